@@ -1,0 +1,102 @@
+import { exponentOf, type CurrencyCode } from "./currency.ts";
+import { toDecimal } from "./decimal.ts";
+import type { AmountLiteral } from "./parse-json.ts";
+
+/** The largest amount in minor units: 15 digits, so that a client which reads doubles still reads it exactly. */
+export const MAX_MINOR = 999_999_999_999_999n;
+
+const MAX_DIGITS = 15;
+const LONGEST_ECHO = 40;
+const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
+
+/** More decimals than the currency has, or not an amount between zero and MAX_MINOR. */
+export type AmountFault = "AMOUNT_PRECISION" | "AMOUNT_OUT_OF_RANGE";
+
+/** An amount in minor units, or what is wrong with it: a code, and a sentence for whoever sent it. */
+export type AmountReading = { readonly minor: bigint } | { readonly fault: AmountFault; readonly detail: string };
+
+/**
+ * Reads an amount in major units from a number's text into minor units, without ever making a double of it.
+ * Zero (and `-0`) is refused unless `allowZero`. Text that is no JSON number (`01`, `0x10`) is AMOUNT_OUT_OF_RANGE.
+ */
+export function readAmount(
+  literal: AmountLiteral | string,
+  currency: CurrencyCode,
+  { allowZero = false }: { readonly allowZero?: boolean } = {},
+): AmountReading {
+  const source = typeof literal === "string" ? literal : literal.source;
+  const number = decompose(source);
+  if (number === undefined) return outOfRange(`Expected a number such as 2500 or 2500.5; got ${echo(source)}.`);
+  if (number.digits === "") {
+    return allowZero ? { minor: 0n } : outOfRange(`Expected an amount greater than 0; got ${echo(source)}.`);
+  }
+  if (number.negative) {
+    return outOfRange(`Expected an amount ${allowZero ? "of 0 or more" : "greater than 0"}; got ${echo(source)}.`);
+  }
+  const decimals = exponentOf(currency);
+  const trailingZeros = number.powerOfTen + decimals;
+  if (trailingZeros < 0) {
+    const allowed = decimals === 0 ? "no decimals" : `at most ${decimals} decimals`;
+    return { fault: "AMOUNT_PRECISION", detail: `${currency} takes ${allowed}; got ${echo(source)}.` };
+  }
+  // Counting digits comes before making the bigint, so `1e999999999` costs nothing.
+  if (number.digits.length + trailingZeros > MAX_DIGITS) {
+    return outOfRange(`Expected at most ${toDecimal(MAX_MINOR, currency)} ${currency}; got ${echo(source)}.`);
+  }
+  return { minor: BigInt(number.digits + "0".repeat(trailingZeros)) };
+}
+
+/** Reads an amount that is already in minor units: ASCII digits only, above 0 and at most MAX_MINOR. */
+export function readMinor(text: string): AmountReading {
+  if (!/^[0-9]+$/.test(text)) {
+    return outOfRange(`Expected minor units in digits, such as "250000"; got "${echo(text)}".`);
+  }
+  const digits = text.slice(countLeadingZeros(text));
+  if (digits === "") return outOfRange("Expected an amount greater than 0; got 0.");
+  if (digits.length > MAX_DIGITS) {
+    return outOfRange(`Expected at most ${MAX_MINOR} minor units; got ${echo(text)}.`);
+  }
+  return { minor: BigInt(digits) };
+}
+
+interface Decimal {
+  readonly negative: boolean;
+  /** Significant digits without zeros at either end; empty for zero. */
+  readonly digits: string;
+  /** The value is `digits` times ten to this power. */
+  readonly powerOfTen: number;
+}
+
+function decompose(source: string): Decimal | undefined {
+  const match = JSON_NUMBER.exec(source);
+  if (match === null) return undefined;
+  const [, sign, whole = "", fraction = "", power = "0"] = match;
+  const written = whole + fraction;
+  const end = lengthWithoutTrailingZeros(written);
+  return {
+    negative: sign === "-",
+    digits: written.slice(Math.min(countLeadingZeros(written), end), end),
+    powerOfTen: Number(power) - fraction.length + (written.length - end),
+  };
+}
+
+// Loops, not /0+$/: that expression takes quadratic time on a long run of zeros before another digit.
+function countLeadingZeros(digits: string): number {
+  let count = 0;
+  while (digits[count] === "0") count += 1;
+  return count;
+}
+
+function lengthWithoutTrailingZeros(digits: string): number {
+  let length = digits.length;
+  while (digits[length - 1] === "0") length -= 1;
+  return length;
+}
+
+function outOfRange(detail: string): AmountReading {
+  return { fault: "AMOUNT_OUT_OF_RANGE", detail };
+}
+
+function echo(source: string): string {
+  return source.length <= LONGEST_ECHO ? source : `${source.slice(0, LONGEST_ECHO)}… (${source.length} characters)`;
+}

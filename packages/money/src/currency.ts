@@ -1,0 +1,36 @@
+import { EXPONENTS } from "./iso-4217.ts";
+
+declare const currencyBrand: unique symbol;
+
+/** The three capital letters of an active ISO 4217 currency: `INR`, `JPY`, `KWD`. */
+export type CurrencyCode = string & { readonly [currencyBrand]: true };
+
+/** The code is not an active ISO 4217 currency with a minor unit. */
+export class InvalidCurrencyError extends Error {
+  override readonly name = "InvalidCurrencyError";
+  readonly code = "INVALID_CURRENCY";
+  readonly received: string;
+
+  constructor(received: string) {
+    super(`"${received.slice(0, 20)}" is not an active ISO 4217 currency; expected three capital letters such as INR.`);
+    this.received = received;
+  }
+}
+
+/** Whether `code` is an active ISO 4217 currency, in capitals. */
+export function isCurrency(code: string): code is CurrencyCode {
+  return EXPONENTS.has(code);
+}
+
+/** The same code, known to be a currency. Throws InvalidCurrencyError. */
+export function currency(code: string): CurrencyCode {
+  if (!isCurrency(code)) throw new InvalidCurrencyError(code);
+  return code;
+}
+
+/** Number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws InvalidCurrencyError. */
+export function exponentOf(currency: CurrencyCode): number {
+  const exponent = EXPONENTS.get(currency);
+  if (exponent === undefined) throw new InvalidCurrencyError(currency);
+  return exponent;
+}

@@ -1,0 +1,42 @@
+import { exponentOf } from "./currency.ts";
+import { toDecimal } from "./decimal.ts";
+import type { Money } from "./money.ts";
+
+const FALLBACK_LOCALE = "en";
+const MOST_FORMATS = 500;
+
+// Making a NumberFormat costs far more than using it. Locales come from clients, hence the cap.
+const formats = new Map<string, Intl.NumberFormat>();
+
+/**
+ * An amount for people, with the currency's symbol and all of its decimals: `₹62.50`.
+ * A locale that is absent, malformed or unknown to this runtime reads as English, on every machine alike.
+ */
+export function display(money: Money, locale?: string): string {
+  return formatFor(money, locale).format(toDecimal(money.minor, money.currency) as Intl.StringNumericLiteral);
+}
+
+function formatFor({ currency }: Money, locale = FALLBACK_LOCALE): Intl.NumberFormat {
+  const key = `${currency} ${locale}`;
+  const known = formats.get(key);
+  if (known !== undefined) return known;
+  const decimals = exponentOf(currency);
+  const format = new Intl.NumberFormat(supported(locale), {
+    style: "currency",
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  if (formats.size >= MOST_FORMATS) formats.clear();
+  formats.set(key, format);
+  return format;
+}
+
+function supported(locale: string): string {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? FALLBACK_LOCALE;
+  } catch {
+    // A RangeError: not a language tag at all.
+    return FALLBACK_LOCALE;
+  }
+}

@@ -1,0 +1,12 @@
+import type { CurrencyCode } from "./currency.ts";
+
+/** An amount in minor units (paise, fils, yen) of one currency. Negative for a change downwards. */
+export interface Money {
+  readonly minor: bigint;
+  readonly currency: CurrencyCode;
+}
+
+/** Puts an amount in minor units and its currency together. */
+export function money(minor: bigint, currency: CurrencyCode): Money {
+  return { minor, currency };
+}

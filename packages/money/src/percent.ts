@@ -1,0 +1,41 @@
+declare const percentBrand: unique symbol;
+
+/** A percentage from 0 to 100 in ten-thousandths of a percent: 2.5 % is `25000n`. */
+export type Percent = bigint & { readonly [percentBrand]: true };
+
+/** A percentage, or what is wrong with it. */
+export type PercentReading =
+  | { readonly percent: Percent }
+  | { readonly fault: "INVALID_PERCENT"; readonly detail: string };
+
+const DECIMALS = 4;
+const HUNDRED_PERCENT = 1_000_000n;
+
+/** Reads a percentage such as `2.5`: from 0 to 100, with at most 4 decimals. */
+export function parsePercent(text: string): PercentReading {
+  const match = /^([0-9]{1,3})(?:\.([0-9]{1,4}))?$/.exec(text);
+  const [, whole = "", fraction = ""] = match ?? [];
+  const percent = BigInt(whole + fraction.padEnd(DECIMALS, "0"));
+  if (match === null || percent > HUNDRED_PERCENT) {
+    const detail = `Expected a percentage from 0 to 100 with at most ${DECIMALS} decimals, such as 2.5; got "${text.slice(0, 40)}".`;
+    return { fault: "INVALID_PERCENT", detail };
+  }
+  return { percent: percent as Percent };
+}
+
+/** A percentage as `parsePercent` reads it, in its shortest form: `2.5`. */
+export function percentText(percent: Percent): string {
+  const digits = percent.toString().padStart(DECIMALS + 1, "0");
+  return `${digits.slice(0, -DECIMALS)}.${digits.slice(-DECIMALS)}`.replace(/\.?0+$/, "");
+}
+
+/** That part of an amount in minor units, rounded half to even: 2.5 % of 100 is 2, of 300 is 8. */
+export function percentOf(minor: bigint, percent: Percent): bigint {
+  const product = minor * percent;
+  const magnitude = product < 0n ? -product : product;
+  const floor = magnitude / HUNDRED_PERCENT;
+  const twiceRest = (magnitude % HUNDRED_PERCENT) * 2n;
+  const up = twiceRest > HUNDRED_PERCENT || (twiceRest === HUNDRED_PERCENT && floor % 2n === 1n);
+  const rounded = up ? floor + 1n : floor;
+  return product < 0n ? -rounded : rounded;
+}
