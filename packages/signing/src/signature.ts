@@ -1,0 +1,75 @@
+import { equalDigests, hmacSha256, prepareKey, sha256 } from "#hmac";
+import { signatureBytes, toHex } from "./hex.ts";
+import { EmptySecretError, type SigningKey } from "./signing-key.ts";
+
+const encoder = new TextEncoder();
+
+/** The four things that a signature covers. contract: Signature */
+export interface SignedRequest {
+  /** HTTP method in any case; upper case is signed. */
+  readonly method: string;
+  /** Path as on the request line, percent-encoding untouched. From `?` on it is left out. */
+  readonly path: string;
+  /** The exact value of the X-Service-Timestamp header: Unix milliseconds in decimal. */
+  readonly timestamp: string;
+  /** The exact bytes sent, or text that is sent as UTF-8; empty for a request without a body. */
+  readonly body: Uint8Array | string;
+}
+
+/** A secret as it was issued, prefix included, or prepared by `signingKey`. */
+export type Secret = string | SigningKey;
+
+/** Prepares a secret once for many calls of `sign` and `verify`. Throws EmptySecretError. */
+export function signingKey(secret: string): SigningKey {
+  if (secret === "") throw new EmptySecretError();
+  return prepareKey(encoder.encode(secret));
+}
+
+/** Signs a request: HMAC-SHA256 of its canonical string, in lower-case hex. Throws EmptySecretError. contract: Signature */
+export function sign({ secret, ...request }: SignedRequest & { readonly secret: Secret }): string {
+  return toHex(hmacOf(secret, request));
+}
+
+/**
+ * Whether `signature` is this request's, in hex of either case; anything but 64 hex digits is not.
+ * The 32 bytes are compared in constant time. Says nothing about the timestamp's age: see `checkTimestamp`.
+ */
+export function verify({
+  secret,
+  signature,
+  ...request
+}: SignedRequest & { readonly secret: Secret; readonly signature: string }): boolean {
+  const expected = hmacOf(secret, request);
+  const received = signatureBytes(signature);
+  return received !== undefined && equalDigests(expected, received);
+}
+
+/** The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY with a newline between. contract: Signature */
+export function canonicalString({ body, ...request }: SignedRequest): Uint8Array {
+  const prefix = encoder.encode(prefixOf(request));
+  const bodyBytes = typeof body === "string" ? encoder.encode(body) : body;
+  const canonical = new Uint8Array(prefix.length + bodyBytes.length);
+  canonical.set(prefix);
+  canonical.set(bodyBytes, prefix.length);
+  return canonical;
+}
+
+/** SHA-256 of the canonical string in lower-case hex: two sides compare it without showing a body or a secret. */
+export function canonicalSha256(request: SignedRequest): string {
+  return toHex(sha256([prefixOf(request), request.body]));
+}
+
+/** SHA-256 in lower-case hex, of bytes or of text as UTF-8. */
+export function sha256Hex(bytes: Uint8Array | string): string {
+  return toHex(sha256([bytes]));
+}
+
+function hmacOf(secret: Secret, request: SignedRequest): Uint8Array {
+  const key = typeof secret === "string" ? signingKey(secret) : secret;
+  return hmacSha256(key, [prefixOf(request), request.body]);
+}
+
+function prefixOf({ method, path, timestamp }: Omit<SignedRequest, "body">): string {
+  const query = path.indexOf("?");
+  return `${method.toUpperCase()}\n${query === -1 ? path : path.slice(0, query)}\n${timestamp}\n`;
+}

@@ -1,0 +1,16 @@
+declare const keyBrand: unique symbol;
+
+/** A secret prepared for many signatures. Printing or serialising it does not show the secret. */
+export interface SigningKey {
+  readonly [keyBrand]: true;
+}
+
+/** An empty secret would make signatures that everybody can make. */
+export class EmptySecretError extends Error {
+  override readonly name = "EmptySecretError";
+  readonly code = "EMPTY_SECRET";
+
+  constructor() {
+    super("The signing secret is empty; pass the whole secret as it was issued.");
+  }
+}

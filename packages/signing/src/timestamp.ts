@@ -1,0 +1,40 @@
+/** How far a request's timestamp may lie from the receiver's clock, either way. contract: Signature, rule 1 */
+export const TIMESTAMP_TOLERANCE_MS = 5 * 60 * 1000;
+
+// The present in milliseconds has 13 digits; these lengths are the usual other units.
+const UNIT_BY_LENGTH: ReadonlyMap<number, string> = new Map([
+  [10, "seconds"],
+  [16, "microseconds"],
+  [19, "nanoseconds"],
+]);
+
+/** A timestamp inside the window, or why it is refused. `skewMs` is the receiver's clock minus the timestamp. */
+export type TimestampVerdict =
+  | { readonly ok: true; readonly timestampMs: number; readonly skewMs: number }
+  | {
+      readonly ok: false;
+      readonly code: "MISSING_TIMESTAMP" | "MALFORMED_TIMESTAMP" | "TIMESTAMP_OUT_OF_RANGE";
+      readonly skewMs?: number;
+      readonly hint?: string;
+    };
+
+/**
+ * Judges the X-Service-Timestamp header: Unix milliseconds in decimal digits, within five minutes of `nowMs`, inclusive.
+ * `skewMs` is left out where the number is too large to subtract exactly. contract: Signature, rule 1
+ */
+export function checkTimestamp(header: string | undefined, nowMs: number): TimestampVerdict {
+  if (header === undefined || header === "") return { ok: false, code: "MISSING_TIMESTAMP" };
+  if (!/^[0-9]+$/.test(header)) {
+    return { ok: false, code: "MALFORMED_TIMESTAMP", hint: "send Unix milliseconds in decimal digits" };
+  }
+  const timestampMs = Number(header);
+  const skewMs = nowMs - timestampMs;
+  if (Math.abs(skewMs) <= TIMESTAMP_TOLERANCE_MS) return { ok: true, timestampMs, skewMs };
+  const unit = UNIT_BY_LENGTH.get(header.length);
+  return {
+    ok: false,
+    code: "TIMESTAMP_OUT_OF_RANGE",
+    ...(Number.isSafeInteger(timestampMs) && { skewMs }),
+    ...(unit !== undefined && { hint: `looks like ${unit}` }),
+  };
+}
