@@ -6,6 +6,8 @@ export {
   sign,
   signingKey,
   verify,
+  type RequestToSign,
+  type RequestToVerify,
   type Secret,
   type SignedRequest,
 } from "./signature.ts";

@@ -25,32 +25,38 @@ export function signingKey(secret: string): SigningKey {
   return prepareKey(encoder.encode(secret));
 }
 
+/** A request and the secret that signs it. */
+export interface RequestToSign extends SignedRequest {
+  readonly secret: Secret;
+}
+
+/** A request, the secret that should have signed it, and the signature that came with it. */
+export interface RequestToVerify extends RequestToSign {
+  readonly signature: string;
+}
+
 /** Signs a request: HMAC-SHA256 of its canonical string, in lower-case hex. Throws EmptySecretError. contract: Signature */
-export function sign({ secret, ...request }: SignedRequest & { readonly secret: Secret }): string {
-  return toHex(hmacOf(secret, request));
+export function sign(request: RequestToSign): string {
+  return toHex(hmacOf(request));
 }
 
 /**
  * Whether `signature` is this request's, in hex of either case; anything but 64 hex digits is not.
  * The 32 bytes are compared in constant time. Says nothing about the timestamp's age: see `checkTimestamp`.
  */
-export function verify({
-  secret,
-  signature,
-  ...request
-}: SignedRequest & { readonly secret: Secret; readonly signature: string }): boolean {
-  const expected = hmacOf(secret, request);
-  const received = signatureBytes(signature);
+export function verify(request: RequestToVerify): boolean {
+  const expected = hmacOf(request);
+  const received = signatureBytes(request.signature);
   return received !== undefined && equalDigests(expected, received);
 }
 
 /** The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY with a newline between. contract: Signature */
-export function canonicalString({ body, ...request }: SignedRequest): Uint8Array {
+export function canonicalString(request: SignedRequest): Uint8Array {
   const prefix = encoder.encode(prefixOf(request));
-  const bodyBytes = typeof body === "string" ? encoder.encode(body) : body;
-  const canonical = new Uint8Array(prefix.length + bodyBytes.length);
+  const body = typeof request.body === "string" ? encoder.encode(request.body) : request.body;
+  const canonical = new Uint8Array(prefix.length + body.length);
   canonical.set(prefix);
-  canonical.set(bodyBytes, prefix.length);
+  canonical.set(body, prefix.length);
   return canonical;
 }
 
@@ -64,12 +70,12 @@ export function sha256Hex(bytes: Uint8Array | string): string {
   return toHex(sha256([bytes]));
 }
 
-function hmacOf(secret: Secret, request: SignedRequest): Uint8Array {
-  const key = typeof secret === "string" ? signingKey(secret) : secret;
+function hmacOf(request: RequestToSign): Uint8Array {
+  const key = typeof request.secret === "string" ? signingKey(request.secret) : request.secret;
   return hmacSha256(key, [prefixOf(request), request.body]);
 }
 
-function prefixOf({ method, path, timestamp }: Omit<SignedRequest, "body">): string {
+function prefixOf({ method, path, timestamp }: SignedRequest): string {
   const query = path.indexOf("?");
   return `${method.toUpperCase()}\n${query === -1 ? path : path.slice(0, query)}\n${timestamp}\n`;
 }
