@@ -1,0 +1,49 @@
+import ipaddr from "ipaddr.js";
+
+/** Reached from inside every Azure machine, although the address itself is a public one. */
+const AZURE_PLATFORM_ADDRESS = "168.63.129.16";
+/** Everything that the internet's registries have handed out so far. The rest of IPv6 is not routed. */
+const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
+const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseCIDR("64:ff9b::/96")];
+
+/**
+ * Why we do not connect to this address: the kind of range it lies in, or null when it is public unicast.
+ * An IPv4 address inside an IPv6 one (mapped, or NAT64's well-known prefix) is judged as the IPv4 address it leads to.
+ */
+export function forbiddenRange(address: string): string | null {
+  if (!ipaddr.isValid(address)) return "not an address";
+  const parsed = ipaddr.parse(address);
+  return parsed.kind() === "ipv4"
+    ? forbiddenIpv4(ipaddr.IPv4.parse(address))
+    : forbiddenIpv6(ipaddr.IPv6.parse(address));
+}
+
+function forbiddenIpv4(address: ipaddr.IPv4): string | null {
+  if (address.toString() === AZURE_PLATFORM_ADDRESS) return "cloud platform";
+  return describeRange(address.range());
+}
+
+function forbiddenIpv6(address: ipaddr.IPv6): string | null {
+  if (IPV4_IN_IPV6.some((block) => address.match(block))) {
+    return forbiddenIpv4(new ipaddr.IPv4(address.toByteArray().slice(12)));
+  }
+  const range = describeRange(address.range());
+  if (range !== null) return range;
+  return address.match(IPV6_GLOBAL_UNICAST) ? null : "not routed";
+}
+
+function describeRange(range: string): string | null {
+  if (range === "unicast") return null;
+  return RANGE_WORDS[range] ?? "reserved";
+}
+
+const RANGE_WORDS: Record<string, string> = {
+  broadcast: "broadcast",
+  carrierGradeNat: "carrier-grade NAT",
+  linkLocal: "link-local",
+  loopback: "loopback",
+  multicast: "multicast",
+  private: "private",
+  uniqueLocal: "private",
+  unspecified: "unspecified",
+};

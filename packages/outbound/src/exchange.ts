@@ -1,0 +1,138 @@
+import { type Agent, type Dispatcher, errors } from "undici";
+import { explainFailure, type FailureCause, type FailureCode } from "./failure.ts";
+
+/**
+ * What came of a request. `answer`: a status line came in time, whatever became of its body. `failure`: none did.
+ * `requestSent: false` means that the other side cannot have seen the request; true means that it may have.
+ */
+export type OutboundAnswer =
+  | {
+      kind: "answer";
+      status: number;
+      /** Names in lower case; repeated headers joined by ", ". */
+      headers: Record<string, string>;
+      /** At most `maxBodyBytes`, as sent: nothing is decompressed. */
+      body: Buffer;
+      /** Why the body is incomplete, or false. */
+      bodyCut: false | "too_large" | "deadline" | "broken";
+      durationMs: number;
+    }
+  | {
+      kind: "failure";
+      code: FailureCode;
+      /** One plain sentence, without addresses or secrets. */
+      detail: string;
+      /** True when our own egress failed, so that nobody charges it to the other side. */
+      ownFault: boolean;
+      requestSent: boolean;
+      durationMs: number;
+    };
+
+export type ExchangeLimits = { timeoutMs: number; maxBodyBytes: number; signal: AbortSignal | undefined };
+
+type BodyCut = Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"];
+
+/** Sends one request once and collects its answer until it ends, breaks, grows too large or runs out of time. */
+export function exchange(agent: Agent, request: Dispatcher.DispatchOptions, limits: ExchangeLimits) {
+  return new Promise<OutboundAnswer>((settle, reject) => {
+    const handler = new Exchange(limits, settle, reject);
+    if (!handler.isOver) agent.dispatch(request, handler);
+  });
+}
+
+/** Nothing reads this: it is the reason we give undici when we end an exchange ourselves. */
+const ENDED_BY_US = new errors.RequestAbortedError("The exchange is over");
+
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #limits: ExchangeLimits;
+  readonly #settle: (answer: OutboundAnswer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #startedAt = performance.now();
+  readonly #deadline: NodeJS.Timeout;
+  readonly #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: { status: number; headers: Record<string, string> } | undefined;
+  isOver = false;
+
+  constructor(limits: ExchangeLimits, settle: (answer: OutboundAnswer) => void, reject: (error: Error) => void) {
+    this.#limits = limits;
+    this.#settle = settle;
+    this.#reject = reject;
+    this.#deadline = setTimeout(this.#onDeadline, limits.timeoutMs);
+    limits.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (limits.signal?.aborted === true) this.#onAbort();
+  }
+
+  /** Called right before the request is written, so one that is over by now is never sent. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.isOver) controller.abort(ENDED_BY_US);
+    else this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status >= 200) this.#head = { status, headers: joinHeaders(headers) };
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.isOver) return;
+    const room = this.#limits.maxBodyBytes - this.#bodyBytes;
+    this.#chunks.push(chunk.subarray(0, room));
+    this.#bodyBytes += Math.min(chunk.length, room);
+    if (chunk.length > room) this.#finish("too_large");
+  }
+
+  onResponseEnd(): void {
+    this.#finish(false);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (error instanceof errors.InvalidArgumentError) this.#end(() => this.#reject(error));
+    else if (this.#head !== undefined) this.#finish("broken");
+    else this.#fail(explainFailure(error));
+  }
+
+  readonly #onDeadline = (): void => {
+    if (this.#head !== undefined) return this.#finish("deadline");
+    const waitedFor = this.#controller === undefined ? "No connection was made" : "No answer came";
+    this.#fail({ code: "TIMEOUT", detail: `${waitedFor} within ${this.#limits.timeoutMs} ms.`, ownFault: false });
+  };
+
+  readonly #onAbort = (): void => {
+    if (this.#head !== undefined) return this.#finish("broken");
+    this.#fail({ code: "ABORTED", detail: "We gave up on the request before an answer came.", ownFault: true });
+  };
+
+  #finish(bodyCut: BodyCut): void {
+    const head = this.#head;
+    if (head === undefined) throw new Error("an answer ended that never began");
+    this.#end((durationMs) =>
+      this.#settle({ kind: "answer", ...head, body: Buffer.concat(this.#chunks), bodyCut, durationMs }),
+    );
+  }
+
+  #fail(cause: FailureCause): void {
+    const requestSent = this.#controller !== undefined;
+    this.#end((durationMs) => this.#settle({ kind: "failure", ...cause, requestSent, durationMs }));
+  }
+
+  #end(report: (durationMs: number) => void): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    clearTimeout(this.#deadline);
+    this.#limits.signal?.removeEventListener("abort", this.#onAbort);
+    report(Math.round(performance.now() - this.#startedAt));
+    // After a complete answer this does nothing and the connection stays for the next request.
+    this.#controller?.abort(ENDED_BY_US);
+  }
+}
+
+function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
+  );
+}

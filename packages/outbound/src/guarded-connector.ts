@@ -1,0 +1,90 @@
+import type { LookupFunction } from "node:net";
+import { getCACertificates } from "node:tls";
+import { callbackify } from "node:util";
+import { buildConnector } from "undici";
+import { forbiddenRange } from "./address-rule.ts";
+import { type AllowList, isListed } from "./allow-list.ts";
+import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
+
+/** An attempt to connect ends here even if whoever asked for it gave up earlier. */
+const CONNECT_TIMEOUT_MS = 10_000;
+/** How long one of several addresses may stay silent before the next is tried too. Node's 250 ms fails distant hosts. */
+const NEXT_ADDRESS_AFTER_MS = 1_000;
+
+/** The name leads to an address that is not public unicast. The address is kept out: it may be one of our own network. */
+export class ForbiddenAddressError extends Error {
+  readonly code = "FORBIDDEN_ADDRESS";
+
+  constructor(hostname: string) {
+    super(`${hostname} resolves to an address that is not public`);
+    this.name = "ForbiddenAddressError";
+  }
+}
+
+export type GuardOptions = {
+  allow: AllowList;
+  resolvePublic: ResolveName;
+  resolveListed: ResolveName;
+  ca: string | undefined;
+};
+
+/**
+ * Opens the sockets. A name is resolved here, once per connection, and all its addresses are checked; the socket gets
+ * exactly the checked ones, so there is no second answer to be fooled by. Address literals were checked with the URL.
+ */
+export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
+  const connectPublic = createConnector(lookupWith(resolveChecked(options.resolvePublic)), options.ca);
+  const connectListed = createConnector(lookupWith(options.resolveListed), options.ca);
+  return function connect(target, callback) {
+    const port = target.port === "" ? defaultPort(target.protocol) : Number(target.port);
+    const hostname = target.hostname.includes(":") ? `[${target.hostname}]` : target.hostname;
+    const connector = isListed(options.allow, hostname, port) ? connectListed : connectPublic;
+    connector(target, callback);
+  };
+}
+
+function createConnector(lookup: LookupFunction, ca: string | undefined): buildConnector.connector {
+  return buildConnector({
+    lookup,
+    timeout: CONNECT_TIMEOUT_MS,
+    // HTTP/2 sends requests again when a connection goes away. A payment call is never sent twice on its own.
+    allowH2: false,
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+    ...(ca === undefined ? {} : { ca: [...getCACertificates("default"), ca] }),
+  });
+}
+
+function resolveChecked(resolve: ResolveName): ResolveName {
+  return async function resolveAndCheck(hostname) {
+    const addresses = await resolve(hostname);
+    if (addresses.some(({ address }) => forbiddenRange(address) !== null)) throw new ForbiddenAddressError(hostname);
+    return addresses;
+  };
+}
+
+/** A lookup in the shape that node:net wants. */
+function lookupWith(resolve: ResolveName): LookupFunction {
+  const resolveThenCall = callbackify((hostname: string) => resolveSome(resolve, hostname));
+  return function lookup(hostname, options, callback) {
+    resolveThenCall(hostname, (error, addresses) => {
+      if (error !== null) callback(error, "");
+      else if (options.all) callback(null, addresses);
+      else callback(null, addresses[0].address, addresses[0].family);
+    });
+  };
+}
+
+async function resolveSome(resolve: ResolveName, hostname: string): Promise<[ResolvedAddress, ...ResolvedAddress[]]> {
+  const addresses = await resolve(hostname).catch((error: unknown) => {
+    throw error instanceof ForbiddenAddressError ? error : new NameNotResolvedError(hostname, error);
+  });
+  const [first, ...others] = addresses;
+  if (first === undefined) throw new NameNotResolvedError(hostname, undefined);
+  return [first, ...others];
+}
+
+function defaultPort(protocol: string): number {
+  return protocol === "https:" ? 443 : 80;
+}

@@ -1,0 +1,8 @@
+export { forbiddenRange } from "./address-rule.ts";
+export { type AllowList, type AllowListFault, InvalidAllowListError, parseAllowList } from "./allow-list.ts";
+export { type OutboundAnswer } from "./exchange.ts";
+export { type FailureCode } from "./failure.ts";
+export { checkHeader, type HeaderVerdict } from "./header-rule.ts";
+export { type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
+export { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
+export { checkUrl, MAX_URL_CHARS, type UrlVerdict } from "./url-rule.ts";

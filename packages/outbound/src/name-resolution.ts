@@ -1,0 +1,47 @@
+import { lookup, Resolver } from "node:dns/promises";
+
+export type ResolvedAddress = { address: string; family: number };
+export type ResolveName = (hostname: string) => Promise<ResolvedAddress[]>;
+
+const QUERY_TIMEOUT_MS = 2_000;
+const QUERY_TRIES = 2;
+
+/** The name has no addresses, or nobody could tell. `errno` is the resolver's own code, for example `ENOTFOUND`. */
+export class NameNotResolvedError extends Error {
+  readonly code = "NAME_NOT_RESOLVED";
+  readonly errno: string;
+
+  constructor(hostname: string, cause: unknown) {
+    super(`${hostname} could not be resolved`, { cause });
+    this.name = "NameNotResolvedError";
+    this.errno = errnoOf(cause) ?? "ENODATA";
+  }
+}
+
+/**
+ * Asks the DNS servers directly. Unlike the system's `getaddrinfo` this holds no thread while it waits: Node runs only
+ * two of those at a time, so two lenders with a silent DNS server would stop everybody's deliveries.
+ */
+export function createDnsResolver(): ResolveName {
+  const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
+  return async function resolveByDns(hostname) {
+    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    // One family may be missing or broken: only addresses that we saw and checked are ever connected to.
+    if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
+    return [
+      ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
+      ...(ipv6.status === "fulfilled" ? ipv6.value.map((address) => ({ address, family: 6 })) : []),
+    ];
+  };
+}
+
+/** Asks the system, for hosts that the operator listed: `localhost` and names of /etc/hosts are known only there. */
+export async function resolveBySystem(hostname: string): Promise<ResolvedAddress[]> {
+  return lookup(hostname, { all: true });
+}
+
+/** The `code` of a system error, or undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : undefined;
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { Agent } from "undici";
+import { type AllowList, parseAllowList } from "./allow-list.ts";
+import { exchange, type OutboundAnswer } from "./exchange.ts";
+import { CLOSED } from "./failure.ts";
+import { createGuardedConnector } from "./guarded-connector.ts";
+import { createDnsResolver, resolveBySystem, type ResolveName } from "./name-resolution.ts";
+import { checkUrl } from "./url-rule.ts";
+
+const DEFAULT_MAX_BODY_BYTES = 65_536;
+const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
+const DEFAULT_USER_AGENT = "PartnerCollections/1.0";
+const MAX_HEADER_BYTES = 16_384;
+/** Idle sockets are kept no longer than this, whatever the other side offers. */
+const MAX_KEEP_ALIVE_MS = 60_000;
+
+export type OutboundOptions = {
+  /** What the operator opened: the text of `OUTBOUND_ALLOW`, or the list read from it. Default: nothing. */
+  allow?: string | AllowList;
+  /** Resolves names. Default: the DNS servers; the system for hosts in `allow`. */
+  resolve?: ResolveName;
+  /** Requests beyond it wait for a socket inside their own deadline. Default 64. */
+  maxSocketsPerOrigin?: number;
+  userAgent?: string;
+  /** A PEM certificate to trust beside the system's. */
+  ca?: string;
+};
+
+export type OutboundRequest = {
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
+  url: string;
+  headers?: Record<string, string>;
+  body?: Uint8Array | string;
+  /** For everything: DNS, connection, TLS, headers and body. */
+  timeoutMs: number;
+  /** What is beyond is cut off and not read. Default 65,536. */
+  maxBodyBytes?: number;
+  signal?: AbortSignal;
+};
+
+/** The only door out: every connection to an address that somebody else chose is opened here. */
+export type Outbound = {
+  /** What the operator opened, for `checkUrl` at registration. */
+  readonly allow: AllowList;
+  /**
+   * Sends the request once and answers with a value, whatever the world does. Redirects are returned, not followed.
+   * Rejects only for a bug of the caller: a header or method that cannot be sent. contract: Delivery
+   */
+  request(request: OutboundRequest): Promise<OutboundAnswer>;
+  /** Refuses new requests, waits for the running ones (each has its deadline), closes all sockets. */
+  close(): Promise<void>;
+};
+
+/** Opens the door. One per process: it holds the keep-alive sockets, one pool for each origin. */
+export function createOutbound(options: OutboundOptions = {}): Outbound {
+  const allow = typeof options.allow === "object" ? options.allow : parseAllowList(options.allow ?? "");
+  const agent = createAgent(allow, options);
+  const userAgent = options.userAgent ?? DEFAULT_USER_AGENT;
+  const running = new Set<Promise<OutboundAnswer>>();
+  let isClosed = false;
+
+  async function request(wanted: OutboundRequest): Promise<OutboundAnswer> {
+    assert.ok(wanted.timeoutMs > 0, "timeoutMs must be positive");
+    const verdict = checkUrl(wanted.url, allow);
+    if (isClosed) return { kind: "failure", ...CLOSED, requestSent: false, durationMs: 0 };
+    if (!verdict.ok) {
+      return {
+        kind: "failure",
+        code: "BLOCKED_ADDRESS",
+        detail: verdict.reason,
+        ownFault: false,
+        requestSent: false,
+        durationMs: 0,
+      };
+    }
+    const { url } = verdict;
+    const answer = exchange(
+      agent,
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: wanted.method,
+        headers: { "user-agent": userAgent, ...lowerCaseNames(wanted.headers ?? {}) },
+        body: wanted.body ?? null,
+      },
+      {
+        timeoutMs: wanted.timeoutMs,
+        maxBodyBytes: wanted.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+        signal: wanted.signal,
+      },
+    );
+    running.add(answer);
+    return answer.finally(() => running.delete(answer));
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true;
+    await Promise.allSettled(running);
+    await agent.destroy();
+  }
+
+  return { allow, request, close };
+}
+
+function createAgent(allow: AllowList, options: OutboundOptions): Agent {
+  return new Agent({
+    connect: createGuardedConnector({
+      allow,
+      resolvePublic: options.resolve ?? createDnsResolver(),
+      resolveListed: options.resolve ?? resolveBySystem,
+      ca: options.ca,
+    }),
+    connections: options.maxSocketsPerOrigin ?? DEFAULT_MAX_SOCKETS_PER_ORIGIN,
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
+    // Our own deadline covers both.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function lowerCaseNames(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

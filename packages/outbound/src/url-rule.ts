@@ -1,0 +1,46 @@
+import { isIP } from "node:net";
+import { forbiddenRange } from "./address-rule.ts";
+import { type AllowList, isListed, portOf } from "./allow-list.ts";
+
+/** Longest URL we accept from anybody. */
+export const MAX_URL_CHARS = 2048;
+
+/** Names that by their standard never lead to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`). */
+const NEVER_PUBLIC_NAMES = ["localhost", "local", "internal", "home.arpa"];
+
+export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
+
+/**
+ * The check that needs no network, for a URL somebody else chose: absolute https, no user name, no address literal that
+ * is not public, at most 2048 characters. A `host:port` in `allow` may be plain http and private.
+ * `reason` is one sentence for the person who registers the URL.
+ */
+export function checkUrl(text: string, allow: AllowList): UrlVerdict {
+  if (text.length > MAX_URL_CHARS) return refuse(`The URL is longer than ${MAX_URL_CHARS} characters.`);
+  if (!/^[\x21-\x7e]+$/.test(text)) return refuse("The URL holds spaces or characters that must be percent-encoded.");
+  const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
+  if (url === null) return refuse("Not an absolute URL: expected something like https://example.com/path.");
+  if (url.username !== "" || url.password !== "") return refuse("The URL must not carry a user name or password.");
+
+  const hostname = unbracket(url.hostname);
+  if (isListed(allow, url.hostname, portOf(url))) return { ok: true, url };
+  if (url.protocol !== "https:") return refuse("The URL must start with https://.");
+  if (isNeverPublic(hostname)) return refuse(`The host ${hostname} is never reachable on the public internet.`);
+  const range = isIP(hostname) === 0 ? null : forbiddenRange(hostname);
+  if (range !== null) return refuse(`The address ${hostname} is not public (${range}).`);
+  return { ok: true, url };
+}
+
+/** The host as the socket layer wants it: an IPv6 literal without its brackets. */
+export function unbracket(hostname: string): string {
+  return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+}
+
+function isNeverPublic(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, "");
+  return NEVER_PUBLIC_NAMES.some((reserved) => name === reserved || name.endsWith(`.${reserved}`));
+}
+
+function refuse(reason: string): UrlVerdict {
+  return { ok: false, reason };
+}
