@@ -1,0 +1,17 @@
+export { startLenderTwin, LenderTwin, type LenderTwinOptions, type PayOptions } from "./twin.ts";
+export {
+  LenderClient,
+  NotConnectedError,
+  type Answer,
+  type CallOverrides,
+  type Confirmation,
+  type Connection,
+} from "./client.ts";
+export { sign, type SignedParts } from "./signer.ts";
+export { confirmUntilAnswered, ConfirmationUnansweredError, isBooked } from "./confirm-until-answered.ts";
+export type { MintAuth, MintBehaviour, MintedLink, MintRecord, MintRequest } from "./mint-endpoint.ts";
+export { NothingToPayError, UnknownLinkError, type Capture } from "./pay-desk.ts";
+export type { Gap, ReceivedDelivery, ReceivedEvent, ReceiverBehaviour, RejectedDelivery } from "./receiver.ts";
+export type { LoanView, WebhookEvent } from "./loan-view.ts";
+export type { Misbehaviour } from "./misbehaviour.ts";
+export { NotSeenError } from "./waiting.ts";

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import { toMinor, toWire } from "./amount.ts";
+import type { Answer, Confirmation, LenderClient } from "./client.ts";
+import { confirmUntilAnswered, isBooked } from "./confirm-until-answered.ts";
+import type { MintedLink } from "./mint-endpoint.ts";
+
+/** Money that the lender has taken on a link. `amount` is in major units. */
+export interface Capture extends Required<Confirmation> {
+  sourceLoanNumber: string;
+  /** The confirmation's bytes: made once, sent in every attempt. */
+  body: string;
+  state: "unconfirmed" | "booked" | "refused";
+  /** Calls that it took to get the final answer. */
+  attempts: number;
+  answer: Answer | null;
+}
+
+/** A payment names a link that this lender never made. */
+export class UnknownLinkError extends Error {
+  readonly code = "UNKNOWN_LINK";
+
+  constructor(linkId: string) {
+    super(`There is no link ${linkId}; twin.links holds those that were minted.`);
+    this.name = "UnknownLinkError";
+  }
+}
+
+/** A payment of nothing: the link is paid, or the amount is 0. */
+export class NothingToPayError extends Error {
+  readonly code = "NOTHING_TO_PAY";
+
+  constructor(linkId: string) {
+    super(`There is nothing to pay on ${linkId}: give an amount above 0 to pay more than it asked for.`);
+    this.name = "NothingToPayError";
+  }
+}
+
+/** Takes the borrower's money and tells the service, as often as it takes. */
+export class PayDesk {
+  readonly captures: Capture[] = [];
+  readonly #links: ReadonlyMap<string, MintedLink>;
+  readonly #client: LenderClient;
+  readonly #now: () => number;
+  readonly #confirmForMs: number;
+  readonly #closing = new AbortController();
+  readonly #confirming: Map<Capture, Promise<Answer>> = new Map();
+
+  constructor(options: {
+    links: ReadonlyMap<string, MintedLink>;
+    client: LenderClient;
+    now: () => number;
+    confirmForMs: number;
+  }) {
+    this.#links = options.links;
+    this.#client = options.client;
+    this.#now = options.now;
+    this.#confirmForMs = options.confirmForMs;
+  }
+
+  /** Captures money on a link, and says nothing to the service yet.
+   * @param amount in major units; what the link still asks for unless told
+   */
+  capture(linkId: string, amount?: number | string, mode = "upi"): Capture {
+    const link = this.#links.get(linkId);
+    if (link === undefined) throw new UnknownLinkError(linkId);
+    const { currency, sourceLoanNumber } = link;
+    const minor = amount === undefined ? link.amountMinor - link.capturedMinor : toMinor(amount, currency);
+    if (minor <= 0n) throw new NothingToPayError(linkId);
+    link.capturedMinor += minor;
+    const confirmation: Required<Confirmation> = {
+      amount: toWire(minor, currency),
+      reference: `pay_${randomBytes(9).toString("hex")}`,
+      paidAt: new Date(this.#now()).toISOString(),
+      mode,
+      linkId,
+    };
+    const body = JSON.stringify(confirmation);
+    const capture: Capture = {
+      ...confirmation,
+      sourceLoanNumber,
+      body,
+      state: "unconfirmed",
+      attempts: 0,
+      answer: null,
+    };
+    this.captures.push(capture);
+    return capture;
+  }
+
+  /** Confirms a capture until it is answered for good; a second call while one is out joins it. */
+  confirm(capture: Capture): Promise<Answer> {
+    const running = this.#confirming.get(capture);
+    if (running !== undefined) return running;
+    const confirmed = this.#confirm(capture).finally(() => this.#confirming.delete(capture));
+    this.#confirming.set(capture, confirmed);
+    return confirmed;
+  }
+
+  /** Resolves when no confirmation is being made. */
+  async settled(): Promise<void> {
+    while (this.#confirming.size > 0) await Promise.allSettled(this.#confirming.values());
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #confirm(capture: Capture): Promise<Answer> {
+    const { answer, attempts } = await confirmUntilAnswered(this.#client, capture.sourceLoanNumber, capture.body, {
+      giveUpAfterMs: this.#confirmForMs,
+      signal: this.#closing.signal,
+    });
+    capture.attempts += attempts;
+    capture.answer = answer;
+    capture.state = isBooked(answer) ? "booked" : "refused";
+    return answer;
+  }
+}

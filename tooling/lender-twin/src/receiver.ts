@@ -1,0 +1,159 @@
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import { verdictOn, viewFrom, type LoanView, type WebhookEvent } from "./loan-view.ts";
+import { misbehave, type Misbehaviour } from "./misbehaviour.ts";
+import { whyUntrusted, type ReceivedRequest } from "./signer.ts";
+
+/** An accepted event, with the delivery that brought it. */
+export interface ReceivedEvent extends WebhookEvent {
+  headers: IncomingHttpHeaders;
+  /** X-Service-Attempt. */
+  attempt: number | null;
+  receivedAt: number;
+  rawBody: string;
+}
+
+/** Any delivery that was verified: `refused` ones were answered by a misbehaviour and not taken. */
+export interface ReceivedDelivery extends ReceivedEvent {
+  outcome: "accepted" | "duplicate" | "refused";
+}
+
+/** A delivery that could not be trusted or read. */
+export interface RejectedDelivery {
+  headers: IncomingHttpHeaders;
+  receivedAt: number;
+  rawBody: string;
+  status: 400 | 401;
+  reason: string;
+}
+
+/** Events were missing before one of a loan; the case was fetched, or the event's own absolute values had to do. */
+export interface Gap {
+  sourceLoanNumber: string;
+  lastApplied: number;
+  sequence: number;
+  healedBy: "snapshot" | "event";
+}
+
+export type ReceiverBehaviour = "ok" | Misbehaviour;
+
+/** With these the lender has taken the event, although its answer is late or never ends. */
+const TAKES_THE_EVENT = new Set(["ok", "slow", "drip"]);
+
+/** The receiver of the contract: verify, answer, then apply once and in order (contract: Receiver contract). */
+export class WebhookReceiver {
+  behaviour: ReceiverBehaviour | ((event: ReceivedEvent) => ReceiverBehaviour) = "ok";
+  readonly events: ReceivedEvent[] = [];
+  readonly deliveries: ReceivedDelivery[] = [];
+  readonly rejected: RejectedDelivery[] = [];
+  readonly loans: Map<string, LoanView> = new Map();
+  readonly gaps: Gap[] = [];
+  readonly #seen: Set<string> = new Set();
+  readonly #applying: Map<string, Promise<void>> = new Map();
+  readonly #secrets: ReadonlyMap<string, string>;
+  readonly #now: () => number;
+  readonly #fetchCase: (loan: string) => Promise<WebhookEvent | null>;
+  readonly #changed: () => void;
+
+  /**
+   * @param options.fetchCase GET cases/{loan}; null when it cannot be had now
+   * @param options.changed called after each delivery is recorded and after each event is applied
+   */
+  constructor(options: {
+    secrets: ReadonlyMap<string, string>;
+    now: () => number;
+    fetchCase: (loan: string) => Promise<WebhookEvent | null>;
+    changed: () => void;
+  }) {
+    this.#secrets = options.secrets;
+    this.#now = options.now;
+    this.#fetchCase = options.fetchCase;
+    this.#changed = options.changed;
+  }
+
+  /** Answers one POST to the callback URL. */
+  handle(incoming: ReceivedRequest, response: ServerResponse): void {
+    const distrust = whyUntrusted(incoming, this.#secrets, this.#now());
+    if (distrust !== null) return this.#reject(incoming, response, 401, distrust);
+    const event = read(incoming, this.#now());
+    if (typeof event === "string") return this.#reject(incoming, response, 400, event);
+
+    const behaviour = typeof this.behaviour === "function" ? this.behaviour(event) : this.behaviour;
+    const taken = TAKES_THE_EVENT.has(behaviour.split(":", 1)[0] ?? "");
+    const duplicate = this.#seen.has(event.eventId);
+    const properly = () => answer(response, duplicate ? { duplicate: true } : { received: true });
+    if (behaviour === "ok") properly();
+    else misbehave(behaviour, response, properly);
+
+    const known = duplicate ? "duplicate" : "accepted";
+    this.deliveries.push({ ...event, outcome: taken ? known : "refused" });
+    if (taken && !duplicate) this.#take(event);
+    this.#changed();
+  }
+
+  /** Resolves when every event taken so far is applied. */
+  async settled(): Promise<void> {
+    while (this.#applying.size > 0) await Promise.all(this.#applying.values());
+  }
+
+  #reject({ headers, rawBody }: ReceivedRequest, response: ServerResponse, status: 400 | 401, reason: string): void {
+    this.rejected.push({ headers, receivedAt: this.#now(), rawBody: rawBody.toString("utf8"), status, reason });
+    response.writeHead(status).end();
+    this.#changed();
+  }
+
+  /** A lender with a database stores the event here, before it answers, and applies it from there. */
+  #take(event: ReceivedEvent): void {
+    this.#seen.add(event.eventId);
+    this.events.push(event);
+    const { sourceLoanNumber: loan, sequence } = event;
+    if (loan === null || sequence === null) return;
+    const before = this.#applying.get(loan) ?? Promise.resolve();
+    const applied = before
+      .then(() => this.#apply(loan, sequence, event))
+      .then(() => {
+        if (this.#applying.get(loan) === applied) this.#applying.delete(loan);
+        this.#changed();
+      });
+    this.#applying.set(loan, applied);
+  }
+
+  async #apply(loan: string, sequence: number, event: ReceivedEvent): Promise<void> {
+    const lastApplied = this.loans.get(loan)?.sequence ?? 0;
+    const verdict = verdictOn(sequence, lastApplied);
+    if (verdict === "old") return;
+    const snapshot = verdict === "gap" ? await this.#fetchCase(loan) : null;
+    const isNewer = snapshot !== null && (snapshot.sequence ?? 0) >= sequence;
+    this.loans.set(loan, viewFrom(loan, isNewer ? snapshot : event));
+    if (verdict === "gap") {
+      this.gaps.push({ sourceLoanNumber: loan, lastApplied, sequence, healedBy: isNewer ? "snapshot" : "event" });
+    }
+  }
+}
+
+/** The event, or why the body is none. */
+function read({ headers, rawBody }: ReceivedRequest, receivedAt: number): ReceivedEvent | string {
+  let event: Partial<WebhookEvent> | null;
+  try {
+    event = JSON.parse(rawBody.toString("utf8")) as Partial<WebhookEvent> | null;
+  } catch {
+    return "the body is not JSON";
+  }
+  if (typeof event?.eventId !== "string" || typeof event.kind !== "string") return "there is no eventId or no kind";
+  if (headers["x-service-event"] !== event.kind) return "X-Service-Event and the kind differ";
+  if (headers["x-service-delivery"] !== event.eventId) return "X-Service-Delivery and the eventId differ";
+  if ((event.sequence ?? null) === null ? event.sourceLoanNumber : !Number.isSafeInteger(event.sequence)) {
+    return "a loan without a sequence, or a sequence that is no integer";
+  }
+  const attempt = headers["x-service-attempt"];
+  return {
+    ...(event as WebhookEvent),
+    headers,
+    attempt: typeof attempt === "string" ? Number(attempt) : null,
+    receivedAt,
+    rawBody: rawBody.toString("utf8"),
+  };
+}
+
+function answer(response: ServerResponse, body: object): void {
+  response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+}
