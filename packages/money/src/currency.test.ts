@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { currency, exponentOf, InvalidCurrencyError, isCurrency } from "./currency.ts";
+import { EXPONENTS } from "./iso-4217.ts";
+
+describe("the ISO 4217 table", () => {
+  test.each([
+    ["JPY", 0],
+    ["KRW", 0],
+    ["VND", 0],
+    ["XOF", 0],
+    ["UYI", 0],
+    ["INR", 2],
+    ["USD", 2],
+    ["EUR", 2],
+    ["ZWG", 2],
+    ["XCG", 2],
+    ["KWD", 3],
+    ["BHD", 3],
+    ["TND", 3],
+    ["CLF", 4],
+    ["UYW", 4],
+  ])("%s has %i decimals", (code, exponent) => {
+    expect(exponentOf(currency(code))).toBe(exponent);
+  });
+
+  test.each(["IDR", "HUF", "PKR", "COP"])("%s has ISO's 2 decimals, although shops leave them out", (code) => {
+    expect(exponentOf(currency(code))).toBe(2);
+    expect(new Intl.NumberFormat("en", { style: "currency", currency: code }).resolvedOptions()).toMatchObject({
+      maximumFractionDigits: 0,
+    });
+  });
+
+  test("holds the 165 active currencies and funds, each once, in three capitals", () => {
+    expect(EXPONENTS.size).toBe(165);
+    expect([...EXPONENTS.keys()].filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
+  });
+
+  test("differs from this runtime's idea of decimals only where shops leave small units out", () => {
+    const moreThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent > intlDecimals(code));
+    const fewerThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent < intlDecimals(code));
+    expect(moreThanInShops.map(([code]) => code)).toEqual(expect.arrayContaining(["IDR", "HUF", "IQD", "MMK"]));
+    expect(moreThanInShops.every(([code]) => intlDecimals(code) === 0)).toBe(true);
+    expect(fewerThanInShops).toEqual([]);
+  });
+});
+
+describe("a currency code", () => {
+  test.each(["inr", "IN", "INRR", "", " INR", "XXX", "XAU", "XDR", "HRK", "BGN", "ABC", "__proto__", "constructor"])(
+    "%j is refused",
+    (code) => {
+      expect(isCurrency(code)).toBe(false);
+      expect(() => currency(code)).toThrow(InvalidCurrencyError);
+    },
+  );
+
+  test("is refused with a stable code, what was received and what to send instead", () => {
+    expect(() => currency("rupees")).toThrow(
+      expect.objectContaining({
+        code: "INVALID_CURRENCY",
+        received: "rupees",
+        message: '"rupees" is not an active ISO 4217 currency; expected three capital letters such as INR.',
+      }),
+    );
+  });
+
+  test("that escaped the type check cannot lend its exponent", () => {
+    expect(() => exponentOf("XXX" as never)).toThrow(InvalidCurrencyError);
+  });
+});
+
+function intlDecimals(code: string): number {
+  const { maximumFractionDigits } = new Intl.NumberFormat("en", {
+    style: "currency",
+    currency: code,
+  }).resolvedOptions();
+  return maximumFractionDigits ?? 0;
+}
