@@ -15,3 +15,12 @@ export type { Gap, ReceivedDelivery, ReceivedEvent, ReceiverBehaviour, RejectedD
 export type { LoanView, WebhookEvent } from "./loan-view.ts";
 export type { Misbehaviour } from "./misbehaviour.ts";
 export { NotSeenError } from "./waiting.ts";
+export {
+  startFakeWhatsApp,
+  FakeWhatsApp,
+  type FakeWhatsAppOptions,
+  type WhatsAppBehaviour,
+  type WhatsAppMessage,
+  type WhatsAppRefusal,
+} from "./fake-whatsapp.ts";
+export { startMailCatcher, MailCatcher, type CaughtMail, type MailBehaviour } from "./mail-catcher.ts";

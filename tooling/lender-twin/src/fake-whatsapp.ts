@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { invalidParameter, whyNoTemplateMessage, type MetaError, type TemplateMessage } from "./template-message.ts";
+import { Waiting } from "./waiting.ts";
+
+export interface FakeWhatsAppOptions {
+  /** The access token that callers must bear. */
+  token: string;
+  phoneNumberId: string;
+  /** 0, the default, takes a free one. */
+  port?: number;
+}
+
+export type WhatsAppBehaviour = "ok" | "invalidToken" | "rateLimited" | "error500" | "hang" | "undeliverable";
+
+/** A message that was accepted for sending. */
+export interface WhatsAppMessage {
+  /** `wamid.…`, as the caller was told. */
+  id: string;
+  to: string;
+  template: string;
+  language: string;
+  /** The texts for the placeholders of the template's body. */
+  parameters: string[];
+  receivedAt: number;
+}
+
+/** A request that was answered with an error. */
+export interface WhatsAppRefusal {
+  status: number;
+  error: MetaError;
+  body: unknown;
+}
+
+/** Starts a WhatsApp Cloud API on 127.0.0.1 that accepts template messages, and is strict about them. */
+export async function startFakeWhatsApp(options: FakeWhatsAppOptions): Promise<FakeWhatsApp> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(options.port ?? 0, "127.0.0.1", resolve);
+  });
+  return new FakeWhatsApp(server, options);
+}
+
+/** What Meta's server would do with the messages of one phone number. */
+export class FakeWhatsApp {
+  behaviour: WhatsAppBehaviour = "ok";
+  /** The base URL, in place of https://graph.facebook.com. */
+  readonly url: string;
+  readonly messages: WhatsAppMessage[] = [];
+  readonly refusals: WhatsAppRefusal[] = [];
+  readonly #server: Server;
+  readonly #token: string;
+  readonly #phoneNumberId: string;
+  readonly #waiting = new Waiting();
+
+  constructor(server: Server, { token, phoneNumberId }: FakeWhatsAppOptions) {
+    this.#server = server;
+    this.#token = token;
+    this.#phoneNumberId = phoneNumberId;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.on("request", (incoming, response) => void this.#serve(incoming, response));
+  }
+
+  /** Resolves with the messages once the condition on them holds. */
+  async waitForMessages(
+    condition: (messages: readonly WhatsAppMessage[]) => boolean,
+    timeoutMs = 10_000,
+  ): Promise<readonly WhatsAppMessage[]> {
+    await this.#waiting.until(
+      () => condition(this.messages),
+      timeoutMs,
+      () => {
+        const refused = this.refusals.map(({ error }) => error.message).join("; ");
+        return `Messages: ${JSON.stringify(this.messages)}. Refused: ${refused || "none"}.`;
+      },
+    );
+    return this.messages;
+  }
+
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const rawBody = await readText(incoming).catch(() => null);
+    if (rawBody === null || this.behaviour === "hang") return;
+    const body = parsedOrNull(rawBody);
+    const refusal = this.#whyRefused(incoming, body) ?? MISBEHAVIOURS[this.behaviour];
+    if (refusal === undefined) {
+      answer(response, 200, this.#accept(body as TemplateMessage));
+    } else {
+      this.refusals.push({ ...refusal, body });
+      answer(response, refusal.status, {
+        error: { ...refusal.error, fbtrace_id: randomBytes(8).toString("base64url") },
+      });
+    }
+    this.#waiting.changed();
+  }
+
+  #whyRefused(
+    { method, url, headers }: IncomingMessage,
+    body: unknown,
+  ): { status: number; error: MetaError } | undefined {
+    if (headers.authorization !== `Bearer ${this.#token}`) return MISBEHAVIOURS.invalidToken;
+    const path = /^(?:\/v\d+\.\d+)?\/([^/]+)\/messages$/.exec(url ?? "");
+    if (method !== "POST" || path?.[1] !== this.#phoneNumberId) {
+      return { status: 400, error: invalidParameter(`Unsupported ${method} request: ${url} does not exist`) };
+    }
+    if (!/^application\/json\b/.test(headers["content-type"] ?? "")) {
+      return { status: 400, error: invalidParameter(`The body is ${headers["content-type"]}, not application/json`) };
+    }
+    const fault = whyNoTemplateMessage(body);
+    return fault === null ? undefined : { status: 400, error: fault };
+  }
+
+  #accept({ to, template }: TemplateMessage): object {
+    const id = `wamid.${randomBytes(24).toString("base64")}`;
+    this.messages.push({
+      id,
+      to,
+      template: template.name,
+      language: template.language.code,
+      parameters: template.components[0].parameters.map(({ text }) => text),
+      receivedAt: Date.now(),
+    });
+    const contacts = [{ input: to, wa_id: to.replace("+", "") }];
+    return { messaging_product: "whatsapp", contacts, messages: [{ id, message_status: "accepted" }] };
+  }
+}
+
+function metaError(code: number, message: string, details: string): MetaError {
+  return { message, type: "OAuthException", code, error_data: { messaging_product: "whatsapp", details } };
+}
+
+const MISBEHAVIOURS = {
+  ok: undefined,
+  hang: undefined,
+  invalidToken: { status: 401, error: { message: "Invalid OAuth access token.", type: "OAuthException", code: 190 } },
+  rateLimited: {
+    status: 429,
+    error: metaError(130429, "(#130429) Rate limit hit", "Too many messages were sent from this number."),
+  },
+  error500: {
+    status: 500,
+    error: metaError(131000, "(#131000) Something went wrong", "The message failed for a reason that is not known."),
+  },
+  undeliverable: {
+    status: 400,
+    error: metaError(131026, "(#131026) Message undeliverable", "The recipient cannot receive WhatsApp messages."),
+  },
+} satisfies Record<WhatsAppBehaviour, { status: number; error: MetaError } | undefined>;
+
+async function readText(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "Content-Type": "application/json; charset=UTF-8" }).end(JSON.stringify(body));
+}

@@ -1,0 +1,103 @@
+import type { AddressInfo } from "node:net";
+import PostalMime from "postal-mime";
+import { SMTPServer, type SMTPServerDataStream } from "smtp-server";
+import { Waiting } from "./waiting.ts";
+
+/** How the server answers: takes the mail, refuses every recipient for good, or never answers to the data. */
+export type MailBehaviour = "ok" | "reject" | "hang";
+
+/** A mail that was taken; addresses without display names, `text` and `html` decoded. */
+export interface CaughtMail {
+  from: string;
+  to: string[];
+  subject: string;
+  text: string;
+  html: string;
+  /** The Message-ID header, with its angle brackets. */
+  messageId: string;
+}
+
+/** Starts an SMTP server on 127.0.0.1 that delivers nothing and shows what it was given. No TLS, no login.
+ * @param options.port 0, the default, takes a free one
+ */
+export async function startMailCatcher(options: { port?: number } = {}): Promise<MailCatcher> {
+  const catcher = new MailCatcher();
+  await catcher.listen(options.port ?? 0);
+  return catcher;
+}
+
+export class MailCatcher {
+  behaviour: MailBehaviour = "ok";
+  readonly mails: CaughtMail[] = [];
+  readonly #waiting = new Waiting();
+  readonly #server: SMTPServer;
+
+  constructor() {
+    this.#server = new SMTPServer({
+      disabledCommands: ["STARTTLS", "AUTH"],
+      disableReverseLookup: true,
+      closeTimeout: 1,
+      onRcptTo: ({ address }, _session, done) => {
+        done(this.behaviour === "reject" ? smtpError(550, `no mailbox ${address} here`) : null);
+      },
+      onData: (stream, _session, done) => void this.#take(stream, done),
+    });
+    // A client that drops its connection is its own affair; a catcher that cannot listen fails in `listen`.
+    this.#server.on("error", () => {});
+  }
+
+  get smtpUrl(): string {
+    return `smtp://127.0.0.1:${(this.#server.server.address() as AddressInfo).port}`;
+  }
+
+  listen(port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.server.once("error", reject);
+      this.#server.listen(port, "127.0.0.1", resolve);
+    });
+  }
+
+  /** Resolves with the first mail that meets the condition, one that came before included. */
+  async waitForMail(condition: (mail: CaughtMail) => boolean, timeoutMs = 10_000): Promise<CaughtMail> {
+    let found: CaughtMail | undefined;
+    await this.#waiting.until(
+      () => (found = this.mails.find(condition)) !== undefined,
+      timeoutMs,
+      () => `Mails: ${this.mails.map(({ to, subject }) => `"${subject}" to ${to.join(", ")}`).join("; ") || "none"}.`,
+    );
+    return found as CaughtMail;
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #take(stream: SMTPServerDataStream, done: (error?: Error) => void): Promise<void> {
+    try {
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      if (this.behaviour === "hang") return;
+      this.mails.push(await read(Buffer.concat(chunks)));
+      done();
+      this.#waiting.changed();
+    } catch (error) {
+      done(error as Error);
+    }
+  }
+}
+
+async function read(bytes: Buffer): Promise<CaughtMail> {
+  const mail = await PostalMime.parse(bytes);
+  return {
+    from: mail.from?.address ?? "",
+    to: (mail.to ?? []).flatMap(({ address }) => address ?? []),
+    subject: mail.subject ?? "",
+    text: mail.text ?? "",
+    html: mail.html ?? "",
+    messageId: mail.messageId ?? "",
+  };
+}
+
+function smtpError(responseCode: number, message: string): Error {
+  return Object.assign(new Error(message), { responseCode });
+}

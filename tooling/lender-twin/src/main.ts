@@ -1,0 +1,71 @@
+import { parseArgs } from "node:util";
+import { startLenderTwin } from "./twin.ts";
+
+const USAGE = `A lender on this machine: mint endpoint, webhook receiver and pay page. It runs until it is interrupted.
+
+node tooling/lender-twin/src/main.ts [options]
+
+  --port <number>        the port to listen on; a free one unless given
+  --service-url <url>    where the service is, for example http://127.0.0.1:3000
+  --key-id <id>          the lender's API key id, lk_...
+  --secret <secret>      its secret, sk_...; LENDER_SECRET of the environment unless given
+  --mint-auth <header>   what the mint endpoint demands, "Name: value"; a random one unless given
+  --help                 this text
+
+Without key and secret it cannot check what the service sends, and answers 401: register its URLs first, then restart
+it with the same --port and --mint-auth and the key that the registration gave you.
+`;
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\nSee --help.\n`);
+  process.exitCode = 2;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: "string" },
+      "service-url": { type: "string" },
+      "key-id": { type: "string" },
+      secret: { type: "string" },
+      "mint-auth": { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
+  if (values.help === true) return print(USAGE);
+
+  const twin = await startLenderTwin({
+    ...(values.port === undefined ? {} : { port: portOf(values.port) }),
+    ...(values["mint-auth"] === undefined ? {} : { mintAuth: headerOf(values["mint-auth"]) }),
+    log: (line) => print(`${new Date().toISOString()} ${line}\n`),
+  });
+  const hmacSecret = values.secret ?? process.env["LENDER_SECRET"];
+  twin.connect({
+    ...(values["service-url"] === undefined ? {} : { serviceUrl: values["service-url"] }),
+    ...(values["key-id"] === undefined ? {} : { apiKeyId: values["key-id"] }),
+    ...(hmacSecret === undefined ? {} : { hmacSecret }),
+  });
+  print(`mint link URL   ${twin.mintUrl}\n`);
+  print(`  auth header   ${twin.mintAuth.name}: ${twin.mintAuth.value}\n`);
+  print(`callback URL    ${twin.callbackUrl}\n`);
+  print(`pay pages       ${twin.payUrl("<linkId>")}\n`);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void twin.close());
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new TypeError(`--port takes a number from 0 to 65535, got "${text}".`);
+}
+
+function headerOf(text: string): { name: string; value: string } {
+  const [, name, value] = /^([\w-]+):\s*(.+)$/.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { name, value };
+  throw new TypeError(`--mint-auth takes "Name: value", got "${text}".`);
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
