@@ -1,3 +1,15 @@
 import { defineConfig } from "vitest/config";
+import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
-export default defineConfig({ test: { include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"] } });
+export default defineConfig({
+  // What Node itself would load: else two copies of graphql meet, one by require and one by import.
+  ssr: { resolve: { conditions: ["node", "module-sync"] } },
+  test: {
+    include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"],
+    globalSetup: "tooling/testing/src/global-setup.ts",
+    reporters: ["default", new SummaryReporter()],
+    pool: "forks",
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,71 @@
+import { spawn, spawnSync, type ChildProcess, type StdioOptions } from "node:child_process";
+import { chownSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { nativeFolder, binary, type Program } from "./binaries.ts";
+import { PostgresError } from "./postgres-error.ts";
+
+const NOBODY = 65534;
+
+/**
+ * Who runs PostgreSQL's programs. PostgreSQL refuses to run as root, so root lends it another uid: the owner of an
+ * existing data directory, else "nobody". Everybody else runs it as themselves.
+ */
+export interface Account {
+  /** What root has to give files to and spawn with; empty for everybody else. */
+  owner: { uid?: number; gid?: number };
+  /** A command line put in front of the program's own; empty when the program can be spawned as it is. */
+  prefix: string[];
+}
+
+/** The account for a data directory, which need not exist; errors: `unreachable_for_unprivileged_user`. */
+export function accountFor(dataDir: string): Account {
+  if (process.getuid?.() !== 0) return { owner: {}, prefix: [] };
+  const existing = statSync(dataDir, { throwIfNoEntry: false });
+  const owner =
+    existing && existing.uid !== 0 ? { uid: existing.uid, gid: existing.gid } : { uid: NOBODY, gid: NOBODY };
+  const bootstrap = join(nativeFolder(), "share", "postgresql", "postgres.bki");
+  const reachable = canReach(dirname(resolve(dataDir))) && canReach(dirname(bootstrap)) && isReadable(bootstrap);
+  return { owner, prefix: reachable ? [] : keepingFileAccess(owner.uid, owner.gid) };
+}
+
+/** Starts a program; it is the caller's to watch. */
+export function spawnAs(
+  account: Account,
+  program: Program,
+  args: string[],
+  options: { stdio: StdioOptions; detached?: boolean },
+): ChildProcess {
+  const [command = "", ...rest] = [...account.prefix, binary(program), ...args];
+  const identity = account.prefix.length === 0 ? account.owner : {};
+  return spawn(command, rest, { ...options, ...identity, cwd: dirname(binary(program)), windowsHide: true });
+}
+
+/** Makes the account the owner of files that this process made. */
+export function give({ owner: { uid, gid } }: Account, ...paths: string[]): void {
+  if (uid !== undefined && gid !== undefined) for (const path of paths) chownSync(path, uid, gid);
+}
+
+function canReach(folder: string): boolean {
+  const searchable = (statSync(folder, { throwIfNoEntry: false })?.mode ?? 0o001) & 0o001;
+  return searchable !== 0 && (folder === dirname(folder) || canReach(dirname(folder)));
+}
+
+function isReadable(file: string): boolean {
+  return (statSync(file).mode & 0o004) !== 0;
+}
+
+/**
+ * A checkout under /root (0700) hides PostgreSQL and its data from every other uid. Linux can change the uid and keep
+ * root's right to pass closed folders; the securebit is there because PostgreSQL asks access(2), which else drops it.
+ */
+function keepingFileAccess(uid: number, gid: number): string[] {
+  const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--securebits=+no_setuid_fixup"];
+  prefix.push("--inh-caps=-all,+dac_override", "--ambient-caps=+dac_override");
+  const [command = "", ...args] = prefix;
+  if (spawnSync(command, [...args, binary("postgres"), "--version"]).status === 0) return prefix;
+  throw new PostgresError(
+    "unreachable_for_unprivileged_user",
+    "PostgreSQL does not run as root, and another user cannot enter this folder. " +
+      "Run as an ordinary user, move the checkout to where everybody may read, or set DATABASE_URL.",
+  );
+}

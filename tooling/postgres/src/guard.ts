@@ -1,0 +1,51 @@
+/**
+ * The process that stands between an application and its embedded PostgreSQL. It lives exactly as long as the
+ * application: the channel between the two closes when the application leaves or dies, be it by kill -9.
+ */
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { joinServer, leaveServer } from "./join-server.ts";
+import { PostgresError } from "./postgres-error.ts";
+import { findServer, type LaunchOptions, type RunningServer } from "./server.ts";
+import { enter, type Presence } from "./presence.ts";
+
+export type GuardMessage =
+  | { type: "log"; message: string }
+  | { type: "ready"; server: RunningServer; attached: boolean }
+  | { type: "failed"; code: PostgresError["code"]; message: string };
+
+const REJOIN_MS = 1_000;
+
+// A signal to the whole group or control group is the application's to answer, which may still want its database.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+
+const options = JSON.parse(process.argv[2] ?? "") as LaunchOptions;
+const applicationLeft = once(process, "disconnect");
+try {
+  const joined = await joinServer(options, (message) => tell({ type: "log", message }));
+  tell({ type: "ready", server: joined.server, attached: joined.attached });
+  await stayPresent(joined.presence);
+} catch (error) {
+  if (!(error instanceof PostgresError)) throw error;
+  tell({ type: "failed", code: error.code, message: error.message });
+  await applicationLeft;
+}
+
+/** The server's crash ends our presence but not the application: enter again what somebody starts again. */
+async function stayPresent(initial: Presence): Promise<void> {
+  let presence: Presence | undefined = initial;
+  while (process.connected) {
+    await Promise.race([applicationLeft, presence ? presence.ended : sleep(REJOIN_MS)]);
+    if (process.connected) presence = await enterAgain();
+  }
+  if (presence) await leaveServer(options.dataDir, presence);
+}
+
+async function enterAgain(): Promise<Presence | undefined> {
+  const found = await findServer(options.dataDir);
+  return found.state === "ready" ? enter(found.server.url) : undefined;
+}
+
+function tell(message: GuardMessage): void {
+  if (process.connected) process.send?.(message);
+}

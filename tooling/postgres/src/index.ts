@@ -1,0 +1,2 @@
+export { PostgresError, type PostgresErrorCode } from "./postgres-error.ts";
+export { startPostgres, type Postgres, type StartOptions } from "./start-postgres.ts";

@@ -1,0 +1,17 @@
+export type PostgresErrorCode =
+  | "platform_unsupported"
+  | "data_dir_not_ours"
+  | "unreachable_for_unprivileged_user"
+  | "init_failed"
+  | "start_failed";
+
+/** The embedded PostgreSQL cannot be had; the message says what to do. */
+export class PostgresError extends Error {
+  readonly code: PostgresErrorCode;
+
+  constructor(code: PostgresErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "PostgresError";
+    this.code = code;
+  }
+}

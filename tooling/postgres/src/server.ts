@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
+import { give, spawnAs, type Account } from "./account.ts";
+import { readPassword } from "./cluster.ts";
+import { isAlive } from "./process-liveness.ts";
+
+/** How long a server may take to replay its log after a crash. */
+export const RECOVERY_LIMIT_MS = 120_000;
+const POLL_MS = 20;
+const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+const CANNOT_CONNECT_NOW = "57P03";
+
+export interface RunningServer {
+  url: string;
+  port: number;
+  pid: number;
+}
+
+/** What runs on a data directory: nothing that answers, a server on its way up or down, or one that answers. */
+export type Found = { state: "absent" } | { state: "starting" } | { state: "ready"; server: RunningServer };
+
+export interface LaunchOptions {
+  dataDir: string;
+  durable: boolean;
+  port?: number;
+  settings: Record<string, string>;
+}
+
+export async function findServer(dataDir: string): Promise<Found> {
+  const claimed = readLockFile(dataDir);
+  if (!claimed || !isAlive(claimed.pid)) return { state: "absent" };
+  const url = `postgres://postgres:${readPassword(dataDir)}@127.0.0.1:${claimed.port}/postgres`;
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+    const ours = realpathSync(rows[0]?.data_directory ?? "") === realpathSync(dataDir);
+    return ours ? { state: "ready", server: { url, ...claimed } } : { state: "absent" };
+  } catch (error) {
+    return { state: (error as { code?: string }).code === CANNOT_CONNECT_NOW ? "starting" : "absent" };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/**
+ * Starts a server in a session of its own, so that no signal to ours reaches it. Resolves when it answers, or with
+ * undefined when it gave up, for instance because another one holds the data directory; the log says why.
+ */
+export async function launchServer(options: LaunchOptions, account: Account): Promise<RunningServer | undefined> {
+  const port = options.port ?? (await choosePort(options.dataDir));
+  const log = openLog(options.dataDir);
+  give(account, logFile(options.dataDir));
+  const args = ["-D", options.dataDir, "-p", String(port), ...settingArguments(options)];
+  const child = spawnAs(account, "postgres", args, { stdio: ["ignore", log, log], detached: true });
+  let gaveUp = false;
+  child.once("error", () => (gaveUp = true));
+  child.once("exit", () => (gaveUp = true));
+  closeSync(log);
+
+  for (let waitedMs = 0; waitedMs < RECOVERY_LIMIT_MS && !gaveUp; waitedMs += POLL_MS) {
+    const found = await findServer(options.dataDir);
+    if (found.state === "ready" && found.server.pid === child.pid) {
+      writeFileSync(portFile(options.dataDir), String(port));
+      give(account, portFile(options.dataDir));
+      return found.server;
+    }
+    await sleep(POLL_MS);
+  }
+  child.kill("SIGQUIT");
+  return undefined;
+}
+
+/** Asks for a fast shutdown (open transactions are rolled back) and waits for it. */
+export async function stopServer(dataDir: string, account: Account): Promise<void> {
+  const child = spawnAs(account, "pg_ctl", ["stop", "-D", dataDir, "-m", "fast", "-w", "-t", "60"], {
+    stdio: "ignore",
+  });
+  await once(child, "close");
+}
+
+/** The last lines of the server's log, for an error message. */
+export function logTail(dataDir: string): string {
+  return readFileSync(logFile(dataDir), "utf8").trim().split("\n").slice(-12).join("\n");
+}
+
+function settingArguments({ durable, settings }: LaunchOptions): string[] {
+  const all: Record<string, string> = {
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...settings,
+  };
+  return Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+function readLockFile(dataDir: string): { pid: number; port: number } | undefined {
+  try {
+    const lines = readFileSync(join(dataDir, "postmaster.pid"), "utf8").split("\n");
+    const [pid, port] = [Number(lines[0]), Number(lines[3])];
+    return pid > 0 && port > 0 ? { pid, port } : undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The port of the last time, so that an address somebody holds outlives a restart; another when it is taken. */
+async function choosePort(dataDir: string): Promise<number> {
+  try {
+    return await bindOnce(Number(readFileSync(portFile(dataDir), "utf8")));
+  } catch {
+    return bindOnce(0);
+  }
+}
+
+async function bindOnce(port: number): Promise<number> {
+  const probe = createServer().listen(port, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return typeof address === "object" && address ? address.port : port;
+}
+
+function openLog(dataDir: string): number {
+  const sizeBytes = statSync(logFile(dataDir), { throwIfNoEntry: false })?.size ?? 0;
+  return openSync(logFile(dataDir), sizeBytes > LOG_LIMIT_BYTES ? "w" : "a", 0o600);
+}
+
+function logFile(dataDir: string): string {
+  return join(dataDir, "embedded-server.log");
+}
+
+function portFile(dataDir: string): string {
+  return join(dataDir, "embedded-port");
+}

@@ -1,0 +1,83 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { GuardMessage } from "./guard.ts";
+import { joinServer, leaveServer } from "./join-server.ts";
+import { PostgresError } from "./postgres-error.ts";
+import type { LaunchOptions } from "./server.ts";
+
+export interface StartOptions {
+  /** Holds one cluster and belongs to this tool; made when it is absent or empty. */
+  dataDir: string;
+  /** False trades safety against speed: nothing survives a crash of the machine. For tests. Default true. */
+  durable?: boolean;
+  /** Default: the port of the last time, else a free one. */
+  port?: number;
+  /** Server settings by name, as in postgresql.conf. */
+  settings?: Record<string, string>;
+  /** Told in one line each what was made, started or attached to. Nothing is ever printed. */
+  onLog?: (message: string) => void;
+}
+
+export interface Postgres {
+  /** The superuser's address of the database `postgres`, on 127.0.0.1. */
+  url: string;
+  port: number;
+  /** The server's process. */
+  pid: number;
+  /** Whether somebody else had started the server; its `durable`, `port` and `settings` then stay as they are. */
+  attached: boolean;
+  /** Leaves the server; resolves once it is down, or at once when somebody else still uses it. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts PostgreSQL on a data directory, or attaches to the one that runs there; any number of processes may do so.
+ * The last one to leave stops it, and a process leaves by `stop()`, by ending, or by being killed.
+ * Errors: `PostgresError`.
+ */
+export async function startPostgres(start: StartOptions): Promise<Postgres> {
+  const { dataDir, durable = true, port, settings = {}, onLog = () => {} } = start;
+  const options: LaunchOptions = { dataDir: resolve(dataDir), durable, settings, ...(port && { port }) };
+  const guard = forkGuard(options);
+  const ready = await whenReady(guard, onLog);
+  guard.unref();
+  guard.channel?.unref();
+  return { ...ready.server, attached: ready.attached, stop: () => stop(guard, options) };
+}
+
+function forkGuard(options: LaunchOptions): ChildProcess {
+  return fork(fileURLToPath(new URL("./guard.ts", import.meta.url)), [JSON.stringify(options)], {
+    // Its own session, so that no signal from a terminal or to our group reaches it; our flags are not for it.
+    detached: true,
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+}
+
+async function whenReady(
+  guard: ChildProcess,
+  onLog: (message: string) => void,
+): Promise<Extract<GuardMessage, { type: "ready" }>> {
+  return new Promise((resolve, reject) => {
+    guard.once("error", reject);
+    guard.once("exit", () => reject(new PostgresError("start_failed", "The guard of PostgreSQL ended early.")));
+    guard.on("message", (message: GuardMessage) => {
+      if (message.type === "log") onLog(message.message);
+      if (message.type === "ready") resolve(message);
+      if (message.type === "failed") {
+        guard.disconnect();
+        reject(new PostgresError(message.code, message.message));
+      }
+    });
+  });
+}
+
+async function stop(guard: ChildProcess, options: LaunchOptions): Promise<void> {
+  if (guard.exitCode !== null || guard.signalCode !== null) return;
+  guard.ref();
+  const exited = once(guard, "exit");
+  if (guard.connected) guard.disconnect();
+  await exited;
+}

@@ -1,0 +1,59 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPostgres } from "@collections/postgres";
+import { Client } from "pg";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Address of a role that may create databases. */
+    adminUrl: string;
+    /** What the names of this run's databases begin with. */
+    databasePrefix: string;
+  }
+}
+
+/** One PostgreSQL for the whole run: that of DATABASE_URL when it is set, else an embedded one in a temporary folder. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const databasePrefix = `collections_test_${randomBytes(4).toString("hex")}`;
+  const server = await serverForTests();
+  project.provide("adminUrl", server.url);
+  project.provide("databasePrefix", databasePrefix);
+  return async () => server.stop(databasePrefix);
+}
+
+interface TestServer {
+  url: string;
+  /** Leaves nothing of this run behind. */
+  stop(databasePrefix: string): Promise<void>;
+}
+
+async function serverForTests(): Promise<TestServer> {
+  const ownUrl = process.env["DATABASE_URL"];
+  if (ownUrl) return { url: ownUrl, stop: (databasePrefix) => dropDatabases(ownUrl, databasePrefix) };
+
+  const dataDir = mkdtempSync(join(tmpdir(), "collections-test-"));
+  const postgres = await startPostgres({ dataDir, durable: false, settings: { max_connections: "300" } });
+  return {
+    url: postgres.url,
+    stop: async () => {
+      await postgres.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function dropDatabases(adminUrl: string, databasePrefix: string): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  const { rows } = await client.query<{ datname: string }>(
+    "select datname from pg_database where starts_with(datname, $1)",
+    [databasePrefix],
+  );
+  for (const { datname } of rows) {
+    await client.query(`drop database if exists ${client.escapeIdentifier(datname)} with (force)`);
+  }
+  await client.end();
+}

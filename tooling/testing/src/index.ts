@@ -1,0 +1,1 @@
+export { emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";
