@@ -1,0 +1,109 @@
+import { MikroORM } from "@mikro-orm/postgresql";
+import { Client } from "pg";
+import type { PgBoss } from "pg-boss";
+import { createBoss, createJobs } from "./jobs.ts";
+import type { PackageSchema } from "./migrate.ts";
+import { type Database, type OpenDatabase, rememberDatabase } from "./open-database.ts";
+import { createSignals } from "./signals.ts";
+
+export interface DatabaseOptions {
+  /** `postgres://…`; may lead to a transaction pooler. */
+  url: string;
+  /** What needs a session of its own (LISTEN) connects here; `url` when absent. */
+  directUrl?: string;
+  schemas: readonly PackageSchema[];
+  /** Connections of this process at most. */
+  poolMax?: number;
+  applicationName?: string;
+  /** Also maintains pg-boss's tables: for processes that work jobs. */
+  works?: boolean;
+  /** Told of faults that nobody waits for: a lost idle connection, a failed NOTIFY, a job's maintenance. */
+  onError?: (error: unknown) => void;
+  /** Told of each statement; `roundTrip` is false when it travels behind one that is still unanswered. */
+  onStatement?: (sent: { name: string | undefined; text: string; roundTrip: boolean }) => void;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const STATEMENT_TIMEOUT_MS = 30_000;
+const LOCK_TIMEOUT_MS = 10_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** Connects lazily: the first statement opens the first connection. */
+export async function createDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, schemas, onError = () => {} } = options;
+  const orm = await MikroORM.init({
+    clientUrl: url,
+    entities: schemas.flatMap(({ entities }) => [...entities]),
+    ensureDatabase: false,
+    forceUtcTimezone: true,
+    discovery: { warnWhenNoEntities: false },
+    pool: { min: 0, max: options.poolMax ?? 10 },
+    logger: () => {},
+    driverOptions: {
+      ...(options.onStatement && { Client: observedClient(options.onStatement) }),
+      pipeline: true,
+      application_name: options.applicationName ?? "collections",
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      lock_timeout: LOCK_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    },
+  });
+  const pool = await orm.em.getConnection().getNativeClient();
+  const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
+  let boss: Promise<PgBoss> | undefined;
+  const database: OpenDatabase = {
+    em: () => orm.em.fork(),
+    pool,
+    signals,
+    jobs: createJobs(startedBoss, signals),
+    boss: startedBoss,
+    async close() {
+      if (boss) await (await boss.catch(() => undefined))?.stop({ graceful: false, close: false });
+      await signals.close();
+      await orm.close();
+    },
+  };
+  rememberDatabase(orm.em, database);
+  return database;
+
+  /** A failed start is forgotten, so that the next caller tries again. */
+  function startedBoss(): Promise<PgBoss> {
+    boss ??= createBoss(pool, options.works ?? false, onError)
+      .start()
+      .catch((error: unknown) => {
+        boss = undefined;
+        throw error;
+      });
+    return boss;
+  }
+}
+
+/** A client that tells of what it sends: the statement budgets of the hot paths are counted here. */
+function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>): typeof Client {
+  return class ObservedClient extends Client {
+    constructor(config: ConstructorParameters<typeof Client>[0]) {
+      super(config);
+      const send = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>;
+      let unanswered = 0;
+      this.query = ((...args: unknown[]) => {
+        const config = args[0] as string | { name?: string; text: string };
+        const { name, text } = typeof config === "string" ? { text: config } : config;
+        onStatement({ name, text, roundTrip: unanswered === 0 });
+        unanswered += 1;
+        const callback = args.at(-1);
+        if (typeof callback === "function") {
+          args[args.length - 1] = (...answer: unknown[]) => {
+            unanswered -= 1;
+            callback(...answer);
+          };
+          return send(...args);
+        }
+        return send(...args).finally(() => {
+          unanswered -= 1;
+        });
+      }) as Client["query"];
+    }
+  };
+}

@@ -1,0 +1,19 @@
+export type { EntityManager } from "@mikro-orm/postgresql";
+export { createDatabase, type DatabaseOptions } from "./database.ts";
+export { newId, parsePublicId, publicId } from "./ids.ts";
+export {
+  enqueue,
+  type Job,
+  type Jobs,
+  type JobOptions,
+  queue,
+  type Queue,
+  type QueueOptions,
+  type WorkOptions,
+} from "./jobs.ts";
+export { migrate, type MigrateOptions, type PackageMigration, type PackageSchema } from "./migrate.ts";
+export { type Database } from "./open-database.ts";
+export { type Signals } from "./signals.ts";
+export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
+export { statement, type Statement } from "./statement.ts";
+export { afterCommit, query, send, signal, transaction, type Tx } from "./transaction.ts";

@@ -1,0 +1,152 @@
+import type { Pool } from "pg";
+import { fromKysely, PgBoss } from "pg-boss";
+import { databaseOf } from "./open-database.ts";
+import type { Signals } from "./signals.ts";
+import { kyselyOf, signal, type Tx } from "./transaction.ts";
+
+/** How a queue treats its jobs; the names and units are pg-boss's. */
+export interface QueueOptions {
+  /** Attempts after the first one. 0: a job runs at most once. */
+  retryLimit: number;
+  /** Seconds before the first retry; it doubles from there. */
+  retryDelay?: number;
+  retryDelayMax?: number;
+  /** Seconds after which a job whose worker died is given to another. */
+  expireInSeconds: number;
+  /** Seconds that a finished job is kept. */
+  deleteAfterSeconds?: number;
+}
+
+/** A named queue and the shape of its jobs. */
+export interface Queue<Data extends object = object> {
+  readonly name: string;
+  readonly options: QueueOptions;
+  /** Never set: it only carries the type of the data. */
+  readonly data?: Data;
+}
+
+/** Names a queue. Queues are created by `migrate`, from the `queues` of each package's schema. */
+export function queue<Data extends object>(name: string, options: QueueOptions): Queue<Data> {
+  return { name, options };
+}
+
+export interface JobOptions {
+  startAfter?: Date;
+  /** Jobs with the same key are worked one at a time, where the worker asks for it. */
+  singletonKey?: string;
+}
+
+/** A job as its handler sees it; `attempt` counts from 1. */
+export interface Job<Data> {
+  readonly id: string;
+  readonly data: Data;
+  readonly attempt: number;
+}
+
+export interface WorkOptions {
+  /** Jobs of this queue under way in this process at a time. */
+  concurrency: number;
+}
+
+/** The jobs of one process. */
+export interface Jobs {
+  /** Works a queue. A handler that throws lets pg-boss retry the job as its queue says. */
+  work<Data extends object>(
+    queue: Queue<Data>,
+    options: WorkOptions,
+    handler: (job: Job<Data>) => Promise<void>,
+  ): Promise<void>;
+  /** Takes nothing new, waits up to `graceMs` for what runs, and ends. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const SIGNAL_CHANNEL = "jobs";
+const POLLING_INTERVAL_SECONDS = 0.5;
+
+/**
+ * Writes a job in the transaction of the change that it follows from: invisible before the commit, gone after a
+ * rollback. A worker picks it up milliseconds after the commit.
+ */
+export async function enqueue<Data extends object>(
+  tx: Tx,
+  queue: Queue<Data>,
+  data: Data,
+  options: JobOptions = {},
+): Promise<void> {
+  const boss = await databaseOf(tx).boss();
+  const id = await boss.send(queue.name, data, { ...options, db: fromKysely(kyselyOf(tx)) });
+  if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
+  if (!options.startAfter) signal(tx, SIGNAL_CHANNEL, queue.name);
+}
+
+/** Installs or updates pg-boss's own tables and the queues. The caller holds the migration lock. */
+export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
+  const boss = new PgBoss({ db: executor(pool), supervise: false, schedule: false });
+  boss.on("error", () => {});
+  await boss.start();
+  try {
+    for (const { name, options } of queues) {
+      const settings = { ...options, retryBackoff: options.retryDelay !== undefined };
+      if (await boss.getQueue(name)) await boss.updateQueue(name, settings);
+      else await boss.createQueue(name, settings);
+    }
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+}
+
+/** A pg-boss that sends and, with `work`, works. Maintenance runs in processes that work. */
+export function createBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): PgBoss {
+  const boss = new PgBoss({
+    db: executor(pool),
+    migrate: false,
+    createSchema: false,
+    supervise: works,
+    schedule: works,
+    superviseIntervalSeconds: 10,
+    monitorIntervalSeconds: 10,
+  });
+  boss.on("error", onError);
+  return boss;
+}
+
+export function createJobs(boss: () => Promise<PgBoss>, signals: Signals): Jobs {
+  const workers = new Map<string, string>();
+  signals.on(SIGNAL_CHANNEL, (name) => wake(name));
+  let started: PgBoss | undefined;
+
+  function wake(name: string): void {
+    const workId = workers.get(name);
+    if (workId !== undefined) started?.notifyWorker(workId);
+  }
+
+  return {
+    async work(queue, { concurrency }, handler) {
+      started = await boss();
+      const workId = await started.work(
+        queue.name,
+        {
+          batchSize: 1,
+          localConcurrency: concurrency,
+          pollingIntervalSeconds: POLLING_INTERVAL_SECONDS,
+          includeMetadata: true,
+        },
+        async ([job]) => {
+          if (!job) return;
+          // There may be more: without this, a backlog drains at one job per polling interval.
+          wake(queue.name);
+          await handler({ id: job.id, data: job.data as never, attempt: job.retryCount + 1 });
+        },
+      );
+      workers.set(queue.name, workId);
+    },
+    async stop(graceMs) {
+      workers.clear();
+      await started?.stop({ graceful: true, timeout: graceMs, close: false });
+    },
+  };
+}
+
+function executor(pool: Pool) {
+  return { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
+}

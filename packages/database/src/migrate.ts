@@ -1,0 +1,115 @@
+import { Migration, Migrator } from "@mikro-orm/migrations";
+import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
+import { Client, escapeIdentifier } from "pg";
+import { installJobs, type Queue } from "./jobs.ts";
+
+/** One step of a package's schema: its statements run in one transaction. */
+export interface PackageMigration {
+  /** Sorts after the earlier ones: "0001", "0002-…". A released migration never changes. */
+  name: string;
+  statements: readonly string[];
+}
+
+/** What a package keeps in PostgreSQL. */
+export interface PackageSchema {
+  /** The PostgreSQL schema, and the prefix of the package's migrations. */
+  name: string;
+  entities: readonly EntitySchema[];
+  migrations: readonly PackageMigration[];
+  /** Tables ("schema.table") of which the run-time role may never update or delete a row. */
+  appendOnly?: readonly string[];
+  queues?: readonly Queue[];
+}
+
+export interface MigrateOptions {
+  /** A session of its own, of a role that may create schemas: not through a transaction pooler. */
+  url: string;
+  schemas: readonly PackageSchema[];
+  /** The role of this URL, when it is another one, gets the rights that the service needs and no more. */
+  runtimeUrl?: string;
+  /** Also install pg-boss and the queues of the schemas. */
+  jobs?: boolean;
+}
+
+/** The same for every version of every package that shares a database: "pcoll" as a number. */
+const MIGRATION_LOCK = 0x70636f6c6c;
+
+/**
+ * Brings the database to the schema of the given packages. Any number of processes may call it at once: one works
+ * under an advisory lock, the others wait and find nothing to do. Returns the names of what this call applied.
+ */
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  const lock = new Client({ connectionString: options.url, application_name: "collections-migrate" });
+  await lock.connect();
+  try {
+    await lock.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    const applied = await applyPending(options);
+    if (options.runtimeUrl !== undefined) await grantRuntimeRights(lock, options.runtimeUrl, options.schemas);
+    return { applied };
+  } finally {
+    await lock.end();
+  }
+}
+
+async function applyPending({ url, schemas, jobs }: MigrateOptions): Promise<string[]> {
+  const orm = await MikroORM.init({
+    clientUrl: url,
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    ensureDatabase: false,
+    extensions: [Migrator],
+    logger: () => {},
+    pool: { min: 0, max: 2 },
+    migrations: {
+      tableName: "collections_migration",
+      snapshot: false,
+      migrationsList: schemas.flatMap((schema) => schema.migrations.map((step) => asMigration(schema.name, step))),
+    },
+  });
+  try {
+    const applied = await orm.migrator.up();
+    if (jobs) {
+      const pool = await orm.em.getConnection().getNativeClient();
+      await installJobs(
+        pool,
+        schemas.flatMap(({ queues }) => [...(queues ?? [])]),
+      );
+    }
+    return applied.map(({ name }) => name);
+  } finally {
+    await orm.close();
+  }
+}
+
+function asMigration(schema: string, { name, statements }: PackageMigration) {
+  class StatementsMigration extends Migration {
+    override up(): void {
+      for (const text of statements) this.addSql(text);
+    }
+  }
+  return { name: `${schema}/${name}`, class: StatementsMigration };
+}
+
+/**
+ * Least rights for the role that the service runs as: rows, never tables; and of append-only tables no row may be
+ * changed, whatever the code says.
+ */
+async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: readonly PackageSchema[]) {
+  const role = decodeURIComponent(new URL(runtimeUrl).username);
+  const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
+  if (role === "" || rows[0]?.same) return;
+  const grantee = escapeIdentifier(role);
+  for (const name of [...schemas.map((schema) => schema.name), "pgboss"]) {
+    const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);
+    if (rowCount === 0) continue;
+    const schema = escapeIdentifier(name);
+    await client.query(`grant usage on schema ${schema} to ${grantee}`);
+    await client.query(`grant select, insert, update, delete on all tables in schema ${schema} to ${grantee}`);
+    await client.query(`grant usage on all sequences in schema ${schema} to ${grantee}`);
+    await client.query(`grant execute on all functions in schema ${schema} to ${grantee}`);
+  }
+  for (const table of schemas.flatMap(({ appendOnly }) => appendOnly ?? [])) {
+    const quoted = table.split(".").map(escapeIdentifier).join(".");
+    await client.query(`revoke update, delete, truncate on ${quoted} from ${grantee}`);
+  }
+}

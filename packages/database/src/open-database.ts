@@ -1,0 +1,33 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import type { Pool } from "pg";
+import type { PgBoss } from "pg-boss";
+import type { Jobs } from "./jobs.ts";
+import type { Signals } from "./signals.ts";
+
+/** One process's way to PostgreSQL. */
+export interface Database {
+  /** A fresh EntityManager: one per request or job, never shared. */
+  em(): EntityManager;
+  readonly pool: Pool;
+  readonly jobs: Jobs;
+  readonly signals: Signals;
+  close(): Promise<void>;
+}
+
+/** A database as this package sees it. */
+export interface OpenDatabase extends Database {
+  boss(): Promise<PgBoss>;
+}
+
+const databases = new WeakMap<object, OpenDatabase>();
+
+/** Remembers which database made an EntityManager: a verb is handed nothing but that. */
+export function rememberDatabase(em: EntityManager, database: OpenDatabase): void {
+  databases.set(em.getDriver(), database);
+}
+
+export function databaseOf(em: EntityManager): OpenDatabase {
+  const database = databases.get(em.getDriver());
+  if (!database) throw new Error("This EntityManager was not made by createDatabase().");
+  return database;
+}

@@ -1,0 +1,98 @@
+import { Client, type Pool } from "pg";
+import { randomUUID } from "node:crypto";
+
+/** Hints between processes: "look at your rows". Nothing may depend on one arriving. */
+export interface Signals {
+  /** Calls `listener` for each hint on `channel`, from this process or another; the returned function ends that. */
+  on(channel: string, listener: (payload: string) => void): () => void;
+  /** Tells the listeners of this process now, and other processes with the next NOTIFY. */
+  emit(channel: string, payload: string): void;
+  /** Begins to hear other processes, over a connection of its own that is renewed when it breaks. */
+  listen(): void;
+  close(): Promise<void>;
+}
+
+const PG_CHANNEL = "collections";
+const RECONNECT_DELAY_MS = 1_000;
+const MAX_PAYLOAD_CHARACTERS = 1_000;
+
+/**
+ * Signals over LISTEN/NOTIFY. One NOTIFY is under way at a time and carries all that gathered meanwhile, so that a busy
+ * process does not queue on PostgreSQL's notification lock.
+ */
+export function createSignals(options: { pool: Pool; directUrl: string; onError?: (error: unknown) => void }): Signals {
+  const { pool, directUrl, onError } = options;
+  const origin = randomUUID().slice(0, 8);
+  const listeners = new Map<string, Set<(payload: string) => void>>();
+  const waiting = new Set<string>();
+  let notifying: Promise<void> | undefined;
+  let closed = false;
+  let hearing: Client | undefined;
+  let reconnect: NodeJS.Timeout | undefined;
+
+  function tell(channel: string, payload: string): void {
+    for (const listener of listeners.get(channel) ?? []) listener(payload);
+  }
+
+  async function notify(): Promise<void> {
+    while (waiting.size > 0) {
+      const payloads = [...waiting];
+      waiting.clear();
+      try {
+        await pool.query(`select pg_notify('${PG_CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
+      } catch (error) {
+        onError?.(error);
+        return;
+      }
+    }
+  }
+
+  function hear(message: string): void {
+    const [from, channel, ...payload] = message.split("|");
+    if (from !== origin && channel !== undefined) tell(channel, payload.join("|"));
+  }
+
+  async function connect(): Promise<void> {
+    const client = new Client({ connectionString: directUrl, application_name: "collections-signals" });
+    hearing = client;
+    client.on("notification", (message) => hear(message.payload ?? ""));
+    client.on("error", () => {});
+    client.once("end", () => {
+      hearing = undefined;
+      if (!closed) reconnect = setTimeout(() => void connect(), RECONNECT_DELAY_MS).unref();
+    });
+    try {
+      await client.connect();
+      await client.query(`listen ${PG_CHANNEL}`);
+    } catch (error) {
+      onError?.(error);
+      await client.end().catch(() => {});
+    }
+  }
+
+  return {
+    on(channel, listener) {
+      const set = listeners.get(channel) ?? new Set();
+      listeners.set(channel, set.add(listener));
+      return () => set.delete(listener);
+    },
+    emit(channel, payload) {
+      if (payload.length > MAX_PAYLOAD_CHARACTERS) throw new Error("A signal carries an id, not a document.");
+      tell(channel, payload);
+      if (closed) return;
+      waiting.add(`${origin}|${channel}|${payload}`);
+      notifying ??= notify().finally(() => {
+        notifying = undefined;
+      });
+    },
+    listen() {
+      if (!hearing && !closed) void connect();
+    },
+    async close() {
+      closed = true;
+      clearTimeout(reconnect);
+      await notifying;
+      await hearing?.end().catch(() => {});
+    },
+  };
+}

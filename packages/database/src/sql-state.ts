@@ -1,0 +1,53 @@
+/**
+ * The connection was lost while a COMMIT was on its way: the transaction may have happened or not.
+ * The caller reads its rows again, or lets its client repeat an idempotent request.
+ */
+export class CommitOutcomeUnknownError extends Error {
+  override readonly name = "CommitOutcomeUnknownError";
+}
+
+const UNIQUE_VIOLATION = "23505";
+
+/** Classes of SQLSTATE that say "not now": connection, resources, operator intervention, lock and statement time-outs. */
+const UNAVAILABLE_STATES = /^(08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
+
+const UNAVAILABLE_ERRNOS = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOENT", "EHOSTUNREACH"]);
+
+/** Messages of `pg` for faults that carry no code. */
+const UNAVAILABLE_MESSAGES =
+  /timeout exceeded when trying to connect|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
+
+/** The SQLSTATE of an error of PostgreSQL, looked for through its causes too. */
+export function sqlState(error: unknown): string | undefined {
+  for (const link of causes(error)) {
+    if (typeof link.code === "string" && /^[0-9A-Z]{5}$/.test(link.code)) return link.code;
+  }
+  return undefined;
+}
+
+/** True for a violated unique key: somebody wrote the row first, so read it again. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION;
+}
+
+/** True when the database could not answer now: the same work may succeed a moment later. */
+export function isUnavailable(error: unknown): boolean {
+  for (const link of causes(error)) {
+    if (link instanceof CommitOutcomeUnknownError) return true;
+    if (typeof link.code === "string" && (UNAVAILABLE_STATES.test(link.code) || UNAVAILABLE_ERRNOS.has(link.code))) {
+      return true;
+    }
+    if (UNAVAILABLE_MESSAGES.test(link.message)) return true;
+  }
+  return false;
+}
+
+function causes(error: unknown): (Error & { code?: unknown })[] {
+  const chain: (Error & { code?: unknown })[] = [];
+  let link = error;
+  while (link instanceof Error && chain.length < 5) {
+    chain.push(link);
+    link = link instanceof AggregateError ? link.errors[0] : link.cause;
+  }
+  return chain;
+}

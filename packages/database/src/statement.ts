@@ -1,0 +1,38 @@
+import { type CustomTypesConfig, types } from "pg";
+
+/** SQL of constant text that each connection prepares once, under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+const texts = new Map<string, string>();
+
+/**
+ * Names a constant SQL text, for example `statement("ledger.book-payments", "insert …")`. The name is what PostgreSQL
+ * calls the prepared statement (at most 63 bytes), so two texts may not share one.
+ */
+export function statement(name: string, text: string): Statement {
+  if (name.length > 63) throw new Error(`The statement name ${name} is longer than PostgreSQL's 63 bytes.`);
+  if (texts.has(name) && texts.get(name) !== text) throw new Error(`Two statements are named ${name}.`);
+  texts.set(name, text);
+  return { name, text };
+}
+
+const { builtins } = types;
+
+const INT8_ARRAY = 1016;
+
+const parsers = new Map<number, (text: string) => unknown>([
+  [builtins.INT8, BigInt],
+  [builtins.DATE, String],
+  [builtins.NUMERIC, String],
+  [INT8_ARRAY, (text) => (text === "{}" ? [] : text.slice(1, -1).split(",").map(BigInt))],
+]);
+
+/** int8 is bigint, a date stays "YYYY-MM-DD", numeric stays text; the rest is as `pg` reads it. */
+export const statementTypes: CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: "text" | "binary") => parsers.get(oid) ?? fallbackParser(oid, format),
+};
+
+const fallbackParser = types.getTypeParser as (oid: number, format?: "text" | "binary") => (text: string) => unknown;

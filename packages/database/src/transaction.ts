@@ -1,0 +1,180 @@
+import type { PoolClient, QueryResult } from "pg";
+import { type ControlledTransaction, Kysely, PostgresDialect } from "kysely";
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { databaseOf } from "./open-database.ts";
+import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
+import { type Statement, statementTypes } from "./statement.ts";
+
+declare const joined: unique symbol;
+
+/**
+ * An EntityManager inside a transaction. Only `transaction` makes one: a verb that takes a `Tx` joins its caller's
+ * transaction, a verb that takes an `EntityManager` opens one of its own or only reads.
+ */
+export type Tx = EntityManager & { readonly [joined]: true };
+
+interface TxState {
+  readonly client: PoolClient;
+  readonly kysely: ControlledTransaction<unknown>;
+  readonly sent: Promise<unknown>[];
+  readonly afterCommit: (() => void)[];
+  failure: Error | undefined;
+  open: boolean;
+}
+
+const states = new WeakMap<EntityManager, TxState>();
+
+const IN_FAILED_TRANSACTION = "25P02";
+
+/**
+ * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. MikroORM's finds and flushes, pg-boss
+ * jobs and prepared statements of `work` all share it. Rolls back and rethrows when anything fails.
+ *
+ * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way
+ */
+export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (states.has(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
+  const { pool } = databaseOf(em);
+  const client = await pool.connect();
+  const tx = em.fork() as Tx;
+  let state: TxState | undefined;
+  let broken = false;
+  try {
+    state = await begin(tx, client);
+    const result = await work(tx);
+    await tx.flush();
+    await commit(state);
+    return result;
+  } catch (error) {
+    broken = !(await rollBack(client, state));
+    throw state?.failure !== undefined && sqlState(error) === IN_FAILED_TRANSACTION ? state.failure : error;
+  } finally {
+    if (state) state.open = false;
+    client.release(broken);
+    if (state && !broken) runAfterCommit(state);
+  }
+}
+
+/**
+ * Sends a prepared statement and waits for its rows, in the transaction or, given a plain EntityManager, outside one.
+ * int8 arrives as bigint, timestamptz as Date, date and numeric as text.
+ */
+export async function query<Row>(on: EntityManager, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+  const state = states.get(on);
+  const target = state ? openClient(state) : databaseOf(on).pool;
+  const result: QueryResult = await target.query(prepared(statement, values));
+  return result.rows as Row[];
+}
+
+/**
+ * Sends a prepared statement without waiting for it: it travels together with what follows, and when it fails the
+ * transaction fails. For writes whose result nobody reads.
+ */
+export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
+  const state = stateOf(tx);
+  const sent = openClient(state).query(prepared(statement, values));
+  state.sent.push(
+    sent.catch((error: Error) => {
+      state.failure ??= error;
+    }),
+  );
+}
+
+/** Runs `act` once the commit is known. It is lost when the process dies in between, so it may only carry hints. */
+export function afterCommit(tx: Tx, act: () => void): void {
+  stateOf(tx).afterCommit.push(act);
+}
+
+/**
+ * Tells every process that listens on `channel`, this one included, that something changed; after the commit, and at
+ * most a hint: the rows are the truth. (A NOTIFY inside the transaction would serialise the commits of the database.)
+ */
+export function signal(tx: Tx, channel: string, payload: string): void {
+  const { signals } = databaseOf(tx);
+  afterCommit(tx, () => signals.emit(channel, payload));
+}
+
+/** The Kysely transaction of a Tx, for libraries that enlist through one. */
+export function kyselyOf(tx: Tx): ControlledTransaction<unknown> {
+  return stateOf(tx).kysely;
+}
+
+async function begin(tx: Tx, client: PoolClient): Promise<TxState> {
+  const state = { client, sent: [], afterCommit: [], failure: undefined, open: true } as Omit<TxState, "kysely">;
+  const kysely = await oneClientKysely(state).startTransaction().execute();
+  const complete: TxState = Object.assign(state, { kysely });
+  states.set(tx, complete);
+  tx.setTransactionContext(kysely);
+  return complete;
+}
+
+/**
+ * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
+ * statement; should it fail, that statement fails too.
+ */
+function oneClientKysely(state: Omit<TxState, "kysely">): Kysely<unknown> {
+  const client = {
+    query(text: string, values: unknown[] = []): Promise<unknown> {
+      const answer = openClient(state).query(text, values);
+      if (text !== "begin") return answer;
+      state.sent.push(
+        answer.catch((error: Error) => {
+          state.failure ??= error;
+        }),
+      );
+      return Promise.resolve({ command: "BEGIN", rowCount: 0, rows: [] });
+    },
+    release(): void {},
+  };
+  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() };
+  return new Kysely({ dialect: new PostgresDialect({ pool: pool as never }) });
+}
+
+/**
+ * Sends COMMIT right behind what is still on its way. A COMMIT after a failed statement resolves, with the command
+ * ROLLBACK: that is a failure, and the first failed statement is its cause.
+ */
+async function commit(state: TxState): Promise<void> {
+  let command: string | undefined;
+  try {
+    const [answer] = await Promise.all([state.client.query("commit"), ...state.sent]);
+    command = answer.command;
+  } catch (error) {
+    throw sqlState(error) === undefined
+      ? new CommitOutcomeUnknownError("The connection was lost during the commit.", { cause: error })
+      : error;
+  }
+  if (state.failure !== undefined) throw state.failure;
+  if (command !== "COMMIT") throw new Error(`The transaction ended with ${command} instead of COMMIT.`);
+}
+
+/** True when the connection is clean again; false when it has to be thrown away. */
+async function rollBack(client: PoolClient, state: TxState | undefined): Promise<boolean> {
+  try {
+    await Promise.all(state?.sent ?? []);
+    await client.query("rollback");
+    state?.afterCommit.splice(0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function runAfterCommit(state: TxState): void {
+  for (const act of state.afterCommit) act();
+}
+
+function stateOf(tx: Tx): TxState {
+  const state = states.get(tx);
+  if (!state) throw new Error("Not a Tx: only transaction() makes one.");
+  return state;
+}
+
+function openClient(state: Omit<TxState, "kysely">): PoolClient {
+  if (!state.open) throw new Error("The transaction has ended: await everything that uses its Tx inside the work.");
+  return state.client;
+}
+
+function prepared({ name, text }: Statement, values: readonly unknown[]) {
+  return { name, text, values: values as unknown[], types: statementTypes };
+}
