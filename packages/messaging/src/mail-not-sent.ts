@@ -1,0 +1,54 @@
+export type MailFault = "NOT_CONFIGURED" | "REFUSED" | "UNREACHABLE" | "TIMEOUT";
+
+/** The mail server did not confirm that it took the mail. `detail` is one sentence without addresses or passwords. */
+export class MailNotSentError extends Error {
+  readonly code: MailFault;
+  /** Whether sending the same mail again later may help. */
+  readonly retryable: boolean;
+  readonly detail: string;
+
+  constructor(code: MailFault, retryable: boolean, detail: string) {
+    super(detail);
+    this.name = "MailNotSentError";
+    this.code = code;
+    this.retryable = retryable;
+    this.detail = detail;
+  }
+}
+
+/** Puts an error of the SMTP client into one of our codes. The server's own words are left out: they quote addresses. */
+export function explainSmtpError(error: unknown): MailNotSentError {
+  if (error instanceof MailNotSentError) return error;
+  const { code, response, responseCode } = smtpFactsOf(error);
+  if (code === "ETIMEDOUT" || code === "EABORT") {
+    return new MailNotSentError("TIMEOUT", true, "The mail server did not answer in time.");
+  }
+  if (responseCode !== undefined && responseCode !== 421) {
+    const isPermanent = responseCode >= 500 && responseCode !== 503;
+    const step = code === "EAUTH" ? "the user name and password" : "the mail";
+    return new MailNotSentError("REFUSED", !isPermanent, `The mail server refused ${step} (${statusOf(response)}).`);
+  }
+  if (code === "EAUTH" || code === "EENVELOPE" || code === "EMESSAGE") {
+    return new MailNotSentError("REFUSED", false, `The mail server cannot take this mail (${code}).`);
+  }
+  if (code === "ETLS") {
+    return new MailNotSentError("UNREACHABLE", true, "No secure connection with the mail server could be agreed.");
+  }
+  return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${code}).`);
+}
+
+type SmtpFacts = { code: string; response: string; responseCode: number | undefined };
+
+function smtpFactsOf(error: unknown): SmtpFacts {
+  const facts: Partial<Record<keyof SmtpFacts, unknown>> = error instanceof Error ? { ...error } : {};
+  return {
+    code: typeof facts.code === "string" ? facts.code : "unknown",
+    response: typeof facts.response === "string" ? facts.response : "",
+    responseCode: typeof facts.responseCode === "number" ? facts.responseCode : undefined,
+  };
+}
+
+/** The numbers at the start of a reply: `550 5.1.1`. */
+function statusOf(response: string): string {
+  return /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3})?/.exec(response)?.[0].replace("-", " ") ?? "no status";
+}

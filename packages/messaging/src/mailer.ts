@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { createTransport } from "nodemailer";
+import { explainSmtpError, MailNotSentError } from "./mail-not-sent.ts";
+
+/** Nothing in the exchange with the mail server may stay silent for longer. */
+const SILENCE_TIMEOUT_MS = 10_000;
+/** Nor may the whole exchange take longer, for a server that trickles its replies. */
+const SEND_TIMEOUT_MS = 30_000;
+const MAX_ADDRESS_CHARS = 254;
+const MAX_MESSAGE_KEY_CHARS = 128;
+
+export type MailerOptions = {
+  /** `smtp://[user:password@]host:port` (STARTTLS when offered) or `smtps://…`. Undefined: e-mail is switched off. */
+  smtpUrl: string | undefined;
+  /** The sender, as `name@example.com` or `Name <name@example.com>`. */
+  from: string;
+};
+
+export type Mail = {
+  to: string | string[];
+  subject: string;
+  text: string;
+  html?: string;
+  /** The caller's idempotency key: it becomes the Message-ID, so that a mail sent again is recognised as the same. */
+  messageId?: string;
+};
+
+export type SentMail = {
+  /** The Message-ID header, with its angle brackets. */
+  messageId: string;
+  /** Recipients that the server refused while it accepted others. */
+  refused: string[];
+};
+
+/** Sends mail through one SMTP server, a connection for each message. */
+export type Mailer = {
+  /**
+   * Resolves once the server has accepted the mail for at least one recipient, else throws `MailNotSentError`.
+   * The mail may have gone out although a `TIMEOUT` or `UNREACHABLE` was thrown: send it again with the same key.
+   */
+  send(mail: Mail): Promise<SentMail>;
+  /** Refuses new mail and waits for the running sends. */
+  close(): Promise<void>;
+};
+
+/** The SMTP URL or the sender cannot be used. The message never repeats the URL: it holds a password. */
+export class InvalidMailerOptionsError extends Error {
+  readonly code = "INVALID_MAILER_OPTIONS";
+
+  constructor(message: string) {
+    super(message);
+    this.name = "InvalidMailerOptionsError";
+  }
+}
+
+/** Throws `InvalidMailerOptionsError` for options that cannot work; the server itself is not contacted yet. */
+export function createMailer(options: MailerOptions): Mailer {
+  const senderDomain = domainOf(options.from);
+  const transport = options.smtpUrl === undefined ? undefined : openTransport(options.smtpUrl);
+  const running = new Set<Promise<SentMail>>();
+  let isClosed = false;
+
+  async function deliver(mail: Mail): Promise<SentMail> {
+    if (transport === undefined)
+      throw new MailNotSentError("NOT_CONFIGURED", false, "No mail server is configured; set the SMTP URL.");
+    if (isClosed) throw new MailNotSentError("UNREACHABLE", true, "This process is shutting down.");
+    const key = mail.messageId;
+    const sent = await transport
+      .sendMail({
+        from: options.from,
+        to: [mail.to].flat().map(toRecipient),
+        subject: mail.subject.replaceAll(/\p{Cc}+/gu, " "),
+        text: mail.text,
+        ...(mail.html === undefined ? {} : { html: mail.html }),
+        ...(key === undefined ? {} : { messageId: messageIdOf(key, senderDomain) }),
+        headers: { "Auto-Submitted": "auto-generated" },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+      })
+      .catch((error: unknown) => {
+        throw explainSmtpError(error);
+      });
+    return { messageId: sent.messageId, refused: sent.rejected.map(String) };
+  }
+
+  async function send(mail: Mail): Promise<SentMail> {
+    const sending = deliver(mail);
+    running.add(sending);
+    return sending.finally(() => running.delete(sending));
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true;
+    await Promise.allSettled(running);
+  }
+
+  return { send, close };
+}
+
+function openTransport(smtpUrl: string) {
+  const url = URL.parse(smtpUrl);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
+    throw new InvalidMailerOptionsError("The SMTP URL must look like smtp://user:password@mail.example.com:587.");
+  }
+  return createTransport({
+    url: smtpUrl,
+    connectionTimeout: SILENCE_TIMEOUT_MS,
+    greetingTimeout: SILENCE_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    dnsTimeout: SILENCE_TIMEOUT_MS,
+  });
+}
+
+function domainOf(from: string): string {
+  const domain = /^(?:[^\p{Cc}<>]*<[^\s<>@]+@([a-z0-9.-]+)>|[^\s<>@]+@([a-z0-9.-]+))$/iu.exec(from);
+  if (domain === null) {
+    throw new InvalidMailerOptionsError(`The sender "${from}" must look like Name <name@example.com>.`);
+  }
+  return domain[1] ?? domain[2] ?? "";
+}
+
+/** As an object, so that nothing in it can be read as a second recipient. */
+function toRecipient(address: string): { name: string; address: string } {
+  const isOneAddress = /^[^\s\p{Cc}<>()[\]\\,;:"@]+@[^\s\p{Cc}<>()[\]\\,;:"@]+$/u.test(address);
+  if (!isOneAddress || address.length > MAX_ADDRESS_CHARS) {
+    throw new MailNotSentError("REFUSED", false, "A recipient is not a plain e-mail address.");
+  }
+  return { name: "", address };
+}
+
+/** Every character that a Message-ID may not hold is written as `%` and its bytes in hex: two keys never meet. */
+function messageIdOf(key: string, senderDomain: string): string {
+  assert.ok(key !== "" && key.length <= MAX_MESSAGE_KEY_CHARS, "messageId must have 1 to 128 characters");
+  const local = key.replaceAll(/[^A-Za-z0-9_-]/gu, (character) =>
+    Buffer.from(character).toString("hex").replaceAll(/../g, "%$&"),
+  );
+  return `<${local}@${senderDomain}>`;
+}

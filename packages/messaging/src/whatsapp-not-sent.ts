@@ -1,0 +1,95 @@
+import type { OutboundAnswer } from "@collections/outbound";
+
+export type WhatsAppFault =
+  | "TOKEN_INVALID"
+  | "NOT_PERMITTED"
+  | "ACCOUNT_RESTRICTED"
+  | "TEMPLATE_REFUSED"
+  | "UNDELIVERABLE"
+  | "RATE_LIMITED"
+  | "INVALID_REQUEST"
+  | "TEMPORARY"
+  | "UNREACHABLE"
+  | "OUTCOME_UNKNOWN";
+
+/** Meta did not confirm the message. `detail` is one sentence without tokens, numbers or Meta's own words. */
+export class WhatsAppNotSentError extends Error {
+  readonly code: WhatsAppFault;
+  /** Whether sending the same message again later may help and cannot send it twice. */
+  readonly retryable: boolean;
+  readonly detail: string;
+  /** The HTTP status, when there was an answer. */
+  readonly status: number | undefined;
+
+  constructor(code: WhatsAppFault, retryable: boolean, detail: string, status?: number) {
+    super(detail);
+    this.name = "WhatsAppNotSentError";
+    this.code = code;
+    this.retryable = retryable;
+    this.detail = detail;
+    this.status = status;
+  }
+}
+
+/** No answer came. Only a request that never left may be sent again: the API has no idempotency key. */
+export function explainFailure(failure: Extract<OutboundAnswer, { kind: "failure" }>): WhatsAppNotSentError {
+  if (failure.requestSent) {
+    return new WhatsAppNotSentError("OUTCOME_UNKNOWN", false, `WhatsApp may have the message: ${failure.detail}`);
+  }
+  const mayPass = failure.code !== "BLOCKED_ADDRESS";
+  return new WhatsAppNotSentError("UNREACHABLE", mayPass, `WhatsApp could not be reached: ${failure.detail}`);
+}
+
+/** Meta said no. Its error code decides; without one the HTTP status does. */
+export function explainRefusal(status: number, body: unknown): WhatsAppNotSentError {
+  const errorCode = errorCodeOf(body);
+  const fault = (errorCode === undefined ? undefined : faultOfCode(errorCode)) ?? faultOfStatus(status);
+  const number = errorCode === undefined ? `HTTP ${status}` : `code ${errorCode}, HTTP ${status}`;
+  const retryable = fault === "RATE_LIMITED" || fault === "TEMPORARY";
+  return new WhatsAppNotSentError(fault, retryable, `${WORDS[fault]} (${number}).`, status);
+}
+
+type Refusal = Exclude<WhatsAppFault, "UNREACHABLE" | "OUTCOME_UNKNOWN">;
+
+const WORDS: Record<Refusal, string> = {
+  TOKEN_INVALID: "WhatsApp does not accept the access token",
+  NOT_PERMITTED: "The access token does not permit sending from this number",
+  ACCOUNT_RESTRICTED: "WhatsApp has restricted the account, or its payment failed",
+  TEMPLATE_REFUSED: "The template is missing, paused, or wants other parameters",
+  UNDELIVERABLE: "WhatsApp does not deliver messages to this recipient",
+  RATE_LIMITED: "WhatsApp's rate limit is reached",
+  INVALID_REQUEST: "WhatsApp cannot accept this request",
+  TEMPORARY: "WhatsApp has a passing fault",
+};
+
+/** Meta's published error codes, https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes. */
+const FAULTS: Record<Refusal, number[]> = {
+  TOKEN_INVALID: [0, 190],
+  NOT_PERMITTED: [3, 10, 131_005, 200],
+  ACCOUNT_RESTRICTED: [368, 130_497, 131_031, 131_042, 131_045, 133_010],
+  TEMPLATE_REFUSED: [132_000, 132_001, 132_005, 132_007, 132_012, 132_015, 132_016, 132_068, 132_069],
+  UNDELIVERABLE: [130_472, 131_021, 131_026, 131_030, 131_047, 131_049, 131_050],
+  RATE_LIMITED: [4, 80_007, 130_429, 131_048, 131_056],
+  INVALID_REQUEST: [33, 100, 131_008, 131_009, 131_051],
+  TEMPORARY: [1, 2, 131_000, 131_016, 131_057, 133_004],
+};
+
+function faultOfCode(errorCode: number): Refusal | undefined {
+  if (errorCode > 200 && errorCode <= 299) return "NOT_PERMITTED";
+  const faults = Object.keys(FAULTS) as Refusal[];
+  return faults.find((fault) => FAULTS[fault].includes(errorCode));
+}
+
+function faultOfStatus(status: number): Refusal {
+  if (status === 401) return "TOKEN_INVALID";
+  if (status === 403) return "NOT_PERMITTED";
+  if (status === 429) return "RATE_LIMITED";
+  return status >= 500 ? "TEMPORARY" : "INVALID_REQUEST";
+}
+
+function errorCodeOf(body: unknown): number | undefined {
+  if (typeof body !== "object" || body === null || !("error" in body)) return undefined;
+  const { error } = body;
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "number" ? error.code : undefined;
+}

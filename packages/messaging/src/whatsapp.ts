@@ -1,0 +1,117 @@
+import { checkHeader, type Outbound, type OutboundAnswer } from "@collections/outbound";
+import { explainFailure, explainRefusal, WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
+
+const SEND_TIMEOUT_MS = 10_000;
+
+export type WhatsAppOptions = {
+  /** The Cloud API with its version, for example `https://graph.facebook.com/v24.0`. */
+  baseUrl: string;
+  outbound: Outbound;
+};
+
+export type TemplateMessage = {
+  /** The lender's WhatsApp account: Meta's numeric id of the sending number, and its access token. */
+  phoneNumberId: string;
+  accessToken: string;
+  /** E.164, for example `+919800000001`. */
+  to: string;
+  template: {
+    name: string;
+    /** Meta's language code, for example `en` or `en_US`. */
+    language: string;
+    /** The texts for {{1}}, {{2}}, … of the template's body, in order. */
+    bodyParameters: string[];
+  };
+};
+
+/** Sends messages through Meta's WhatsApp Cloud API. */
+export type WhatsApp = {
+  /**
+   * Resolves with Meta's message id once Meta has accepted the message: delivery is reported later, by its webhook.
+   * Throws `WhatsAppNotSentError`. The API has no idempotency key, so an unknown outcome is not retryable.
+   */
+  sendTemplate(message: TemplateMessage): Promise<{ messageId: string }>;
+};
+
+export function createWhatsApp(options: WhatsAppOptions): WhatsApp {
+  const baseUrl = options.baseUrl.replace(/\/+$/, "");
+
+  async function sendTemplate(message: TemplateMessage): Promise<{ messageId: string }> {
+    refuseUnsendable(message);
+    const answer = await options.outbound.request({
+      method: "POST",
+      url: `${baseUrl}/${message.phoneNumberId}/messages`,
+      headers: { authorization: `Bearer ${message.accessToken}`, "content-type": "application/json" },
+      body: JSON.stringify(templateBody(message)),
+      timeoutMs: SEND_TIMEOUT_MS,
+    });
+    return { messageId: messageIdOf(answer) };
+  }
+
+  return { sendTemplate };
+}
+
+function refuseUnsendable(message: TemplateMessage): void {
+  if (!/^\d{1,32}$/.test(message.phoneNumberId)) {
+    throw new WhatsAppNotSentError("INVALID_REQUEST", false, "The phone number id must be digits only.");
+  }
+  if (!/^\+[1-9]\d{6,14}$/.test(message.to)) {
+    throw new WhatsAppNotSentError("INVALID_REQUEST", false, "The recipient must be an E.164 number.");
+  }
+  if (message.accessToken === "" || !checkHeader("authorization", `Bearer ${message.accessToken}`).ok) {
+    throw new WhatsAppNotSentError("TOKEN_INVALID", false, "The access token holds characters that no token has.");
+  }
+}
+
+function templateBody({ to, template }: TemplateMessage): object {
+  const parameters = template.bodyParameters.map((text) => ({ type: "text", text: onOneLine(text) }));
+  return {
+    messaging_product: "whatsapp",
+    recipient_type: "individual",
+    to,
+    type: "template",
+    template: {
+      name: template.name,
+      language: { code: template.language },
+      ...(parameters.length === 0 ? {} : { components: [{ type: "body", parameters }] }),
+    },
+  };
+}
+
+/** Meta refuses a parameter that holds a line break, a tab or a run of spaces. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+function messageIdOf(answer: OutboundAnswer): string {
+  if (answer.kind === "failure") throw explainFailure(answer);
+  const body = parseBody(answer.body);
+  if (answer.status < 200 || answer.status > 299) throw explainRefusal(answer.status, body);
+  const messageId = firstMessageId(body);
+  if (messageId !== undefined) return messageId;
+  throw new WhatsAppNotSentError(
+    "OUTCOME_UNKNOWN",
+    false,
+    "WhatsApp accepted the request but its answer carries no message id.",
+    answer.status,
+  );
+}
+
+function parseBody(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function firstMessageId(body: unknown): string | undefined {
+  const messages: unknown = isRecord(body) ? body["messages"] : undefined;
+  const first: unknown = Array.isArray(messages) ? messages[0] : undefined;
+  const id = isRecord(first) ? first["id"] : undefined;
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
