@@ -40,7 +40,7 @@ export function explainSmtpError(error: unknown): MailNotSentError {
 type SmtpFacts = { code: string; response: string; responseCode: number | undefined };
 
 function smtpFactsOf(error: unknown): SmtpFacts {
-  const facts: Partial<Record<keyof SmtpFacts, unknown>> = error instanceof Error ? { ...error } : {};
+  const facts: Partial<Record<keyof SmtpFacts, unknown>> = typeof error === "object" && error !== null ? error : {};
   return {
     code: typeof facts.code === "string" ? facts.code : "unknown",
     response: typeof facts.response === "string" ? facts.response : "",
