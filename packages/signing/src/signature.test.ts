@@ -1,0 +1,93 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { EmptySecretError, sign, signingKey, verify } from "./index.ts";
+
+const secret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
+const request = { method: "POST", path: "/hooks/collections", timestamp: "1795167667000", body: '{"kind":"ping"}' };
+const signature = sign({ ...request, secret });
+
+describe("a signature", () => {
+  test("is 64 lower-case hex digits", () => {
+    expect(signature).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test("is the same for text and for its UTF-8 bytes", () => {
+    fc.assert(
+      fc.property(fc.uint16Array({ maxLength: 100 }), (units) => {
+        const body = String.fromCharCode(...units);
+        const ofBytes = sign({ ...request, body: new TextEncoder().encode(body), secret });
+        expect(sign({ ...request, body, secret })).toBe(ofBytes);
+      }),
+    );
+  });
+
+  test("is accepted in either case and in a mixture", () => {
+    const mixed = signature.replaceAll("a", "A").replaceAll("d", "D");
+    expect(verify({ ...request, secret, signature: signature.toUpperCase() })).toBe(true);
+    expect(verify({ ...request, secret, signature: mixed })).toBe(true);
+  });
+
+  test.each([
+    ["empty", ""],
+    ["one digit short", signature.slice(1)],
+    ["one digit long", `${signature}0`],
+    ["with a prefix", `sha256=${signature}`],
+    ["with 0x", `0x${signature.slice(2)}`],
+    ["with a line end", `${signature}\n`],
+    ["with a space", ` ${signature}`],
+    ["sent twice", `${signature}, ${signature}`],
+    ["with a letter that is no digit", `g${signature.slice(1)}`],
+    ["in full-width digits", signature.replaceAll(/[0-9]/g, (digit) => String.fromCharCode(0xff10 + Number(digit)))],
+    ["in base64", Buffer.from(signature, "hex").toString("base64")],
+    ["missing at runtime", undefined as unknown as string],
+  ])("that is %s does not verify", (_, received) => {
+    expect(verify({ ...request, secret, signature: received })).toBe(false);
+  });
+
+  test("does not verify after any one of its digits has changed", () => {
+    for (let index = 0; index < signature.length; index += 1) {
+      const digit = (Number.parseInt(signature.charAt(index), 16) ^ 1).toString(16);
+      const changed = signature.slice(0, index) + digit + signature.slice(index + 1);
+      expect(verify({ ...request, secret, signature: changed })).toBe(false);
+    }
+  });
+
+  test("does not verify after any bit of the body has changed", () => {
+    const body = Buffer.from(request.body);
+    for (let bit = 0; bit < body.length * 8; bit += 1) {
+      const changed = Uint8Array.from(body, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+      expect(verify({ ...request, body: changed, secret, signature })).toBe(false);
+    }
+  });
+
+  test.each([
+    [{ method: "PUT" }],
+    [{ path: "/hooks/collections/" }],
+    [{ path: "/hooks//collections" }],
+    [{ path: "/hooks/Collections" }],
+    [{ path: "/hooks%2Fcollections" }],
+    [{ path: "https://lender.example/hooks/collections" }],
+    [{ timestamp: "1795167667" }],
+    [{ timestamp: "01795167667000" }],
+    [{ body: '{"kind": "ping"}' }],
+    [{ body: '{"kind":"ping"}\n' }],
+    [{ body: "" }],
+    [{ secret: `${secret}\n` }],
+    [{ secret: secret.toUpperCase() }],
+  ])("does not verify for a request with %j", (change) => {
+    expect(verify({ ...request, secret, signature, ...change })).toBe(false);
+  });
+
+  test("verifies whatever the query string, which nobody signs", () => {
+    expect(verify({ ...request, path: "/hooks/collections?dryRun=true&next=/a?b", secret, signature })).toBe(true);
+    expect(verify({ ...request, path: "/hooks/collections?", secret, signature })).toBe(true);
+  });
+});
+
+describe("an empty secret", () => {
+  test("is refused, as everybody could sign with it", () => {
+    expect(() => signingKey("")).toThrow(EmptySecretError);
+    expect(() => sign({ ...request, secret: "" })).toThrow(expect.objectContaining({ code: "EMPTY_SECRET" }));
+    expect(() => verify({ ...request, secret: "", signature })).toThrow(EmptySecretError);
+  });
+});
