@@ -204,5 +204,10 @@ function withoutNulls(headers: Record<string, string | string[] | null>): Record
 }
 
 function parsed(rawBody: string, contentType: string | undefined): unknown {
-  return /[/+]json\b/.test(contentType ?? "") ? JSON.parse(rawBody) : rawBody;
+  if (!/[/+]json\b/.test(contentType ?? "")) return rawBody;
+  try {
+    return JSON.parse(rawBody);
+  } catch {
+    return rawBody;
+  }
 }

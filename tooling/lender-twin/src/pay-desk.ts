@@ -57,7 +57,8 @@ export class PayDesk {
     this.#confirmForMs = options.confirmForMs;
   }
 
-  /** Captures money on a link, and says nothing to the service yet.
+  /** Captures money on a link, and says nothing to the service yet. A lender with a database stores the capture here,
+   * with the bytes of its confirmation, and confirms from there.
    * @param amount in major units; what the link still asks for unless told
    */
   capture(linkId: string, amount?: number | string, mode = "upi"): Capture {

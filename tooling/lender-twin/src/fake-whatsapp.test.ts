@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startFakeWhatsApp, type FakeWhatsApp } from "./fake-whatsapp.ts";
+
+const PATH = "/v23.0/1055501/messages";
+
+let whatsApp: FakeWhatsApp;
+
+beforeEach(async () => {
+  whatsApp = await startFakeWhatsApp({ token: "EAAG-token", phoneNumberId: "1055501" });
+});
+
+afterEach(() => whatsApp.close());
+
+describe("a template message", () => {
+  test.each([PATH, "/1055501/messages"])("posted to %s is accepted and shown", async (path) => {
+    const response = await send(message(), { path });
+    expect(response.status).toBe(200);
+    const [shown] = await whatsApp.waitForMessages((messages) => messages.length === 1);
+    expect(await response.json()).toEqual({
+      messaging_product: "whatsapp",
+      contacts: [{ input: "+919800000001", wa_id: "919800000001" }],
+      messages: [{ id: shown?.id, message_status: "accepted" }],
+    });
+    expect(shown).toMatchObject({
+      id: expect.stringMatching(/^wamid\./),
+      to: "+919800000001",
+      template: "payment_link",
+      language: "en_IN",
+      parameters: ["Asha Rao", "https://pay.example/1"],
+    });
+  });
+
+  test.each<[string, object, number]>([
+    ["no recipient", { to: undefined }, 131008],
+    ["a recipient that is no phone number", { to: "asha@example.com" }, 131009],
+    ["another product", { messaging_product: "sms" }, 131009],
+    ["a text instead of a template", { type: "text" }, 131009],
+    ["a field that does not exist", { preview_url: true }, 100],
+    ["a template without a language", { template: { ...template(), language: undefined } }, 131008],
+    ["a language as a text", { template: { ...template(), language: "en" } }, 131009],
+    ["a language tag with a hyphen", { template: { ...template(), language: { code: "en-IN" } } }, 131009],
+    ["a template name with capitals", { template: { ...template(), name: "Payment" } }, 131009],
+    ["a button", { template: { ...template(), components: [{ type: "button", parameters: [] }] } }, 131009],
+    ["a parameter that is empty", withParameter({ type: "text", text: "" }), 131009],
+    ["a parameter with a line break", withParameter({ type: "text", text: "a\nb" }), 131009],
+    ["a parameter that is a number", withParameter({ type: "text", text: 5 }), 131009],
+    ["a parameter that is a bare text", withParameter("Asha"), 100],
+    ["a recipient type that does not exist", { recipient_type: "crowd" }, 131009],
+  ])("with %s is refused as Meta refuses it", async (_fault, change, code) => {
+    const response = await send({ ...message(), ...change });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        code,
+        type: "OAuthException",
+        message: expect.stringContaining(String(code)),
+        fbtrace_id: expect.anything(),
+      },
+    });
+    expect(whatsApp.messages).toHaveLength(0);
+    expect(whatsApp.refusals).toHaveLength(1);
+  });
+
+  test.each<[string, Sending, number, number]>([
+    ["no token", { headers: { Authorization: "" } }, 401, 190],
+    ["another token", { headers: { Authorization: "Bearer other" } }, 401, 190],
+    ["another phone number id", { path: "/v23.0/999/messages" }, 400, 100],
+    ["another path", { path: "/v23.0/1055501/marketing" }, 400, 100],
+    ["another content type", { headers: { "Content-Type": "text/plain" } }, 400, 100],
+    ["a method that is not POST", { method: "PUT" }, 400, 100],
+  ])("with %s is refused", async (_fault, sending, status, code) => {
+    const response = await send(message(), sending);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { code } });
+  });
+});
+
+test.each([
+  ["invalidToken", 401, 190],
+  ["rateLimited", 429, 130_429],
+  ["error500", 500, 131_000],
+  ["undeliverable", 400, 131_026],
+] as const)("told to be %s it answers %i with code %i", async (behaviour, status, code) => {
+  whatsApp.behaviour = behaviour;
+  const response = await send(message());
+  expect(response.status).toBe(status);
+  expect(await response.json()).toMatchObject({ error: { code } });
+  expect(whatsApp.messages).toHaveLength(0);
+});
+
+test("told to hang it never answers", async () => {
+  whatsApp.behaviour = "hang";
+  await expect(send(message(), { timeoutMs: 50 })).rejects.toThrow("timeout");
+});
+
+test("who waits in vain is told what was refused", async () => {
+  await send({ ...message(), to: "x" });
+  await expect(whatsApp.waitForMessages((messages) => messages.length > 0, 20)).rejects.toThrow("131009");
+});
+
+interface Sending {
+  path?: string;
+  method?: string;
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+}
+
+function send(body: object, { path = PATH, method = "POST", headers = {}, timeoutMs = 5_000 }: Sending = {}) {
+  return fetch(whatsApp.url + path, {
+    method,
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: { Authorization: "Bearer EAAG-token", "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+function template() {
+  const parameters = [
+    { type: "text", text: "Asha Rao" },
+    { type: "text", text: "https://pay.example/1" },
+  ];
+  return { name: "payment_link", language: { code: "en_IN" }, components: [{ type: "body", parameters }] };
+}
+
+function message() {
+  return { messaging_product: "whatsapp", to: "+919800000001", type: "template", template: template() };
+}
+
+function withParameter(parameter: unknown): object {
+  return { template: { ...template(), components: [{ type: "body", parameters: [parameter] }] } };
+}

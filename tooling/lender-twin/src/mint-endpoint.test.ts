@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { playedPair, post, type PlayedService } from "../tests/played-service.ts";
+import type { MintBehaviour } from "./mint-endpoint.ts";
+import type { LenderTwin } from "./twin.ts";
+
+const REQUEST = {
+  sourceLoanNumber: "LN-1",
+  caseId: "case_1",
+  visitId: "vis_1",
+  amount: 1250.5,
+  currency: "INR",
+  borrowerName: "Asha Rao",
+  borrowerPhone: "+919800000001",
+  description: "EMI for loan LN-1",
+};
+
+let service: PlayedService;
+let twin: LenderTwin;
+
+beforeEach(async () => {
+  ({ service, twin } = await playedPair());
+});
+
+afterEach(async () => {
+  await twin.close();
+  service.close();
+});
+
+describe("a request for a link", () => {
+  test("is answered with a link whose page can be opened", async () => {
+    const { status, body } = await mint("key-1");
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      success: true,
+      link: { linkId: expect.stringMatching(/^plink_/), url: expect.any(String) },
+    });
+    expect(body.link?.url).toBe(twin.payUrl(body.link?.linkId ?? ""));
+    expect((await fetch(body.link?.url ?? "")).status).toBe(200);
+    expect(twin.mints).toMatchObject([{ request: REQUEST, idempotencyKey: "key-1", outcome: "minted" }]);
+    expect(twin.links.get(body.link?.linkId ?? "")).toMatchObject({ amountMinor: 125_050n, capturedMinor: 0n });
+  });
+
+  test("that repeats its Idempotency-Key gets the same link, with another key another link", async () => {
+    const first = await mint("key-1");
+    expect(await mint("key-1")).toEqual(first);
+    expect((await mint("key-2")).body.link?.linkId).not.toBe(first.body.link?.linkId);
+    expect(twin.mints.map(({ outcome }) => outcome)).toEqual(["minted", "repeated", "minted"]);
+    expect(twin.links.size).toBe(2);
+  });
+
+  test("is refused without the registered auth header, or with another value", async () => {
+    expect((await mint("key-1", REQUEST, { [twin.mintAuth.name]: "wrong" })).status).toBe(401);
+    expect((await post(twin.mintUrl, REQUEST, { "Idempotency-Key": "key-1" })).status).toBe(401);
+    expect(twin.mints.map(({ rejection }) => rejection)).toEqual([
+      "the header X-Lender-Auth is not the registered one",
+      "the header X-Lender-Auth is not the registered one",
+    ]);
+  });
+
+  test("is refused when its signature does not hold", async () => {
+    expect((await mint("key-1", REQUEST, { "X-Service-Signature": "0".repeat(64) })).status).toBe(401);
+    expect(twin.mints[0]).toMatchObject({ outcome: "rejected", rejection: expect.stringContaining("signature") });
+  });
+
+  test("is refused without an Idempotency-Key, or when the key came with another body", async () => {
+    expect((await mint("")).status).toBe(400);
+    await mint("key-1");
+    expect((await mint("key-1", { ...REQUEST, amount: 1 })).status).toBe(422);
+    expect(twin.links.size).toBe(1);
+  });
+
+  test("is refused when it is no JSON", async () => {
+    expect((await mint("key-1", REQUEST, { "Content-Type": "text/plain" })).status).toBe(415);
+    expect((await mint("key-1", "{oops")).status).toBe(422);
+  });
+
+  test.each([
+    ...Object.keys(REQUEST).map((name) => [name, undefined] as const),
+    ["amount", "1250.50"],
+    ["amount", 0],
+    ["amount", 1.234],
+    ["currency", "inr"],
+    ["borrowerPhone", 919_800_000_001],
+  ] as const)("is refused with %s being %j", async (name, value) => {
+    expect((await mint("key-1", { ...REQUEST, [name]: value })).status).toBe(422);
+    expect(twin.links.size).toBe(0);
+  });
+});
+
+describe("an endpoint that misbehaves", () => {
+  test.each<[MintBehaviour, number, RegExp]>([
+    ["error500", 500, /told to answer 500/],
+    ["redirect", 302, /./],
+    ["refuse", 200, /"success":false/],
+    ["garbage", 200, /<html>/],
+  ])("with %s makes no link", async (behaviour, status, text) => {
+    twin.mintBehaviour = behaviour;
+    const response = await send("key-1");
+    expect(response.status).toBe(status);
+    expect(await response.text()).toMatch(text);
+    expect(twin.links.size).toBe(0);
+    expect(twin.mints).toMatchObject([{ behaviour, outcome: "notMinted", linkId: null }]);
+  });
+
+  test.each<[MintBehaviour, object]>([
+    ["noLinkId", { url: expect.stringMatching(/^http/) }],
+    ["httpUrl", { linkId: expect.any(String), url: expect.stringMatching(/^http:\/\/pay\.lender\.example\//) }],
+    ["javascriptUrl", { linkId: expect.any(String), url: expect.stringMatching(/^javascript:/) }],
+  ])("with %s answers an odd link", async (behaviour, link) => {
+    twin.mintBehaviour = behaviour;
+    expect((await mint("key-1")).body.link).toEqual(link);
+  });
+
+  test("with hugeBody answers eight megabytes", async () => {
+    twin.mintBehaviour = "hugeBody";
+    expect((await (await send("key-1")).text()).length).toBeGreaterThan(8_000_000);
+  });
+
+  test.each<MintBehaviour>(["hang", "reset", "drip"])(
+    "with %s has made the link, but nobody is told",
+    async (behaviour) => {
+      twin.mintBehaviour = behaviour;
+      const answered = send("key-1", REQUEST, {}, 100).then((response) => response.text());
+      await expect(answered).rejects.toThrow(/fetch failed|timeout/);
+      expect(twin.links.size).toBe(1);
+      twin.mintBehaviour = "ok";
+      expect((await mint("key-1")).body.link?.linkId).toBe([...twin.links.keys()][0]);
+    },
+  );
+
+  test("with slow answers properly, but late", async () => {
+    twin.mintBehaviour = "slow:100";
+    const startedAt = performance.now();
+    expect((await mint("key-1")).body.success).toBe(true);
+    expect(performance.now() - startedAt).toBeGreaterThan(90);
+  });
+
+  test("sees it when somebody follows its redirect", async () => {
+    twin.mintBehaviour = "redirect";
+    const response = await send("key-1");
+    await fetch(new URL(response.headers.get("location") ?? "", twin.url), { method: "POST" });
+    expect(twin.strayRequests).toEqual(["POST /elsewhere"]);
+  });
+});
+
+interface MintAnswer {
+  success: boolean;
+  link?: { linkId: string; url: string };
+}
+
+function send(
+  key: string,
+  body: object | string = REQUEST,
+  headers: Record<string, string> = {},
+  timeoutMs = 5_000,
+): Promise<Response> {
+  const usual = { [twin.mintAuth.name]: twin.mintAuth.value, "Idempotency-Key": key };
+  return post(twin.mintUrl, body, { ...usual, ...headers }, { timeoutMs });
+}
+
+async function mint(...request: Parameters<typeof send>): Promise<{ status: number; body: MintAnswer }> {
+  const response = await send(...request);
+  return { status: response.status, body: (await response.json()) as MintAnswer };
+}

@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { playedPair, post, type PlayedAnswer, type PlayedService } from "../tests/played-service.ts";
+import type { WebhookEvent } from "./loan-view.ts";
+import { NotSeenError } from "./waiting.ts";
+import type { LenderTwin } from "./twin.ts";
+
+let service: PlayedService;
+let twin: LenderTwin;
+
+beforeEach(async () => {
+  ({ service, twin } = await playedPair());
+});
+
+afterEach(async () => {
+  await twin.close();
+  service.close();
+});
+
+describe("an event", () => {
+  test("is acknowledged, kept with its delivery, and shows in the loan", async () => {
+    const response = await deliver(payment(1, 2500), { "X-Service-Attempt": "2" });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ received: true });
+    await twin.waitForEvents((events) => events.length === 1);
+    expect(twin.events[0]).toMatchObject({ eventId: "evt_1", kind: "payment.collected", sequence: 1, attempt: 2 });
+    expect(twin.events[0]?.headers["x-service-event"]).toBe("payment.collected");
+    expect(Math.abs(Date.now() - (twin.events[0]?.receivedAt ?? 0))).toBeLessThan(60_000);
+    expect(twin.loans.get("LN-1")).toEqual({
+      sourceLoanNumber: "LN-1",
+      caseId: "case_1",
+      status: "in_progress",
+      currency: "INR",
+      totalCollected: 2500,
+      outstandingAfter: 2500,
+      sequence: 1,
+    });
+  });
+
+  test("of a kind without a loan is acknowledged and changes no loan", async () => {
+    const ping = { eventId: "evt_p", kind: "ping", sourceLoanNumber: null, sequence: null, test: true };
+    expect((await deliver(ping)).status).toBe(200);
+    expect(twin.events).toHaveLength(1);
+    expect(twin.loans.size).toBe(0);
+  });
+
+  test("that comes again is acknowledged as a duplicate and taken once", async () => {
+    await deliver(payment(1, 2500));
+    const again = await deliver(payment(1, 2500), { "X-Service-Attempt": "2" });
+    expect(await again.json()).toEqual({ duplicate: true });
+    expect(twin.events).toHaveLength(1);
+    expect(twin.deliveries.map(({ outcome }) => outcome)).toEqual(["accepted", "duplicate"]);
+  });
+
+  test("signed with a newer key is trusted once the lender has that key", async () => {
+    const forged = { secret: "sk_sandbox_newer" };
+    expect((await deliver(payment(1, 1), { "X-Service-Key-Id": "lk_newer" }, forged)).status).toBe(401);
+    twin.connect({ apiKeyId: "lk_newer", hmacSecret: "sk_sandbox_newer" });
+    expect((await deliver(payment(1, 1), { "X-Service-Key-Id": "lk_newer" }, forged)).status).toBe(200);
+    expect((await deliver(payment(2, 2))).status).toBe(200);
+  });
+});
+
+describe("a delivery is refused with an empty 401 when", () => {
+  test.each([
+    ["its body was changed on the way", {}, { sentBody: JSON.stringify(payment(1, 9999)) }],
+    ["it was signed with another secret", {}, { secret: "sk_sandbox_other" }],
+    ["it is more than five minutes old", {}, { timestamp: String(Date.now() - 301_000) }],
+    ["it is more than five minutes ahead", {}, { timestamp: String(Date.now() + 310_000) }],
+    ["its timestamp counts seconds", {}, { timestamp: String(Math.trunc(Date.now() / 1000)) }],
+    ["its signature is no hex", { "X-Service-Signature": "sha256=abc" }, {}],
+  ])("%s", async (_when, headers, forged) => {
+    const response = await deliver(payment(1, 2500), headers, forged);
+    expect(response.status).toBe(401);
+    expect(await response.text()).toBe("");
+    expect(twin.rejected).toHaveLength(1);
+    expect(twin.events).toHaveLength(0);
+    expect(twin.loans.size).toBe(0);
+  });
+});
+
+test.each([
+  ["is not JSON", "{oops", {}],
+  ["has no eventId", { kind: "ping" }, {}],
+  ["differs from its header", payment(1, 1), { "X-Service-Event": "case.closed" }],
+  ["differs from its delivery id", payment(1, 1), { "X-Service-Delivery": "evt_2" }],
+  ["has a loan without a sequence", { ...payment(1, 1), sequence: null }, {}],
+])("a trusted body that %s is refused with 400", async (_fault, body, headers) => {
+  expect((await deliver(body as WebhookEvent, headers)).status).toBe(400);
+  expect(twin.rejected).toMatchObject([{ status: 400 }]);
+});
+
+describe("the order of a loan", () => {
+  test("is kept when an older event comes late: it is acknowledged and changes nothing", async () => {
+    service.answers = () => ({ status: 200, body: payment(2, 3000) });
+    await deliver(payment(2, 3000));
+    await deliver(payment(1, 1000));
+    await twin.settled();
+    expect(twin.events.map(({ sequence }) => sequence)).toEqual([2, 1]);
+    expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 2, totalCollected: 3000 });
+  });
+
+  test("is healed after a gap by fetching the case and adopting what it says", async () => {
+    service.answers = () => ({ status: 200, body: { ...payment(4, 5000), status: "collected" } });
+    await deliver(payment(1, 1000));
+    await deliver(payment(3, 4000));
+    await deliver(payment(4, 5000));
+    await twin.settled();
+    expect(service.requests).toMatchObject([{ method: "GET", target: "/api/v1/partner/cases/LN-1", distrust: null }]);
+    expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 4, totalCollected: 5000, status: "collected" });
+    expect(twin.gaps).toEqual([{ sourceLoanNumber: "LN-1", lastApplied: 1, sequence: 3, healedBy: "snapshot" }]);
+  });
+
+  test("goes on with the event's own absolute values when the case cannot be fetched", async () => {
+    service.answers = (_request, attempt) => (attempt === 1 ? "reset" : { status: 503 });
+    await deliver(payment(2, 2000));
+    await deliver(payment(4, 4000));
+    await twin.settled();
+    expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 4, totalCollected: 4000 });
+    expect(twin.gaps.map(({ healedBy }) => healedBy)).toEqual(["event", "event"]);
+  });
+
+  test("waits for the fetch before the loan's next event, and holds up no other loan", async () => {
+    const { promise, resolve: answerTheFetch } = Promise.withResolvers<PlayedAnswer>();
+    service.answers = () => promise;
+    await deliver(payment(2, 2000));
+    await deliver(payment(3, 3000));
+    await deliver({ ...payment(1, 700), eventId: "evt_other", sourceLoanNumber: "LN-2" });
+    await twin.waitFor(() => twin.loans.has("LN-2"));
+    expect(twin.loans.has("LN-1")).toBe(false);
+    answerTheFetch({ status: 200, body: payment(2, 2000) });
+    await twin.waitForEvents((events) => events.length === 3);
+    expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 3, totalCollected: 3000 });
+  });
+});
+
+describe("a receiver that misbehaves", () => {
+  test.each([
+    ["error500", 500],
+    ["status:410", 410],
+    ["redirect", 302],
+  ] as const)("with %s answers %i and takes nothing, so that the retry is taken", async (behaviour, status) => {
+    twin.receiverBehaviour = behaviour;
+    expect((await deliver(payment(1, 1))).status).toBe(status);
+    twin.receiverBehaviour = "ok";
+    expect(await (await deliver(payment(1, 1))).json()).toEqual({ received: true });
+    expect(twin.deliveries.map(({ outcome }) => outcome)).toEqual(["refused", "accepted"]);
+    expect(twin.events).toHaveLength(1);
+  });
+
+  test("resets the connection, or never answers, or never ends its answer", async () => {
+    twin.receiverBehaviour = "reset";
+    await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
+    twin.receiverBehaviour = "hang";
+    await expect(deliver(payment(1, 1), {}, { timeoutMs: 50 })).rejects.toThrow("timeout");
+    expect(twin.events).toHaveLength(0);
+    twin.receiverBehaviour = "drip";
+    const dripping = await deliver(payment(1, 1));
+    expect(dripping.status).toBe(200);
+    const drips = dripping.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect(await drips?.read()).toEqual({ done: false, value: "{" });
+    expect(await drips?.read()).toEqual({ done: false, value: " " });
+    await drips?.cancel();
+    expect(twin.events).toHaveLength(1);
+  });
+
+  test("answers late, having taken the event at once", async () => {
+    twin.receiverBehaviour = "slow:150";
+    const startedAt = performance.now();
+    const answered = deliver(payment(1, 1));
+    await twin.waitForEvents((events) => events.length === 1);
+    expect((await answered).status).toBe(200);
+    expect(performance.now() - startedAt).toBeGreaterThan(140);
+  });
+
+  test("can decide by event", async () => {
+    twin.receiverBehaviour = ({ kind, attempt }) => (kind === "payment.collected" && attempt === 1 ? "error500" : "ok");
+    expect((await deliver(payment(1, 1), { "X-Service-Attempt": "1" })).status).toBe(500);
+    expect((await deliver(payment(1, 1), { "X-Service-Attempt": "2" })).status).toBe(200);
+  });
+});
+
+test("who waits in vain is told what came instead", async () => {
+  await deliver(payment(1, 2500));
+  await deliver(payment(2, 2500), {}, { secret: "sk_other" });
+  const waiting = twin.waitForEvents((events) => events.some(({ kind }) => kind === "case.closed"), 30);
+  await expect(waiting).rejects.toThrow(NotSeenError);
+  await expect(waiting).rejects.toThrow(/within 30 ms.*payment\.collected LN-1#1.*signature does not match/);
+});
+
+function payment(sequence: number, totalCollected: number): WebhookEvent {
+  return {
+    eventId: `evt_${sequence}`,
+    kind: "payment.collected",
+    sourceLoanNumber: "LN-1",
+    caseId: "case_1",
+    sequence,
+    status: "in_progress",
+    currency: "INR",
+    totalCollected,
+    outstandingAfter: 5000 - totalCollected,
+  };
+}
+
+function deliver(
+  event: object | string,
+  headers: Record<string, string> = {},
+  forged: Parameters<typeof post>[3] = {},
+): Promise<Response> {
+  const { kind, eventId } = event as Partial<WebhookEvent>;
+  const names = { "X-Service-Event": String(kind), "X-Service-Delivery": String(eventId) };
+  return post(twin.callbackUrl, event, { ...names, ...headers }, forged);
+}
