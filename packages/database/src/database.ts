@@ -59,6 +59,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     signals,
     jobs: createJobs(startedBoss, signals),
     boss: startedBoss,
+    onError,
     async close() {
       if (boss) await (await boss.catch(() => undefined))?.stop({ graceful: false, close: false });
       await signals.close();

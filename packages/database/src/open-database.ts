@@ -17,6 +17,7 @@ export interface Database {
 /** A database as this package sees it. */
 export interface OpenDatabase extends Database {
   boss(): Promise<PgBoss>;
+  onError(error: unknown): void;
 }
 
 const databases = new WeakMap<object, OpenDatabase>();

@@ -53,13 +53,12 @@ const sleep = statement("trial.sleep", "select pg_sleep(30)");
 
 let database: Database;
 let url: string;
-const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
 
 beforeAll(async () => {
   ({ url } = await testDatabase("trial", async (at) => {
     await migrate({ url: at, schemas: [trialSchema], jobs: true });
   }));
-  database = await createDatabase({ url, schemas: [trialSchema], works: true, onStatement: (one) => sent.push(one) });
+  database = await createDatabase({ url, schemas: [trialSchema], works: true });
 });
 
 afterAll(() => database.close());
@@ -121,13 +120,15 @@ describe("a transaction", () => {
   });
 
   test("travels in three round trips: begin with the first read, then reads, then writes with the commit", async () => {
-    sent.splice(0);
-    await transaction(database.em(), async (tx) => {
+    const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
+    const quiet = await createDatabase({ url, schemas: [trialSchema], onStatement: (one) => sent.push(one) });
+    await transaction(quiet.em(), async (tx) => {
       await query(tx, noteById, [newId()]);
       await Promise.all([query(tx, noteById, [newId()]), query(tx, noteById, [newId()])]);
       send(tx, insertNotes, [[newId()], ["1"]]);
       send(tx, insertNotes, [[newId()], ["2"]]);
     });
+    await quiet.close();
     expect(sent.map(({ name, text }) => name ?? text)).toEqual([
       "begin",
       "trial.note-by-id",
@@ -167,6 +168,18 @@ describe("a transaction", () => {
       return Promise.reject(new Error("no"));
     }).catch(() => {});
     expect(seen).toEqual(["committed"]);
+  });
+
+  test("has happened even if a hook after it throws", async () => {
+    const id = newId();
+    await transaction(database.em(), (tx) => {
+      send(tx, insertNotes, [[id], ["1"]]);
+      afterCommit(tx, () => {
+        throw new Error("a hint that cannot be given");
+      });
+      return Promise.resolve();
+    });
+    expect(await noteIn(id)).toHaveLength(1);
   });
 
   test("returns a usable pool when its connection is killed in the middle", async () => {

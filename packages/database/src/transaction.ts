@@ -51,7 +51,7 @@ export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promis
   } finally {
     if (state) state.open = false;
     client.release(broken);
-    if (state && !broken) runAfterCommit(state);
+    if (state && !broken) runAfterCommit(tx, state);
   }
 }
 
@@ -160,8 +160,15 @@ async function rollBack(client: PoolClient, state: TxState | undefined): Promise
   }
 }
 
-function runAfterCommit(state: TxState): void {
-  for (const act of state.afterCommit) act();
+/** The transaction has happened: a hint that cannot be given must not look like its failure. */
+function runAfterCommit(tx: Tx, state: TxState): void {
+  for (const act of state.afterCommit) {
+    try {
+      act();
+    } catch (error) {
+      databaseOf(tx).onError(error);
+    }
+  }
 }
 
 function stateOf(tx: Tx): TxState {

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { inBatches } from "./batches.ts";
+
+test("a lone item leaves at once, and what arrives meanwhile leaves as one batch", async () => {
+  const batches: number[][] = [];
+  const double = inBatches<number, number>({
+    maxItems: 64,
+    maxUnderWay: 1,
+    async run(items) {
+      batches.push(items);
+      await delay(5);
+      return items.map((item) => item * 2);
+    },
+  });
+  const first = double(1);
+  await delay(1);
+  const rest = Promise.all([double(2), double(3), double(4)]);
+  expect(await first).toBe(2);
+  expect(await rest).toEqual([4, 6, 8]);
+  expect(batches).toEqual([[1], [2, 3, 4]]);
+});
+
+test("no batch is larger and no more are under way than allowed", async () => {
+  let underWay = 0;
+  const seen: { items: number; underWay: number }[] = [];
+  const echo = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 2,
+    async run(items) {
+      underWay += 1;
+      seen.push({ items: items.length, underWay });
+      await delay(1);
+      underWay -= 1;
+      return items;
+    },
+  });
+  const items = Array.from({ length: 100 }, (_, index) => index);
+  expect(await Promise.all(items.map(echo))).toEqual(items);
+  expect(Math.max(...seen.map((batch) => batch.items))).toBe(8);
+  expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
+});
+
+test("one bad item fails alone", async () => {
+  const echo = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 1,
+    run: (items) => (items.includes(3) ? Promise.reject(new Error("three")) : Promise.resolve(items)),
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(echo));
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+});
+
+test("when the database is away the whole batch is told so, without asking it again for each", async () => {
+  let runs = 0;
+  const echo = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 1,
+    run() {
+      runs += 1;
+      return Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
+    },
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3].map(echo));
+  expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
+  expect(runs).toBe(1);
+});

@@ -1,0 +1,61 @@
+import { isUnavailable } from "@collections/database";
+
+export interface BatchOptions<Item, Outcome> {
+  /** Does the items together, one outcome each, in their order; all of them or, when it throws, none. */
+  run: (items: Item[]) => Promise<Outcome[]>;
+  /** Items a batch at most. */
+  maxItems: number;
+  /** Batches under way at a time. */
+  maxUnderWay: number;
+}
+
+interface Waiting<Item, Outcome> {
+  item: Item;
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Does items in batches without ever waiting for a batch to fill: while one is under way, what arrives gathers, and
+ * leaves as the next. An idle caller is served at once, a crowd shares its round trips.
+ */
+export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
+  const { run, maxItems, maxUnderWay } = options;
+  const gathered: Waiting<Item, Outcome>[] = [];
+  let underWay = 0;
+  let scheduled = false;
+
+  function leave(): void {
+    scheduled = false;
+    while (gathered.length > 0 && underWay < maxUnderWay) {
+      underWay += 1;
+      void carry(gathered.splice(0, maxItems)).finally(() => {
+        underWay -= 1;
+        leave();
+      });
+    }
+  }
+
+  async function carry(batch: Waiting<Item, Outcome>[]): Promise<void> {
+    try {
+      const outcomes = await run(batch.map(({ item }) => item));
+      for (const [index, waiting] of batch.entries()) waiting.resolve(outcomes[index]!);
+    } catch (error) {
+      if (batch.length === 1 || isUnavailable(error)) {
+        for (const waiting of batch) waiting.reject(error);
+        return;
+      }
+      // One item spoils the batch: alone, only that one fails.
+      for (const waiting of batch) await carry([waiting]);
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      gathered.push({ item, resolve, reject });
+      if (scheduled || underWay >= maxUnderWay) return;
+      // What the same turn of the event loop brings leaves together.
+      scheduled = true;
+      setImmediate(leave);
+    });
+}

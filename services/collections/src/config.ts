@@ -1,0 +1,216 @@
+import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
+import { z } from "zod";
+
+/** What the service is told by its environment, read once at the start. */
+export interface Config {
+  /** Absent: an embedded PostgreSQL under `.data/`. */
+  databaseUrl: string | undefined;
+  databaseDirectUrl: string | undefined;
+  databaseMigrationUrl: string | undefined;
+  port: number;
+  host: string;
+  role: Role;
+  /** `live` is production; any other name is a sandbox of that name. */
+  environment: string;
+  /** 32 bytes as hex; absent: a development key under `.data/`. */
+  masterKey: string | undefined;
+  masterKeyPrevious: string | undefined;
+  publicBasePath: string;
+  outboundAllow: AllowList;
+  webhookLadderMs: number[];
+  webhookTimeoutMs: number;
+  webhookSuspendAfter: number;
+  webhookProbeIntervalMs: number;
+  mintTimeoutMs: number;
+  rateLimits: RateLimits;
+  trustProxy: string[];
+  smtpUrl: string | undefined;
+  mailFrom: string;
+  whatsappBaseUrl: string;
+  logLevel: LogLevel;
+}
+
+export type Role = "all" | "server" | "worker";
+
+export type RateLimits = "off" | Record<string, number>;
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Requests a minute and key (contract: Limits). */
+export const DEFAULT_RATE_LIMITS = {
+  confirm: 6_000,
+  "get-case": 6_000,
+  import: 60,
+  health: 60,
+  "webhooks-test": 6,
+} as const satisfies Record<string, number>;
+
+/** One or more settings are wrong; `problems` has a sentence for each. */
+export class InvalidConfigError extends Error {
+  override readonly name = "InvalidConfigError";
+  readonly problems: string[];
+
+  constructor(problems: string[]) {
+    super(`The settings are not usable:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const LONGEST_DURATION_MS = 30 * 24 * DURATION_UNITS_MS.h;
+
+const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms === undefined) {
+    context.addIssue({ code: "custom", message: `takes a duration such as 500ms, 2s, 15m or 6h; got "${text}"` });
+    return z.NEVER;
+  }
+  return ms;
+});
+
+const postgresUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: "takes a URL such as postgres://user:password@host:5432/database" })
+  .optional();
+
+const masterKey = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
+  .optional();
+
+const settings = z.object({
+  DATABASE_URL: postgresUrl,
+  DATABASE_DIRECT_URL: postgresUrl,
+  DATABASE_MIGRATION_URL: postgresUrl,
+  PORT: z.coerce
+    .number({ error: "takes a port number" })
+    .int("takes a whole port number")
+    .min(0, "takes a port from 0 to 65535")
+    .max(65_535, "takes a port from 0 to 65535")
+    .default(3000),
+  HOST: z.string().default("127.0.0.1"),
+  ROLE: z.enum(["all", "server", "worker"], { error: "is one of all, server, worker" }).default("all"),
+  ENVIRONMENT: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,31}$/, "is sandbox, live, or a lower-case name of your own for a sandbox")
+    .default("sandbox"),
+  MASTER_KEY: masterKey,
+  MASTER_KEY_PREVIOUS: masterKey,
+  PUBLIC_BASE_PATH: z
+    .string()
+    .regex(/^(\/[^/?#]+)*$/, "is a path such as /collections, without a slash at the end")
+    .default(""),
+  OUTBOUND_ALLOW: z
+    .string()
+    .default("")
+    .transform((text, context) => {
+      try {
+        return parseAllowList(text);
+      } catch (error) {
+        if (!(error instanceof InvalidAllowListError)) throw error;
+        context.addIssue({ code: "custom", message: error.message });
+        return z.NEVER;
+      }
+    }),
+  WEBHOOK_LADDER: z
+    .string()
+    .default("0s,30s,2m,10m,1h,6h,24h")
+    .transform((text, context) => {
+      const steps = text.split(",").map((step) => parseDuration(step.trim()));
+      if (steps.some((step) => step === undefined)) {
+        context.addIssue({ code: "custom", message: "takes durations with commas, such as 0s,30s,2m,10m,1h,6h,24h" });
+        return z.NEVER;
+      }
+      return steps as number[];
+    }),
+  WEBHOOK_TIMEOUT: duration.default(10_000),
+  WEBHOOK_SUSPEND_AFTER: z.coerce.number().int().min(1, "takes a count of failures, at least 1").default(20),
+  WEBHOOK_PROBE_INTERVAL: duration.default(15 * DURATION_UNITS_MS.m),
+  MINT_TIMEOUT: duration.default(10_000),
+  RATE_LIMITS: z
+    .string()
+    .default("default")
+    .transform((text, context) => {
+      if (text === "off") return "off" as const;
+      const { limits, mistake } = parseRateLimits(text);
+      if (mistake !== undefined) context.addIssue({ code: "custom", message: mistake });
+      return limits;
+    }),
+  TRUST_PROXY: z
+    .string()
+    .default("")
+    .transform((text) => text.split(",").flatMap((hop) => hop.trim() || [])),
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: "takes a URL such as smtp://user:password@host:587" }).optional(),
+  MAIL_FROM: z.string().default("Partner Collections <no-reply@localhost>"),
+  WHATSAPP_BASE_URL: z
+    .url({ protocol: /^https?$/, error: "takes a URL such as https://graph.facebook.com/v23.0" })
+    .default("https://graph.facebook.com/v23.0"),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `is one of ${LOG_LEVELS.join(", ")}` }).default("info"),
+});
+
+/**
+ * Reads the settings from environment variables; an empty one counts as absent.
+ * @throws InvalidConfigError that names every mistake, not only the first
+ */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const parsed = settings.safeParse(given);
+  const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  if (given["ENVIRONMENT"] === "live") problems.push(...missingInLive(given));
+  if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
+  const value = parsed.data;
+  return {
+    databaseUrl: value.DATABASE_URL,
+    databaseDirectUrl: value.DATABASE_DIRECT_URL ?? value.DATABASE_URL,
+    databaseMigrationUrl: value.DATABASE_MIGRATION_URL ?? value.DATABASE_DIRECT_URL ?? value.DATABASE_URL,
+    port: value.PORT,
+    host: value.HOST,
+    role: value.ROLE,
+    environment: value.ENVIRONMENT,
+    masterKey: value.MASTER_KEY?.toLowerCase(),
+    masterKeyPrevious: value.MASTER_KEY_PREVIOUS?.toLowerCase(),
+    publicBasePath: value.PUBLIC_BASE_PATH,
+    outboundAllow: value.OUTBOUND_ALLOW,
+    webhookLadderMs: value.WEBHOOK_LADDER,
+    webhookTimeoutMs: value.WEBHOOK_TIMEOUT,
+    webhookSuspendAfter: value.WEBHOOK_SUSPEND_AFTER,
+    webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
+    mintTimeoutMs: value.MINT_TIMEOUT,
+    rateLimits: value.RATE_LIMITS,
+    trustProxy: value.TRUST_PROXY,
+    smtpUrl: value.SMTP_URL,
+    mailFrom: value.MAIL_FROM,
+    whatsappBaseUrl: value.WHATSAPP_BASE_URL.replace(/\/$/, ""),
+    logLevel: value.LOG_LEVEL,
+  };
+}
+
+/** Milliseconds of `500ms`, `2s`, `15m` or `6h`; undefined for anything else, or for more than 30 days. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
+  if (!match) return undefined;
+  const ms = Number(match[1]) * DURATION_UNITS_MS[match[2] as keyof typeof DURATION_UNITS_MS];
+  return ms <= LONGEST_DURATION_MS ? ms : undefined;
+}
+
+function missingInLive(given: Record<string, string | undefined>): string[] {
+  return ["DATABASE_URL", "MASTER_KEY"]
+    .filter((name) => given[name] === undefined)
+    .map((name) => `${name} is required where ENVIRONMENT is live`);
+}
+
+function parseRateLimits(text: string): { limits: Record<string, number>; mistake?: string } {
+  const limits: Record<string, number> = { ...DEFAULT_RATE_LIMITS };
+  if (text === "default") return { limits };
+  for (const part of text.split(",")) {
+    const [name = "", count = ""] = part.trim().split("=");
+    if (!Object.hasOwn(limits, name)) {
+      return { limits, mistake: `names no endpoint "${name}"; there are ${Object.keys(limits).join(", ")}` };
+    }
+    if (!/^[1-9]\d{0,8}$/.test(count)) {
+      return { limits, mistake: `takes a count of requests a minute, such as ${name}=6000` };
+    }
+    limits[name] = Number(count);
+  }
+  return { limits };
+}

@@ -1,0 +1,89 @@
+import type { Credentials, LenderProfile } from "@collections/lenders";
+import { canonicalSha256, canonicalString, checkTimestamp, signingKey, verify } from "@collections/signing";
+import type { Request } from "express";
+import { Problem } from "./problem.ts";
+
+export interface Authenticated {
+  keyId: string;
+  lender: LenderProfile;
+  skewMs: number;
+}
+
+export interface AuthenticationRules {
+  credentials: Credentials;
+  /** Prepended to the path before verifying: what a proxy in front has stripped. */
+  publicBasePath: string;
+  /** Sandboxes show the canonical string that the server saw. */
+  sandbox: boolean;
+}
+
+/** Unknown keys cost as much as known ones: the answer's time tells nobody which key ids exist. */
+const NOBODYS_KEY = signingKey("the key of nobody");
+
+/**
+ * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication).
+ * The first check that fails decides: headers present, timestamp, window, key, signature, lender suspended.
+ */
+export async function authenticate(
+  request: Request,
+  body: Buffer,
+  rules: AuthenticationRules,
+  nowMs: number,
+): Promise<Authenticated> {
+  const keyId = bearer(request.headers.authorization);
+  const timestamp = header(request, "x-service-timestamp");
+  const signature = header(request, "x-service-signature");
+  const { skewMs } = inWindow(timestamp, signature, nowMs);
+  const key = await rules.credentials.find(keyId);
+  const signed = {
+    method: request.method,
+    path: rules.publicBasePath + (request.originalUrl.split("?", 1)[0] ?? ""),
+    timestamp,
+    body,
+  };
+  const holds = verify({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY, signature });
+  if (!key) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
+  if (key.state === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");
+  if (!holds) throw badSignature(signed, rules.sandbox);
+  if (key.lender.state === "suspended") {
+    throw new Problem("LENDER_SUSPENDED", "The operator has suspended this lender; please contact them.");
+  }
+  return { keyId, lender: key.lender, skewMs };
+}
+
+function bearer(authorization: string | undefined): string {
+  const match = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "");
+  if (!match?.[1]) throw new Problem("MISSING_AUTHORIZATION", "Send Authorization: Bearer <apiKeyId>.");
+  return match[1];
+}
+
+function header(request: Request, name: string): string {
+  return request.get(name)?.trim() ?? "";
+}
+
+function inWindow(timestamp: string, signature: string, nowMs: number): { skewMs: number } {
+  const verdict = checkTimestamp(timestamp === "" ? undefined : timestamp, nowMs);
+  if (!verdict.ok && verdict.code === "MISSING_TIMESTAMP") {
+    throw new Problem("MISSING_TIMESTAMP", "Send X-Service-Timestamp: Unix time in milliseconds.");
+  }
+  if (signature === "") {
+    throw new Problem("MISSING_SIGNATURE", "Send X-Service-Signature: the hex HMAC-SHA256 of the request.");
+  }
+  if (verdict.ok) return verdict;
+  if (verdict.code === "MALFORMED_TIMESTAMP") {
+    throw new Problem("MALFORMED_TIMESTAMP", "X-Service-Timestamp takes decimal digits: Unix time in milliseconds.");
+  }
+  const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
+  throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
+    serverTime: new Date(nowMs).toISOString(),
+    skewMs: verdict.skewMs,
+  });
+}
+
+function badSignature(signed: Parameters<typeof canonicalString>[0], sandbox: boolean): Problem {
+  return new Problem("BAD_SIGNATURE", "The signature is not the HMAC-SHA256 of what the server received.", {
+    canonicalSha256: canonicalSha256(signed),
+    bodyBytes: signed.body.length,
+    ...(sandbox && { canonicalString: Buffer.from(canonicalString(signed)).toString("utf8") }),
+  });
+}

@@ -1,0 +1,77 @@
+import { distance } from "fastest-levenshtein";
+import type { z } from "zod";
+import type { FieldFault, ProblemCode } from "./problem.ts";
+import { PROBLEM_CODES } from "./problem.ts";
+
+/** Something odd in a request that was accepted all the same. */
+export interface Warning {
+  code: string;
+  pointer: string;
+  detail: string;
+}
+
+const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
+const CLOSE_ENOUGH = 3;
+
+/** The faults of a failed zod parse as field faults. A schema names a code of its own by `params: { code }`. */
+export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
+  return error.issues.map((issue) => ({
+    code: codeOf(issue, input),
+    pointer: pointerOf(issue.path),
+    detail: `${issue.path.join(".") || "The body"}: ${issue.message}`,
+  }));
+}
+
+/** A warning for each field that the schema does not know, with the nearest name that it does. */
+export function unknownFieldWarnings(body: Record<string, unknown>, known: readonly string[]): Warning[] {
+  return Object.keys(body)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      return {
+        code: "UNKNOWN_FIELD",
+        pointer: pointerOf([name]),
+        detail: `The field ${clipped(name)} was ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`,
+      };
+    });
+}
+
+function codeOf(issue: z.core.$ZodIssue, input: unknown): ProblemCode {
+  const own = issue.code === "custom" ? (issue.params?.["code"] as string | undefined) : undefined;
+  if (own !== undefined && KNOWN_CODES.has(own)) return own as ProblemCode;
+  const absent = valueAt(input, issue.path) === undefined;
+  switch (issue.code) {
+    case "invalid_type":
+      return absent ? "REQUIRED" : "WRONG_TYPE";
+    case "too_big":
+      return "TOO_LONG";
+    case "too_small":
+      return "REQUIRED";
+    case "invalid_value":
+      return "INVALID_ENUM";
+    default:
+      return absent ? "REQUIRED" : "WRONG_TYPE";
+  }
+}
+
+function valueAt(input: unknown, path: PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
+}
+
+/** RFC 6901. */
+function pointerOf(path: PropertyKey[]): string {
+  return path.map((key) => `/${clipped(String(key)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}
+
+function nearestName(name: string, known: readonly string[]): string | undefined {
+  const scored = known.map((candidate) => ({
+    candidate,
+    score: distance(clipped(name).toLowerCase(), candidate.toLowerCase()),
+  }));
+  const best = scored.toSorted((a, b) => a.score - b.score)[0];
+  return best && best.score <= CLOSE_ENOUGH ? best.candidate : undefined;
+}
+
+function clipped(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
+}

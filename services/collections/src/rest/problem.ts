@@ -1,0 +1,116 @@
+/**
+ * Every error that the REST API answers (contract: Errors): its HTTP status, its title, and whether the very same
+ * request may succeed later. A code that is missing here does not compile.
+ */
+const PROBLEMS = {
+  MALFORMED_JSON: [400, "The body is not a JSON object in UTF-8", false],
+  MALFORMED_PATH: [400, "The path has bad percent-encoding", false],
+
+  MISSING_AUTHORIZATION: [401, "The Authorization header is missing", false],
+  MISSING_TIMESTAMP: [401, "The X-Service-Timestamp header is missing", false],
+  MISSING_SIGNATURE: [401, "The X-Service-Signature header is missing", false],
+  MALFORMED_TIMESTAMP: [401, "The timestamp is not a number of milliseconds", false],
+  TIMESTAMP_OUT_OF_RANGE: [401, "The timestamp is more than 5 minutes from server time", false],
+  UNKNOWN_KEY: [401, "There is no API key with this id", false],
+  KEY_REVOKED: [401, "The API key is revoked", false],
+  BAD_SIGNATURE: [401, "The signature does not match", false],
+
+  LENDER_SUSPENDED: [403, "The lender is suspended", false],
+
+  ROUTE_NOT_FOUND: [404, "There is no such endpoint", false],
+  LOAN_NOT_FOUND: [404, "There is no such loan", false],
+  METHOD_NOT_ALLOWED: [405, "The endpoint does not take this method", false],
+  UNSUPPORTED_MEDIA_TYPE: [415, "The body must be application/json", false],
+
+  DUPLICATE_CONFIRMATION: [409, "The payment is booked already", false],
+  CALLBACK_NOT_CONFIGURED: [409, "No callback URL is registered", false],
+  PAYLOAD_TOO_LARGE: [413, "The body is too large", false],
+
+  VALIDATION_FAILED: [422, "The request is not valid", false],
+  REQUIRED: [422, "A required field is missing", false],
+  WRONG_TYPE: [422, "A field has the wrong type", false],
+  TOO_LONG: [422, "A field is too long", false],
+  INVALID_TEXT: [422, "A text has characters that cannot be kept", false],
+  INVALID_PHONE: [422, "A phone number is not valid", false],
+  INVALID_DATE: [422, "A date is not valid", false],
+  NOT_UTC: [422, "A time has no zone", false],
+  INVALID_CURRENCY: [422, "A currency is not valid", false],
+  INVALID_ENUM: [422, "A value is not one of those allowed", false],
+  DUPLICATE_IN_REQUEST: [422, "The loan appears twice in the request", false],
+  STALE_SNAPSHOT: [422, "The row is older than the end of the case", false],
+  AMOUNT_PRECISION: [422, "The amount has more decimals than its currency", false],
+  AMOUNT_OUT_OF_RANGE: [422, "The amount is out of range", false],
+  AMOUNT_LOOKS_LIKE_MINOR_UNITS: [422, "The amount looks like minor units", false],
+  CURRENCY_MISMATCH: [422, "The currency is not that of the case", false],
+  PAID_AT_IN_FUTURE: [422, "The payment lies in the future", false],
+  LINK_LOAN_MISMATCH: [422, "The payment link belongs to another loan", false],
+  TOO_MANY_ROWS: [422, "The request has too many rows", false],
+  IMPORT_REJECTED: [422, "The import was rejected as a whole", false],
+
+  RATE_LIMITED: [429, "Too many requests", true],
+  INTERNAL_ERROR: [500, "Something went wrong on our side", true],
+  SERVICE_UNAVAILABLE: [503, "The service cannot answer just now", true],
+} as const satisfies Record<string, readonly [status: number, title: string, retryable: boolean]>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[];
+
+/** One field of a request that is wrong: an RFC 6901 pointer and what to do about it. */
+export interface FieldFault {
+  code: ProblemCode;
+  pointer: string;
+  detail: string;
+}
+
+const RETRY_AFTER_S = 2;
+
+/** An answer of 4xx or 5xx: thrown by a handler, written once by the error handler. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  readonly detail: string;
+  /** Further members of the answer. */
+  readonly members: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    members: Record<string, unknown> = {},
+    headers: Record<string, string> = {},
+  ) {
+    super(`${code}: ${detail}`);
+    this.code = code;
+    this.detail = detail;
+    this.members = members;
+    this.headers = PROBLEMS[code][2] ? { "Retry-After": String(RETRY_AFTER_S), ...headers } : headers;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code][0];
+  }
+}
+
+/** The problem of a request with wrong fields: a single fault lends it its code. */
+export function validationProblem(errors: FieldFault[], members: Record<string, unknown> = {}): Problem {
+  const [only, ...others] = errors;
+  if (only && others.length === 0) return new Problem(only.code, only.detail, { ...members, errors });
+  return new Problem("VALIDATION_FAILED", `${errors.length} fields need attention.`, { ...members, errors });
+}
+
+/** The body of a problem (RFC 9457). `status` is always the HTTP status. */
+export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
+  const [status, title, retryable] = PROBLEMS[problem.code];
+  return {
+    type: `https://docs.example/errors/${problem.code}`,
+    title,
+    status,
+    detail: problem.detail,
+    success: false,
+    code: problem.code,
+    requestId,
+    retryable,
+    ...problem.members,
+  };
+}

@@ -1,0 +1,148 @@
+import { isUnavailable, newId, publicId } from "@collections/database";
+import type { NextFunction, Request, RequestHandler, Response, Router } from "express";
+import { Router as createRouter } from "express";
+import type { Logger } from "pino";
+import readBody from "raw-body";
+import { authenticate, type AuthenticationRules } from "./authenticate.ts";
+import { Problem, problemBody } from "./problem.ts";
+import type { Answer, SignedRequest } from "./request-context.ts";
+
+/** One path and what it answers, by method. */
+export interface Endpoint {
+  /** The name that limits and metrics know it by. */
+  name: string;
+  path: string;
+  limitBytes: number;
+  methods: Partial<Record<"GET" | "POST", (request: SignedRequest) => Promise<Answer> | Answer>>;
+}
+
+export interface RestOptions extends AuthenticationRules {
+  log: Logger;
+  /** Told of each answer. */
+  onAnswer?: (answered: { endpoint: string; status: number; durationMs: number }) => void;
+}
+
+const REQUEST_ID_PREFIX = "req";
+
+/**
+ * A router that serves signed endpoints. Checks run in a fixed order (contract: Authentication): path → size →
+ * authentication → method; media type, JSON and schema are the endpoint's own next steps.
+ */
+export function signedRouter(endpoints: readonly Endpoint[], options: RestOptions): Router {
+  const router = createRouter({ caseSensitive: true, strict: true });
+  for (const endpoint of endpoints) router.all(endpoint.path, serve(endpoint, options));
+  router.use((request) => {
+    throw new Problem("ROUTE_NOT_FOUND", `There is nothing at ${clipped(request.path)}.`);
+  });
+  router.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    answerProblem(asProblem(error, options.log, requestIdOf(response)), request, response);
+  });
+  return router;
+}
+
+function serve(endpoint: Endpoint, options: RestOptions): RequestHandler {
+  return async (request, response) => {
+    const startedAt = performance.now();
+    const requestId = requestIdOf(response);
+    let answer: Answer;
+    try {
+      answer = await answerTo(endpoint, request, requestId, options);
+    } catch (error) {
+      const problem = asProblem(error, options.log, requestId);
+      answer = { status: problem.status, body: problemBody(problem, requestId), headers: problemHeaders(problem) };
+    }
+    write(request, response, answer);
+    const durationMs = performance.now() - startedAt;
+    options.onAnswer?.({ endpoint: endpoint.name, status: answer.status, durationMs });
+    options.log.debug(
+      { requestId, endpoint: endpoint.name, status: answer.status, durationMs: Math.round(durationMs) },
+      "answered",
+    );
+  };
+}
+
+async function answerTo(
+  endpoint: Endpoint,
+  request: Request,
+  requestId: string,
+  options: RestOptions,
+): Promise<Answer> {
+  const body = await rawBody(request, endpoint.limitBytes);
+  const { keyId, lender, skewMs } = await authenticate(request, body, options, Date.now());
+  const handle = endpoint.methods[request.method as "GET" | "POST"];
+  if (!handle) {
+    const allowed = Object.keys(endpoint.methods).join(", ");
+    throw new Problem("METHOD_NOT_ALLOWED", `Send ${allowed} here.`, {}, { Allow: allowed });
+  }
+  return handle({
+    requestId,
+    keyId,
+    lender,
+    skewMs,
+    body,
+    loan: request.params["loan"] as string | undefined,
+    query: new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? ""),
+    contentType: request.get("content-type"),
+    headers: request.headers,
+  });
+}
+
+async function rawBody(request: Request, limitBytes: number): Promise<Buffer> {
+  try {
+    return await readBody(request, { length: request.get("content-length") ?? null, limit: limitBytes });
+  } catch (error) {
+    if ((error as { type?: string }).type !== "entity.too.large") throw error;
+    throw new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
+  }
+}
+
+/** The id in `X-Request-Id` of an answer: made once per request, also for requests that no endpoint takes. */
+export function requestIdOf(response: Response): string {
+  const given = response.getHeader("X-Request-Id");
+  if (typeof given === "string") return given;
+  const requestId = publicId(REQUEST_ID_PREFIX, newId());
+  response.setHeader("X-Request-Id", requestId);
+  return requestId;
+}
+
+function asProblem(error: unknown, log: Logger, requestId: string): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof URIError) {
+    return new Problem("MALFORMED_PATH", "The path has a % that no two hexadecimal digits in UTF-8 follow.");
+  }
+  if (isUnavailable(error)) {
+    log.warn({ requestId, error }, "database unavailable");
+    return new Problem("SERVICE_UNAVAILABLE", "Repeat the same request, with the same bytes, in a moment.");
+  }
+  log.error({ requestId, error }, "unexpected error");
+  return new Problem("INTERNAL_ERROR", "Repeat the same request; if it happens again, tell us the requestId.");
+}
+
+function answerProblem(problem: Problem, request: Request, response: Response): void {
+  const body = problemBody(problem, requestIdOf(response));
+  write(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
+}
+
+function problemHeaders(problem: Problem): Record<string, string> {
+  return { "Content-Type": "application/problem+json", ...problem.headers };
+}
+
+function write(request: Request, response: Response, { status, body, headers = {} }: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  response.status(status).setHeader("Cache-Control", "no-store");
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  // What is left of a body that was too large is not read: the connection cannot be used again.
+  if (!request.complete) response.setHeader("Connection", "close");
+  if (body === undefined) {
+    response.end();
+    return;
+  }
+  if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.setHeader("Content-Length", bytes.length);
+  response.end(bytes);
+}
+
+function clipped(path: string): string {
+  return path.length > 200 ? `${path.slice(0, 200)}…` : path;
+}
