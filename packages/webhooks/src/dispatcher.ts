@@ -1,0 +1,113 @@
+import type { Database } from "@collections/database";
+import type { Outbound } from "@collections/outbound";
+import { type Courier, DEFAULT_TIMEOUT_MS } from "./attempt.ts";
+import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
+import { DEFAULT_LADDER, type Ladder, parseLadder } from "./ladder.ts";
+import { type AttemptFacts, Lane, type Log } from "./lane.ts";
+import { lendersWithBacklog } from "./lease.ts";
+import { createSlots } from "./slots.ts";
+
+const DEFAULT_MAX_IN_FLIGHT = 256;
+const DEFAULT_MAX_PER_ENDPOINT = 32;
+const DEFAULT_POLL_INTERVAL_MS = 1_000;
+
+export interface DispatcherOptions {
+  readonly database: Database;
+  readonly outbound: Outbound;
+  readonly signingKeyOf: Courier["signingKeyOf"];
+  /** Default: the contract's. contract: Retry and suspension */
+  readonly ladder?: Ladder;
+  /** For a whole exchange with a callback. Default 10 seconds. */
+  readonly timeoutMs?: number;
+  /** Attempts under way in this process at a time. Default 256. */
+  readonly maxInFlight?: number;
+  /** Attempts under way to one endpoint at a time: all that a hanging receiver can hold. Default 32. */
+  readonly maxPerEndpoint?: number;
+  /** How often the rows are looked at without a signal. Default 1 second. */
+  readonly pollIntervalMs?: number;
+  readonly now?: () => Date;
+  /** In [0, 1), for the ladder's jitter. */
+  readonly random?: () => number;
+  readonly log?: Log;
+  /** Told of every attempt whose result is written. */
+  readonly onAttempt?: (facts: AttemptFacts) => void;
+}
+
+export interface Dispatcher {
+  /** Begins to deliver, on signals and by polling. */
+  start(): void;
+  /** Takes nothing new and waits for what is in flight and its results; gives up on what is left after `graceMs`. */
+  stop(options: { graceMs: number }): Promise<void>;
+}
+
+/**
+ * Delivers what is due, each lender's events in a lane of their own. Any number of processes may run one against the
+ * same database: leases keep them apart. contract: Delivery
+ */
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { database, log = silent, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS } = options;
+  const lanes = new Map<string, Lane>();
+  const giveUp = new AbortController();
+  const newLane = laneMaker(options, log, giveUp.signal);
+  let stopListening = (): void => {};
+  let timer: NodeJS.Timeout | undefined;
+  let polling: Promise<void> | undefined;
+  let isStopped = false;
+
+  function wake(lenderId: string): void {
+    if (isStopped) return;
+    const lane = lanes.get(lenderId) ?? newLane(lenderId);
+    lanes.set(lenderId, lane);
+    lane.wake();
+  }
+
+  function poll(): void {
+    polling ??= wakeWhatIsDue().finally(() => {
+      polling = undefined;
+    });
+  }
+
+  async function wakeWhatIsDue(): Promise<void> {
+    try {
+      for (const lenderId of await lendersWithBacklog(database.em())) wake(lenderId);
+    } catch (error) {
+      log.error({ error }, "webhook backlog not read");
+    }
+  }
+
+  return {
+    start() {
+      stopListening = database.signals.on(WEBHOOKS_CHANNEL, wake);
+      database.signals.listen();
+      timer = setInterval(poll, pollIntervalMs);
+      poll();
+    },
+    async stop({ graceMs }) {
+      isStopped = true;
+      stopListening();
+      clearInterval(timer);
+      const deadline = setTimeout(() => giveUp.abort(), graceMs);
+      await polling;
+      await Promise.all([...lanes.values()].map((lane) => lane.stop()));
+      clearTimeout(deadline);
+    },
+  };
+}
+
+function laneMaker(options: DispatcherOptions, log: Log, giveUp: AbortSignal): (lenderId: string) => Lane {
+  const { database, outbound, signingKeyOf, timeoutMs = DEFAULT_TIMEOUT_MS, now = () => new Date() } = options;
+  const shared = {
+    em: () => database.em(),
+    courier: { outbound, signingKeyOf, timeoutMs, now },
+    slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
+    ladder: options.ladder ?? parseLadder(DEFAULT_LADDER),
+    random: options.random ?? Math.random,
+    maxInFlight: options.maxPerEndpoint ?? DEFAULT_MAX_PER_ENDPOINT,
+    log,
+    onAttempt: options.onAttempt ?? (() => {}),
+    giveUp,
+  };
+  return (lenderId) => new Lane({ ...shared, lenderId });
+}
+
+const silent: Log = { debug() {}, warn() {}, error() {} };

@@ -1,0 +1,103 @@
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { type EntityManager, newId, query, signal, statement, type Tx } from "@collections/database";
+
+/** Signals on this channel carry the id of a lender who has something to deliver. */
+export const WEBHOOKS_CHANNEL = "webhooks";
+
+export type EndpointState = "active" | "suspended";
+
+/** Where a lender's events go. One per lender for now; everything keys by (lender, endpoint) all the same. */
+export const EndpointEntity = defineEntity({
+  name: "Endpoint",
+  schema: "webhooks",
+  tableName: "endpoint",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    /** Null until the lender registers a callback: events wait for it. */
+    url: p.text().nullable(),
+    state: p.text().$type<EndpointState>(),
+    /** Failed attempts since the last 2xx, over all deliveries; faults of our own side are left out. */
+    consecutiveFailures: p.integer(),
+    suspendedAt: p.datetime().columnType("timestamptz").nullable(),
+    nextProbeAt: p.datetime().columnType("timestamptz").nullable(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    updatedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+export type Endpoint = InferEntity<typeof EndpointEntity>;
+
+/** An endpoint with its backlog. `waiting` counts what is due, in flight or between two attempts. */
+export interface EndpointStatus {
+  readonly url: string | null;
+  readonly state: EndpointState;
+  readonly consecutiveFailures: number;
+  readonly suspendedAt: Date | null;
+  readonly nextProbeAt: Date | null;
+  readonly waiting: number;
+  readonly parked: number;
+}
+
+/** A lender without an endpoint row: every lender gets one, with or without a URL, when it is created. */
+export class EndpointNotFoundError extends Error {
+  override readonly name = "EndpointNotFoundError";
+  readonly code = "ENDPOINT_NOT_FOUND";
+  readonly lenderId: string;
+
+  constructor(lenderId: string) {
+    super(`The lender ${lenderId} has no webhook endpoint; call registerEndpoint when the lender is created.`);
+    this.lenderId = lenderId;
+  }
+}
+
+/**
+ * Gives a new lender its endpoint. With `url` null its events wait, and nothing is lost.
+ * The URL is one that `checkUrl` of the outbound door has passed.
+ */
+export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
+  await query(tx, insertEndpoint, [endpoint.lenderId, newId(), endpoint.url]);
+}
+
+/**
+ * Sets or clears the callback URL; what waits goes to the new one. Failures counted against another URL are forgotten.
+ * Throws EndpointNotFoundError.
+ */
+export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
+  const changed = await query(tx, updateUrl, [endpoint.lenderId, endpoint.url]);
+  if (changed.length === 0) throw new EndpointNotFoundError(endpoint.lenderId);
+  signal(tx, WEBHOOKS_CHANNEL, endpoint.lenderId);
+}
+
+/** The lender's endpoint and its backlog, or undefined for a lender without one. */
+export async function endpointOf(em: EntityManager, lenderId: string): Promise<EndpointStatus | undefined> {
+  const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [lenderId]);
+  return endpoint;
+}
+
+const insertEndpoint = statement(
+  "webhooks.register-endpoint",
+  `insert into webhooks.endpoint (lender_id, id, url) values ($1, $2, $3)`,
+);
+
+const updateUrl = statement(
+  "webhooks.change-endpoint",
+  `update webhooks.endpoint
+   set url = $2, updated_at = now(),
+       consecutive_failures = case when url is distinct from $2 then 0 else consecutive_failures end
+   where lender_id = $1
+   returning id`,
+);
+
+const selectEndpoint = statement(
+  "webhooks.endpoint-status",
+  `select e.url, e.state, e.consecutive_failures as "consecutiveFailures",
+     e.suspended_at as "suspendedAt", e.next_probe_at as "nextProbeAt",
+     ((select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'waiting')
+       + (select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'retrying')
+     )::int as waiting,
+     (select count(*)::int from webhooks.delivery d
+       where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'parked') as parked
+   from webhooks.endpoint e
+   where e.lender_id = $1`,
+);

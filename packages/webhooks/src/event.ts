@@ -1,0 +1,44 @@
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { type EntityManager, query, statement } from "@collections/database";
+
+/** What happened on a loan, never changed after: the exact bytes that its receiver gets with every attempt. */
+export const EventEntity = defineEntity({
+  name: "Event",
+  schema: "webhooks",
+  tableName: "event",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    kind: p.text(),
+    sourceLoanNumber: p.text(),
+    /** From 1, without a gap per loan: the lock on the loan's case sees to that. contract: Envelope */
+    sequence: p.bigint(),
+    body: p.text(),
+    occurredAt: p.datetime().columnType("timestamptz"),
+    createdAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+export type Event = InferEntity<typeof EventEntity>;
+
+/** One event of a loan, as it was sent. */
+export interface LoanEvent {
+  readonly eventId: string;
+  readonly kind: string;
+  readonly sequence: bigint;
+  readonly occurredAt: Date;
+  readonly body: string;
+}
+
+/** All events of a loan in their sequence. */
+export async function eventsOf(em: EntityManager, lenderId: string, loan: string): Promise<LoanEvent[]> {
+  return query(em, selectEvents, [lenderId, loan]);
+}
+
+const selectEvents = statement(
+  "webhooks.events-of-loan",
+  `select id as "eventId", kind, sequence, occurred_at as "occurredAt", body
+   from webhooks.event
+   where lender_id = $1 and source_loan_number = $2
+   order by sequence, id`,
+);

@@ -1,0 +1,41 @@
+export {
+  type AttemptError,
+  type AttemptErrorCode,
+  type CallbackAnswer,
+  type Courier,
+  DEFAULT_TIMEOUT_MS,
+  type SentRequest,
+  type WebhookKey,
+} from "./attempt.ts";
+export {
+  deliveryById,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliveryPage,
+  type DeliveryState,
+  type DeliverySummary,
+  listDeliveries,
+  type LoggedAttempt,
+} from "./delivery-log.ts";
+export { createDispatcher, type Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+export { emit, type EventToEmit } from "./emit.ts";
+export {
+  changeEndpoint,
+  EndpointNotFoundError,
+  endpointOf,
+  type EndpointState,
+  type EndpointStatus,
+  registerEndpoint,
+} from "./endpoint.ts";
+export { eventsOf, type LoanEvent } from "./event.ts";
+export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./ladder.ts";
+export { type AttemptFacts, type Log } from "./lane.ts";
+export { retryDue, type RetryDue, retryQueue, sweep } from "./retry.ts";
+export {
+  CallbackNotConfiguredError,
+  type Ping,
+  PingAbandonedError,
+  type TestedDelivery,
+  testEndpoint,
+} from "./test-endpoint.ts";
+export { deliveryTotals, type DeliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";

@@ -1,0 +1,60 @@
+/** Waits in milliseconds, one per attempt, each counted from the failure of the attempt before it. The first is 0. */
+export type Ladder = readonly [0, ...number[]];
+
+/** contract: Retry and suspension */
+export const DEFAULT_LADDER = "0s,30s,2m,10m,1h,6h,24h";
+
+const JITTER = 0.1;
+const FIRST_JITTERED_STEP = 2;
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A ladder that cannot be read: `step` is the entry at fault, the message says what to write instead. */
+export class InvalidLadderError extends Error {
+  override readonly name = "InvalidLadderError";
+  readonly code = "INVALID_LADDER";
+  readonly step: string;
+
+  constructor(step: string, remedy: string) {
+    super(`The retry ladder's step "${step}" is not valid: ${remedy}`);
+    this.step = step;
+  }
+}
+
+/** A failed attempt, as far as the next one depends on it. */
+export interface FailedAttempt {
+  /** Attempts made so far, this one included. */
+  readonly attempts: number;
+  readonly failedAt: Date;
+  /** How long the receiver asked us to wait, or undefined when it said nothing. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Reads a ladder such as `0s,30s,2m`. Throws InvalidLadderError. */
+export function parseLadder(text: string): Ladder {
+  const [first, ...later] = text.split(",").map((step) => parseStep(step.trim()));
+  if (first !== 0)
+    throw new InvalidLadderError(text.split(",")[0] ?? "", "the first attempt does not wait; begin with 0s.");
+  return [0, ...later];
+}
+
+/**
+ * When a delivery is tried again after a failure, or "park" after the ladder's last step. From the third attempt on
+ * the wait varies by ±10 %, so that deliveries that failed together do not return together; `random` gives [0, 1).
+ * contract: Retry and suspension
+ */
+export function nextAttempt(ladder: Ladder, failed: FailedAttempt, random: () => number): Date | "park" {
+  const stepMs = ladder[failed.attempts];
+  if (stepMs === undefined) return "park";
+  const jitter = failed.attempts < FIRST_JITTERED_STEP ? 0 : JITTER * (2 * random() - 1);
+  const waitMs = Math.max(Math.round(stepMs * (1 + jitter)), failed.retryAfterMs ?? 0);
+  return new Date(failed.failedAt.getTime() + waitMs);
+}
+
+function parseStep(step: string): number {
+  const [, amount, unit] = /^(\d{1,6})(ms|s|m|h|d)$/.exec(step) ?? [];
+  const unitMs = UNIT_MS[unit ?? ""];
+  if (amount === undefined || unitMs === undefined) {
+    throw new InvalidLadderError(step, "write a whole number and ms, s, m, h or d, for example 30s.");
+  }
+  return Number(amount) * unitMs;
+}

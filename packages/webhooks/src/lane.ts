@@ -1,0 +1,218 @@
+import type { EntityManager } from "@collections/database";
+import { type AttemptErrorCode, type AttemptResult, type Courier, makeAttempt } from "./attempt.ts";
+import type { Ladder } from "./ladder.ts";
+import { lease, type LeasedDelivery, release } from "./lease.ts";
+import { type Outcome, outcomeOf, recordResults } from "./record-results.ts";
+import { ResultWriter } from "./result-writer.ts";
+import type { Slots } from "./slots.ts";
+
+/** Leased ahead of the slots, so that a slot that becomes free need not wait for the database. */
+const LEASED_PER_SLOT = 4;
+
+/** What is known of an attempt once it has ended: one line of the log, one count of the metrics. */
+export interface AttemptFacts {
+  readonly lenderId: string;
+  readonly eventId: string;
+  readonly kind: string;
+  readonly loan: string;
+  readonly sequence: bigint;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  readonly state: Outcome["state"];
+  readonly status: number | null;
+  readonly errorCode: AttemptErrorCode | null;
+  readonly ownFault: boolean;
+  readonly durationMs: number;
+  /** From the commit of the event to the start of the attempt. */
+  readonly ageMs: number;
+}
+
+/** Where the dispatcher writes its log; pino's shape. */
+export interface Log {
+  debug(facts: object, message: string): void;
+  warn(facts: object, message: string): void;
+  error(facts: object, message: string): void;
+}
+
+export interface LaneOptions {
+  readonly lenderId: string;
+  readonly em: () => EntityManager;
+  readonly courier: Courier;
+  readonly slots: Slots;
+  readonly ladder: Ladder;
+  readonly random: () => number;
+  /** Attempts under way to this endpoint at a time. */
+  readonly maxInFlight: number;
+  readonly log: Log;
+  readonly onAttempt: (facts: AttemptFacts) => void;
+  /** Aborted when the process cannot wait any longer for what is in flight. */
+  readonly giveUp: AbortSignal;
+}
+
+/**
+ * One endpoint's deliveries in this process. It leases ahead, keeps its slots busy, and writes results in batches.
+ * A slot is free once the answer is there; the loan is free once the result is committed, because until then its head
+ * stays leased. Nothing of one lane waits for another, except for slots when all of them are taken.
+ */
+export class Lane {
+  readonly #options: LaneOptions;
+  readonly #writer: ResultWriter<Outcome>;
+  readonly #running = new Set<Promise<void>>();
+  #ready: LeasedDelivery[] = [];
+  /** Leased by us and not yet written or given back. */
+  #held = 0;
+  /** Whether there may be something to lease that the last look has not seen. */
+  #isHinted = false;
+  #isAsking = false;
+  #isStopped = false;
+  #leasing: Promise<void> | undefined;
+  #afterLoan = "";
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#writer = new ResultWriter<Outcome>({
+      write: (outcomes) => this.#record(outcomes),
+      onError: (error, { length }) =>
+        options.log.error({ error, lenderId: options.lenderId, results: length }, "webhook results not written"),
+      onDone: (outcomes) => {
+        this.#held -= outcomes.length;
+        this.wake();
+      },
+      giveUp: options.giveUp,
+    });
+  }
+
+  /** Something may be due: looks at the rows, now or as soon as there is room. */
+  wake(): void {
+    this.#isHinted = true;
+    this.#refill();
+  }
+
+  /** Takes nothing new, gives back what has not begun, and resolves when the rest has ended and is written. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#leasing;
+    await this.#giveBack(this.#ready.splice(0));
+    await Promise.all(this.#running);
+    await this.#writer.flush();
+  }
+
+  #refill(): void {
+    const { maxInFlight } = this.#options;
+    const room = maxInFlight * LEASED_PER_SLOT - this.#held;
+    if (this.#isStopped || this.#leasing || !this.#isHinted) return;
+    if (room <= 0 || this.#ready.length > maxInFlight / 2) return;
+    this.#isHinted = false;
+    this.#leasing = this.#lease(room).finally(() => {
+      this.#leasing = undefined;
+      this.#pump();
+      this.#refill();
+    });
+  }
+
+  async #lease(count: number): Promise<void> {
+    const { em, courier, lenderId, log } = this.#options;
+    const afterLoan = this.#afterLoan;
+    try {
+      const leased = await lease(em(), { lenderId, count, afterLoan, timeoutMs: courier.timeoutMs });
+      this.#held += leased.length;
+      this.#ready.push(...leased);
+      const isFull = leased.length === count;
+      this.#afterLoan = (isFull ? leased.at(-1)?.loan : undefined) ?? "";
+      // A short look that began in the middle has not seen the loans before it.
+      if (isFull || afterLoan !== "") this.#isHinted = true;
+    } catch (error) {
+      log.error({ error, lenderId }, "webhook deliveries not leased");
+    }
+  }
+
+  /** Asks for one slot at a time, so that lanes take turns when slots are short. */
+  #pump(): void {
+    if (this.#isStopped || this.#isAsking || this.#ready.length === 0) return;
+    if (this.#running.size >= this.#options.maxInFlight) return;
+    this.#isAsking = true;
+    this.#options.slots.ask(() => {
+      this.#isAsking = false;
+      this.#start();
+      this.#pump();
+    });
+  }
+
+  #start(): void {
+    const next = this.#ready.shift();
+    if (next === undefined || next.startBefore < performance.now()) {
+      this.#options.slots.release();
+      if (next) void this.#giveBack([next]).then(() => this.wake());
+      return;
+    }
+    const running = this.#attempt(next).finally(() => {
+      this.#running.delete(running);
+      this.#options.slots.release();
+      this.#pump();
+      this.#refill();
+    });
+    this.#running.add(running);
+  }
+
+  async #attempt(delivery: LeasedDelivery): Promise<void> {
+    const { courier, lenderId, log, giveUp, ladder, random } = this.#options;
+    const number = delivery.attempts + 1;
+    let result: AttemptResult;
+    try {
+      const { url, deliveryId: eventId, kind, body } = delivery;
+      result = await makeAttempt(courier, { lenderId, url, eventId, kind, number, body, signal: giveUp });
+    } catch (error) {
+      // It cannot be signed now. The lease is left to run out, which is the pause before the next try.
+      log.error({ error, lenderId, eventId: delivery.deliveryId }, "webhook attempt not made");
+      this.#held -= 1;
+      return;
+    }
+    if (result.outcome === "abandoned") {
+      await this.#giveBack([delivery]);
+      return;
+    }
+    this.#writer.add(outcomeOf(delivery, result, ladder, random));
+  }
+
+  async #record(outcomes: readonly Outcome[]): Promise<void> {
+    const { em, lenderId, log, onAttempt } = this.#options;
+    const written = await recordResults(em(), lenderId, outcomes);
+    for (const outcome of outcomes) {
+      const facts = factsOf(lenderId, outcome);
+      if (!written.has(outcome.delivery.deliveryId)) {
+        log.warn(facts, "webhook result refused: another dispatcher took the delivery over");
+        continue;
+      }
+      if (outcome.state === "delivered") log.debug(facts, "webhook attempt");
+      else log.warn(facts, "webhook attempt");
+      onAttempt(facts);
+    }
+  }
+
+  async #giveBack(leased: readonly LeasedDelivery[]): Promise<void> {
+    const { em, lenderId, log } = this.#options;
+    this.#held -= leased.length;
+    try {
+      await release(em(), lenderId, leased);
+    } catch (error) {
+      log.error({ error, lenderId }, "webhook leases not given back; they run out by themselves");
+    }
+  }
+}
+
+function factsOf(lenderId: string, { delivery, result, state }: Outcome): AttemptFacts {
+  return {
+    lenderId,
+    eventId: delivery.deliveryId,
+    kind: delivery.kind,
+    loan: delivery.loan,
+    sequence: delivery.sequence,
+    attempt: delivery.attempts + 1,
+    state,
+    status: result.answer?.status ?? null,
+    errorCode: result.error?.code ?? null,
+    ownFault: result.ownFault,
+    durationMs: result.durationMs,
+    ageMs: result.startedAt.getTime() - delivery.createdAt.getTime(),
+  };
+}

@@ -1,0 +1,126 @@
+import { type EntityManager, newId, query, statement } from "@collections/database";
+
+/** A lease outlives the longest attempt by this much. */
+const LEASE_BEYOND_TIMEOUT_MS = 15_000;
+/** Of which this much must be left when the attempt starts, for its result to be written. */
+const RECORDING_TIME_MS = 5_000;
+
+/** A delivery that one dispatcher may attempt, and complete under `claimId`. */
+export interface LeasedDelivery {
+  readonly deliveryId: string;
+  readonly claimId: string;
+  readonly loan: string;
+  readonly sequence: bigint;
+  readonly kind: string;
+  /** Attempts made before. */
+  readonly attempts: number;
+  readonly body: string;
+  readonly url: string;
+  readonly createdAt: Date;
+  /** On this process's monotonic clock: after that the lease may end before the attempt does. */
+  readonly startBefore: number;
+}
+
+export interface LeaseRequest {
+  readonly lenderId: string;
+  readonly count: number;
+  /** Loans up to this one are passed over, so that early loans cannot starve later ones; "" for none. */
+  readonly afterLoan: string;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Leases the heads of up to `count` loans, in the order of their loans. Nothing comes of an endpoint that has no URL or
+ * is suspended. Time is the database's, so that processes with different clocks agree when a lease has ended.
+ */
+export async function lease(em: EntityManager, request: LeaseRequest): Promise<LeasedDelivery[]> {
+  const claimId = newId();
+  const leaseMs = request.timeoutMs + LEASE_BEYOND_TIMEOUT_MS;
+  const startBefore = performance.now() + leaseMs - request.timeoutMs - RECORDING_TIME_MS;
+  const rows = await query<Omit<LeasedDelivery, "claimId" | "startBefore">>(em, leaseHeads, [
+    request.lenderId,
+    claimId,
+    leaseMs,
+    request.afterLoan,
+    request.count,
+  ]);
+  return rows.map((row) => ({ ...row, claimId, startBefore }));
+}
+
+/** Gives leases back untouched, so that they need not run out first. */
+export async function release(em: EntityManager, lenderId: string, leased: readonly LeasedDelivery[]): Promise<void> {
+  if (leased.length === 0) return;
+  const ids = leased.map(({ deliveryId }) => deliveryId);
+  const claims = leased.map(({ claimId }) => claimId);
+  await query(em, releaseLeases, [lenderId, ids, claims]);
+}
+
+/** Lenders of whom something may be due: the safety net under the signals. */
+export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
+  const rows = await query<{ lenderId: string }>(em, selectBacklogs, []);
+  return rows.map(({ lenderId }) => lenderId);
+}
+
+// A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
+// reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight.
+const leaseHeads = statement(
+  "webhooks.lease",
+  `with recursive target as materialized (
+     select id, url from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
+   ), head as (
+     (select d.loan, d.id
+      from webhooks.delivery d
+      where d.lender_id = $1 and d.endpoint_id = (select id from target) and d.state = 'waiting' and d.loan > $4
+      order by d.loan, d.sequence
+      limit 1)
+     union all
+     select next.loan, next.id
+     from head cross join lateral (
+       select d.loan, d.id
+       from webhooks.delivery d
+       where d.lender_id = $1 and d.endpoint_id = (select id from target) and d.state = 'waiting' and d.loan > head.loan
+       order by d.loan, d.sequence
+       limit 1
+     ) next
+   ), free as materialized (
+     select locked.id
+     from head cross join lateral (
+       select d.id
+       from webhooks.delivery d
+       where d.lender_id = $1 and d.id = head.id and d.state = 'waiting'
+         and (d.leased_until is null or d.leased_until < now())
+         and (d.attempts = 0 or not exists (
+           select from webhooks.delivery later
+           where later.lender_id = $1 and later.endpoint_id = d.endpoint_id and later.state = 'waiting'
+             and later.loan = d.loan and later.sequence > d.sequence and later.leased_until >= now()))
+       for update of d skip locked
+     ) locked
+     limit $5
+   ), leased as (
+     update webhooks.delivery d
+     set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
+     from free
+     where d.lender_id = $1 and d.id = free.id
+     returning d.id, d.loan, d.sequence, d.kind, d.attempts, d.created_at
+   )
+   select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.created_at as "createdAt", e.body, target.url
+   from leased l join webhooks.event e on e.lender_id = $1 and e.id = l.id cross join target
+   order by l.loan`,
+);
+
+const releaseLeases = statement(
+  "webhooks.release-leases",
+  `update webhooks.delivery d set claim_id = null, leased_until = null
+   from unnest($2::uuid[], $3::uuid[]) as held (id, claim_id)
+   where d.lender_id = $1 and d.id = held.id and d.claim_id = held.claim_id`,
+);
+
+const selectBacklogs = statement(
+  "webhooks.lenders-with-backlog",
+  `select e.lender_id as "lenderId"
+   from webhooks.endpoint e
+   where e.state = 'active' and e.url is not null and exists (
+     select from webhooks.delivery d
+     where d.lender_id = e.lender_id and d.endpoint_id = e.id and d.state = 'waiting'
+       and (d.leased_until is null or d.leased_until < now()))`,
+);

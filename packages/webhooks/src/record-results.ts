@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { type EntityManager, newId, query, statement, transaction } from "@collections/database";
+import type { AttemptResult } from "./attempt.ts";
+import type { StoredState } from "./delivery.ts";
+import { type Ladder, nextAttempt } from "./ladder.ts";
+import type { LeasedDelivery } from "./lease.ts";
+import { enqueueRetry } from "./retry.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+const KEPT_HEADER_CHARACTERS = 2_048;
+
+/** An attempt that was made, and what follows from it for its delivery. */
+export interface Outcome {
+  readonly delivery: LeasedDelivery;
+  readonly result: AttemptResult;
+  readonly state: Exclude<StoredState, "waiting">;
+  /** Set when `state` is "retrying". */
+  readonly nextAttemptAt: Date | null;
+}
+
+/** Decides what follows from an attempt: delivered, tried again later, or parked. contract: Retry and suspension */
+export function outcomeOf(
+  delivery: LeasedDelivery,
+  result: AttemptResult,
+  ladder: Ladder,
+  random: () => number,
+): Outcome {
+  assert.notEqual(result.outcome, "abandoned", "An abandoned attempt is given back, not recorded.");
+  if (result.outcome === "delivered") return { delivery, result, state: "delivered", nextAttemptAt: null };
+  const failedAt = new Date(result.startedAt.getTime() + result.durationMs);
+  const next = nextAttempt(
+    ladder,
+    {
+      attempts: delivery.attempts + 1,
+      failedAt,
+      retryAfterMs: retryAfterMs(result.answer?.headers["retry-after"], failedAt),
+    },
+    random,
+  );
+  if (next === "park") return { delivery, result, state: "parked", nextAttemptAt: null };
+  return { delivery, result, state: "retrying", nextAttemptAt: next };
+}
+
+/**
+ * Writes what came of attempts of one lender, in the order in which they ended: the log, the deliveries, the endpoint's
+ * count of failures and the jobs of the retries, in one transaction. A result whose claim is no longer the delivery's
+ * is refused, so that nothing counts twice. Returns the ids of the deliveries that were written.
+ */
+export async function recordResults(
+  em: EntityManager,
+  lenderId: string,
+  outcomes: readonly Outcome[],
+): Promise<Set<string>> {
+  return transaction(em, async (tx) => {
+    const rows = await query<{ id: string; attempts: number }>(tx, settleDeliveries, [lenderId, ...columns(outcomes)]);
+    const attemptsOf = new Map(rows.map(({ id, attempts }) => [id, attempts]));
+    for (const { delivery, nextAttemptAt } of outcomes) {
+      const attempts = attemptsOf.get(delivery.deliveryId);
+      if (attempts === undefined || nextAttemptAt === null) continue;
+      await enqueueRetry(tx, { lenderId, deliveryId: delivery.deliveryId, attempts }, nextAttemptAt);
+    }
+    return new Set(attemptsOf.keys());
+  });
+}
+
+function columns(outcomes: readonly Outcome[]): unknown[][] {
+  return [
+    outcomes.map(({ delivery }) => delivery.deliveryId),
+    outcomes.map(({ delivery }) => delivery.claimId),
+    outcomes.map(() => newId()),
+    outcomes.map(({ state }) => state),
+    outcomes.map(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
+    outcomes.map(({ result }) => result.startedAt.toISOString()),
+    outcomes.map(({ result }) => result.durationMs),
+    outcomes.map(({ result }) => result.answer?.status ?? null),
+    outcomes.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
+    outcomes.map(({ result }) => result.answer?.body ?? null),
+    outcomes.map(({ result }) => result.error?.code ?? null),
+    outcomes.map(({ result }) => result.error?.detail ?? null),
+    outcomes.map(({ result }) => result.ownFault),
+  ];
+}
+
+/** As JSON; headers beyond the first 2 KB are left out. */
+function keptHeaders(headers: Record<string, string>): string {
+  let room = KEPT_HEADER_CHARACTERS;
+  const kept = Object.entries(headers).filter(([name, value]) => (room -= name.length + value.length) >= 0);
+  return JSON.stringify(Object.fromEntries(kept));
+}
+
+// `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
+const settleDeliveries = statement(
+  "webhooks.record-results",
+  `with result as materialized (
+     select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::timestamptz[],
+       $8::integer[], $9::integer[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::boolean[])
+     with ordinality as r (delivery_id, claim_id, attempt_id, state, next_attempt_at, started_at,
+       duration_ms, status, headers, body, error_code, error_detail, own_fault, place)
+   ), settled as (
+     update webhooks.delivery d
+     set state = r.state, attempts = d.attempts + 1, next_attempt_at = r.next_attempt_at,
+         claim_id = null, leased_until = null, last_error = r.error_code || ': ' || r.error_detail,
+         settled_at = case when r.state = 'retrying' then null else now() end
+     from result r
+     where d.lender_id = $1 and d.id = r.delivery_id and d.claim_id = r.claim_id and d.state = 'waiting'
+     returning d.id, d.endpoint_id, d.attempts, r.place
+   ), logged as (
+     insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
+       headers, body, error_code, error_detail)
+     select $1, r.attempt_id, s.id, s.attempts, r.started_at, r.duration_ms,
+       case when r.error_code is null then 'delivered' else 'failed' end, r.status,
+       r.headers, r.body, r.error_code, r.error_detail
+     from settled s join result r on r.place = s.place
+   ), tally as (
+     select s.endpoint_id, s.place, r.error_code is null as is_success, r.error_code is not null and not r.own_fault as counts,
+       max(s.place) filter (where r.error_code is null) over (partition by s.endpoint_id) as last_success
+     from settled s join result r on r.place = s.place
+   ), streak as (
+     select endpoint_id, bool_or(is_success) as is_broken,
+       count(*) filter (where counts and place > coalesce(last_success, 0))::integer as failures
+     from tally group by endpoint_id
+   ), counted as (
+     update webhooks.endpoint e
+     set consecutive_failures = s.failures + case when s.is_broken then 0 else e.consecutive_failures end
+     from streak s
+     where e.lender_id = $1 and e.id = s.endpoint_id
+       and (s.failures > 0 or (s.is_broken and e.consecutive_failures > 0))
+   )
+   select id, attempts from settled`,
+);

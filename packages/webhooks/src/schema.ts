@@ -1,0 +1,92 @@
+import type { PackageSchema } from "@collections/database";
+import { AttemptEntity } from "./attempt-log.ts";
+import { DeliveryEntity } from "./delivery.ts";
+import { EndpointEntity } from "./endpoint.ts";
+import { EventEntity } from "./event.ts";
+import { retryQueue } from "./retry.ts";
+
+/**
+ * Endpoints, events, deliveries and attempts. Events and attempts are found by (lender, id) and by loan or delivery
+ * only, and nothing refers to them by a foreign key, so that they can be partitioned by id, which is time.
+ */
+export const webhooksSchema: PackageSchema = {
+  name: "webhooks",
+  entities: [EndpointEntity, EventEntity, DeliveryEntity, AttemptEntity],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        `create schema webhooks`,
+        `create table webhooks.endpoint (
+          lender_id uuid not null,
+          id uuid not null,
+          url text,
+          state text not null default 'active' check (state in ('active', 'suspended')),
+          consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
+          suspended_at timestamptz,
+          next_probe_at timestamptz,
+          created_at timestamptz not null default now(),
+          updated_at timestamptz not null default now(),
+          primary key (lender_id, id)
+        )`,
+        `create unique index endpoint_one_per_lender on webhooks.endpoint (lender_id)`,
+        `create table webhooks.event (
+          lender_id uuid not null,
+          id uuid not null,
+          kind text not null,
+          source_loan_number text not null,
+          sequence bigint not null check (sequence > 0),
+          body text not null,
+          occurred_at timestamptz not null,
+          created_at timestamptz not null default now(),
+          primary key (lender_id, id)
+        )`,
+        `create index event_of_loan on webhooks.event (lender_id, source_loan_number, sequence)`,
+        // Byte order: the loose scan from loan to loan compares loans all day.
+        `create table webhooks.delivery (
+          lender_id uuid not null,
+          id uuid not null,
+          endpoint_id uuid not null,
+          loan text collate "C" not null,
+          sequence bigint not null,
+          kind text not null,
+          state text not null check (state in ('waiting', 'retrying', 'delivered', 'parked')),
+          attempts integer not null default 0,
+          next_attempt_at timestamptz,
+          claim_id uuid,
+          leased_until timestamptz,
+          last_error text,
+          created_at timestamptz not null default now(),
+          settled_at timestamptz,
+          primary key (lender_id, id)
+        ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02)`,
+        // The lease lives in columns without an index, so that taking one rewrites no index entry.
+        `create index delivery_waiting on webhooks.delivery (lender_id, endpoint_id, loan, sequence)
+          where state = 'waiting'`,
+        `create index delivery_retrying on webhooks.delivery (lender_id, endpoint_id, next_attempt_at)
+          where state = 'retrying'`,
+        `create index delivery_parked on webhooks.delivery (lender_id, endpoint_id, id) where state = 'parked'`,
+        `create table webhooks.attempt (
+          lender_id uuid not null,
+          id uuid not null,
+          delivery_id uuid not null,
+          number integer not null check (number > 0),
+          started_at timestamptz not null,
+          duration_ms integer not null,
+          outcome text not null check (outcome in ('delivered', 'failed')),
+          status integer,
+          headers jsonb,
+          body text,
+          error_code text,
+          error_detail text,
+          replay boolean not null default false,
+          created_at timestamptz not null default now(),
+          primary key (lender_id, id)
+        )`,
+        `create index attempt_of_delivery on webhooks.attempt (lender_id, delivery_id, id)`,
+      ],
+    },
+  ],
+  appendOnly: ["webhooks.event", "webhooks.attempt"],
+  queues: [retryQueue],
+};

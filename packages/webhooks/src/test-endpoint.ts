@@ -1,0 +1,62 @@
+import { type EntityManager, publicId } from "@collections/database";
+import { type AttemptError, type CallbackAnswer, type Courier, makeAttempt, type SentRequest } from "./attempt.ts";
+import { endpointOf } from "./endpoint.ts";
+
+/** The ping to send: a fresh UUIDv7 and the exact body that names it. */
+export interface Ping {
+  readonly lenderId: string;
+  readonly eventId: string;
+  readonly body: string;
+}
+
+/** What came of it; `error` is null exactly when it was delivered. */
+export interface TestedDelivery {
+  readonly delivered: boolean;
+  /** `evt_…` */
+  readonly deliveryId: string;
+  readonly durationMs: number;
+  readonly request: SentRequest;
+  readonly response: CallbackAnswer | null;
+  readonly error: AttemptError | null;
+}
+
+/** The lender has not registered a callback, so there is nothing to send a ping to. */
+export class CallbackNotConfiguredError extends Error {
+  override readonly name = "CallbackNotConfiguredError";
+  readonly code = "CALLBACK_NOT_CONFIGURED";
+  readonly lenderId: string;
+
+  constructor(lenderId: string) {
+    super("No callback URL is registered; register one, then send the test again.");
+    this.lenderId = lenderId;
+  }
+}
+
+/** This process is shutting down; another one can send the ping. */
+export class PingAbandonedError extends Error {
+  override readonly name = "PingAbandonedError";
+  readonly code = "PING_ABANDONED";
+
+  constructor() {
+    super("The ping was not sent because this process is shutting down; send the test again.");
+  }
+}
+
+/**
+ * Sends one signed ping to the registered callback and waits for what comes of it. It is not stored, retried or
+ * counted. Throws CallbackNotConfiguredError, PingAbandonedError. contract: Partner endpoints, webhooks/test
+ */
+export async function testEndpoint(em: EntityManager, courier: Courier, ping: Ping): Promise<TestedDelivery> {
+  const endpoint = await endpointOf(em, ping.lenderId);
+  if (!endpoint?.url) throw new CallbackNotConfiguredError(ping.lenderId);
+  const attempt = await makeAttempt(courier, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
+  if (attempt.outcome === "abandoned") throw new PingAbandonedError();
+  return {
+    delivered: attempt.outcome === "delivered",
+    deliveryId: publicId("evt", ping.eventId),
+    durationMs: attempt.durationMs,
+    request: attempt.request,
+    response: attempt.answer,
+    error: attempt.error,
+  };
+}
