@@ -43,7 +43,7 @@ export class PayDesk {
   readonly #now: () => number;
   readonly #confirmForMs: number;
   readonly #closing = new AbortController();
-  readonly #confirming: Map<Capture, Promise<Answer>> = new Map();
+  readonly #confirming: Set<Promise<Answer>> = new Set();
 
   constructor(options: {
     links: ReadonlyMap<string, MintedLink>;
@@ -88,18 +88,16 @@ export class PayDesk {
     return capture;
   }
 
-  /** Confirms a capture until it is answered for good; a second call while one is out joins it. */
+  /** Confirms a capture until it is answered for good. Doing it twice, even at the same time, books it once. */
   confirm(capture: Capture): Promise<Answer> {
-    const running = this.#confirming.get(capture);
-    if (running !== undefined) return running;
-    const confirmed = this.#confirm(capture).finally(() => this.#confirming.delete(capture));
-    this.#confirming.set(capture, confirmed);
-    return confirmed;
+    const confirming = this.#confirm(capture).finally(() => this.#confirming.delete(confirming));
+    this.#confirming.add(confirming);
+    return confirming;
   }
 
   /** Resolves when no confirmation is being made. */
   async settled(): Promise<void> {
-    while (this.#confirming.size > 0) await Promise.allSettled(this.#confirming.values());
+    while (this.#confirming.size > 0) await Promise.allSettled(this.#confirming);
   }
 
   close(): void {

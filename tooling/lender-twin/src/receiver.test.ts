@@ -119,6 +119,13 @@ describe("the order of a loan", () => {
     expect(twin.gaps.map(({ healedBy }) => healedBy)).toEqual(["event", "event"]);
   });
 
+  test("is not set back by a snapshot that is older than the event", async () => {
+    service.answers = () => ({ status: 200, body: payment(1, 1000) });
+    await deliver(payment(3, 3000));
+    await twin.settled();
+    expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 3, totalCollected: 3000 });
+  });
+
   test("waits for the fetch before the loan's next event, and holds up no other loan", async () => {
     const { promise, resolve: answerTheFetch } = Promise.withResolvers<PlayedAnswer>();
     service.answers = () => promise;
