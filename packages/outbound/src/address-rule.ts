@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Reached from inside every Azure machine, although the address itself is a public one. */
@@ -11,11 +12,10 @@ const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseC
  * An IPv4 address inside an IPv6 one (mapped, or NAT64's well-known prefix) is judged as the IPv4 address it leads to.
  */
 export function forbiddenRange(address: string): string | null {
-  if (!ipaddr.isValid(address)) return "not an address";
-  const parsed = ipaddr.parse(address);
-  return parsed.kind() === "ipv4"
-    ? forbiddenIpv4(ipaddr.IPv4.parse(address))
-    : forbiddenIpv6(ipaddr.IPv6.parse(address));
+  if (isIPv4(address)) return forbiddenIpv4(ipaddr.IPv4.parse(address));
+  // The URL parser writes IPv6 in hex only. Its dotted forms (`::8.8.8.8`) mean different things to different readers.
+  const hex = isIPv6(address) ? URL.parse(`http://[${address}]/`)?.hostname : undefined;
+  return hex === undefined ? "not an address" : forbiddenIpv6(ipaddr.IPv6.parse(hex.slice(1, -1)));
 }
 
 function forbiddenIpv4(address: ipaddr.IPv4): string | null {

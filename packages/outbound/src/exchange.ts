@@ -91,7 +91,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (error instanceof errors.InvalidArgumentError) this.#end(() => this.#reject(error));
+    if (isCallersBug(error)) this.#end(() => this.#reject(error));
     else if (this.#head !== undefined) this.#finish("broken");
     else this.#fail(explainFailure(error));
   }
@@ -110,9 +110,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   #finish(bodyCut: BodyCut): void {
     const head = this.#head;
     if (head === undefined) throw new Error("an answer ended that never began");
-    this.#end((durationMs) =>
-      this.#settle({ kind: "answer", ...head, body: Buffer.concat(this.#chunks), bodyCut, durationMs }),
-    );
+    this.#end((durationMs) => {
+      const answer = { kind: "answer" as const, ...head, body: Buffer.concat(this.#chunks), bodyCut, durationMs };
+      if (bodyCut === false) onceConnectionIsFree(() => this.#settle(answer));
+      else this.#settle(answer);
+    });
   }
 
   #fail(cause: FailureCause): void {
@@ -129,6 +131,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     // After a complete answer this does nothing and the connection stays for the next request.
     this.#controller?.abort(ENDED_BY_US);
   }
+}
+
+function isCallersBug(error: Error): boolean {
+  return error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError;
+}
+
+/** Undici frees a connection one turn after its answer ended; a caller who sends at once would open a second one. */
+function onceConnectionIsFree(report: () => void): void {
+  queueMicrotask(() => setImmediate(report));
 }
 
 function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {

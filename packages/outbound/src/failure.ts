@@ -28,7 +28,7 @@ const CONNECT_WORDS: Record<string, string> = {
   ECONNRESET: "The other side reset the connection before it answered",
   EHOSTUNREACH: "The other side's network could not be reached",
   EPIPE: "The other side closed the connection before it answered",
-  HPE: "The other side's answer was not valid HTTP",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "The other side's answer was not valid HTTP",
   UND_ERR_HEADERS_OVERFLOW: "The other side's answer had more than 16 KiB of headers",
   UND_ERR_SOCKET: "The other side closed the connection before it answered",
 };
@@ -57,8 +57,8 @@ export function explainFailure(error: Error): FailureCause {
   if (isOwnFault(error)) return { code: "CONNECT", detail: `Our own network failed (${errno}).`, ownFault: true };
   if (errno === "ETIMEDOUT") return blame("TIMEOUT", "No connection could be made in time");
   if (isTls(errno, error)) return blame("TLS", TLS_WORDS[errno] ?? "No secure connection could be agreed", errno);
-  const words = CONNECT_WORDS[errno.startsWith("HPE_") ? "HPE" : errno] ?? "The connection failed";
-  return blame("CONNECT", words, errno);
+  if (error instanceof errors.HTTPParserError) return blame("CONNECT", "The other side's answer was not valid HTTP");
+  return blame("CONNECT", CONNECT_WORDS[errno] ?? "The connection failed", errno);
 }
 
 /** Nothing is sent any more: this process is shutting down. */

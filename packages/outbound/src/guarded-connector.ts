@@ -33,7 +33,7 @@ export type GuardOptions = {
  * exactly the checked ones, so there is no second answer to be fooled by. Address literals were checked with the URL.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
-  const connectPublic = createConnector(lookupWith(resolveChecked(options.resolvePublic)), options.ca);
+  const connectPublic = createConnector(createCheckedLookup(options.resolvePublic), options.ca);
   const connectListed = createConnector(lookupWith(options.resolveListed), options.ca);
   return function connect(target, callback) {
     const port = target.port === "" ? defaultPort(target.protocol) : Number(target.port);
@@ -41,6 +41,15 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
     const connector = isListed(options.allow, hostname, port) ? connectListed : connectPublic;
     connector(target, callback);
   };
+}
+
+/** A lookup that fails with `ForbiddenAddressError` unless every address of the name is public. */
+export function createCheckedLookup(resolve: ResolveName): LookupFunction {
+  return lookupWith(async function resolveAndCheck(hostname) {
+    const addresses = await resolve(hostname);
+    if (addresses.some(({ address }) => forbiddenRange(address) !== null)) throw new ForbiddenAddressError(hostname);
+    return addresses;
+  });
 }
 
 function createConnector(lookup: LookupFunction, ca: string | undefined): buildConnector.connector {
@@ -54,14 +63,6 @@ function createConnector(lookup: LookupFunction, ca: string | undefined): buildC
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     ...(ca === undefined ? {} : { ca: [...getCACertificates("default"), ca] }),
   });
-}
-
-function resolveChecked(resolve: ResolveName): ResolveName {
-  return async function resolveAndCheck(hostname) {
-    const addresses = await resolve(hostname);
-    if (addresses.some(({ address }) => forbiddenRange(address) !== null)) throw new ForbiddenAddressError(hostname);
-    return addresses;
-  };
 }
 
 /** A lookup in the shape that node:net wants. */

@@ -60,9 +60,10 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   let isClosed = false;
 
   async function request(wanted: OutboundRequest): Promise<OutboundAnswer> {
-    assert.ok(wanted.timeoutMs > 0, "timeoutMs must be positive");
-    const verdict = checkUrl(wanted.url, allow);
+    const maxBodyBytes = wanted.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+    assert.ok(wanted.timeoutMs > 0 && maxBodyBytes >= 0, "timeoutMs and maxBodyBytes must be numbers above zero");
     if (isClosed) return { kind: "failure", ...CLOSED, requestSent: false, durationMs: 0 };
+    const verdict = checkUrl(wanted.url, allow);
     if (!verdict.ok) {
       return {
         kind: "failure",
@@ -85,7 +86,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       },
       {
         timeoutMs: wanted.timeoutMs,
-        maxBodyBytes: wanted.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
+        maxBodyBytes,
         signal: wanted.signal,
       },
     );

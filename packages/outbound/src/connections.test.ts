@@ -1,0 +1,214 @@
+import { afterEach, expect, test } from "vitest";
+import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
+import { answer, openOrigin } from "./scripted-origin.ts";
+import { selfSigned } from "./self-signed.ts";
+
+const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
+const opened: Outbound[] = [];
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((outbound) => outbound.close()));
+});
+
+test("requests to one origin share its connection", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const outbound = open({ allow: "127.0.0.1:*" });
+  for (let sent = 0; sent < 3; sent += 1) expect(await post(outbound, origin.url)).toMatchObject({ status: 200 });
+  expect(origin.connections).toBe(1);
+});
+
+test("a connection that breaks under a request is reported, and the request is never sent again", async () => {
+  await using origin = await openOrigin((socket, _request, number) => {
+    if (number === 2) socket.resetAndDestroy();
+    else socket.write(answer("200 OK"));
+  });
+  const outbound = open({ allow: "127.0.0.1:*" });
+  expect(await post(outbound, origin.url, { body: "first" })).toMatchObject({ kind: "answer" });
+  const broken = await post(outbound, origin.url, { body: "second" });
+  expect(broken).toMatchObject({ kind: "failure", code: "CONNECT", requestSent: true, ownFault: false });
+  expect(await post(outbound, origin.url, { body: "third" })).toMatchObject({ kind: "answer" });
+  expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "second", "third"]);
+});
+
+test("an idle connection that the other side closed is replaced, and the request sent once", async () => {
+  await using origin = await openOrigin((socket) => {
+    socket.write(answer("200 OK"), () => setTimeout(() => socket.end(), 10));
+  });
+  const outbound = open({ allow: "127.0.0.1:*" });
+  for (const body of ["first", "second"]) {
+    expect(await post(outbound, origin.url, { body })).toMatchObject({ kind: "answer", status: 200 });
+    await expect.poll(() => openConnections(origin.server)).toBe(0);
+  }
+  expect(origin.requests).toHaveLength(2);
+  expect(origin.connections).toBe(2);
+});
+
+test("an origin that hangs holds nobody else, and its own next request is not stuck behind it", async () => {
+  await using hanging = await openOrigin((socket, request) => {
+    if (request.endsWith("again")) socket.write(answer("200 OK"));
+  });
+  await using healthy = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const outbound = open({ allow: "127.0.0.1:*" });
+  const stuck = Array.from({ length: 5 }, () => post(outbound, hanging.url, { timeoutMs: 300 }));
+  expect(await post(outbound, healthy.url)).toMatchObject({ kind: "answer", status: 200 });
+  await Promise.all(stuck);
+  expect(await post(outbound, hanging.url, { body: "again" })).toMatchObject({ kind: "answer", status: 200 });
+});
+
+test("a request that waits for a socket in vain is a timeout, and is never sent afterwards", async () => {
+  await using origin = await openOrigin((socket, _request, number) => {
+    if (number === 2) socket.write(answer("200 OK"));
+  });
+  const outbound = open({ allow: "127.0.0.1:*", maxSocketsPerOrigin: 1 });
+  const first = post(outbound, origin.url, { body: "first", timeoutMs: 300 });
+  const waiting = await post(outbound, origin.url, { body: "waiting", timeoutMs: 50 });
+  expect(waiting).toMatchObject({ kind: "failure", code: "TIMEOUT", requestSent: false });
+  await first;
+  expect(await post(outbound, origin.url, { body: "third" })).toMatchObject({ kind: "answer", status: 200 });
+  expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "third"]);
+});
+
+test("a name whose resolution hangs is a timeout; when the answer comes later, nothing is sent", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const late = Promise.withResolvers<typeof LOOPBACK>();
+  const outbound = open({ allow: "lender.test:*", resolve: () => late.promise });
+  const got = await post(outbound, `http://lender.test:${origin.port}`, { timeoutMs: 50 });
+  expect(got).toMatchObject({ kind: "failure", code: "TIMEOUT", requestSent: false });
+  late.resolve(LOOPBACK);
+  await expect.poll(() => origin.connections).toBe(1);
+  await new Promise((resume) => setTimeout(resume, 20));
+  expect(origin.requests).toEqual([]);
+});
+
+test.each([
+  ["ENOTFOUND", false],
+  ["EAI_AGAIN", true],
+])("a name that cannot be resolved (%s) is a DNS failure; ours: %s", async (code, ownFault) => {
+  const resolve = async (): Promise<never> => {
+    throw Object.assign(new Error(`getaddrinfo ${code}`), { code });
+  };
+  const got = await post(open({ resolve }), "https://lender.example");
+  expect(got).toMatchObject({ kind: "failure", code: "DNS", ownFault, requestSent: false });
+});
+
+test("a public name that leads to a private address is blocked, also when only one of its addresses does", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
+  const answers = [LOOPBACK, [{ address: "93.184.216.34", family: 4 }, ...LOOPBACK], [{ address: "::1", family: 6 }]];
+  for (const addresses of answers) {
+    const outbound = open({ resolve: async () => addresses, ca: selfSigned.cert });
+    const got = await post(outbound, `https://lender.test:${origin.port}`);
+    expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", ownFault: false, requestSent: false });
+    expect(JSON.stringify(got)).not.toContain("127.0.0.1");
+  }
+  expect(origin.connections).toBe(0);
+});
+
+test.each([
+  "http://127.0.0.1:PORT/",
+  "https://127.0.0.1:PORT/",
+  "https://localhost:PORT/",
+  "https://[::ffff:127.0.0.1]:PORT/",
+  "https://2130706433:PORT/",
+  "https://x:y@lender.test:PORT/",
+  "not a url",
+])("%s is refused before any name is resolved or socket opened", async (text) => {
+  await using origin = await openOrigin(() => undefined);
+  let asked = 0;
+  const outbound = open({
+    allow: `lender.test:1`,
+    resolve: async () => {
+      asked += 1;
+      return LOOPBACK;
+    },
+  });
+  const got = await outbound.request({ method: "POST", url: text.replace("PORT", `${origin.port}`), timeoutMs: 1000 });
+  expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", requestSent: false, durationMs: 0 });
+  expect([asked, origin.connections]).toEqual([0, 0]);
+});
+
+test("a name is resolved once for each connection, not for each request", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
+  let asked = 0;
+  const resolve = async (): Promise<typeof LOOPBACK> => {
+    asked += 1;
+    return LOOPBACK;
+  };
+  const outbound = open({ allow: "lender.test:*", resolve, ca: selfSigned.cert });
+  for (let sent = 0; sent < 2; sent += 1) {
+    expect(await post(outbound, `https://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
+  }
+  expect([asked, origin.connections]).toEqual([1, 1]);
+});
+
+test("a listed name of this machine is resolved by the system", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
+  const outbound = open({ allow: `localhost:${origin.port}` });
+  expect(await post(outbound, `http://localhost:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
+});
+
+test("a certificate that nobody vouches for, or that is for another host, is a TLS failure", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
+  const resolve = async (): Promise<typeof LOOPBACK> => LOOPBACK;
+  const strict = open({ allow: "lender.test:*", resolve });
+  const untrusted = await post(strict, `https://lender.test:${origin.port}`);
+  expect(untrusted).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
+  expect(untrusted).toMatchObject({ detail: expect.stringContaining("self-signed") });
+  const trusting = open({ allow: "other.test:*", resolve, ca: selfSigned.cert });
+  const misnamed = await post(trusting, `https://other.test:${origin.port}`);
+  expect(misnamed).toMatchObject({ kind: "failure", code: "TLS", detail: expect.stringContaining("another host") });
+  expect(origin.requests).toEqual([]);
+});
+
+test("a port that does not speak TLS is a TLS failure; one that never finishes the handshake a timeout", async () => {
+  await using plain = await openOrigin(() => undefined);
+  const outbound = open({ allow: "127.0.0.1:*" });
+  plain.server.once("connection", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+  const url = `https://127.0.0.1:${plain.port}`;
+  expect(await post(outbound, url)).toMatchObject({ kind: "failure", code: "TLS", requestSent: false });
+  plain.server.once("connection", (socket) => socket.once("data", () => socket.end()));
+  expect(await post(outbound, url)).toMatchObject({ kind: "failure", code: "TLS", requestSent: false });
+  const silent = await post(outbound, url, { timeoutMs: 100 });
+  expect(silent).toMatchObject({ kind: "failure", code: "TIMEOUT", requestSent: false });
+});
+
+test("an aborted request is a value too; one whose status line came keeps it", async () => {
+  await using origin = await openOrigin((socket, request) => {
+    if (request.endsWith("answer")) socket.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\nhalf");
+  });
+  const outbound = open({ allow: "127.0.0.1:*" });
+  const before = await post(outbound, origin.url, { signal: AbortSignal.abort() });
+  expect(before).toMatchObject({ kind: "failure", code: "ABORTED", ownFault: true, requestSent: false });
+  expect(origin.connections).toBe(0);
+  const during = await post(outbound, origin.url, { signal: AbortSignal.timeout(300) });
+  expect(during).toMatchObject({ kind: "failure", code: "ABORTED", ownFault: true, requestSent: true });
+  const after = await post(outbound, origin.url, { body: "answer", signal: AbortSignal.timeout(300) });
+  expect(after).toMatchObject({ kind: "answer", status: 202, bodyCut: "broken", body: Buffer.from("half") });
+});
+
+test("closing waits for what runs, leaves no socket behind, and refuses what comes later", async () => {
+  await using origin = await openOrigin((socket) => setTimeout(() => socket.write(answer("200 OK")), 50));
+  const outbound = createOutbound({ allow: "127.0.0.1:*" });
+  const running = post(outbound, origin.url);
+  const closed = outbound.close();
+  expect(await post(outbound, origin.url)).toMatchObject({ kind: "failure", code: "ABORTED", requestSent: false });
+  expect(await running).toMatchObject({ kind: "answer", status: 200 });
+  await closed;
+  await expect.poll(() => openConnections(origin.server)).toBe(0);
+  await outbound.close();
+});
+
+function openConnections(server: { getConnections(callback: (error: Error | null, count: number) => void): unknown }) {
+  return new Promise<number>((settle) => {
+    server.getConnections((_error, count) => settle(count));
+  });
+}
+
+function open(options: OutboundOptions): Outbound {
+  const outbound = createOutbound(options);
+  opened.push(outbound);
+  return outbound;
+}
+
+function post(outbound: Outbound, origin: string, request: Partial<OutboundRequest> = {}) {
+  return outbound.request({ method: "POST", url: `${origin}/hooks`, body: "{}", timeoutMs: 5_000, ...request });
+}

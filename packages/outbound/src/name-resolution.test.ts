@@ -1,0 +1,78 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { createDnsResolver, resolveBySystem } from "./name-resolution.ts";
+
+const NO_ERROR = 0;
+const SERVER_FAILED = 2;
+const NO_SUCH_NAME = 3;
+const A = 1;
+const AAAA = 28;
+
+type Zone = Record<number, { code: number; data?: number[] }>;
+
+test("both families of a name are found", async () => {
+  await using dns = await openDnsServer({
+    [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
+    [AAAA]: { code: NO_ERROR, data: [0x26, 6, 0x47, 0, ...Array<number>(11).fill(0), 1] },
+  });
+  expect(await createDnsResolver([dns.address])("lender.example")).toEqual([
+    { address: "93.184.216.34", family: 4 },
+    { address: "2606:4700::1", family: 6 },
+  ]);
+});
+
+test("one family is enough, although the other one fails", async () => {
+  await using dns = await openDnsServer({
+    [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
+    [AAAA]: { code: SERVER_FAILED },
+  });
+  expect(await createDnsResolver([dns.address])("lender.example")).toEqual([{ address: "93.184.216.34", family: 4 }]);
+});
+
+test.each([
+  ["ENOTFOUND", NO_SUCH_NAME],
+  ["ENODATA", NO_ERROR],
+  ["ESERVFAIL", SERVER_FAILED],
+])("a name without any address is %s", async (errno, code) => {
+  await using dns = await openDnsServer({ [A]: { code }, [AAAA]: { code } });
+  await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: errno });
+});
+
+test("a DNS server that is not there is told apart from a name that is not there", async () => {
+  const dns = await openDnsServer({});
+  await dns[Symbol.asyncDispose]();
+  await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+});
+
+test("the system knows this machine", async () => {
+  expect((await resolveBySystem("localhost")).map(({ address }) => address)).toContain("127.0.0.1");
+});
+
+/** A DNS server on 127.0.0.1 that gives the same answer for every name. */
+async function openDnsServer(zone: Zone): Promise<AsyncDisposable & { address: string }> {
+  const socket = createSocket("udp4");
+  socket.on("message", (query, { port, address }) => socket.send(answerTo(query, zone), port, address));
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    async [Symbol.asyncDispose]() {
+      socket.close();
+      await once(socket, "close");
+    },
+  };
+}
+
+/** Header and question are echoed; an answer points at the question's name and lives for a minute (RFC 1035, 4.1). */
+function answerTo(query: Buffer, zone: Zone): Buffer {
+  const questionEnd = query.indexOf(0, 12) + 5;
+  const type = query.readUInt16BE(questionEnd - 4);
+  const { code, data } = zone[type] ?? { code: SERVER_FAILED, data: undefined };
+  const head = Buffer.from(query.subarray(0, questionEnd));
+  head.writeUInt16BE(0x81_80 | code, 2);
+  head.writeUInt16BE(data === undefined ? 0 : 1, 6);
+  head.writeUInt16BE(0, 10);
+  if (data === undefined) return head;
+  return Buffer.concat([head, Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, data.length, ...data])]);
+}

@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import { selfSigned } from "./self-signed.ts";
+
+/** For tests: what the origin does with each request it has read whole, byte by byte. */
+export type OriginScript = (socket: Socket, request: string, requestNumber: number) => void;
+
+/** For tests: a server on 127.0.0.1 that says exactly what a script tells it, right or wrong. */
+export type ScriptedOrigin = AsyncDisposable & {
+  readonly port: number;
+  readonly url: string;
+  /** Every request it has received, as text: head, empty line, body. */
+  readonly requests: string[];
+  connections: number;
+  readonly server: Server;
+};
+
+/** Opens an origin that plays the script for every request it receives. `await using` closes it with all its sockets. */
+export async function openOrigin(script: OriginScript, transport: "tcp" | "tls" = "tcp"): Promise<ScriptedOrigin> {
+  const server = transport === "tls" ? createTlsServer(selfSigned) : createServer();
+  const sockets = new Set<Socket>();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const origin: ScriptedOrigin = {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    requests: [],
+    connections: 0,
+    server,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  server.on("connection", (socket: Socket) => {
+    origin.connections += 1;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => undefined);
+  });
+  server.on(transport === "tls" ? "secureConnection" : "connection", (socket: Socket) => {
+    socket.on("error", () => undefined);
+    readRequests(socket, (request) => {
+      origin.requests.push(request);
+      script(socket, request, origin.requests.length);
+    });
+  });
+  return origin;
+}
+
+/** A whole answer with a fixed body, on a connection that stays open. */
+export function answer(status: string, body = "", headers: string[] = []): string {
+  return ["HTTP/1.1 " + status, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
+}
+
+function readRequests(socket: Socket, onRequest: (request: string) => void): void {
+  let received = "";
+  socket.on("data", (chunk) => {
+    received += chunk.toString("latin1");
+    for (;;) {
+      const headEnd = received.indexOf("\r\n\r\n");
+      if (headEnd < 0) return;
+      const bodyBytes = Number(/^content-length: (\d+)/im.exec(received)?.[1] ?? 0);
+      const end = headEnd + 4 + bodyBytes;
+      if (received.length < end) return;
+      const request = received.slice(0, end);
+      received = received.slice(end);
+      onRequest(request);
+    }
+  });
+}

@@ -1,0 +1,20 @@
+/** For tests only: a self-signed certificate for `lender.test`, valid from 2020 to 2120, and its key. It guards nothing. */
+export const selfSigned = {
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBaDCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAWMRQwEgYDVQQDDAtsZW5kZXIu
+dGVzdDAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowFjEUMBIGA1UE
+AwwLbGVuZGVyLnRlc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQJsEnhqDBQ
+y05X1xWUcPHRs441sqRpGDy8LCekdTTmOSmP2E0dEABV5ycZAzht3nhgyjxk0ZU5
+sSU4k7Jmnyc2o0owSDAWBgNVHREEDzANggtsZW5kZXIudGVzdDAPBgNVHRMBAf8E
+BTADAQH/MB0GA1UdDgQWBBRqlOCwqw5ubk56pv74tivJKtFgajAKBggqhkjOPQQD
+AgNJADBGAiEA7N5KGilfcYM/RymCkDC8+yjJR4GxMYeU+UrR98sItTACIQC7bBpr
+pjixrzvzjuDjR8t3kRvZI+iehAP/p+AQs9MZrg==
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgFnbGeb0HFRfXmsAt
+HA1vlzjFpQwEQ/ki9XIY88pQHWChRANCAAQJsEnhqDBQy05X1xWUcPHRs441sqRp
+GDy8LCekdTTmOSmP2E0dEABV5ycZAzht3nhgyjxk0ZU5sSU4k7Jmnyc2
+-----END PRIVATE KEY-----
+`,
+};
