@@ -1,0 +1,170 @@
+import type { EntityManager, Tx } from "@collections/database";
+import { checkReason, recordAct } from "./audit.ts";
+import { newApiKeyId, newHmacSecret } from "./key-format.ts";
+import { ApiKeyNotUsableError, InvalidLenderError } from "./lender-fault.ts";
+import { lockLender } from "./lender.ts";
+import { ApiKeyEntity, type ApiKeyRow, type ApiKeyState } from "./schema.ts";
+import { apiKeySecretContext } from "./sealed-context.ts";
+import type { Vault } from "./vault.ts";
+
+/** An API key without its secret. A `retiring` key whose date has passed shows as `revoked`. */
+export interface ApiKey {
+  readonly id: string;
+  readonly state: ApiKeyState;
+  readonly retiresAt: Date | null;
+  /** It signs what the service sends to the lender. */
+  readonly signing: boolean;
+  readonly createdAt: Date;
+  /** To the minute. */
+  readonly lastUsedAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+/** Shown to the lender once. */
+export interface IssuedKey {
+  readonly apiKeyId: string;
+  readonly hmacSecret: string;
+}
+
+/** The state that counts at `now`: a retiring key ends with its date, whether or not somebody revokes it. */
+export function stateAt(key: { state: ApiKeyState; retiresAt: Date | null }, now: Date): ApiKeyState {
+  const isOver = key.state === "retiring" && key.retiresAt !== null && key.retiresAt <= now;
+  return isOver ? "revoked" : key.state;
+}
+
+/** Every key of a lender, oldest first. */
+export async function keysOf(em: EntityManager, lenderId: string, now: Date = new Date()): Promise<ApiKey[]> {
+  const rows = await em.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" } });
+  return rows.map((row) => ({
+    id: row.id,
+    state: stateAt(row, now),
+    retiresAt: row.retiresAt,
+    signing: row.signing,
+    createdAt: row.createdAt,
+    lastUsedAt: row.lastUsedAt,
+    revokedAt: row.revokedAt,
+  }));
+}
+
+/**
+ * Another key beside those there are. It becomes the signing key by `setSigningKey`, at its first use, or at once when
+ * the lender has none. Throws LenderNotFoundError.
+ */
+export async function createKey(
+  tx: Tx,
+  vault: Vault,
+  key: { lenderId: string; environment: string },
+  now: Date = new Date(),
+): Promise<IssuedKey> {
+  const { lenderId, environment } = key;
+  await lockLender(tx, lenderId);
+  const isFirst = (await tx.count(ApiKeyEntity, { lenderId, signing: true })) === 0;
+  const [apiKeyId, hmacSecret] = [newApiKeyId(), newHmacSecret(environment)];
+  tx.create(ApiKeyEntity, {
+    lenderId,
+    id: apiKeyId,
+    secret: vault.seal(hmacSecret, apiKeySecretContext(lenderId, apiKeyId)),
+    state: "active",
+    retiresAt: null,
+    signing: isFirst,
+    createdAt: now,
+    lastUsedAt: null,
+    revokedAt: null,
+  });
+  recordAct(tx, { lenderId, act: "key.created", data: { keyId: apiKeyId } }, now);
+  await tx.flush();
+  return { apiKeyId, hmacSecret };
+}
+
+/** The key works until `on`, then no more. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError. */
+export async function retireKey(
+  tx: Tx,
+  key: { lenderId: string; keyId: string; on: Date; reason: string },
+  now: Date = new Date(),
+): Promise<void> {
+  const { lenderId, keyId, on, reason } = key;
+  checkReason(reason);
+  if (!(on > now)) {
+    const detail = "Expected a time to come; to end a key now, revoke it.";
+    throw new InvalidLenderError([{ code: "INVALID_DATE", field: "on", detail }]);
+  }
+  const { chosen } = await lockKeys(tx, lenderId, keyId);
+  if (stateAt(chosen, now) === "revoked") throw revoked(keyId);
+  Object.assign(chosen, { state: "retiring", retiresAt: on });
+  recordAct(tx, { lenderId, act: "key.retiring", reason, data: { keyId, on: on.toISOString() } }, now);
+}
+
+/**
+ * Ends a key: within a second every process refuses it. If it was the signing key, the newest key that is left signs
+ * from now on. A revoked key stays revoked. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ */
+export async function revokeKey(
+  tx: Tx,
+  key: { lenderId: string; keyId: string; reason: string },
+  now: Date = new Date(),
+): Promise<void> {
+  const { lenderId, keyId, reason } = key;
+  checkReason(reason);
+  const { chosen, others } = await lockKeys(tx, lenderId, keyId);
+  if (chosen.state === "revoked") return;
+  const heir = chosen.signing ? others.findLast((other) => stateAt(other, now) === "active") : undefined;
+  Object.assign(chosen, { state: "revoked", revokedAt: now, signing: false });
+  recordAct(tx, { lenderId, act: "key.revoked", reason, data: { keyId } }, now);
+  // At no moment may two keys sign: the index that guards this looks at every statement.
+  await tx.flush();
+  if (heir) heir.signing = true;
+}
+
+/** From now on this active key signs webhooks and mint calls. Throws ApiKeyNotUsableError, LenderNotFoundError. */
+export async function setSigningKey(
+  tx: Tx,
+  key: { lenderId: string; keyId: string; reason?: string },
+  now: Date = new Date(),
+): Promise<void> {
+  const { lenderId, keyId, reason } = key;
+  const { chosen, others } = await lockKeys(tx, lenderId, keyId);
+  if (stateAt(chosen, now) === "revoked") throw revoked(keyId);
+  if (chosen.state === "retiring") {
+    throw new ApiKeyNotUsableError("API_KEY_RETIRED", keyId, `The key ${keyId} is retiring; choose one that stays.`);
+  }
+  await moveSigning(tx, chosen, others, reason, now);
+}
+
+/**
+ * Notes that a key was used at `at`, to the minute. The first use of a new key makes it the signing key: its lender has
+ * the secret now. Outside the request: once a minute and key is enough (see `createKeyUses`).
+ */
+export async function recordKeyUse(tx: Tx, use: { lenderId: string; keyId: string; at: Date }): Promise<void> {
+  const { lenderId, keyId, at } = use;
+  const { chosen, others } = await lockKeys(tx, lenderId, keyId);
+  const { lastUsedAt } = chosen;
+  if (lastUsedAt === null || lastUsedAt < at) chosen.lastUsedAt = at;
+  if (lastUsedAt === null && stateAt(chosen, at) === "active") await moveSigning(tx, chosen, others, "first use", at);
+}
+
+async function moveSigning(
+  tx: Tx,
+  chosen: ApiKeyRow,
+  others: ApiKeyRow[],
+  reason: string | undefined,
+  now: Date,
+): Promise<void> {
+  if (chosen.signing) return;
+  for (const other of others) other.signing = false;
+  await tx.flush();
+  chosen.signing = true;
+  recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);
+}
+
+/** All keys of the lender, oldest first, under the lender's lock. */
+async function lockKeys(tx: Tx, lenderId: string, keyId: string): Promise<{ chosen: ApiKeyRow; others: ApiKeyRow[] }> {
+  await lockLender(tx, lenderId);
+  const keys = await tx.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" }, refresh: true });
+  const chosen = keys.find((key) => key.id === keyId);
+  if (chosen) return { chosen, others: keys.filter((key) => key !== chosen) };
+  throw new ApiKeyNotUsableError("API_KEY_NOT_FOUND", keyId, `This lender has no key ${keyId}.`);
+}
+
+function revoked(keyId: string): ApiKeyNotUsableError {
+  return new ApiKeyNotUsableError("API_KEY_REVOKED", keyId, `The key ${keyId} is revoked; create another.`);
+}

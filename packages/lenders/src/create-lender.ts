@@ -1,0 +1,47 @@
+import { isUniqueViolation, newId, type Tx } from "@collections/database";
+import { createKey, type IssuedKey } from "./api-key.ts";
+import { recordAct } from "./audit.ts";
+import { InvalidLenderError } from "./lender-fault.ts";
+import { type NewLender, readNewLender } from "./lender-input.ts";
+import { asLender, type Lender } from "./lender.ts";
+import { LenderEntity } from "./schema.ts";
+import { checkWhatsappPair, columnsOf, type LenderColumns } from "./lender-columns.ts";
+import type { Vault } from "./vault.ts";
+
+/**
+ * Registers a lender and its first API key, which signs our webhooks too. The secret is shown here and never again.
+ * `environment` is the deployment's name and stands in the secret. Throws InvalidLenderError.
+ */
+export async function createLender(
+  tx: Tx,
+  vault: Vault,
+  lender: NewLender & { environment: string },
+  now: Date = new Date(),
+): Promise<{ lender: Lender } & IssuedKey> {
+  const { code, ...values } = readNewLender(lender);
+  const id = newId();
+  const row = tx.create(LenderEntity, {
+    ...(columnsOf(vault, id, values) as LenderColumns),
+    id,
+    code,
+    state: "active",
+    createdAt: now,
+    updatedAt: now,
+  });
+  checkWhatsappPair(row);
+  await insert(tx, code);
+  recordAct(tx, { lenderId: id, act: "lender.created", data: { code } }, now);
+  const issued = await createKey(tx, vault, { lenderId: id, environment: lender.environment }, now);
+  return { lender: asLender(row), ...issued };
+}
+
+async function insert(tx: Tx, code: string): Promise<void> {
+  try {
+    await tx.flush();
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new InvalidLenderError([
+      { code: "DUPLICATE_CODE", field: "code", detail: `There is a lender ${code} already.` },
+    ]);
+  }
+}

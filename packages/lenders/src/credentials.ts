@@ -1,0 +1,91 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import { type SigningKey, signingKey } from "@collections/signing";
+import { stateAt } from "./api-key.ts";
+import { createFreshCache } from "./fresh-cache.ts";
+import { isApiKeyId } from "./key-format.ts";
+import type { LenderProfile } from "./lender.ts";
+import type { ApiKeyState } from "./schema.ts";
+import { apiKeySecretContext } from "./sealed-context.ts";
+import type { Vault } from "./vault.ts";
+
+/** With a question of up to 200 ms on top, what is revoked or suspended anywhere holds here within one second. */
+export const CREDENTIAL_MAX_AGE_MS = 800;
+const MAX_CREDENTIALS = 20_000;
+const MAX_UNKNOWN_KEYS = 2_000;
+
+/** What authenticating a request needs. The caller decides: a revoked key and a suspended lender are found too. */
+export interface Credential {
+  readonly lender: LenderProfile;
+  readonly keyId: string;
+  /** `retiring` is as good as `active`; past its date it is `revoked`. */
+  readonly keyState: ApiKeyState;
+  readonly signingKey: SigningKey;
+}
+
+/** The key that signs what goes to a lender. */
+export interface LenderSigningKey {
+  readonly keyId: string;
+  readonly signingKey: SigningKey;
+}
+
+export interface Credentials {
+  /** The key with this id; undefined when there is none. Throws SealedValueError. contract: Authentication */
+  byKeyId(keyId: string): Promise<Credential | undefined>;
+  /** The lender's signing key; undefined when it has no key left. Throws SealedValueError. contract: Webhook signing */
+  signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
+}
+
+interface KeyRow extends LenderProfile {
+  readonly keyId: string;
+  readonly keyState: ApiKeyState;
+  readonly retiresAt: Date | null;
+  readonly secret: string;
+}
+
+const keyById = statement(
+  "lenders.key-by-id",
+  `select k.id as "keyId", k.state as "keyState", k.retires_at as "retiresAt", k.secret,
+     l.id, l.code, l.name, l.state, l.country, l.currency, l.language, l.time_zone as "timeZone", l.commission,
+     l.rate_limits as "rateLimits"
+   from lenders.api_key k join lenders.lender l on l.id = k.lender_id
+   where k.id = $1`,
+);
+
+const signingKeyOfLender = statement(
+  "lenders.signing-key",
+  `select id as "keyId", secret from lenders.api_key
+   where lender_id = $1 and state <> 'revoked' and (retires_at is null or retires_at > $2)
+   order by signing desc, state = 'active' desc, created_at desc, id desc
+   limit 1`,
+);
+
+/**
+ * Keys and lenders in memory, for the hot path: no round trip while they are fresh, and none older than
+ * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question. One per process.
+ */
+export function createCredentials(em: () => EntityManager, vault: Vault): Credentials {
+  const limits = { maxAgeMs: CREDENTIAL_MAX_AGE_MS, maxPresent: MAX_CREDENTIALS, maxAbsent: MAX_UNKNOWN_KEYS };
+  const keys = createFreshCache({ load: (keyId) => readKey(em(), vault, keyId), ...limits });
+  const signingKeys = createFreshCache({ load: (lenderId) => readSigningKey(em(), vault, lenderId), ...limits });
+  return {
+    async byKeyId(keyId) {
+      const found = isApiKeyId(keyId) ? await keys.get(keyId) : undefined;
+      return found && { ...found.credential, keyState: stateAt(found, new Date()) };
+    },
+    signingKeyOf: (lenderId) => signingKeys.get(lenderId),
+  };
+}
+
+async function readKey(em: EntityManager, vault: Vault, id: string) {
+  const [row] = await query<KeyRow>(em, keyById, [id]);
+  if (!row) return undefined;
+  const { keyId, keyState, retiresAt, secret, ...lender } = row;
+  const key = signingKey(vault.open(secret, apiKeySecretContext(lender.id, keyId)));
+  return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key } };
+}
+
+async function readSigningKey(em: EntityManager, vault: Vault, lenderId: string) {
+  const [row] = await query<{ keyId: string; secret: string }>(em, signingKeyOfLender, [lenderId, new Date()]);
+  if (!row) return undefined;
+  return { keyId: row.keyId, signingKey: signingKey(vault.open(row.secret, apiKeySecretContext(lenderId, row.keyId))) };
+}

@@ -1,0 +1,44 @@
+export {
+  type ApiKey,
+  createKey,
+  type IssuedKey,
+  keysOf,
+  recordKeyUse,
+  retireKey,
+  revokeKey,
+  setSigningKey,
+} from "./api-key.ts";
+export { type Act, actsOn, type AuditEntry, recordAct } from "./audit.ts";
+export { commissionPlans } from "./commission-plan.ts";
+export { createLender } from "./create-lender.ts";
+export {
+  createCredentials,
+  type Credential,
+  CREDENTIAL_MAX_AGE_MS,
+  type Credentials,
+  type LenderSigningKey,
+} from "./credentials.ts";
+export { createKeyUses, type KeyUse, type KeyUses } from "./key-use.ts";
+export {
+  ApiKeyNotUsableError,
+  InvalidLenderError,
+  LenderNotFoundError,
+  type LenderFault,
+  type LenderFaultCode,
+} from "./lender-fault.ts";
+export { type AuthHeader } from "./lender-fields.ts";
+export { type LenderChanges, type NewLender } from "./lender-input.ts";
+export { type MintRegistration, mintRegistration, type WhatsappAccount, whatsappAccount } from "./lender-secrets.ts";
+export {
+  type Fallback,
+  type Lender,
+  lenderByCode,
+  lenderById,
+  type LenderProfile,
+  lendersByIds,
+  listLenders,
+} from "./lender.ts";
+export { type ResealReport, resealSecrets } from "./reseal-secrets.ts";
+export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";
+export { resumeLender, suspendLender, updateLender } from "./update-lender.ts";
+export { createVault, InvalidMasterKeyError, SealedValueError, type SealedValueFault, type Vault } from "./vault.ts";

@@ -1,0 +1,68 @@
+export type LenderFaultCode =
+  | "REQUIRED"
+  | "INVALID_CODE"
+  | "DUPLICATE_CODE"
+  | "INVALID_TEXT"
+  | "INVALID_COUNTRY"
+  | "INVALID_CURRENCY"
+  | "INVALID_LANGUAGE"
+  | "INVALID_TIME_ZONE"
+  | "INVALID_EMAIL"
+  | "INVALID_URL"
+  | "INVALID_HEADER"
+  | "INVALID_UPI_ID"
+  | "INVALID_BANK"
+  | "INVALID_PERCENT"
+  | "INVALID_WHATSAPP"
+  | "INVALID_RATE_LIMIT"
+  | "INVALID_DATE";
+
+/** One field that cannot be taken as given. `detail` says what is expected, and never shows a secret. */
+export interface LenderFault {
+  readonly code: LenderFaultCode;
+  readonly field: string;
+  readonly detail: string;
+}
+
+/** What was given for a lender is refused. `code`, `field` and `detail` are the first fault's, `faults` holds all. */
+export class InvalidLenderError extends Error {
+  override readonly name = "InvalidLenderError";
+  readonly code: LenderFaultCode;
+  readonly field: string;
+  readonly detail: string;
+  readonly faults: readonly LenderFault[];
+
+  constructor(faults: readonly [LenderFault, ...LenderFault[]]) {
+    super(faults.map(({ field, detail }) => `${field}: ${detail}`).join(" "));
+    const [{ code, field, detail }] = faults;
+    this.code = code;
+    this.field = field;
+    this.detail = detail;
+    this.faults = faults;
+  }
+}
+
+/** There is no lender with this id. */
+export class LenderNotFoundError extends Error {
+  override readonly name = "LenderNotFoundError";
+  readonly code = "LENDER_NOT_FOUND";
+  readonly lenderId: string;
+
+  constructor(lenderId: string) {
+    super(`There is no lender ${lenderId}.`);
+    this.lenderId = lenderId;
+  }
+}
+
+/** The lender has no such API key, or none in a state that allows the act. */
+export class ApiKeyNotUsableError extends Error {
+  override readonly name = "ApiKeyNotUsableError";
+  readonly code: "API_KEY_NOT_FOUND" | "API_KEY_REVOKED" | "API_KEY_RETIRED";
+  readonly keyId: string;
+
+  constructor(code: ApiKeyNotUsableError["code"], keyId: string, message: string) {
+    super(message);
+    this.code = code;
+    this.keyId = keyId;
+  }
+}

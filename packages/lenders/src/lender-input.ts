@@ -1,0 +1,173 @@
+import { type CurrencyCode, isCurrency, type Percent } from "@collections/money";
+import {
+  type AuthHeader,
+  readBank,
+  readCode,
+  readCommissionPercent,
+  readCountry,
+  readCurrency,
+  readInstructions,
+  readLanguage,
+  readMintAuthHeader,
+  readMintLinkUrl,
+  readName,
+  readRateLimits,
+  readTechnicalContacts,
+  readTimeZone,
+  readUpiId,
+  readWhatsappPhoneNumberId,
+  readWhatsappTemplate,
+  readWhatsappToken,
+  type Reading,
+} from "./lender-fields.ts";
+import { InvalidLenderError, type LenderFault } from "./lender-fault.ts";
+import type { FallbackBank } from "./schema.ts";
+
+/** What an operator may change of a lender. Absent: as it is; null: taken away. */
+export interface LenderChanges {
+  name?: string;
+  /** ISO 3166-1 alpha-2. */
+  country?: string;
+  /** ISO 4217: the default of imported rows. */
+  currency?: string;
+  /** BCP 47: the default of imported rows. */
+  language?: string;
+  /** IANA name. */
+  timeZone?: string;
+  /** E-mail addresses of the people who look after the integration. */
+  technicalContacts?: readonly string[];
+  mintLinkUrl?: string | null;
+  /** `Name: value`, kept sealed and never shown again. */
+  mintAuthHeader?: string | null;
+  fallbackUpiId?: string | null;
+  fallbackBank?: FallbackBank | null;
+  fallbackInstructions?: string | null;
+  /** Such as `2.5`, with at most 4 decimals. */
+  commissionPercent?: string;
+  whatsappPhoneNumberId?: string | null;
+  /** Kept sealed and never shown again. */
+  whatsappToken?: string | null;
+  whatsappTemplate?: string | null;
+  /** Requests a minute by the name of the limit; a null takes that override back, the others stay. */
+  rateLimits?: Readonly<Record<string, number | null>>;
+}
+
+/** A lender to be. What is absent follows from the currency: INR is a lender in IN, whose clocks show Asia/Calcutta. */
+export interface NewLender extends LenderChanges {
+  /** 2 to 16 of A-Z and 0-9, never changed. */
+  code: string;
+  name: string;
+  currency: string;
+}
+
+/** Checked values; the two secrets are still open. */
+export interface LenderValues {
+  code: string;
+  name: string;
+  country: string;
+  currency: CurrencyCode;
+  language: string;
+  timeZone: string;
+  technicalContacts: string[];
+  mintLinkUrl: string | null;
+  mintAuthHeader: AuthHeader | null;
+  fallbackUpiId: string | null;
+  fallbackBank: FallbackBank | null;
+  fallbackInstructions: string | null;
+  commissionPercent: Percent;
+  whatsappPhoneNumberId: string | null;
+  whatsappToken: string | null;
+  whatsappTemplate: string | null;
+  rateLimits: Record<string, number | null>;
+}
+
+type Readers = { [Field in keyof LenderValues]: (given: never) => Reading<NonNullable<LenderValues[Field]>> };
+
+const readers: Readers = {
+  code: readCode,
+  name: readName,
+  country: readCountry,
+  currency: readCurrency,
+  language: readLanguage,
+  timeZone: readTimeZone,
+  technicalContacts: readTechnicalContacts,
+  mintLinkUrl: readMintLinkUrl,
+  mintAuthHeader: readMintAuthHeader,
+  fallbackUpiId: readUpiId,
+  fallbackBank: readBank,
+  fallbackInstructions: readInstructions,
+  commissionPercent: readCommissionPercent,
+  whatsappPhoneNumberId: readWhatsappPhoneNumberId,
+  whatsappToken: readWhatsappToken,
+  whatsappTemplate: readWhatsappTemplate,
+  rateLimits: readRateLimits,
+};
+
+const CLEARABLE: ReadonlySet<string> = new Set([
+  "mintLinkUrl",
+  "mintAuthHeader",
+  "fallbackUpiId",
+  "fallbackBank",
+  "fallbackInstructions",
+  "whatsappPhoneNumberId",
+  "whatsappToken",
+  "whatsappTemplate",
+]);
+
+/** Checks a lender to be and fills in what is absent. Throws InvalidLenderError with every fault at once. */
+export function readNewLender(lender: NewLender): LenderValues {
+  const country = lender.country ?? (isCurrency(lender.currency) ? lender.currency.slice(0, 2) : undefined);
+  return readGiven({
+    language: "en",
+    timeZone: timeZoneOf(country ?? ""),
+    technicalContacts: [],
+    mintLinkUrl: null,
+    mintAuthHeader: null,
+    fallbackUpiId: null,
+    fallbackBank: null,
+    fallbackInstructions: null,
+    commissionPercent: "0",
+    whatsappPhoneNumberId: null,
+    whatsappToken: null,
+    whatsappTemplate: null,
+    rateLimits: {},
+    ...definedOf({ ...lender, country }),
+  }) as LenderValues;
+}
+
+/** Checks changes. Throws InvalidLenderError with every fault at once. */
+export function readLenderChanges(changes: LenderChanges): Partial<LenderValues> {
+  return readGiven(definedOf(changes));
+}
+
+function readGiven(given: Record<string, unknown>): Partial<LenderValues> {
+  const values: Record<string, unknown> = {};
+  const faults: LenderFault[] = [];
+  for (const [field, read] of Object.entries(readers) as [string, (given: unknown) => Reading<unknown>][]) {
+    if (!(field in given)) continue;
+    if (given[field] === null && CLEARABLE.has(field)) {
+      values[field] = null;
+      continue;
+    }
+    const reading = given[field] === null ? REQUIRED : read(given[field]);
+    if ("value" in reading) values[field] = reading.value;
+    else faults.push({ field, ...reading });
+  }
+  const [first, ...others] = faults;
+  if (first) throw new InvalidLenderError([first, ...others]);
+  return values;
+}
+
+const REQUIRED = { code: "REQUIRED", detail: "A lender cannot be without it." } as const;
+
+function definedOf(given: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** The zone of a country that has just one; UTC where there are several or none. */
+function timeZoneOf(country: string): string {
+  if (!/^[A-Z]{2}$/.test(country)) return "UTC";
+  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones(): string[] | undefined };
+  const [zone, ...others] = locale.getTimeZones() ?? [];
+  return zone !== undefined && others.length === 0 ? zone : "UTC";
+}

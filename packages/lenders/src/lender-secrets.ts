@@ -1,0 +1,47 @@
+import type { EntityManager } from "@collections/database";
+import type { AuthHeader } from "./lender-fields.ts";
+import { LenderEntity } from "./schema.ts";
+import { mintAuthHeaderContext, whatsappTokenContext } from "./sealed-context.ts";
+import type { Vault } from "./vault.ts";
+
+/** What the mint call needs. Treat it as a secret: never log it. */
+export interface MintRegistration {
+  readonly mintLinkUrl: string;
+  readonly authHeader: AuthHeader | null;
+}
+
+/** A lender's own WhatsApp account. Treat it as a secret: never log it. */
+export interface WhatsappAccount {
+  readonly phoneNumberId: string;
+  readonly token: string;
+  /** The approved template, or null where the lender named none. */
+  readonly template: string | null;
+}
+
+/** Where and how links are minted, or undefined while the lender has registered no endpoint. Throws SealedValueError. */
+export async function mintRegistration(
+  em: EntityManager,
+  vault: Vault,
+  lenderId: string,
+): Promise<MintRegistration | undefined> {
+  const row = await em.findOne(LenderEntity, { id: lenderId });
+  if (!row || row.mintLinkUrl === null) return undefined;
+  const { mintLinkUrl, mintAuthHeader } = row;
+  const authHeader = mintAuthHeader === null ? null : vault.open(mintAuthHeader, mintAuthHeaderContext(lenderId));
+  return { mintLinkUrl, authHeader: authHeader === null ? null : (JSON.parse(authHeader) as AuthHeader) };
+}
+
+/** The lender's WhatsApp account, or undefined while it has registered none. Throws SealedValueError. */
+export async function whatsappAccount(
+  em: EntityManager,
+  vault: Vault,
+  lenderId: string,
+): Promise<WhatsappAccount | undefined> {
+  const row = await em.findOne(LenderEntity, { id: lenderId });
+  if (!row || row.whatsappPhoneNumberId === null || row.whatsappToken === null) return undefined;
+  return {
+    phoneNumberId: row.whatsappPhoneNumberId,
+    token: vault.open(row.whatsappToken, whatsappTokenContext(lenderId)),
+    template: row.whatsappTemplate,
+  };
+}

@@ -1,0 +1,101 @@
+import type { EntityManager, Tx } from "@collections/database";
+import type { CurrencyCode, Percent } from "@collections/money";
+import { LockMode } from "@mikro-orm/core";
+import { LenderNotFoundError } from "./lender-fault.ts";
+import { type FallbackBank, LenderEntity, type LenderRow, type LenderState } from "./schema.ts";
+
+/** What every request of a lender needs to know about it. */
+export interface LenderProfile {
+  readonly id: string;
+  readonly code: string;
+  readonly name: string;
+  readonly state: LenderState;
+  readonly country: string;
+  /** Default of imported rows. */
+  readonly currency: CurrencyCode;
+  /** BCP 47, default of imported rows. */
+  readonly language: string;
+  readonly timeZone: string;
+  readonly commission: Percent;
+  /** Overrides: requests a minute by the name of the limit. */
+  readonly rateLimits: Readonly<Record<string, number>>;
+}
+
+/** How a borrower pays when there is no link. */
+export interface Fallback {
+  readonly upiId: string | null;
+  readonly bank: FallbackBank | null;
+  readonly instructions: string | null;
+}
+
+/** A lender as operators see it. Secrets are only said to be there. */
+export interface Lender extends LenderProfile {
+  readonly technicalContacts: readonly string[];
+  readonly mintLinkUrl: string | null;
+  readonly hasMintAuthHeader: boolean;
+  readonly fallback: Fallback;
+  readonly whatsapp: { phoneNumberId: string | null; template: string | null; hasToken: boolean };
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** The lender with this code, exactly as registered. */
+export async function lenderByCode(em: EntityManager, code: string): Promise<Lender | undefined> {
+  const row = await em.findOne(LenderEntity, { code });
+  return row ? asLender(row) : undefined;
+}
+
+/** The lender with this id. */
+export async function lenderById(em: EntityManager, lenderId: string): Promise<Lender | undefined> {
+  return (await lendersByIds(em, [lenderId])).get(lenderId);
+}
+
+/** Many lenders in one statement, by id; one that does not exist is not in the map. */
+export async function lendersByIds(em: EntityManager, lenderIds: readonly string[]): Promise<Map<string, Lender>> {
+  if (lenderIds.length === 0) return new Map();
+  const rows = await em.find(LenderEntity, { id: { $in: [...lenderIds] } });
+  return new Map(rows.map((row) => [row.id, asLender(row)]));
+}
+
+/** Every lender, by code. */
+export async function listLenders(em: EntityManager): Promise<Lender[]> {
+  const rows = await em.findAll(LenderEntity, { orderBy: { code: "asc" } });
+  return rows.map(asLender);
+}
+
+/** The row under a lock, so that acts on one lender and its keys follow one another. Throws LenderNotFoundError. */
+export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
+  const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+  if (!row) throw new LenderNotFoundError(lenderId);
+  return row;
+}
+
+export function asLender(row: LenderRow): Lender {
+  return {
+    id: row.id,
+    code: row.code,
+    name: row.name,
+    state: row.state,
+    country: row.country,
+    currency: row.currency as CurrencyCode,
+    language: row.language,
+    timeZone: row.timeZone,
+    commission: row.commission as Percent,
+    rateLimits: row.rateLimits,
+    technicalContacts: row.technicalContacts,
+    mintLinkUrl: row.mintLinkUrl,
+    hasMintAuthHeader: row.mintAuthHeader !== null,
+    fallback: {
+      upiId: row.fallbackUpiId,
+      bank: row.fallbackBank,
+      instructions: row.fallbackInstructions,
+    },
+    whatsapp: {
+      phoneNumberId: row.whatsappPhoneNumberId,
+      template: row.whatsappTemplate,
+      hasToken: row.whatsappToken !== null,
+    },
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+  };
+}

@@ -1,0 +1,143 @@
+import type { PackageSchema } from "@collections/database";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+
+export type LenderState = "active" | "suspended";
+export type ApiKeyState = "active" | "retiring" | "revoked";
+
+/** Where a borrower can pay by hand. IFSC is for Indian accounts, SWIFT for others. */
+export interface FallbackBank {
+  accountNumber: string;
+  accountName?: string;
+  ifsc?: string;
+  swift?: string;
+  bankName?: string;
+}
+
+/** One lender organisation. `mintAuthHeader` and `whatsappToken` are sealed. */
+export const LenderEntity = defineEntity({
+  name: "Lender",
+  schema: "lenders",
+  tableName: "lender",
+  properties: {
+    id: p.uuid().primary(),
+    code: p.text().unique(),
+    name: p.text(),
+    country: p.text(),
+    currency: p.character().length(3),
+    language: p.text(),
+    timeZone: p.text(),
+    technicalContacts: p.array().columnType("text[]"),
+    mintLinkUrl: p.text().strictNullable(),
+    mintAuthHeader: p.text().strictNullable(),
+    fallbackUpiId: p.text().strictNullable(),
+    fallbackBank: p.json<FallbackBank>().strictNullable(),
+    fallbackInstructions: p.text().strictNullable(),
+    commission: p.bigint(),
+    whatsappPhoneNumberId: p.text().strictNullable(),
+    whatsappToken: p.text().strictNullable(),
+    whatsappTemplate: p.text().strictNullable(),
+    rateLimits: p.json<Record<string, number>>(),
+    state: p.text().$type<LenderState>(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    updatedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+export type LenderRow = InferEntity<typeof LenderEntity>;
+
+/** One API key of a lender. `secret` is sealed; `signing` marks the key that signs what we send. */
+export const ApiKeyEntity = defineEntity({
+  name: "ApiKey",
+  schema: "lenders",
+  tableName: "api_key",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.text().primary().index(),
+    secret: p.text(),
+    state: p.text().$type<ApiKeyState>(),
+    retiresAt: p.datetime().columnType("timestamptz").strictNullable(),
+    signing: p.boolean(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    lastUsedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    revokedAt: p.datetime().columnType("timestamptz").strictNullable(),
+  },
+});
+export type ApiKeyRow = InferEntity<typeof ApiKeyEntity>;
+
+/** What an operator did to a lender, and why. Never changed. */
+export const AuditEntryEntity = defineEntity({
+  name: "AuditEntry",
+  schema: "lenders",
+  tableName: "audit_entry",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    act: p.text(),
+    reason: p.text().strictNullable(),
+    data: p.json<Record<string, unknown>>(),
+    at: p.datetime().columnType("timestamptz"),
+  },
+});
+
+/** Schema `lenders`: organisations, API keys, and the audit of what was done to them. */
+export const lendersSchema: PackageSchema = {
+  name: "lenders",
+  entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        `create schema lenders`,
+        `create table lenders.lender (
+          id uuid primary key,
+          code text not null unique check (code ~ '^[A-Z0-9]{2,16}$'),
+          name text not null,
+          country text not null,
+          currency char(3) not null,
+          language text not null,
+          time_zone text not null,
+          technical_contacts text[] not null,
+          mint_link_url text,
+          mint_auth_header text,
+          fallback_upi_id text,
+          fallback_bank jsonb,
+          fallback_instructions text,
+          commission bigint not null check (commission between 0 and 1000000),
+          whatsapp_phone_number_id text,
+          whatsapp_token text,
+          whatsapp_template text,
+          rate_limits jsonb not null,
+          state text not null check (state in ('active', 'suspended')),
+          created_at timestamptz not null,
+          updated_at timestamptz not null
+        )`,
+        `create table lenders.api_key (
+          lender_id uuid not null,
+          id text not null,
+          secret text not null,
+          state text not null check (state in ('active', 'retiring', 'revoked')),
+          retires_at timestamptz,
+          signing boolean not null,
+          created_at timestamptz not null,
+          last_used_at timestamptz,
+          revoked_at timestamptz,
+          primary key (lender_id, id),
+          check (state <> 'retiring' or retires_at is not null),
+          check ((state = 'revoked') = (revoked_at is not null)),
+          check (not (signing and state = 'revoked'))
+        )`,
+        `create index on lenders.api_key (id)`,
+        `create unique index on lenders.api_key (lender_id) where signing`,
+        `create table lenders.audit_entry (
+          lender_id uuid not null,
+          id uuid not null,
+          act text not null,
+          reason text,
+          data jsonb not null,
+          at timestamptz not null,
+          primary key (lender_id, id)
+        )`,
+      ],
+    },
+  ],
+  appendOnly: ["lenders.audit_entry"],
+};

@@ -1,0 +1,14 @@
+/** Where the secret of an API key lives: what is sealed for one row opens in no other. */
+export function apiKeySecretContext(lenderId: string, keyId: string): string {
+  return `lenders.api_key.secret/${lenderId}/${keyId}`;
+}
+
+/** Where the auth header of a lender's mint endpoint lives. */
+export function mintAuthHeaderContext(lenderId: string): string {
+  return `lenders.lender.mint_auth_header/${lenderId}`;
+}
+
+/** Where the access token of a lender's WhatsApp account lives. */
+export function whatsappTokenContext(lenderId: string): string {
+  return `lenders.lender.whatsapp_token/${lenderId}`;
+}
