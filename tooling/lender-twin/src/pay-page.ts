@@ -55,11 +55,12 @@ function page(response: ServerResponse, status: number, heading: string, content
   response.writeHead(status, { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store" })
     .end(`<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Payment</title><style>
-  body { font: 1rem/1.5 system-ui, sans-serif; background: #f3f4f7; color: #1d2433; display: grid; place-items: center; min-height: 90vh }
-  main { background: #fff; border-radius: 1rem; padding: 2rem; width: min(22rem, 85vw); box-shadow: 0 .5rem 2rem #1d243322 }
+  body { font: 1rem/1.5 system-ui, sans-serif; background: #f3f4f7; color: #1d2433 }
+  main { background: #fff; border-radius: 1rem; padding: 2rem; max-width: 22rem; margin: 10vh auto }
   h1 { margin: 0 0 1rem } p { margin: .4rem 0 } .paid { color: #0a7d45 } .problem { color: #b3261e }
-  input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .7rem; margin-top: .6rem; border-radius: .5rem; border: 1px solid #c4c9d4 }
-  button { background: #2450d8; color: #fff; border: 0; cursor: pointer }
+  input, button { font: inherit; width: 100%; box-sizing: border-box; padding: .7rem; margin-top: .6rem }
+  input, button { border-radius: .5rem; border: 1px solid #c4c9d4 }
+  button { background: #2450d8; color: #fff; cursor: pointer }
 </style><main><h1>${heading}</h1>${content}</main></html>`);
 }
 
