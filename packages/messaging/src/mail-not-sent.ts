@@ -19,7 +19,7 @@ export class MailNotSentError extends Error {
 /** Puts an error of the SMTP client into one of our codes. The server's own words are left out: they quote addresses. */
 export function explainSmtpError(error: unknown): MailNotSentError {
   if (error instanceof MailNotSentError) return error;
-  const { code, response, responseCode } = smtpFactsOf(error);
+  const { code, originalCode, response, responseCode } = smtpFactsOf(error);
   if (code === "ETIMEDOUT" || code === "EABORT") {
     return new MailNotSentError("TIMEOUT", true, "The mail server did not answer in time.");
   }
@@ -31,18 +31,20 @@ export function explainSmtpError(error: unknown): MailNotSentError {
   if (code === "EAUTH" || code === "EENVELOPE" || code === "EMESSAGE") {
     return new MailNotSentError("REFUSED", false, `The mail server cannot take this mail (${code}).`);
   }
-  if (code === "ETLS") {
+  if (code === "ETLS" || /CERT|ERR_SSL|ERR_TLS|EPROTO|UNABLE_TO/.test(originalCode)) {
     return new MailNotSentError("UNREACHABLE", true, "No secure connection with the mail server could be agreed.");
   }
-  return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${code}).`);
+  return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${originalCode || code}).`);
 }
 
-type SmtpFacts = { code: string; response: string; responseCode: number | undefined };
+/** `code` is the client's own, `originalCode` the system's beneath it (`ECONNREFUSED`), `response` the server's words. */
+type SmtpFacts = { code: string; originalCode: string; response: string; responseCode: number | undefined };
 
 function smtpFactsOf(error: unknown): SmtpFacts {
   const facts: Partial<Record<keyof SmtpFacts, unknown>> = typeof error === "object" && error !== null ? error : {};
   return {
     code: typeof facts.code === "string" ? facts.code : "unknown",
+    originalCode: typeof facts.originalCode === "string" ? facts.originalCode : "",
     response: typeof facts.response === "string" ? facts.response : "",
     responseCode: typeof facts.responseCode === "number" ? facts.responseCode : undefined,
   };

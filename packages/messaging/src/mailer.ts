@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { createTransport } from "nodemailer";
 import { explainSmtpError, MailNotSentError } from "./mail-not-sent.ts";
 
-/** Nothing in the exchange with the mail server may stay silent for longer. */
-const SILENCE_TIMEOUT_MS = 10_000;
-/** Nor may the whole exchange take longer, for a server that trickles its replies. */
-const SEND_TIMEOUT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** The whole exchange may take this many times the longest silence: a server that trickles is never silent. */
+const SEND_TIMEOUTS = 3;
 const MAX_ADDRESS_CHARS = 254;
 const MAX_MESSAGE_KEY_CHARS = 128;
 
@@ -14,6 +13,8 @@ export type MailerOptions = {
   smtpUrl: string | undefined;
   /** The sender, as `name@example.com` or `Name <name@example.com>`. */
   from: string;
+  /** How long the mail server may stay silent; a whole send takes at most three times that. Default 10,000. */
+  timeoutMs?: number;
 };
 
 export type Mail = {
@@ -56,7 +57,8 @@ export class InvalidMailerOptionsError extends Error {
 /** Throws `InvalidMailerOptionsError` for options that cannot work; the server itself is not contacted yet. */
 export function createMailer(options: MailerOptions): Mailer {
   const senderDomain = domainOf(options.from);
-  const transport = options.smtpUrl === undefined ? undefined : openTransport(options.smtpUrl);
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const transport = options.smtpUrl === undefined ? undefined : openTransport(options.smtpUrl, timeoutMs);
   const running = new Set<Promise<SentMail>>();
   let isClosed = false;
 
@@ -76,7 +78,7 @@ export function createMailer(options: MailerOptions): Mailer {
         headers: { "Auto-Submitted": "auto-generated" },
         disableFileAccess: true,
         disableUrlAccess: true,
-        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+        signal: AbortSignal.timeout(SEND_TIMEOUTS * timeoutMs),
       })
       .catch((error: unknown) => {
         throw explainSmtpError(error);
@@ -98,17 +100,17 @@ export function createMailer(options: MailerOptions): Mailer {
   return { send, close };
 }
 
-function openTransport(smtpUrl: string) {
+function openTransport(smtpUrl: string, timeoutMs: number) {
   const url = URL.parse(smtpUrl);
   if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
     throw new InvalidMailerOptionsError("The SMTP URL must look like smtp://user:password@mail.example.com:587.");
   }
   return createTransport({
     url: smtpUrl,
-    connectionTimeout: SILENCE_TIMEOUT_MS,
-    greetingTimeout: SILENCE_TIMEOUT_MS,
-    socketTimeout: SILENCE_TIMEOUT_MS,
-    dnsTimeout: SILENCE_TIMEOUT_MS,
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
   });
 }
 

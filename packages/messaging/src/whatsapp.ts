@@ -1,12 +1,14 @@
 import { checkHeader, type Outbound, type OutboundAnswer } from "@collections/outbound";
 import { explainFailure, explainRefusal, WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
 
-const SEND_TIMEOUT_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 10_000;
 
 export type WhatsAppOptions = {
   /** The Cloud API with its version, for example `https://graph.facebook.com/v24.0`. */
   baseUrl: string;
   outbound: Outbound;
+  /** For one message, from DNS to the end of the answer. Default 10,000. */
+  timeoutMs?: number;
 };
 
 export type TemplateMessage = {
@@ -43,7 +45,7 @@ export function createWhatsApp(options: WhatsAppOptions): WhatsApp {
       url: `${baseUrl}/${message.phoneNumberId}/messages`,
       headers: { authorization: `Bearer ${message.accessToken}`, "content-type": "application/json" },
       body: JSON.stringify(templateBody(message)),
-      timeoutMs: SEND_TIMEOUT_MS,
+      timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     });
     return { messageId: messageIdOf(answer) };
   }

@@ -1,0 +1,191 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createOutbound } from "@collections/outbound";
+import { expect, test } from "vitest";
+import { WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
+import { createWhatsApp, type TemplateMessage } from "./whatsapp.ts";
+
+const MESSAGE: TemplateMessage = {
+  phoneNumberId: "106540352242922",
+  accessToken: "EAAtest.token",
+  to: "+919800000001",
+  template: { name: "payment_link", language: "en", bodyParameters: ["Asha", "₹2,500", "https://pay.example/l/77"] },
+};
+const ACCEPTED = { messaging_product: "whatsapp", messages: [{ id: "wamid.HBgL", message_status: "accepted" }] };
+
+test("a template message is sent exactly as the Cloud API documents it", async () => {
+  await using api = await openCloudApi(() => [200, ACCEPTED]);
+  expect(await api.whatsApp.sendTemplate(MESSAGE)).toEqual({ messageId: "wamid.HBgL" });
+  expect(api.requests).toEqual([
+    {
+      line: "POST /v24.0/106540352242922/messages",
+      authorization: "Bearer EAAtest.token",
+      contentType: "application/json",
+      body: {
+        messaging_product: "whatsapp",
+        recipient_type: "individual",
+        to: "+919800000001",
+        type: "template",
+        template: {
+          name: "payment_link",
+          language: { code: "en" },
+          components: [
+            {
+              type: "body",
+              parameters: [
+                { type: "text", text: "Asha" },
+                { type: "text", text: "₹2,500" },
+                { type: "text", text: "https://pay.example/l/77" },
+              ],
+            },
+          ],
+        },
+      },
+    },
+  ]);
+});
+
+test("a template without parameters has no components, and a parameter stays on one line", async () => {
+  await using api = await openCloudApi(() => [200, ACCEPTED]);
+  await api.whatsApp.sendTemplate({ ...MESSAGE, template: { ...MESSAGE.template, bodyParameters: [] } });
+  await api.whatsApp.sendTemplate({
+    ...MESSAGE,
+    template: { ...MESSAGE.template, bodyParameters: [" A\n\tB     C "] },
+  });
+  const templates = api.requests.map(({ body }) => (body as { template: object }).template);
+  expect(templates[0]).toEqual({ name: "payment_link", language: { code: "en" } });
+  expect(templates[1]).toMatchObject({ components: [{ parameters: [{ type: "text", text: "A B C" }] }] });
+});
+
+test.each<[number, number, string, boolean]>([
+  [190, 401, "TOKEN_INVALID", false],
+  [10, 403, "NOT_PERMITTED", false],
+  [299, 403, "NOT_PERMITTED", false],
+  [368, 403, "ACCOUNT_RESTRICTED", false],
+  [131_042, 400, "ACCOUNT_RESTRICTED", false],
+  [132_001, 404, "TEMPLATE_REFUSED", false],
+  [131_026, 400, "UNDELIVERABLE", false],
+  [130_429, 429, "RATE_LIMITED", true],
+  [80_007, 400, "RATE_LIMITED", true],
+  [131_056, 400, "RATE_LIMITED", true],
+  [100, 400, "INVALID_REQUEST", false],
+  [131_016, 503, "TEMPORARY", true],
+  [999_999, 500, "TEMPORARY", true],
+  [999_999, 400, "INVALID_REQUEST", false],
+])("Meta's error %i with HTTP %i is %s, retryable: %s", async (metaCode, status, code, retryable) => {
+  const message = `(#${metaCode}) Recipient +919800000001 with token EAAtest.token`;
+  await using api = await openCloudApi(() => [status, { error: { message, type: "OAuthException", code: metaCode } }]);
+  const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
+  expect(error).toMatchObject({ code, retryable, status, detail: expect.stringContaining(`${metaCode}`) });
+  expect(`${error.detail}${error.stack}`).not.toMatch(/9800000001|EAAtest/);
+});
+
+test.each<[number, string, boolean]>([
+  [502, "TEMPORARY", true],
+  [429, "RATE_LIMITED", true],
+  [401, "TOKEN_INVALID", false],
+  [403, "NOT_PERMITTED", false],
+  [302, "INVALID_REQUEST", false],
+])("HTTP %i without Meta's error body is %s", async (status, code, retryable) => {
+  await using api = await openCloudApi(() => [status, "<html>gateway</html>"]);
+  expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code, retryable, status });
+});
+
+test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messages: "x" }, null])(
+  "a 200 without a message id (%j) is an unknown outcome, not to be retried",
+  async (body) => {
+    await using api = await openCloudApi(() => [200, body]);
+    const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
+    expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false, status: 200 });
+  },
+);
+
+test("no answer in time is an unknown outcome: WhatsApp may have the message", async () => {
+  await using api = await openCloudApi(() => undefined);
+  const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
+  expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false, status: undefined });
+  expect(api.requests).toHaveLength(1);
+});
+
+test("an API that is not there has not seen the message, so it may be sent again", async () => {
+  const api = await openCloudApi(() => undefined);
+  await api.closeServer();
+  expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: true });
+  await api[Symbol.asyncDispose]();
+});
+
+test("an address that the operator did not open is never called", async () => {
+  await using outbound = closing(createOutbound());
+  const whatsApp = createWhatsApp({ baseUrl: "http://127.0.0.1:9", outbound });
+  expect(await failureOf(whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: false });
+});
+
+test.each<[Partial<TemplateMessage>, string]>([
+  [{ phoneNumberId: "../oauth" }, "INVALID_REQUEST"],
+  [{ phoneNumberId: "" }, "INVALID_REQUEST"],
+  [{ to: "9800000001" }, "INVALID_REQUEST"],
+  [{ to: "+91 98000 00001" }, "INVALID_REQUEST"],
+  [{ accessToken: "" }, "TOKEN_INVALID"],
+  [{ accessToken: "EAA\r\nX-Evil: 1" }, "TOKEN_INVALID"],
+])("%j is refused before anything is sent", async (part, code) => {
+  await using api = await openCloudApi(() => [200, ACCEPTED]);
+  const error = await failureOf(api.whatsApp.sendTemplate({ ...MESSAGE, ...part }));
+  expect(error).toMatchObject({ code, retryable: false });
+  expect(`${error.detail}${error.stack}`).not.toMatch(/98000|EAA/);
+  expect(api.requests).toEqual([]);
+});
+
+async function failureOf(sending: Promise<unknown>): Promise<WhatsAppNotSentError> {
+  const error: unknown = await sending.catch((caught: unknown) => caught);
+  if (error instanceof WhatsAppNotSentError) return error;
+  throw new Error("expected a WhatsAppNotSentError", { cause: error });
+}
+
+type SeenRequest = {
+  line: string;
+  authorization: string | undefined;
+  contentType: string | undefined;
+  body: unknown;
+};
+
+/** An HTTP server in Meta's place. It answers what `reply` says, or nothing at all. */
+async function openCloudApi(reply: () => [number, unknown] | undefined) {
+  const requests: SeenRequest[] = [];
+  const server = createServer((request, response) => void serve(request, response));
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    requests.push({
+      line: `${request.method} ${request.url}`,
+      authorization: request.headers.authorization,
+      contentType: request.headers["content-type"],
+      body: JSON.parse(Buffer.concat(chunks).toString("utf8")),
+    });
+    const [status, body] = reply() ?? [];
+    if (status !== undefined) response.writeHead(status).end(typeof body === "string" ? body : JSON.stringify(body));
+  }
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const outbound = createOutbound({ allow: host });
+
+  async function closeServer(): Promise<void> {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  }
+  return {
+    requests,
+    whatsApp: createWhatsApp({ baseUrl: `http://${host}/v24.0/`, outbound, timeoutMs: 500 }),
+    closeServer,
+    async [Symbol.asyncDispose]() {
+      await outbound.close();
+      if (server.listening) await closeServer();
+    },
+  };
+}
+
+function closing<Closable extends { close(): Promise<void> }>(closable: Closable): Closable & AsyncDisposable {
+  return Object.assign(closable, { [Symbol.asyncDispose]: () => closable.close() });
+}
