@@ -1,0 +1,75 @@
+import { DETAIL_PROPERTIES } from "./case-details.ts";
+import type { ImportedCase } from "./locked-case.ts";
+
+/** The column type of every property of a case that the verbs of this package read and write in prepared SQL. */
+const COLUMN_TYPES = {
+  lenderId: "uuid",
+  id: "uuid",
+  sourceLoanNumber: "text",
+  cycle: "integer",
+  isCurrent: "boolean",
+  currency: "text",
+  placedMinor: "bigint",
+  outstandingMinor: "bigint",
+  totalCollectedMinor: "bigint",
+  excessMinor: "bigint",
+  lastPaymentAt: "timestamptz",
+  status: "text",
+  statusReason: "text",
+  statusBeforeHold: "text",
+  fieldWork: "text",
+  blockedAt: "timestamptz",
+  workBegun: "boolean",
+  settledByLender: "boolean",
+  assignedFieldPartnerId: "uuid",
+  lastVisitId: "uuid",
+  lastDisposition: "text",
+  sequence: "bigint",
+  closedAt: "timestamptz",
+  closeReason: "text",
+  allocationRef: "text",
+  tags: "text[]",
+  minimumMinor: "bigint",
+  outstandingAsOf: "timestamptz",
+  productType: "text",
+  branchCode: "text",
+  emiMinor: "bigint",
+  nextDueDate: "date",
+  overdueSince: "date",
+  dpd: "integer",
+  bucket: "text",
+  borrowerName: "text",
+  borrowerPhone: "text",
+  alternatePhones: "text[]",
+  borrowerEmail: "text",
+  language: "text",
+  addresses: "jsonb",
+  consent: "jsonb",
+  doNotContactUntil: "date",
+  metadata: "jsonb",
+} as const satisfies { readonly [Property in keyof ImportedCase]: string };
+
+export type CaseProperty = keyof typeof COLUMN_TYPES;
+
+/** Every property of an ImportedCase. */
+export const IMPORTED_PROPERTIES = Object.keys(COLUMN_TYPES) as readonly CaseProperty[];
+
+const NOT_LOCKED: ReadonlySet<CaseProperty> = new Set(
+  DETAIL_PROPERTIES.filter((property) => property !== "minimumMinor" && property !== "doNotContactUntil"),
+);
+
+/** Every property of a LockedCase: without what only an import reads. */
+export const LOCKED_PROPERTIES = IMPORTED_PROPERTIES.filter((property) => !NOT_LOCKED.has(property));
+
+export function columnOf(property: CaseProperty): string {
+  return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export function columnTypeOf(property: CaseProperty): string {
+  return COLUMN_TYPES[property];
+}
+
+/** The select list that makes rows of `c` into objects with these properties. */
+export function selectList(properties: readonly CaseProperty[]): string {
+  return properties.map((property) => `c.${columnOf(property)} as "${property}"`).join(", ");
+}

@@ -1,0 +1,39 @@
+/** The states of a case, as the wire and the database spell them. */
+export const CASE_STATUSES = ["new", "assigned", "in_progress", "on_hold", "collected", "closed", "withdrawn"] as const;
+
+export type CaseStatus = (typeof CASE_STATUSES)[number];
+
+/** Whether anybody may be sent to the borrower's door. */
+export const FIELD_WORK = ["open", "blocked"] as const;
+
+export type FieldWork = (typeof FIELD_WORK)[number];
+
+/** Why a case ended. The words that somebody gave for it are in its `statusReason`. */
+export const CLOSE_REASONS = ["paid_in_full", "settled_by_lender", "withdrawn", "closed_by_operator"] as const;
+
+export type CloseReason = (typeof CLOSE_REASONS)[number];
+
+/** Kinds of events that changes of a case bring about (contract: Event kinds). */
+export type CaseEventKind =
+  | "case.created"
+  | "case.updated"
+  | "case.assigned"
+  | "case.unassigned"
+  | "case.held"
+  | "case.released"
+  | "case.withdrawn"
+  | "case.returned"
+  | "case.closed"
+  | "visit.started"
+  | "visit.completed"
+  | "payment_link.created"
+  | "payment_link.unavailable"
+  | "payment_link.delivered"
+  | "payment_link.undelivered"
+  | "payment.collected";
+
+/** One event to emit, with its number in the loan's sequence. */
+export interface NumberedEvent {
+  readonly kind: CaseEventKind;
+  readonly sequence: bigint;
+}

@@ -1,0 +1,122 @@
+import { newId, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import type { NumberedEvent } from "./case-status.ts";
+import { isDay } from "./instant.ts";
+import type { LockedCase } from "./locked-case.ts";
+import { PromiseToPay } from "./promise-to-pay.ts";
+import { numbered, transition } from "./transitions.ts";
+import { type Disposition, Visit } from "./visit.ts";
+
+/** How a visit ended, as the phone tells it. A promise goes with PROMISE_TO_PAY, and only with it. */
+export interface VisitCompletion {
+  readonly visitId: string;
+  readonly fieldPartnerId: string;
+  readonly disposition: Disposition;
+  readonly occurredAt: Date;
+  readonly promise?: PromiseTerms | undefined;
+  readonly note?: string | undefined;
+}
+
+export interface PromiseTerms {
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  /** `YYYY-MM-DD` */
+  readonly dueOn: string;
+}
+
+export type CompletionRefusal =
+  | "VISIT_NOT_FOUND"
+  | "VISIT_ALREADY_COMPLETED"
+  | "PROMISE_REQUIRED"
+  | "PROMISE_NOT_EXPECTED"
+  | "CURRENCY_MISMATCH"
+  | "AMOUNT_OUT_OF_RANGE"
+  | "INVALID_DATE";
+
+/** A visit that ended: write `caseAfter` and emit `events`. One that had ended so before changes nothing. */
+export type VisitCompleted =
+  | {
+      readonly outcome: "completed";
+      readonly visit: Visit;
+      readonly promise: PromiseToPay | undefined;
+      readonly caseAfter: LockedCase;
+      readonly events: readonly NumberedEvent[];
+    }
+  | { readonly outcome: "already_completed"; readonly visit: Visit }
+  | { readonly outcome: "refused"; readonly code: CompletionRefusal; readonly detail: string };
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Ends a visit of a locked case; in whatever state the case is by now, for what happened has happened. A dispute holds
+ * the case. A promise to pay replaces the one that was open.
+ */
+export async function completeVisit(
+  tx: Tx,
+  lockedCase: LockedCase,
+  completion: VisitCompletion,
+  now: Date,
+): Promise<VisitCompleted> {
+  const { visitId, fieldPartnerId, disposition, occurredAt } = completion;
+  const { lenderId, id: caseId } = lockedCase;
+  const visit = await tx.findOne(Visit, { lenderId, id: visitId, caseId, fieldPartnerId });
+  if (visit === null) return refused("VISIT_NOT_FOUND", "There is no such visit of yours on this case.");
+  if (visit.disposition !== null) {
+    return visit.disposition === disposition
+      ? { outcome: "already_completed", visit }
+      : refused("VISIT_ALREADY_COMPLETED", `The visit ended as ${visit.disposition} already.`);
+  }
+  const fault = promiseFault(lockedCase, completion);
+  if (fault !== undefined) return fault;
+  tx.assign(visit, { disposition, completedAt: occurredAt, completionReceivedAt: now, note: completion.note ?? null });
+  const promise = completion.promise && (await openPromise(tx, lockedCase, visitId, completion.promise, now));
+  return { outcome: "completed", visit, promise, ...caseAfterVisit(lockedCase, disposition, now) };
+}
+
+/** Opens a promise on a locked case; the one that was open before is replaced. */
+export async function openPromise(
+  tx: Tx,
+  { lenderId, id: caseId }: LockedCase,
+  visitId: string,
+  { amountMinor, currency, dueOn }: PromiseTerms,
+  now: Date,
+): Promise<PromiseToPay> {
+  await tx.nativeUpdate(PromiseToPay, { lenderId, caseId, state: "open" }, { state: "replaced" });
+  const promise = { lenderId, id: newId(), caseId, visitId, amountMinor, currency, dueOn, createdAt: now };
+  return tx.create(PromiseToPay, { ...promise, state: "open" });
+}
+
+function caseAfterVisit(
+  lockedCase: LockedCase,
+  disposition: Disposition,
+  now: Date,
+): { caseAfter: LockedCase; events: readonly NumberedEvent[] } {
+  const completed = numbered({ ...lockedCase, lastDisposition: disposition }, ["visit.completed"]);
+  if (disposition !== "DISPUTE") return completed;
+  const hold = transition(completed.caseAfter, { kind: "hold", reason: "dispute" }, now);
+  // Held or ended already: nobody is sent there, which is all that a hold is for.
+  if (!hold.allowed) return completed;
+  return { caseAfter: hold.caseAfter, events: [...completed.events, ...hold.events] };
+}
+
+function promiseFault(lockedCase: LockedCase, completion: VisitCompletion): VisitCompleted | undefined {
+  const { disposition, promise, occurredAt } = completion;
+  if (disposition !== "PROMISE_TO_PAY") {
+    return promise && refused("PROMISE_NOT_EXPECTED", "A promise goes with the disposition PROMISE_TO_PAY only.");
+  }
+  if (promise === undefined) return refused("PROMISE_REQUIRED", "PROMISE_TO_PAY needs a promise: amount and day.");
+  if (promise.currency !== lockedCase.currency) {
+    return refused("CURRENCY_MISMATCH", `The case is in ${lockedCase.currency}; got ${promise.currency}.`);
+  }
+  if (promise.amountMinor <= 0n) return refused("AMOUNT_OUT_OF_RANGE", "A promise is of more than 0.");
+  // Today in the borrower's time zone may still be yesterday in UTC.
+  const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
+  if (!isDay(promise.dueOn) || promise.dueOn < earliest) {
+    return refused("INVALID_DATE", `Expected a day not before the visit, such as 2026-11-20; got "${promise.dueOn}".`);
+  }
+  return undefined;
+}
+
+function refused(code: CompletionRefusal, detail: string): Extract<VisitCompleted, { outcome: "refused" }> {
+  return { outcome: "refused", code, detail };
+}

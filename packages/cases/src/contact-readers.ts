@@ -1,0 +1,102 @@
+import { isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-js";
+import { below, decimalNumber, type FieldReader, isObject, list, refuse, text, yesOrNo } from "./field-readers.ts";
+import { warnOfUnknown } from "./unknown-fields.ts";
+
+/** An address of a borrower; `country` is two letters of ISO 3166. */
+export interface Address {
+  readonly line1: string | null;
+  readonly line2: string | null;
+  readonly landmark: string | null;
+  readonly city: string | null;
+  readonly district: string | null;
+  readonly state: string | null;
+  readonly postalCode: string | null;
+  readonly country: string;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+}
+
+/** What the borrower agreed to; null when nobody said, which counts as allowed. */
+export interface Consent {
+  readonly whatsapp: boolean | null;
+  readonly email: boolean | null;
+}
+
+const MAX_ADDRESSES = 10;
+const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>".]+(?:\.[^\s@,;<>".]+)+$/;
+
+/** E.164, also from a national number of the row's country. Lengths are checked, not which numbers are in use. */
+export const phone: FieldReader<string> = (value, context) => {
+  const number =
+    typeof value === "string" && value.length <= 40 && isSupportedCountry(context.country)
+      ? parsePhoneNumberFromString(value, { defaultCountry: context.country, extract: false })
+      : undefined;
+  return number?.isPossible() && number.ext === undefined
+    ? number.number
+    : refuse(context, "INVALID_PHONE", "Expected E.164, for example +919800000001.");
+};
+
+export const email: FieldReader<string> = (value, context) => {
+  const address = text(254)(value, context);
+  if (address === undefined) return undefined;
+  return EMAIL.test(address)
+    ? address
+    : refuse(context, "WRONG_TYPE", "Expected an e-mail address such as name@example.com.");
+};
+
+/** BCP 47, in its canonical spelling. */
+export const language: FieldReader<string> = (value, context) => {
+  const tag = text(35)(value, context);
+  if (tag === undefined) return undefined;
+  try {
+    return Intl.getCanonicalLocales(tag)[0];
+  } catch {
+    return refuse(context, "WRONG_TYPE", "Expected a BCP 47 language tag such as hi-IN.");
+  }
+};
+
+export const country: FieldReader<string> = (value, context) =>
+  typeof value === "string" && isSupportedCountry(value)
+    ? value
+    : refuse(context, "INVALID_ENUM", "Expected two capital letters of ISO 3166 such as IN.");
+
+const ADDRESS_FIELDS = {
+  line1: text(200),
+  line2: text(200),
+  landmark: text(200),
+  city: text(100),
+  district: text(100),
+  state: text(100),
+  postalCode: text(20),
+  country,
+  latitude: decimalNumber(-90, 90),
+  longitude: decimalNumber(-180, 180),
+} satisfies { [Field in keyof Address]: FieldReader<NonNullable<Address[Field]>> };
+
+export const addresses: FieldReader<Address[]> = list((value, context) => {
+  const read = fields<Address>(value, context, ADDRESS_FIELDS);
+  return read && { ...read, country: read.country ?? context.country };
+}, MAX_ADDRESSES);
+
+/** Only the channels that the row names: what it does not name stays as it is. */
+export const consent: FieldReader<Partial<Consent>> = (value, context) => {
+  const read = fields<Consent>(value, context, { whatsapp: yesOrNo, email: yesOrNo });
+  if (read === undefined || !isObject(value)) return undefined;
+  return Object.fromEntries(Object.entries(read).filter(([channel]) => Object.hasOwn(value, channel)));
+};
+
+/** Reads the named fields of an object: null where one is null or absent. */
+function fields<Value extends object>(
+  value: unknown,
+  context: Parameters<FieldReader<unknown>>[1],
+  readers: { readonly [Field in keyof Value & string]: FieldReader<NonNullable<Value[Field]>> },
+): Value | undefined {
+  if (!isObject(value)) return refuse(context, "WRONG_TYPE", "Expected an object.");
+  warnOfUnknown(value, context, new Set(Object.keys(readers)));
+  const faultsBefore = context.faults.length;
+  const entries = Object.entries<FieldReader<unknown>>(readers).map(([field, read]) => {
+    const raw = Object.hasOwn(value, field) ? value[field] : null;
+    return [field, raw === null || raw === undefined ? null : read(raw, below(context, field))];
+  });
+  return context.faults.length > faultsBefore ? undefined : (Object.fromEntries(entries) as Value);
+}

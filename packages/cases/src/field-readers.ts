@@ -1,0 +1,145 @@
+import { type AmountFault, AmountLiteral, type CurrencyCode, readAmount } from "@collections/money";
+import { isDay, readInstant } from "./instant.ts";
+import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
+
+/** Where a reader stands in a row, what the row defaults to, and where it tells of faults. */
+export interface FieldContext {
+  readonly pointer: string;
+  readonly currency: CurrencyCode;
+  /** Two capital letters of ISO 3166. */
+  readonly country: string;
+  readonly faults: RowFault[];
+  readonly warnings: RowWarning[];
+}
+
+/** Turns a value of a row into the value that is stored, or tells of a fault and returns undefined. */
+export type FieldReader<Value> = (value: unknown, context: FieldContext) => Value | undefined;
+
+/** Tells of a fault. */
+export function refuse(context: FieldContext, code: RowFaultCode | AmountFault, detail: string): undefined {
+  context.faults.push({ code, pointer: context.pointer, detail });
+}
+
+/** The context of a field or an element below this one. */
+export function below(context: FieldContext, field: string | number): FieldContext {
+  return { ...context, pointer: pointerTo(context.pointer, field) };
+}
+
+/** Text of one line: white space is collapsed, so that a line break in an exported file does no harm. */
+export function text(maxLength: number): FieldReader<string> {
+  return (value, context) => {
+    if (typeof value !== "string") return refuse(context, "WRONG_TYPE", `Expected a text; got ${kindOf(value)}.`);
+    const line = value.replaceAll(/\s+/g, " ").trim();
+    if (line === "") return refuse(context, "REQUIRED", "Expected a text that is not empty; send null to clear it.");
+    if (!isPrintable(line)) return refuse(context, "WRONG_TYPE", "Expected printable characters only.");
+    if (line.length > maxLength) {
+      return refuse(context, "TOO_LONG", `Expected at most ${maxLength} characters; got ${line.length}.`);
+    }
+    return line;
+  };
+}
+
+/** A day of the calendar, `YYYY-MM-DD`. */
+export const day: FieldReader<string> = (value, context) =>
+  typeof value === "string" && isDay(value)
+    ? value
+    : refuse(context, "INVALID_DATE", `Expected a day such as 2026-11-20; got ${shown(value)}.`);
+
+/** An instant with `Z` or an offset. */
+export const instant: FieldReader<Date> = (value, context) => {
+  if (typeof value !== "string") return refuse(context, "INVALID_DATE", `Expected an instant; got ${kindOf(value)}.`);
+  const reading = readInstant(value);
+  return "instant" in reading ? reading.instant : refuse(context, reading.fault, reading.detail);
+};
+
+/** An amount in major units; the row was parsed with `parseJson` and AMOUNT_FIELDS, so that no double rounded it. */
+export function amount(options: { allowZero: boolean }): FieldReader<bigint> {
+  return (value, context) => {
+    if (!(value instanceof AmountLiteral)) {
+      return refuse(context, "WRONG_TYPE", `Expected a JSON number in major units; got ${kindOf(value)}.`);
+    }
+    const reading = readAmount(value, context.currency, options);
+    return "minor" in reading ? reading.minor : refuse(context, reading.fault, reading.detail);
+  };
+}
+
+export function wholeNumber(min: number, max: number): FieldReader<number> {
+  return (value, context) =>
+    typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+      ? value
+      : refuse(context, "WRONG_TYPE", `Expected a whole number from ${min} to ${max}; got ${shown(value)}.`);
+}
+
+export function decimalNumber(min: number, max: number): FieldReader<number> {
+  return (value, context) =>
+    typeof value === "number" && value >= min && value <= max
+      ? value
+      : refuse(context, "WRONG_TYPE", `Expected a number from ${min} to ${max}; got ${shown(value)}.`);
+}
+
+export const yesOrNo: FieldReader<boolean> = (value, context) =>
+  typeof value === "boolean" ? value : refuse(context, "WRONG_TYPE", `Expected true or false; got ${shown(value)}.`);
+
+/** One of a closed list. */
+export function oneOf<const Value extends string>(values: readonly Value[]): FieldReader<Value> {
+  return (value, context) =>
+    values.find((allowed) => allowed === value) ??
+    refuse(context, "INVALID_ENUM", `Expected one of ${values.join(", ")}; got ${shown(value)}.`);
+}
+
+export function list<Value>(read: FieldReader<Value>, maxItems: number): FieldReader<Value[]> {
+  return (value, context) => {
+    if (!Array.isArray(value)) return refuse(context, "WRONG_TYPE", `Expected an array; got ${kindOf(value)}.`);
+    if (value.length > maxItems) {
+      return refuse(context, "TOO_LONG", `Expected at most ${maxItems} items; got ${value.length}.`);
+    }
+    const items = value.map((item, index) => read(item, below(context, index)));
+    return items.some((item) => item === undefined) ? undefined : (items as Value[]);
+  };
+}
+
+/** String pairs that are the lender's own. */
+export function stringPairs(limits: {
+  maxPairs: number;
+  maxName: number;
+  maxValue: number;
+}): FieldReader<Record<string, string>> {
+  const readValue = text(limits.maxValue);
+  return (value, context) => {
+    if (!isObject(value)) return refuse(context, "WRONG_TYPE", `Expected an object; got ${kindOf(value)}.`);
+    const pairs = Object.entries(value);
+    if (pairs.length > limits.maxPairs) {
+      return refuse(context, "TOO_LONG", `Expected at most ${limits.maxPairs} pairs; got ${pairs.length}.`);
+    }
+    const faultsBefore = context.faults.length;
+    const read = pairs.map(([name, item]) => {
+      const at = below(context, name.slice(0, limits.maxName));
+      if (name.length > limits.maxName) refuse(at, "TOO_LONG", `Expected a name of at most ${limits.maxName} letters.`);
+      if (name === "" || !isPrintable(name)) refuse(at, "WRONG_TYPE", "Expected a name of printable characters.");
+      return [name, readValue(item, at)] as const;
+    });
+    return context.faults.length > faultsBefore ? undefined : (Object.fromEntries(read) as Record<string, string>);
+  };
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof AmountLiteral);
+}
+
+/** No control characters, no halves of surrogate pairs: PostgreSQL stores neither in JSON. */
+export function isPrintable(value: string): boolean {
+  return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
+}
+
+/** A value for a sentence: short, and of what has parts only its kind. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return `"${value.slice(0, 40)}"`;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (value instanceof AmountLiteral) return "a number";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,61 @@
+export { applyPayment, type CapturedPayment, type PaymentEffect } from "./apply-payment.ts";
+export { AMOUNT_FIELDS, bucketOf, type CaseDetails, type DetailChanges, type FieldChange } from "./case-details.ts";
+export {
+  CASE_STATUSES,
+  type CaseEventKind,
+  type CaseStatus,
+  CLOSE_REASONS,
+  type CloseReason,
+  type FieldWork,
+  type NumberedEvent,
+} from "./case-status.ts";
+export type { Case } from "./collection-case.ts";
+export {
+  completeVisit,
+  type CompletionRefusal,
+  openPromise,
+  type PromiseTerms,
+  type VisitCompleted,
+  type VisitCompletion,
+} from "./complete-visit.ts";
+export type { Address, Consent } from "./contact-readers.ts";
+export { type ImportRun, type ImportSummary, recordImport } from "./import-run.ts";
+export { type InstantReading, readInstant } from "./instant.ts";
+export { lockCase, lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
+export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
+export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
+export { type AppliedOutcome, type PlanFacts, type PlannedEvent, planRow, type RowPlan } from "./plan-row.ts";
+export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
+export { caseById, caseByLoan, caseCursor, caseOfFieldPartner, casesByIds, casesOfFieldPartner } from "./read-cases.ts";
+export {
+  lastVisitsOf,
+  openPromisesOf,
+  visitById,
+  visitCursor,
+  visitOfFieldPartner,
+  visitsOfCase,
+} from "./read-visits.ts";
+export {
+  type CaseRow,
+  type CheckedRow,
+  checkRow,
+  checkRows,
+  type ControlRow,
+  type LenderDefaults,
+  type UpsertRow,
+} from "./row.ts";
+export type { RowFault, RowFaultCode, RowWarning, RowWarningCode } from "./row-fault.ts";
+export { startVisit, type VisitStart, type VisitStarted } from "./start-visit.ts";
+export {
+  type CaseState,
+  numbered,
+  type Refusal,
+  type RefusalCode,
+  transition,
+  type Trigger,
+  type Verdict,
+} from "./transitions.ts";
+export { nearestName } from "./unknown-fields.ts";
+export { cameLate, type Disposition, DISPOSITIONS, type Visit } from "./visit.ts";
+export { type BlockedReason, blockedReason } from "./workable.ts";
+export { insertCases, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";

@@ -1,0 +1,69 @@
+import { query, type Statement, statement, type Tx } from "@collections/database";
+import { type CaseProperty, IMPORTED_PROPERTIES, LOCKED_PROPERTIES, selectList } from "./case-columns.ts";
+import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
+
+// NO KEY: a plain FOR UPDATE would also stop every insert of a row that references the case.
+const lockCurrent = statement("cases.lock-current", lockText(LOCKED_PROPERTIES));
+const lockImported = statement("cases.lock-imported", lockText(IMPORTED_PROPERTIES));
+const lockOne = statement(
+  "cases.lock-one",
+  `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
+   where c.lender_id = $1 and c.id = $2 for no key update`,
+);
+
+/**
+ * Locks the current cases of the loans, in the order of lender and loan so that two batches cannot wait for each other
+ * in a circle. A loan without a case is missing from the answer; the answer's order means nothing.
+ */
+export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
+  return lockLoans<LockedCase>(tx, lockCurrent, loans);
+}
+
+/** The same for an import, which reads everything that a row may change. */
+export function lockCasesForImport(tx: Tx, loans: readonly LoanKey[]): Promise<ImportedCase[]> {
+  return lockLoans<ImportedCase>(tx, lockImported, loans);
+}
+
+/**
+ * Locks one case by its id, also one of an earlier cycle (`isCurrent` false). The loan's sequence goes on with its
+ * current case: lock that by `lockCurrentCases` before taking a number for an event of an earlier cycle.
+ */
+export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<LockedCase | undefined> {
+  const [lockedCase] = await query<LockedCase>(tx, lockOne, [lenderId, caseId]);
+  return lockedCase;
+}
+
+/**
+ * A case that was replaced by a new cycle while this transaction waited for it is no longer current and drops out of
+ * the answer: what is missing is locked once more, under a newer snapshot that sees the new cycle.
+ */
+async function lockLoans<Row extends LockedCase>(
+  tx: Tx,
+  statement: Statement,
+  loans: readonly LoanKey[],
+): Promise<Row[]> {
+  if (loans.length === 0) return [];
+  const unique = [...new Map(loans.map((loan) => [keyOf(loan), loan])).values()];
+  const locked = await query<Row>(tx, statement, unnestable(unique));
+  if (locked.length === unique.length) return locked;
+  const found = new Set(locked.map(({ lenderId, sourceLoanNumber }) => keyOf({ lenderId, loan: sourceLoanNumber })));
+  const missing = unique.filter((loan) => !found.has(keyOf(loan)));
+  return [...locked, ...(await query<Row>(tx, statement, unnestable(missing)))];
+}
+
+function lockText(properties: readonly CaseProperty[]): string {
+  return `select ${selectList(properties)}
+    from unnest($1::uuid[], $2::text[]) as k (lender_id, loan)
+    join cases.collection_case c on c.lender_id = k.lender_id and c.source_loan_number = k.loan
+    where c.is_current
+    order by c.lender_id, c.source_loan_number
+    for no key update of c`;
+}
+
+function unnestable(loans: readonly LoanKey[]): [lenderIds: string[], loans: string[]] {
+  return [loans.map(({ lenderId }) => lenderId), loans.map(({ loan }) => loan)];
+}
+
+function keyOf({ lenderId, loan }: LoanKey): string {
+  return `${lenderId}/${loan}`;
+}

@@ -1,0 +1,40 @@
+import type { CurrencyCode } from "@collections/money";
+import type { CaseDetails } from "./case-details.ts";
+import type { CaseState } from "./transitions.ts";
+import type { Disposition } from "./visit.ts";
+
+/** Which case: its lender and its id. */
+export interface CaseKey {
+  readonly lenderId: string;
+  readonly caseId: string;
+}
+
+/** Which loan: its lender and the lender's own number of it. */
+export interface LoanKey {
+  readonly lenderId: string;
+  readonly loan: string;
+}
+
+/** A case under its row lock, without what only an import row changes. Money in minor units of `currency`. */
+export interface LockedCase extends CaseState {
+  readonly lenderId: string;
+  readonly id: string;
+  readonly sourceLoanNumber: string;
+  readonly cycle: number;
+  readonly isCurrent: boolean;
+  readonly currency: CurrencyCode;
+  readonly placedMinor: bigint;
+  readonly outstandingMinor: bigint;
+  /** Everything captured, the excess included. */
+  readonly totalCollectedMinor: bigint;
+  readonly excessMinor: bigint;
+  readonly minimumMinor: bigint | null;
+  readonly lastPaymentAt: Date | null;
+  readonly lastVisitId: string | null;
+  readonly lastDisposition: Disposition | null;
+  /** Nobody contacts the borrower before this day, `YYYY-MM-DD`. */
+  readonly doNotContactUntil: string | null;
+}
+
+/** A case with everything that an import row may change, under its row lock too. */
+export interface ImportedCase extends LockedCase, CaseDetails {}

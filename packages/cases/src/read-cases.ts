@@ -1,0 +1,55 @@
+import type { EntityManager } from "@collections/database";
+import type { CaseStatus } from "./case-status.ts";
+import { Case } from "./collection-case.ts";
+import type { CaseKey } from "./locked-case.ts";
+import { decodeCursor, encodeCursor, page, type Page, type PageRequest } from "./page.ts";
+
+/** The current case of a lender's loan. */
+export function caseByLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case | null> {
+  return em.findOne(Case, { lenderId, sourceLoanNumber: loan, isCurrent: true });
+}
+
+/** A lender's case, of any cycle. */
+export function caseById(em: EntityManager, { lenderId, caseId }: CaseKey): Promise<Case | null> {
+  return em.findOne(Case, { lenderId, id: caseId });
+}
+
+/** Many cases in one statement, by their ids. */
+export async function casesByIds(em: EntityManager, keys: readonly CaseKey[]): Promise<Map<string, Case>> {
+  if (keys.length === 0) return new Map();
+  const lenderIds = [...new Set(keys.map(({ lenderId }) => lenderId))];
+  const wanted = new Set(keys.map(({ lenderId, caseId }) => `${lenderId}/${caseId}`));
+  const found = await em.find(Case, { lenderId: { $in: lenderIds }, id: { $in: keys.map(({ caseId }) => caseId) } });
+  return new Map(found.filter(({ lenderId, id }) => wanted.has(`${lenderId}/${id}`)).map((found) => [found.id, found]));
+}
+
+/** A field partner's own case; null for one that is not theirs, whether it exists or not. */
+export function caseOfFieldPartner(em: EntityManager, fieldPartnerId: string, caseId: string): Promise<Case | null> {
+  return em.findOne(Case, { assignedFieldPartnerId: fieldPartnerId, isCurrent: true, id: caseId });
+}
+
+/** The current cases that a field partner holds, newest first. Throws InvalidCursorError. */
+export async function casesOfFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { statuses, first, after }: PageRequest & { readonly statuses?: readonly CaseStatus[] | undefined },
+): Promise<Page<Case>> {
+  const position = after === undefined ? undefined : decodeCursor(after);
+  return page(first, (limit) =>
+    em.find(
+      Case,
+      {
+        assignedFieldPartnerId: fieldPartnerId,
+        isCurrent: true,
+        ...(statuses && { status: { $in: [...statuses] } }),
+        ...(position && { id: { $lt: position.id } }),
+      },
+      { orderBy: { id: "desc" }, limit },
+    ),
+  );
+}
+
+/** Where a case stands in `casesOfFieldPartner`. */
+export function caseCursor(theCase: Pick<Case, "id">): string {
+  return encodeCursor({ id: theCase.id });
+}

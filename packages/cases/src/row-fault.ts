@@ -1,0 +1,42 @@
+/** What can be wrong with a row or one of its fields. */
+export type RowFaultCode =
+  | "REQUIRED"
+  | "WRONG_TYPE"
+  | "TOO_LONG"
+  | "INVALID_PHONE"
+  | "INVALID_DATE"
+  | "NOT_UTC"
+  | "INVALID_CURRENCY"
+  | "CURRENCY_MISMATCH"
+  | "INVALID_ENUM"
+  | "AMOUNT_PRECISION"
+  | "AMOUNT_OUT_OF_RANGE"
+  | "DUPLICATE_IN_REQUEST"
+  | "STALE_SNAPSHOT"
+  | "LOAN_NOT_FOUND";
+
+export type RowWarningCode =
+  | "UNKNOWN_FIELD"
+  | "READ_ONLY_FIELD"
+  | "FIELD_NOT_APPLIED"
+  | "PAYMENT_AFTER_SNAPSHOT"
+  | "CASE_ENDED";
+
+/** A fault of one row: it is rejected. `pointer` is a JSON pointer into the request, `/rows/2/borrowerPhone`. */
+export interface RowFault {
+  readonly code: RowFaultCode;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** Something the sender should know of a row that is applied all the same. */
+export interface RowWarning {
+  readonly code: RowWarningCode;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** The pointer of a field below another pointer, escaped as RFC 6901 says. */
+export function pointerTo(parent: string, field: string | number): string {
+  return `${parent}/${String(field).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}

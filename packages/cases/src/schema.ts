@@ -1,0 +1,147 @@
+import type { PackageSchema } from "@collections/database";
+import { Case } from "./collection-case.ts";
+import { ImportRun } from "./import-run.ts";
+import { PromiseToPay } from "./promise-to-pay.ts";
+import { Visit } from "./visit.ts";
+
+// The lists are spelled out here and in the code: a released migration never changes, a list may grow.
+const dispositions = `'PAID_VIA_LINK', 'PAID_ELSEWHERE_CLAIMED', 'PROMISE_TO_PAY', 'CALLBACK_REQUESTED', 'NOT_AT_HOME',
+    'DOOR_LOCKED', 'SHIFTED', 'ADDRESS_NOT_FOUND', 'WRONG_PERSON', 'REFUSED_TO_PAY', 'HARDSHIP', 'DISPUTE', 'DECEASED',
+    'UNSAFE', 'OTHER'`;
+
+const createCases = `
+create table cases.collection_case (
+  lender_id uuid not null,
+  id uuid not null,
+  source_loan_number text not null,
+  cycle integer not null check (cycle >= 1),
+  is_current boolean not null,
+  allocation_ref text,
+  status text not null check (status in ('new', 'assigned', 'in_progress', 'on_hold', 'collected', 'closed', 'withdrawn')),
+  status_reason text,
+  status_before_hold text check (status_before_hold in ('new', 'assigned', 'in_progress')),
+  field_work text not null check (field_work in ('open', 'blocked')),
+  blocked_at timestamptz,
+  work_begun boolean not null,
+  settled_by_lender boolean not null,
+  tags text[] not null,
+  currency char(3) not null,
+  placed_minor bigint not null check (placed_minor >= 0),
+  outstanding_minor bigint not null check (outstanding_minor >= 0),
+  total_collected_minor bigint not null check (total_collected_minor >= 0),
+  excess_minor bigint not null check (excess_minor between 0 and total_collected_minor),
+  minimum_minor bigint check (minimum_minor >= 0),
+  outstanding_as_of timestamptz,
+  last_payment_at timestamptz,
+  product_type text,
+  branch_code text,
+  emi_minor bigint check (emi_minor >= 0),
+  next_due_date date,
+  overdue_since date,
+  dpd integer,
+  bucket text,
+  borrower_name text not null,
+  borrower_phone text not null,
+  alternate_phones text[] not null,
+  borrower_email text,
+  language text,
+  addresses jsonb not null,
+  consent jsonb not null,
+  do_not_contact_until date,
+  metadata jsonb not null,
+  assigned_field_partner_id uuid,
+  last_visit_id uuid,
+  last_disposition text check (last_disposition in (${dispositions})),
+  sequence bigint not null check (sequence >= 0),
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  closed_at timestamptz,
+  close_reason text check (close_reason in ('paid_in_full', 'settled_by_lender', 'withdrawn', 'closed_by_operator')),
+  primary key (lender_id, id),
+  check ((field_work = 'blocked') = (blocked_at is not null)),
+  check (status <> 'collected' or outstanding_minor = 0)
+) with (fillfactor = 75)`;
+
+// A confirmation must stay a heap-only update: no index, and no predicate of one, names a column that it changes.
+const indexCases = [
+  "create unique index on cases.collection_case (lender_id, source_loan_number) where is_current",
+  "create unique index on cases.collection_case (lender_id, source_loan_number, cycle)",
+  `create index on cases.collection_case (assigned_field_partner_id, id)
+     where is_current and assigned_field_partner_id is not null`,
+];
+
+const createVisits = `
+create table cases.visit (
+  lender_id uuid not null,
+  id uuid not null,
+  case_id uuid not null,
+  field_partner_id uuid not null,
+  started_at timestamptz not null,
+  start_received_at timestamptz not null,
+  latitude double precision check (latitude between -90 and 90),
+  longitude double precision check (longitude between -180 and 180),
+  accuracy_m double precision check (accuracy_m >= 0),
+  completed_at timestamptz,
+  completion_received_at timestamptz,
+  disposition text check (disposition in (${dispositions})),
+  note text,
+  primary key (lender_id, id),
+  foreign key (lender_id, case_id) references cases.collection_case (lender_id, id),
+  check ((completed_at is null) = (disposition is null)),
+  check ((completed_at is null) = (completion_received_at is null))
+)`;
+
+const indexVisits = [
+  "create index on cases.visit (lender_id, case_id, start_received_at, id)",
+  "create index on cases.visit (id)",
+];
+
+const createPromises = `
+create table cases.promise (
+  lender_id uuid not null,
+  id uuid not null,
+  case_id uuid not null,
+  visit_id uuid not null,
+  amount_minor bigint not null check (amount_minor > 0),
+  currency char(3) not null,
+  due_on date not null,
+  state text not null check (state in ('open', 'kept', 'broken', 'replaced')),
+  created_at timestamptz not null,
+  primary key (lender_id, id),
+  foreign key (lender_id, visit_id) references cases.visit (lender_id, id)
+)`;
+
+const indexPromises = [
+  "create unique index on cases.promise (lender_id, case_id) where state = 'open'",
+  "create index on cases.promise (lender_id, visit_id)",
+];
+
+const createImportRuns = `
+create table cases.import_run (
+  lender_id uuid not null,
+  id uuid not null,
+  summary jsonb not null,
+  created_at timestamptz not null,
+  primary key (lender_id, id)
+)`;
+
+/** Tables of cases, visits and promises, for the composition root. */
+export const casesSchema: PackageSchema = {
+  name: "cases",
+  entities: [Case, Visit, PromiseToPay, ImportRun],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        "create schema cases",
+        createCases,
+        ...indexCases,
+        createVisits,
+        ...indexVisits,
+        createPromises,
+        ...indexPromises,
+        createImportRuns,
+      ],
+    },
+  ],
+};

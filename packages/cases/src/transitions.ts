@@ -1,0 +1,251 @@
+import type { CaseEventKind, CaseStatus, CloseReason, FieldWork, NumberedEvent } from "./case-status.ts";
+
+/** What decides the next state of a case. */
+export interface CaseState {
+  readonly status: CaseStatus;
+  readonly statusReason: string | null;
+  /** Not null while the case is held; a payment can make a held case `in_progress`. */
+  readonly statusBeforeHold: CaseStatus | null;
+  readonly fieldWork: FieldWork;
+  /** Since when field work is blocked. */
+  readonly blockedAt: Date | null;
+  /** A visit, a link or a payment has happened. */
+  readonly workBegun: boolean;
+  readonly assignedFieldPartnerId: string | null;
+  readonly settledByLender: boolean;
+  /** Not null once the case has ended; a later payment that leaves a rest keeps it. */
+  readonly closedAt: Date | null;
+  readonly closeReason: CloseReason | null;
+  /** Number of the loan's last event. */
+  readonly sequence: bigint;
+}
+
+export type Trigger =
+  | { readonly kind: "assign"; readonly fieldPartnerId: string }
+  | { readonly kind: "unassign" }
+  | { readonly kind: "start_visit"; readonly fieldPartnerId: string; readonly occurredAt: Date }
+  | { readonly kind: "create_link" }
+  | { readonly kind: "hold"; readonly reason: string | null }
+  | { readonly kind: "release" }
+  | { readonly kind: "payment_leaves_rest" }
+  | { readonly kind: "payment_clears" }
+  | { readonly kind: "close"; readonly reason: string | null }
+  | { readonly kind: "settle"; readonly reason: string | null }
+  | { readonly kind: "withdraw"; readonly reason: string | null };
+
+export type RefusalCode =
+  | "CASE_ENDED"
+  | "CASE_ON_HOLD"
+  | "ALREADY_ON_HOLD"
+  | "NOT_ON_HOLD"
+  | "ALREADY_ASSIGNED"
+  | "NOT_ASSIGNED";
+
+/** A transition that the table does not have: a code for machines, a sentence for whoever asked. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  readonly detail: string;
+}
+
+/** The case after the trigger and the events to emit, in order; or why nothing may happen. */
+export type Verdict<C extends CaseState> =
+  | { readonly allowed: true; readonly caseAfter: C; readonly events: readonly NumberedEvent[] }
+  | { readonly allowed: false; readonly refusal: Refusal };
+
+/** One row of the table of states. `when` lists what must hold besides the state that the case is in. */
+interface Transition {
+  readonly from: readonly CaseStatus[];
+  readonly trigger: Trigger["kind"];
+  readonly when?: readonly (keyof typeof CONDITIONS)[];
+  readonly to: CaseStatus | "same" | "before_hold";
+  readonly events: readonly CaseEventKind[];
+}
+
+const OPEN: readonly CaseStatus[] = ["new", "assigned", "in_progress", "on_hold"];
+const UNPAID: readonly CaseStatus[] = [...OPEN, "closed", "withdrawn"];
+const ANY: readonly CaseStatus[] = [...UNPAID, "collected"];
+const WORKED: readonly CaseStatus[] = ["assigned", "in_progress"];
+
+/**
+ * Every change of a case's state; the first row that fits decides. The two rows that make a case (a first import row,
+ * and one after the end) are in `planRow`: they have no case to start from.
+ */
+const TRANSITIONS: readonly Transition[] = [
+  { from: ["new"], trigger: "assign", to: "assigned", events: ["case.assigned"] },
+  {
+    from: ["in_progress"],
+    trigger: "assign",
+    when: ["field_work_open", "unassigned"],
+    to: "in_progress",
+    events: ["case.assigned"],
+  },
+  {
+    from: WORKED,
+    trigger: "assign",
+    when: ["field_work_open", "assigned_to_another"],
+    to: "same",
+    events: ["case.unassigned", "case.assigned"],
+  },
+  {
+    from: WORKED,
+    trigger: "unassign",
+    when: ["not_ended", "assigned", "work_begun"],
+    to: "in_progress",
+    events: ["case.unassigned"],
+  },
+  { from: WORKED, trigger: "unassign", when: ["not_ended", "assigned"], to: "new", events: ["case.unassigned"] },
+  {
+    from: WORKED,
+    trigger: "start_visit",
+    when: ["field_work_open", "by_assignee"],
+    to: "in_progress",
+    events: ["visit.started"],
+  },
+  // A phone without a network tells late of a visit that was allowed when it happened: recorded, never dropped.
+  {
+    from: ANY,
+    trigger: "start_visit",
+    when: ["by_assignee", "before_the_block"],
+    to: "same",
+    events: ["visit.started"],
+  },
+  { from: ["assigned"], trigger: "create_link", to: "in_progress", events: ["payment_link.created"] },
+  // A link can come back from the lender after the case was held or has ended: it exists, so it is told.
+  { from: ANY, trigger: "create_link", to: "same", events: ["payment_link.created"] },
+  {
+    from: ["new", "assigned", "in_progress"],
+    trigger: "hold",
+    when: ["not_ended"],
+    to: "on_hold",
+    events: ["case.held"],
+  },
+  {
+    from: ["on_hold", "in_progress"],
+    trigger: "release",
+    when: ["not_ended", "held"],
+    to: "before_hold",
+    events: ["case.released"],
+  },
+  { from: UNPAID, trigger: "payment_leaves_rest", to: "in_progress", events: ["payment.collected"] },
+  { from: UNPAID, trigger: "payment_clears", to: "collected", events: ["payment.collected", "case.closed"] },
+  { from: ["collected"], trigger: "payment_clears", to: "same", events: ["payment.collected"] },
+  { from: OPEN, trigger: "close", when: ["not_ended"], to: "closed", events: ["case.returned"] },
+  { from: OPEN, trigger: "settle", when: ["not_ended"], to: "closed", events: ["case.returned"] },
+  { from: OPEN, trigger: "withdraw", when: ["not_ended"], to: "withdrawn", events: ["case.withdrawn"] },
+];
+
+const CONDITIONS = {
+  not_ended: (state: CaseState) => state.closedAt === null,
+  field_work_open: (state: CaseState) => state.fieldWork === "open",
+  held: (state: CaseState) => state.statusBeforeHold !== null,
+  work_begun: (state: CaseState) => state.workBegun,
+  assigned: (state: CaseState) => state.assignedFieldPartnerId !== null,
+  unassigned: (state: CaseState) => state.assignedFieldPartnerId === null,
+  assigned_to_another: (state: CaseState, trigger: Trigger) =>
+    trigger.kind === "assign" && state.assignedFieldPartnerId !== trigger.fieldPartnerId,
+  by_assignee: (state: CaseState, trigger: Trigger) =>
+    trigger.kind === "start_visit" && state.assignedFieldPartnerId === trigger.fieldPartnerId,
+  before_the_block: (state: CaseState, trigger: Trigger) =>
+    trigger.kind === "start_visit" && state.blockedAt !== null && trigger.occurredAt < state.blockedAt,
+} as const;
+
+/**
+ * The verdict on one trigger, by the table above. The case keeps all of its other fields, its sequence goes up by the
+ * number of events. A confirmation is never refused, in whatever state it meets the case (contract: States and
+ * transitions).
+ */
+export function transition<C extends CaseState>(theCase: C, trigger: Trigger, now: Date): Verdict<C> {
+  const row = TRANSITIONS.find(
+    ({ from, trigger: kind, when = [] }) =>
+      kind === trigger.kind &&
+      from.includes(theCase.status) &&
+      when.every((name) => CONDITIONS[name](theCase, trigger)),
+  );
+  if (row === undefined) return { allowed: false, refusal: refusalOf(theCase, trigger) };
+  const moved = { ...theCase, ...moveTo(row.to, theCase), ...effectsOf(trigger, theCase, now) };
+  return { allowed: true, ...numbered(blockedWhileHeldOrEnded(moved, now), row.events) };
+}
+
+/** Takes the next numbers of the loan's sequence for events that change no state. */
+export function numbered<C extends CaseState>(
+  theCase: C,
+  kinds: readonly CaseEventKind[],
+): { readonly caseAfter: C; readonly events: readonly NumberedEvent[] } {
+  const events = kinds.map((kind, index) => ({ kind, sequence: theCase.sequence + BigInt(index + 1) }));
+  return { caseAfter: { ...theCase, sequence: theCase.sequence + BigInt(kinds.length) }, events };
+}
+
+function moveTo(to: Transition["to"], state: CaseState): Partial<CaseState> {
+  if (to === "same") return {};
+  if (to === "before_hold") return { status: state.statusBeforeHold ?? state.status };
+  return { status: to };
+}
+
+function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseState> {
+  switch (trigger.kind) {
+    case "assign":
+      return { assignedFieldPartnerId: trigger.fieldPartnerId };
+    case "unassign":
+      return { assignedFieldPartnerId: null };
+    case "create_link":
+      return state.status === "new" ? {} : begun(state);
+    case "start_visit":
+    case "payment_leaves_rest":
+      return begun(state);
+    case "hold":
+      return { statusBeforeHold: state.statusBeforeHold ?? state.status, statusReason: trigger.reason };
+    case "release":
+      return { statusBeforeHold: null, statusReason: null };
+    case "payment_clears":
+      return state.status === "collected" ? {} : ended("paid_in_full", null, now);
+    case "close":
+      return ended("closed_by_operator", trigger.reason, now);
+    case "settle":
+      return { ...ended("settled_by_lender", trigger.reason, now), settledByLender: true };
+    case "withdraw":
+      return ended("withdrawn", trigger.reason, now);
+    default:
+      return trigger satisfies never;
+  }
+}
+
+/** Work that begins while the case is held is not undone by its release. */
+function begun(state: CaseState): Partial<CaseState> {
+  return { workBegun: true, statusBeforeHold: state.statusBeforeHold === null ? null : "in_progress" };
+}
+
+function ended(closeReason: CloseReason, statusReason: string | null, now: Date): Partial<CaseState> {
+  return { closedAt: now, closeReason, statusReason, statusBeforeHold: null };
+}
+
+function blockedWhileHeldOrEnded<C extends CaseState>(theCase: C, now: Date): C {
+  const blocked = theCase.statusBeforeHold !== null || theCase.closedAt !== null;
+  if (blocked === (theCase.fieldWork === "blocked")) return theCase;
+  return { ...theCase, fieldWork: blocked ? "blocked" : "open", blockedAt: blocked ? now : null };
+}
+
+function refusalOf(state: CaseState, trigger: Trigger): Refusal {
+  const onHold = { code: "CASE_ON_HOLD", detail: "The case is on hold; release it first." } as const;
+  if (trigger.kind === "start_visit" && state.assignedFieldPartnerId !== trigger.fieldPartnerId) {
+    return { code: "NOT_ASSIGNED", detail: "The case is not assigned to this field partner." };
+  }
+  if (state.closedAt !== null) {
+    return { code: "CASE_ENDED", detail: "The case has ended; the lender's next import row may open a new cycle." };
+  }
+  switch (trigger.kind) {
+    case "assign":
+      return state.statusBeforeHold === null
+        ? { code: "ALREADY_ASSIGNED", detail: "The case is assigned to this field partner already." }
+        : onHold;
+    case "unassign":
+      return state.status === "on_hold" ? onHold : { code: "NOT_ASSIGNED", detail: "Nobody holds the case." };
+    case "start_visit":
+      return onHold;
+    case "hold":
+      return { code: "ALREADY_ON_HOLD", detail: "The case is on hold already." };
+    case "release":
+      return { code: "NOT_ON_HOLD", detail: "The case is not on hold." };
+    default:
+      throw new Error(`No transition for ${trigger.kind} from ${state.status}: the table has a hole.`);
+  }
+}

@@ -1,0 +1,54 @@
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+
+/** How a visit can end. */
+export const DISPOSITIONS = [
+  "PAID_VIA_LINK",
+  "PAID_ELSEWHERE_CLAIMED",
+  "PROMISE_TO_PAY",
+  "CALLBACK_REQUESTED",
+  "NOT_AT_HOME",
+  "DOOR_LOCKED",
+  "SHIFTED",
+  "ADDRESS_NOT_FOUND",
+  "WRONG_PERSON",
+  "REFUSED_TO_PAY",
+  "HARDSHIP",
+  "DISPUTE",
+  "DECEASED",
+  "UNSAFE",
+  "OTHER",
+] as const;
+
+export type Disposition = (typeof DISPOSITIONS)[number];
+
+/** A field partner at a borrower's door. The app makes its id, so that a visit can begin without a network. */
+export const Visit = defineEntity({
+  name: "Visit",
+  tableName: "visit",
+  schema: "cases",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    caseId: p.uuid(),
+    fieldPartnerId: p.uuid(),
+    /** When it began by the phone's clock, and when this service heard of it. */
+    startedAt: p.datetime().columnType("timestamptz"),
+    startReceivedAt: p.datetime().columnType("timestamptz"),
+    latitude: p.double().strictNullable(),
+    longitude: p.double().strictNullable(),
+    accuracyM: p.double().strictNullable(),
+    completedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    completionReceivedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    disposition: p.text().$type<Disposition>().strictNullable(),
+    note: p.text().strictNullable(),
+  },
+});
+
+export type Visit = InferEntity<typeof Visit>;
+
+const LATE_AFTER_MS = 5 * 60_000;
+
+/** Whether a fact reached the service so late that readers should know: it waited in a phone without a network. */
+export function cameLate(occurredAt: Date, receivedAt: Date): boolean {
+  return receivedAt.getTime() - occurredAt.getTime() > LATE_AFTER_MS;
+}
