@@ -1,0 +1,87 @@
+import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { createHash } from "node:crypto";
+import { afterAll, expect, test } from "vitest";
+import {
+  createFieldPartner,
+  fieldPartnerByToken,
+  forgetExpired,
+  issueAccessToken,
+  resumeFieldPartner,
+  revokeAccessToken,
+  suspendFieldPartner,
+} from "./index.ts";
+import { fieldPartnersSchema } from "./schema.ts";
+
+const schemas = [fieldPartnersSchema];
+const { url } = await testDatabase("field-partners", async (url) => void (await migrate({ url, schemas })));
+const database = await createDatabase({ url, schemas });
+afterAll(() => database.close());
+
+const asha = await transaction(database.em(), (tx) =>
+  createFieldPartner(tx, { displayName: "Asha", phone: "+919800000001" }),
+);
+const NOW = new Date("2026-11-21T09:00:00Z");
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+function issue() {
+  return transaction(database.em(), (tx) => issueAccessToken(tx, asha.id, { now: NOW }));
+}
+
+test("a token opens its field partner's session for 24 hours", async () => {
+  const { accessToken, expiresAt } = await issue();
+  expect(accessToken).toMatch(/^fpt_[A-Za-z0-9_-]{43}$/);
+  expect(expiresAt).toEqual(new Date(NOW.getTime() + DAY_MS));
+  expect(await fieldPartnerByToken(database.em(), accessToken, NOW)).toEqual(asha);
+  const lastMoment = new Date(expiresAt.getTime() - 1);
+  expect(await fieldPartnerByToken(database.em(), accessToken, lastMoment)).toEqual(asha);
+  expect(await fieldPartnerByToken(database.em(), accessToken, expiresAt)).toBeUndefined();
+});
+
+test("what is no token opens nothing", async () => {
+  const { accessToken } = await issue();
+  const unknown = `${accessToken.slice(0, -4)}AAAA`;
+  for (const text of ["", "fpt_", unknown, accessToken.toUpperCase(), `${accessToken}\n`, ` ${accessToken}`]) {
+    expect(await fieldPartnerByToken(database.em(), text, NOW)).toBeUndefined();
+  }
+});
+
+test("a revoked token opens nothing, another one of the same field partner still does", async () => {
+  const [lost, kept] = [await issue(), await issue()];
+  await transaction(database.em(), (tx) => revokeAccessToken(tx, lost.accessToken, NOW));
+  expect(await fieldPartnerByToken(database.em(), lost.accessToken, NOW)).toBeUndefined();
+  expect(await fieldPartnerByToken(database.em(), kept.accessToken, NOW)).toEqual(asha);
+});
+
+test("a suspended field partner's tokens end, and stay ended after the return", async () => {
+  const { accessToken } = await issue();
+  await transaction(database.em(), (tx) => suspendFieldPartner(tx, asha.id, NOW));
+  expect(await fieldPartnerByToken(database.em(), accessToken, NOW)).toBeUndefined();
+  await expect(issue()).rejects.toMatchObject({ code: "FIELD_PARTNER_NOT_FOUND" });
+  await transaction(database.em(), (tx) => resumeFieldPartner(tx, asha.id));
+  expect(await fieldPartnerByToken(database.em(), accessToken, NOW)).toBeUndefined();
+});
+
+test("nobody unknown gets a token", async () => {
+  const issued = transaction(database.em(), (tx) => issueAccessToken(tx, newId()));
+  await expect(issued).rejects.toMatchObject({ code: "FIELD_PARTNER_NOT_FOUND" });
+});
+
+test("the database holds the SHA-256 of a token and never the token", async () => {
+  const { accessToken } = await issue();
+  const { rows } = await database.pool.query("select s::text as dump, access_token_hash from field_partners.session s");
+  const hash = createHash("sha256").update(accessToken).digest();
+  expect(rows.some((row) => hash.equals(row.access_token_hash))).toBe(true);
+  const random = Buffer.from(accessToken.slice(4), "base64url").toString("hex");
+  const texts = [accessToken, accessToken.slice(4), random, Buffer.from(accessToken).toString("hex")];
+  expect(rows.filter((row) => texts.some((text) => row.dump.includes(text)))).toEqual([]);
+});
+
+test("sessions are deleted a week after they ended, not before", async () => {
+  const { accessToken, expiresAt } = await issue();
+  const afterDays = (days: number) => new Date(expiresAt.getTime() + days * DAY_MS);
+  await transaction(database.em(), (tx) => forgetExpired(tx, afterDays(6)));
+  expect(await fieldPartnerByToken(database.em(), accessToken, NOW)).toEqual(asha);
+  expect(await transaction(database.em(), (tx) => forgetExpired(tx, afterDays(7)))).toBeGreaterThan(0);
+  expect(await fieldPartnerByToken(database.em(), accessToken, NOW)).toBeUndefined();
+});

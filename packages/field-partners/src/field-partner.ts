@@ -1,0 +1,136 @@
+import { type EntityManager, isUniqueViolation, newId, type Tx } from "@collections/database";
+import { LockMode } from "@mikro-orm/core";
+import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { FieldPartnerNotFoundError, InvalidFieldPartnerError } from "./field-partner-fault.ts";
+import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, SessionEntity } from "./schema.ts";
+
+const MAX_DISPLAY_NAME_CHARS = 80;
+
+/** A person who visits borrowers. */
+export interface FieldPartner {
+  readonly id: string;
+  readonly displayName: string;
+  /** E.164. Personal: mask it in logs. */
+  readonly phone: string;
+  /** IANA name: where this person's "today" begins. */
+  readonly timeZone: string;
+  readonly state: FieldPartnerState;
+  readonly createdAt: Date;
+}
+
+/** What is absent follows from the phone: a number of a country with one time zone is in that zone, else UTC. */
+export interface NewFieldPartner {
+  /** 1 to 80 characters. */
+  displayName: string;
+  /** E.164; no other active field partner has it, because it signs in. */
+  phone: string;
+  timeZone?: string;
+}
+
+/** Registers a person. Throws InvalidFieldPartnerError. */
+export async function createFieldPartner(
+  tx: Tx,
+  fieldPartner: NewFieldPartner,
+  now: Date = new Date(),
+): Promise<FieldPartner> {
+  const displayName = readDisplayName(fieldPartner.displayName);
+  const phone = readPhone(fieldPartner.phone);
+  const timeZone = fieldPartner.timeZone === undefined ? timeZoneOf(phone) : readTimeZone(fieldPartner.timeZone);
+  const row = tx.create(FieldPartnerEntity, {
+    id: newId(),
+    displayName,
+    phone,
+    timeZone,
+    state: "active",
+    createdAt: now,
+  });
+  await write(tx);
+  return asFieldPartner(row);
+}
+
+/** Locks a person out at once: every session ends. Throws FieldPartnerNotFoundError. */
+export async function suspendFieldPartner(tx: Tx, fieldPartnerId: string, now: Date = new Date()): Promise<void> {
+  const row = await lock(tx, fieldPartnerId);
+  row.state = "suspended";
+  await tx.nativeUpdate(SessionEntity, { fieldPartnerId, revokedAt: null }, { revokedAt: now });
+}
+
+/** Lets a suspended person sign in again. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError. */
+export async function resumeFieldPartner(tx: Tx, fieldPartnerId: string): Promise<void> {
+  const row = await lock(tx, fieldPartnerId);
+  row.state = "active";
+  await write(tx);
+}
+
+/** The person with this id, also a suspended one. */
+export async function fieldPartnerById(em: EntityManager, fieldPartnerId: string): Promise<FieldPartner | undefined> {
+  return (await fieldPartnersByIds(em, [fieldPartnerId])).get(fieldPartnerId);
+}
+
+/** Many people in one statement, by id; who does not exist is not in the map. */
+export async function fieldPartnersByIds(
+  em: EntityManager,
+  fieldPartnerIds: readonly string[],
+): Promise<Map<string, FieldPartner>> {
+  if (fieldPartnerIds.length === 0) return new Map();
+  const rows = await em.find(FieldPartnerEntity, { id: { $in: [...fieldPartnerIds] } });
+  return new Map(rows.map((row) => [row.id, asFieldPartner(row)]));
+}
+
+/** Everybody, in the order of registration. */
+export async function listFieldPartners(em: EntityManager): Promise<FieldPartner[]> {
+  const rows = await em.findAll(FieldPartnerEntity, { orderBy: { id: "asc" } });
+  return rows.map(asFieldPartner);
+}
+
+/** Everybody who visits may share a phone with a person who left, never with one who works. */
+async function write(tx: Tx): Promise<void> {
+  try {
+    await tx.flush();
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    const detail = "Another active field partner signs in with this number.";
+    throw new InvalidFieldPartnerError("DUPLICATE_PHONE", "phone", detail);
+  }
+}
+
+async function lock(tx: Tx, id: string): Promise<FieldPartnerRow> {
+  const row = await tx.findOne(FieldPartnerEntity, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+  if (!row) throw new FieldPartnerNotFoundError(id);
+  return row;
+}
+
+function readDisplayName(text: string): string {
+  const name = text.normalize().trim();
+  if (name !== "" && name.length <= MAX_DISPLAY_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
+  const detail = `Expected 1 to ${MAX_DISPLAY_NAME_CHARS} characters without control characters.`;
+  throw new InvalidFieldPartnerError("INVALID_DISPLAY_NAME", "displayName", detail);
+}
+
+function readPhone(text: string): string {
+  if (/^\+[1-9][0-9]{6,14}$/.test(text)) return text;
+  throw new InvalidFieldPartnerError("INVALID_PHONE", "phone", "Expected E.164, for example +919800000001.");
+}
+
+/** Names only: PostgreSQL reads the sign of an offset such as +05:30 the other way round than JavaScript. */
+function readTimeZone(text: string): string {
+  try {
+    if (/^[A-Za-z][\w/+-]*$/.test(text) && new Intl.DateTimeFormat("en", { timeZone: text })) return text;
+  } catch {
+    // A RangeError says that the zone is unknown.
+  }
+  const detail = "Expected a time zone of the IANA database, for example Asia/Kolkata.";
+  throw new InvalidFieldPartnerError("INVALID_TIME_ZONE", "timeZone", detail);
+}
+
+function timeZoneOf(phone: string): string {
+  const country = parsePhoneNumberFromString(phone)?.country;
+  if (country === undefined) return "UTC";
+  const locale = new Intl.Locale(`und-${country}`) as Intl.Locale & { getTimeZones(): string[] | undefined };
+  const [zone, ...others] = locale.getTimeZones() ?? [];
+  return zone !== undefined && others.length === 0 ? zone : "UTC";
+}
+
+function asFieldPartner({ id, displayName, phone, timeZone, state, createdAt }: FieldPartnerRow): FieldPartner {
+  return { id, displayName, phone, timeZone, state, createdAt };
+}

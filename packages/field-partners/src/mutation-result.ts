@@ -1,0 +1,90 @@
+import { query, statement, type Tx } from "@collections/database";
+
+/** How long a mutation's result answers its repeats. */
+export const MUTATION_RESULT_TTL_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** One mutation as its client names it: the key is the client's, a UUID for each intention. */
+export interface MutationKey {
+  readonly fieldPartnerId: string;
+  /** The mutation's name, such as `startVisit`. */
+  readonly mutation: string;
+  readonly key: string;
+}
+
+export type Recalled =
+  | { readonly kind: "new" }
+  /** The same input came before: answer this, and do nothing. */
+  | { readonly kind: "repeat"; readonly result: unknown }
+  /** The key was used with another input. */
+  | { readonly kind: "conflict" };
+
+/** Inserting first is the lock: of two equal requests the second waits here until the first has committed or failed. */
+const claim = statement(
+  "field-partners.claim-mutation",
+  `insert into field_partners.mutation_result as known (field_partner_id, mutation, key, input_hash, created_at)
+   values ($1, $2, $3, $4, $5)
+   on conflict (field_partner_id, mutation, key) do update
+     set input_hash = excluded.input_hash, result = null, created_at = excluded.created_at
+     where known.created_at <= $6
+   returning true as claimed`,
+);
+
+const recall = statement(
+  "field-partners.recall-mutation",
+  `select input_hash as "inputHash", result, result is not null as "isDone" from field_partners.mutation_result
+   where field_partner_id = $1 and mutation = $2 and key = $3`,
+);
+
+const remember = statement(
+  "field-partners.remember-mutation",
+  `update field_partners.mutation_result set result = $4
+   where field_partner_id = $1 and mutation = $2 and key = $3
+   returning true as remembered`,
+);
+
+const forget = statement(
+  "field-partners.forget-mutations",
+  `with gone as (delete from field_partners.mutation_result where created_at <= $1 returning 1)
+   select count(*) as gone from gone`,
+);
+
+const forgetSessions = statement(
+  "field-partners.forget-sessions",
+  `with gone as (delete from field_partners.session where expires_at <= $1 returning 1)
+   select count(*) as gone from gone`,
+);
+
+/**
+ * Asks, as the first step of a mutation's transaction, whether it was done already. After `new` the mutation does its
+ * work and calls `rememberMutation` in the same transaction; a rollback forgets both. `inputHash` is a digest of the
+ * input without its key.
+ */
+export async function recallMutation(
+  tx: Tx,
+  mutation: MutationKey & { inputHash: Uint8Array },
+  now: Date = new Date(),
+): Promise<Recalled> {
+  const key = [mutation.fieldPartnerId, mutation.mutation, mutation.key];
+  const inputHash = Buffer.from(mutation.inputHash);
+  const oldest = new Date(now.getTime() - MUTATION_RESULT_TTL_MS);
+  const [claimed] = await query<{ claimed: true }>(tx, claim, [...key, inputHash, now, oldest]);
+  if (claimed) return { kind: "new" };
+  const [known] = await query<{ inputHash: Buffer; result: unknown; isDone: boolean }>(tx, recall, key);
+  if (!known?.isDone) throw new Error(`${mutation.mutation} committed its claim without rememberMutation.`);
+  return known.inputHash.equals(inputHash) ? { kind: "repeat", result: known.result } : { kind: "conflict" };
+}
+
+/** Keeps what the mutation answered, as JSON, for its repeats. `recallMutation` said `new` in this transaction. */
+export async function rememberMutation(tx: Tx, mutation: MutationKey, result: unknown): Promise<void> {
+  const { fieldPartnerId, mutation: name, key } = mutation;
+  const [done] = await query(tx, remember, [fieldPartnerId, name, key, JSON.stringify(result ?? null)]);
+  if (!done) throw new Error(`${name} has no claim to remember: call recallMutation first, in the same transaction.`);
+}
+
+/** Deletes results that answer nobody any more, and sessions a week after their end. Returns how many rows went. */
+export async function forgetExpired(tx: Tx, now: Date): Promise<number> {
+  const oldest = new Date(now.getTime() - MUTATION_RESULT_TTL_MS);
+  const [results] = await query<{ gone: bigint }>(tx, forget, [oldest]);
+  const [sessions] = await query<{ gone: bigint }>(tx, forgetSessions, [oldest]);
+  return Number((results?.gone ?? 0n) + (sessions?.gone ?? 0n));
+}
