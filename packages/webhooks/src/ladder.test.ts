@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { DEFAULT_LADDER, InvalidLadderError, nextAttempt, parseLadder } from "./ladder.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+const failedAt = new Date("2026-11-20T09:00:00Z");
+const [second, minute, hour] = [1_000, 60_000, 3_600_000];
+const middle = () => 0.5;
+
+describe("the contract's ladder", () => {
+  const ladder = parseLadder(DEFAULT_LADDER);
+
+  test("is seven attempts", () => {
+    expect(ladder).toEqual([0, 30 * second, 2 * minute, 10 * minute, hour, 6 * hour, 24 * hour]);
+  });
+
+  test.each([
+    [1, 30 * second],
+    [2, 2 * minute],
+    [3, 10 * minute],
+    [4, hour],
+    [5, 6 * hour],
+    [6, 24 * hour],
+  ])("after failure %i waits %i ms, counted from that failure", (attempts, waitMs) => {
+    expect(nextAttempt(ladder, { attempts, failedAt }, middle)).toEqual(new Date(failedAt.getTime() + waitMs));
+  });
+
+  test("parks after the seventh failure, whatever the receiver asks for", () => {
+    expect(nextAttempt(ladder, { attempts: 7, failedAt, retryAfterMs: minute }, middle)).toBe("park");
+  });
+
+  test.each([
+    [1, 0, 30 * second],
+    [1, 0.999_999, 30 * second],
+    [2, 0, 1.8 * minute],
+    [2, 1, 2.2 * minute],
+    [6, 0, 21.6 * hour],
+    [6, 1, 26.4 * hour],
+  ])("varies by a tenth from the third attempt on: after failure %i with random %d", (attempts, random, waitMs) => {
+    expect(waited(nextAttempt(ladder, { attempts, failedAt }, () => random))).toBe(waitMs);
+  });
+
+  test.each([
+    ["longer than the step postpones", 1, 45 * second, 45 * second],
+    ["shorter than the step changes nothing", 3, 45 * second, 10 * minute],
+  ])("a Retry-After %s", (_, attempts, retryAfterMs, waitMs) => {
+    expect(waited(nextAttempt(ladder, { attempts, failedAt, retryAfterMs }, middle))).toBe(waitMs);
+  });
+});
+
+describe("a ladder of one's own", () => {
+  test("is read in ms, s, m, h and d", () => {
+    expect(parseLadder("0s, 100ms,2s,3m,4h,5d")).toEqual([0, 100, 2_000, 180_000, 14_400_000, 432_000_000]);
+  });
+
+  test("may be a single attempt", () => {
+    expect(nextAttempt(parseLadder("0s"), { attempts: 1, failedAt }, middle)).toBe("park");
+  });
+
+  test.each(["", "0s,", "0s,30", "0s,1.5m", "0s,-1s", "0s,1w", "0s,9999999s"])("is refused when it says %j", (text) => {
+    expect(() => parseLadder(text)).toThrow(InvalidLadderError);
+  });
+
+  test("is refused when the first attempt would wait", () => {
+    expect(() => parseLadder("30s,2m")).toThrow(/begin with 0s/);
+  });
+});
+
+describe("Retry-After", () => {
+  test.each([
+    ["90", 90 * second],
+    [" 90 ", 90 * second],
+    ["7200", hour],
+    ["9".repeat(400), hour],
+    ["Fri, 20 Nov 2026 09:00:30 GMT", 30 * second],
+    ["Friday, 20-Nov-26 09:00:30 GMT", 30 * second],
+    ["Sat, 21 Nov 2026 09:00:00 GMT", hour],
+  ])("of %j is %i ms", (header, waitMs) => {
+    expect(retryAfterMs(header, failedAt)).toBe(waitMs);
+  });
+
+  test.each([undefined, "", "0", "-5", "1.5", "soon", "2026-11-20T10:00:00Z", "Fri, 20 Nov 2026 08:59:00 GMT"])(
+    "of %j says nothing",
+    (header) => {
+      expect(retryAfterMs(header, failedAt)).toBeUndefined();
+    },
+  );
+});
+
+function waited(next: Date | "park"): number {
+  return next === "park" ? Number.NaN : next.getTime() - failedAt.getTime();
+}

@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { newId, publicId, transaction } from "@collections/database";
+import { createOutbound } from "@collections/outbound";
+import {
+  CallbackNotConfiguredError,
+  changeEndpoint,
+  deliveryById,
+  deliveryTotals,
+  EndpointNotFoundError,
+  endpointOf,
+  eventsOf,
+  listDeliveries,
+  sequenceProblems,
+  testEndpoint,
+} from "./index.ts";
+import { lease } from "./lease.ts";
+import { openReceiver } from "./receiver.ts";
+import { eventsOn, KEY_ID, openTrial, SECRET } from "./trial.ts";
+
+const trial = await openTrial();
+const { database } = trial;
+
+describe("the list of deliveries", () => {
+  test("is newest first, page by page, without one twice or missing", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = eventsOn(lenderId, "LN-1", 1, 7);
+    await trial.publish(events);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await listDeliveries(
+        database.em(),
+        { lenderId, limit: 3, ...(cursor !== null && { cursor }) },
+        new Date(),
+      );
+      expect(page.deliveries.length).toBeLessThanOrEqual(3);
+      seen.push(...page.deliveries.map(({ eventId }) => eventId));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(events.map(({ eventId }) => eventId).reverse());
+  });
+
+  test("is narrowed by lender, loan, time and state, where in flight is a live lease", async () => {
+    const [lenderId, otherId] = [await trial.addLender("https://example.com/"), await trial.addLender(null)];
+    await trial.publish([...eventsOn(lenderId, "LN-1", 1, 2), ...eventsOn(lenderId, "LN/2", 1, 1)]);
+    await trial.publish(eventsOn(otherId, "LN-1", 1, 1));
+    await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 10_000 });
+    const now = new Date();
+    const list = async (filter: object) => {
+      const { deliveries } = await listDeliveries(database.em(), { lenderId, ...filter }, now);
+      return deliveries.map(({ loan, sequence, state }) => `${loan} ${sequence} ${state}`);
+    };
+    expect(await list({})).toEqual(["LN/2 1 waiting", "LN-1 2 waiting", "LN-1 1 in_flight"]);
+    expect(await list({ loan: "LN-1" })).toEqual(["LN-1 2 waiting", "LN-1 1 in_flight"]);
+    expect(await list({ states: ["in_flight"] })).toEqual(["LN-1 1 in_flight"]);
+    expect(await list({ states: ["waiting", "retrying"] })).toEqual(["LN/2 1 waiting", "LN-1 2 waiting"]);
+    expect(await list({ states: ["parked"] })).toEqual([]);
+    expect(await list({ loan: "unknown" })).toEqual([]);
+    expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
+  });
+
+  test("shows one delivery with its bytes to its own lender only", async () => {
+    const lenderId = await trial.addLender(null);
+    const [event] = eventsOn(lenderId, "LN-1", 1, 1);
+    await trial.publish([event!]);
+    const delivery = await deliveryById(database.em(), lenderId, event!.eventId, new Date());
+    expect(delivery).toMatchObject({ eventId: event!.eventId, state: "waiting", body: event!.body, log: [] });
+    expect(await deliveryById(database.em(), newId(), event!.eventId, new Date())).toBeUndefined();
+  });
+});
+
+describe("verification", () => {
+  test("a loan's events are read back byte for byte in their sequence, and the totals add up", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = eventsOn(lenderId, "LN-1", 1, 3);
+    await trial.publish(events.toReversed());
+    expect((await eventsOf(database.em(), lenderId, "LN-1")).map(({ body }) => body)).toEqual(
+      events.map(({ body }) => body),
+    );
+    expect(await sequenceProblems(database.em(), lenderId)).toEqual([]);
+    expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 3, waiting: 3 });
+  });
+
+  test("names every gap and every number that was given twice", async () => {
+    const lenderId = await trial.addLender(null);
+    await trial.publish([
+      ...eventsOn(lenderId, "late", 2, 2),
+      ...eventsOn(lenderId, "gap", 1, 1),
+      ...eventsOn(lenderId, "gap", 4, 4),
+      ...eventsOn(lenderId, "twice", 1, 2),
+      ...eventsOn(lenderId, "twice", 2, 2),
+    ]);
+    expect(await sequenceProblems(database.em(), lenderId)).toMatchObject([
+      { loan: "gap", fault: "gap", after: 1n, found: 4n },
+      { loan: "late", fault: "gap", after: 0n, found: 2n },
+      { loan: "twice", fault: "duplicate", after: 2n, found: 2n },
+    ]);
+    expect(await sequenceProblems(database.em())).toHaveLength(3);
+  });
+});
+
+describe("the endpoint", () => {
+  test("is unknown for a lender who never got one", async () => {
+    expect(await endpointOf(database.em(), newId())).toBeUndefined();
+    const change = transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId: newId(), url: null }));
+    await expect(change).rejects.toThrow(EndpointNotFoundError);
+  });
+});
+
+describe("a test of the endpoint", () => {
+  const courier = {
+    outbound: createOutbound({ allow: "127.0.0.1:*" }),
+    signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
+    timeoutMs: 1_000,
+    now: () => new Date(),
+  };
+
+  test("answers with what was sent and what came back, and leaves no trace", async () => {
+    await using receiver = await openReceiver((response) => response.writeHead(200).end('{"received":true}'));
+    const lenderId = await trial.addLender(receiver.url);
+    const eventId = newId();
+    const body = JSON.stringify({ eventId, kind: "ping", test: true });
+    const tested = await testEndpoint(database.em(), courier, { lenderId, eventId, body });
+    expect(tested).toMatchObject({
+      delivered: true,
+      deliveryId: publicId("evt", eventId),
+      request: { url: receiver.url, body },
+      response: { status: 200, body: '{"received":true}' },
+      error: null,
+    });
+    expect(receiver.received[0]?.headers).toMatchObject({ "x-service-event": "ping" });
+    expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 0 });
+  });
+
+  test("says what is wrong with a failing receiver, and does not count it", async () => {
+    await using receiver = await openReceiver((response) => response.writeHead(401).end());
+    const lenderId = await trial.addLender(receiver.url);
+    const tested = await testEndpoint(database.em(), courier, { lenderId, eventId: newId(), body: "{}" });
+    expect(tested).toMatchObject({ delivered: false, response: { status: 401 }, error: { code: "NON_2XX" } });
+    expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 0 });
+  });
+
+  test("is refused without a callback", async () => {
+    const lenderId = await trial.addLender(null);
+    const tested = testEndpoint(database.em(), courier, { lenderId, eventId: newId(), body: "{}" });
+    await expect(tested).rejects.toThrow(CallbackNotConfiguredError);
+  });
+});
