@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
@@ -9,7 +10,10 @@ export default defineConfig({
     globalSetup: "tooling/testing/src/global-setup.ts",
     reporters: ["default", new SummaryReporter()],
     pool: "forks",
+    // Tests that wait for a database leave a processor idle, so never one worker alone.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
   },
 });

@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess, type StdioOptions } from "node:child_process";
 import { chownSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { nativeFolder, binary, type Program } from "./binaries.ts";
 import { PostgresError } from "./postgres-error.ts";
 
@@ -17,14 +17,18 @@ export interface Account {
   prefix: string[];
 }
 
-/** The account for a data directory, which need not exist; errors: `unreachable_for_unprivileged_user`. */
+/**
+ * The account for a data directory, an absolute path, which need not exist in its folder.
+ * Errors: `unreachable_for_unprivileged_user`.
+ */
 export function accountFor(dataDir: string): Account {
   if (process.getuid?.() !== 0) return { owner: {}, prefix: [] };
   const existing = statSync(dataDir, { throwIfNoEntry: false });
   const owner =
     existing && existing.uid !== 0 ? { uid: existing.uid, gid: existing.gid } : { uid: NOBODY, gid: NOBODY };
   const bootstrap = join(nativeFolder(), "share", "postgresql", "postgres.bki");
-  const reachable = canReach(dirname(resolve(dataDir))) && canReach(dirname(bootstrap)) && isReadable(bootstrap);
+  const reachable =
+    canReach(owner.uid, dirname(dataDir)) && canReach(owner.uid, dirname(bootstrap)) && isReadable(bootstrap);
   return { owner, prefix: reachable ? [] : keepingFileAccess(owner.uid, owner.gid) };
 }
 
@@ -45,9 +49,10 @@ export function give({ owner: { uid, gid } }: Account, ...paths: string[]): void
   if (uid !== undefined && gid !== undefined) for (const path of paths) chownSync(path, uid, gid);
 }
 
-function canReach(folder: string): boolean {
-  const searchable = (statSync(folder, { throwIfNoEntry: false })?.mode ?? 0o001) & 0o001;
-  return searchable !== 0 && (folder === dirname(folder) || canReach(dirname(folder)));
+function canReach(uid: number, folder: string): boolean {
+  const { mode, uid: owner } = statSync(folder);
+  const searchable = (mode & (owner === uid ? 0o100 : 0o001)) !== 0;
+  return searchable && (folder === dirname(folder) || canReach(uid, dirname(folder)));
 }
 
 function isReadable(file: string): boolean {

@@ -1,7 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { give, spawnAs, type Account } from "./account.ts";
 import { isAlive } from "./process-liveness.ts";
 import { PostgresError } from "./postgres-error.ts";
@@ -9,19 +19,23 @@ import { PostgresError } from "./postgres-error.ts";
 const PASSWORD_FILE = "embedded-password";
 
 /**
- * Makes an empty cluster at `dataDir` unless there is one. It is made beside and renamed, so a cluster is whole or
- * absent whenever this process dies, and of several that make one at the same time the first to rename wins.
- * errors: `init_failed`, `data_dir_not_ours`.
+ * Makes an empty cluster at `dataDir`, in a folder that exists, unless there is one. It is made beside and renamed,
+ * so it is whole or absent whenever this process dies, and of several makers the first to rename wins.
+ * Errors: `init_failed`, `data_dir_not_ours`.
  */
 export async function ensureCluster(dataDir: string, account: Account, durable: boolean): Promise<"made" | "found"> {
-  if (existsSync(join(dataDir, "PG_VERSION"))) return "found";
-  mkdirSync(dirname(dataDir), { recursive: true });
-  removeAbandoned(dataDir);
-
-  const draft = `${dataDir}.init-${process.pid}`;
+  if (hasCluster(dataDir)) {
+    readPassword(dataDir);
+    return "found";
+  }
+  refuseOccupied(dataDir);
+  const draft = `${draftPrefix(dataDir)}${process.pid}`;
   const passwordFile = `${draft}.password`;
   try {
+    rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
+    await yieldToEarlierMaker(dataDir);
+    if (hasCluster(dataDir)) return "found";
     writeFileSync(passwordFile, randomBytes(16).toString("hex"), { mode: 0o600 });
     give(account, draft, passwordFile);
     await initdb(draft, passwordFile, account, durable);
@@ -33,7 +47,7 @@ export async function ensureCluster(dataDir: string, account: Account, durable: 
   }
 }
 
-/** The superuser's password, made with the cluster; errors: `data_dir_not_ours`. */
+/** The superuser's password, made with the cluster. Errors: `data_dir_not_ours`. */
 export function readPassword(dataDir: string): string {
   try {
     return readFileSync(join(dataDir, PASSWORD_FILE), "utf8");
@@ -59,25 +73,55 @@ async function initdb(draft: string, passwordFile: string, account: Account, dur
 
 function putInPlace(draft: string, dataDir: string): "made" | "found" {
   try {
+    // Windows renames over nothing, not even an empty folder; one that is not empty stays and makes the rename fail.
+    if (existsSync(dataDir) && readdirSync(dataDir).length === 0) rmdirSync(dataDir);
     renameSync(draft, dataDir);
     return "made";
   } catch (cause) {
-    if (existsSync(join(dataDir, "PG_VERSION"))) return "found";
+    if (hasCluster(dataDir)) return "found";
     throw notOurs(dataDir, cause);
   }
 }
 
-function removeAbandoned(dataDir: string): void {
-  const prefix = `${basename(dataDir)}.init-`;
-  for (const entry of readdirSync(dirname(dataDir)).filter((name) => name.startsWith(prefix))) {
-    const maker = Number.parseInt(entry.slice(prefix.length), 10);
-    if (maker === process.pid || !isAlive(maker)) {
-      rmSync(join(dirname(dataDir), entry), { recursive: true, force: true });
-    }
+function refuseOccupied(dataDir: string): void {
+  let entries: string[] = [];
+  try {
+    if (existsSync(dataDir)) entries = readdirSync(dataDir);
+  } catch (cause) {
+    throw notOurs(dataDir, cause);
   }
+  // Another process may have put its cluster there since we looked.
+  if (entries.length > 0 && !hasCluster(dataDir)) throw notOurs(dataDir);
 }
 
-function notOurs(dataDir: string, cause: unknown): PostgresError {
+/** Only saves work: two that make a cluster at the same time do no harm. Clears away what dead makers left. */
+async function yieldToEarlierMaker(dataDir: string): Promise<void> {
+  while (otherMakers(dataDir).some((maker) => maker < process.pid)) await sleep(50);
+}
+
+function otherMakers(dataDir: string): number[] {
+  const prefix = basename(draftPrefix(dataDir));
+  const folder = dirname(dataDir);
+  const alive = [];
+  for (const entry of readdirSync(folder).filter((name) => name.startsWith(prefix))) {
+    const maker = Number.parseInt(entry.slice(prefix.length), 10);
+    if (maker === process.pid) continue;
+    if (isAlive(maker)) alive.push(maker);
+    // An initdb that outlived its maker may still be writing.
+    else rmSync(join(folder, entry), { recursive: true, force: true, maxRetries: 10 });
+  }
+  return alive;
+}
+
+function hasCluster(dataDir: string): boolean {
+  return existsSync(join(dataDir, "PG_VERSION"));
+}
+
+function draftPrefix(dataDir: string): string {
+  return `${dataDir}.init-`;
+}
+
+function notOurs(dataDir: string, cause?: unknown): PostgresError {
   return new PostgresError(
     "data_dir_not_ours",
     `${dataDir} was not made by this tool, or by another user. Remove it, or name another folder.`,

@@ -4,10 +4,10 @@
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { joinServer, leaveServer } from "./join-server.ts";
+import { enterRunningServer, joinServer, leaveServer } from "./join-server.ts";
 import { PostgresError } from "./postgres-error.ts";
-import { findServer, type LaunchOptions, type RunningServer } from "./server.ts";
-import { enter, type Presence } from "./presence.ts";
+import type { LaunchOptions, RunningServer } from "./server.ts";
+import type { Presence } from "./presence.ts";
 
 export type GuardMessage =
   | { type: "log"; message: string }
@@ -26,8 +26,8 @@ try {
   tell({ type: "ready", server: joined.server, attached: joined.attached });
   await stayPresent(joined.presence);
 } catch (error) {
-  if (!(error instanceof PostgresError)) throw error;
-  tell({ type: "failed", code: error.code, message: error.message });
+  const failure = error instanceof PostgresError ? error : new PostgresError("start_failed", String(error));
+  tell({ type: "failed", code: failure.code, message: failure.message });
   await applicationLeft;
 }
 
@@ -36,14 +36,9 @@ async function stayPresent(initial: Presence): Promise<void> {
   let presence: Presence | undefined = initial;
   while (process.connected) {
     await Promise.race([applicationLeft, presence ? presence.ended : sleep(REJOIN_MS)]);
-    if (process.connected) presence = await enterAgain();
+    if (process.connected) presence = await enterRunningServer(options.dataDir);
   }
   if (presence) await leaveServer(options.dataDir, presence);
-}
-
-async function enterAgain(): Promise<Presence | undefined> {
-  const found = await findServer(options.dataDir);
-  return found.state === "ready" ? enter(found.server.url) : undefined;
 }
 
 function tell(message: GuardMessage): void {

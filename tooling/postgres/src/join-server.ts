@@ -1,3 +1,5 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { accountFor } from "./account.ts";
 import { ensureCluster } from "./cluster.ts";
@@ -5,6 +7,7 @@ import { PostgresError } from "./postgres-error.ts";
 import { enter, type Presence } from "./presence.ts";
 import {
   findServer,
+  isLocked,
   launchServer,
   logTail,
   RECOVERY_LIMIT_MS,
@@ -14,7 +17,9 @@ import {
 } from "./server.ts";
 
 /** After a kill -9 the data directory stays locked until the system has cleared the dead process away. */
-const LAUNCH_RETRY_LIMIT_MS = 10_000;
+const LOCKED_LIMIT_MS = 10_000;
+/** Without a lock in the way a start fails for good, unless somebody just took the port that was free. */
+const UNLOCKED_ATTEMPTS = 2;
 const RETRY_MS = 100;
 
 export interface Joined {
@@ -26,11 +31,13 @@ export interface Joined {
 
 /** Enters the server of a data directory, having made and started what was missing; errors: `PostgresError`. */
 export async function joinServer(options: LaunchOptions, log: (message: string) => void): Promise<Joined> {
+  mkdirSync(dirname(options.dataDir), { recursive: true });
   const account = accountFor(options.dataDir);
   const cluster = await ensureCluster(options.dataDir, account, options.durable);
   if (cluster === "made") log(`made a new cluster in ${options.dataDir}`);
 
   const beganMs = Date.now();
+  let unlockedFailures = 0;
   for (;;) {
     const found = await findServer(options.dataDir);
     const launched = found.state === "absent" ? await launchServer(options, account) : undefined;
@@ -41,10 +48,17 @@ export async function joinServer(options: LaunchOptions, log: (message: string) 
       return { server, presence, attached: !launched };
     }
 
-    const limitMs = found.state === "starting" ? RECOVERY_LIMIT_MS : LAUNCH_RETRY_LIMIT_MS;
-    if (Date.now() - beganMs > limitMs) throw startFailed(options.dataDir);
+    if (found.state === "absent" && !launched && !isLocked(options.dataDir)) unlockedFailures += 1;
+    const limitMs = found.state === "busy" ? RECOVERY_LIMIT_MS : LOCKED_LIMIT_MS;
+    if (Date.now() - beganMs > limitMs || unlockedFailures === UNLOCKED_ATTEMPTS) throw startFailed(options.dataDir);
     await sleep(RETRY_MS);
   }
+}
+
+/** Enters the server that runs on a data directory, if one does. */
+export async function enterRunningServer(dataDir: string): Promise<Presence | undefined> {
+  const found = await findServer(dataDir);
+  return found.state === "ready" ? enter(found.server.url) : undefined;
 }
 
 /** Leaves the server; whoever leaves last stops it. */

@@ -1,5 +1,6 @@
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +13,8 @@ import { isAlive } from "./process-liveness.ts";
 export const RECOVERY_LIMIT_MS = 120_000;
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-const CANNOT_CONNECT_NOW = "57P03";
+/** On its way up or down (cannot_connect_now), or full (too_many_connections). */
+const BUSY_SQLSTATES = new Set(["57P03", "53300"]);
 
 export interface RunningServer {
   url: string;
@@ -20,8 +22,8 @@ export interface RunningServer {
   pid: number;
 }
 
-/** What runs on a data directory: nothing that answers, a server on its way up or down, or one that answers. */
-export type Found = { state: "absent" } | { state: "starting" } | { state: "ready"; server: RunningServer };
+/** What runs on a data directory: nothing, a server that cannot answer yet or any more, or one that answers. */
+export type Found = { state: "absent" } | { state: "busy" } | { state: "ready"; server: RunningServer };
 
 export interface LaunchOptions {
   dataDir: string;
@@ -42,7 +44,7 @@ export async function findServer(dataDir: string): Promise<Found> {
     const ours = realpathSync(rows[0]?.data_directory ?? "") === realpathSync(dataDir);
     return ours ? { state: "ready", server: { url, ...claimed } } : { state: "absent" };
   } catch (error) {
-    return { state: (error as { code?: string }).code === CANNOT_CONNECT_NOW ? "starting" : "absent" };
+    return { state: BUSY_SQLSTATES.has((error as { code?: string }).code ?? "") ? "busy" : "absent" };
   } finally {
     await client.end().catch(() => {});
   }
@@ -58,16 +60,16 @@ export async function launchServer(options: LaunchOptions, account: Account): Pr
   give(account, logFile(options.dataDir));
   const args = ["-D", options.dataDir, "-p", String(port), ...settingArguments(options)];
   const child = spawnAs(account, "postgres", args, { stdio: ["ignore", log, log], detached: true });
-  let gaveUp = false;
-  child.once("error", () => (gaveUp = true));
-  child.once("exit", () => (gaveUp = true));
   closeSync(log);
+  await once(child, "spawn");
 
-  for (let waitedMs = 0; waitedMs < RECOVERY_LIMIT_MS && !gaveUp; waitedMs += POLL_MS) {
+  for (let waitedMs = 0; waitedMs < RECOVERY_LIMIT_MS && !hasExited(child); waitedMs += POLL_MS) {
     const found = await findServer(options.dataDir);
     if (found.state === "ready" && found.server.pid === child.pid) {
       writeFileSync(portFile(options.dataDir), String(port));
       give(account, portFile(options.dataDir));
+      // It may outlive us, when somebody else still uses it.
+      child.unref();
       return found.server;
     }
     await sleep(POLL_MS);
@@ -84,9 +86,18 @@ export async function stopServer(dataDir: string, account: Account): Promise<voi
   await once(child, "close");
 }
 
+/** Whether a server holds the data directory, or one that died left its lock. */
+export function isLocked(dataDir: string): boolean {
+  return existsSync(lockFile(dataDir));
+}
+
 /** The last lines of the server's log, for an error message. */
 export function logTail(dataDir: string): string {
   return readFileSync(logFile(dataDir), "utf8").trim().split("\n").slice(-12).join("\n");
+}
+
+function hasExited(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 function settingArguments({ durable, settings }: LaunchOptions): string[] {
@@ -101,7 +112,7 @@ function settingArguments({ durable, settings }: LaunchOptions): string[] {
 
 function readLockFile(dataDir: string): { pid: number; port: number } | undefined {
   try {
-    const lines = readFileSync(join(dataDir, "postmaster.pid"), "utf8").split("\n");
+    const lines = readFileSync(lockFile(dataDir), "utf8").split("\n");
     const [pid, port] = [Number(lines[0]), Number(lines[3])];
     return pid > 0 && port > 0 ? { pid, port } : undefined;
   } catch (error) {
@@ -126,6 +137,10 @@ async function bindOnce(port: number): Promise<number> {
   probe.close();
   await once(probe, "close");
   return typeof address === "object" && address ? address.port : port;
+}
+
+function lockFile(dataDir: string): string {
+  return join(dataDir, "postmaster.pid");
 }
 
 function openLog(dataDir: string): number {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { GuardMessage } from "./guard.ts";
-import { joinServer, leaveServer } from "./join-server.ts";
+import { enterRunningServer, leaveServer } from "./join-server.ts";
 import { PostgresError } from "./postgres-error.ts";
 import type { LaunchOptions } from "./server.ts";
 
@@ -26,6 +26,8 @@ export interface Postgres {
   port: number;
   /** The server's process. */
   pid: number;
+  /** The process that leaves the server for this one, however this one ends. */
+  guardPid: number;
   /** Whether somebody else had started the server; its `durable`, `port` and `settings` then stay as they are. */
   attached: boolean;
   /** Leaves the server; resolves once it is down, or at once when somebody else still uses it. */
@@ -44,7 +46,8 @@ export async function startPostgres(start: StartOptions): Promise<Postgres> {
   const ready = await whenReady(guard, onLog);
   guard.unref();
   guard.channel?.unref();
-  return { ...ready.server, attached: ready.attached, stop: () => stop(guard, options) };
+  const guardPid = guard.pid ?? 0;
+  return { ...ready.server, guardPid, attached: ready.attached, stop: () => stop(guard, options.dataDir) };
 }
 
 function forkGuard(options: LaunchOptions): ChildProcess {
@@ -74,10 +77,15 @@ async function whenReady(
   });
 }
 
-async function stop(guard: ChildProcess, options: LaunchOptions): Promise<void> {
-  if (guard.exitCode !== null || guard.signalCode !== null) return;
-  guard.ref();
-  const exited = once(guard, "exit");
-  if (guard.connected) guard.disconnect();
-  await exited;
+async function stop(guard: ChildProcess, dataDir: string): Promise<void> {
+  if (guard.exitCode === null && guard.signalCode === null) {
+    guard.ref();
+    const exited = once(guard, "exit");
+    if (guard.connected) guard.disconnect();
+    await exited;
+  } else if (guard.exitCode !== 0) {
+    // The guard was killed: leave in its place.
+    const presence = await enterRunningServer(dataDir);
+    if (presence) await leaveServer(dataDir, presence);
+  }
 }
