@@ -1,0 +1,121 @@
+import { send, statement, type Tx } from "@collections/database";
+import { type CurrencyCode, exponentOf } from "@collections/money";
+
+/** Per case `receivable` and `excess`; per lender the next three; per field partner the last three. */
+export type AccountKind =
+  | "receivable"
+  | "excess"
+  | "placed"
+  | "settled_direct"
+  | "commission_expense"
+  | "pending"
+  | "credited"
+  | "paid";
+
+/** An account of a lender's books. Its id says what it is, so that a posting needs to read no account. */
+export interface AccountToOpen {
+  readonly lenderId: string;
+  readonly id: string;
+  readonly kind: AccountKind;
+  /** The case, lender or field partner whose account it is. */
+  readonly ownerId: string;
+  readonly currency: CurrencyCode;
+}
+
+/** What is still owed on a case. */
+export function receivableAccount(caseId: string): string {
+  return `receivable/${caseId}`;
+}
+
+/** What was paid on a case beyond what was owed. */
+export function excessAccount(caseId: string): string {
+  return `excess/${caseId}`;
+}
+
+/** What the lender has placed for collection, the other side of every receivable. */
+export function placedAccount(lenderId: string, currency: CurrencyCode): string {
+  return `placed/${lenderId}/${currency}`;
+}
+
+/** What borrowers have paid to the lender directly. */
+export function settledDirectAccount(lenderId: string, currency: CurrencyCode): string {
+  return `settled_direct/${lenderId}/${currency}`;
+}
+
+/** What collecting has cost the lender in commission. */
+export function commissionExpenseAccount(lenderId: string, currency: CurrencyCode): string {
+  return `commission_expense/${lenderId}/${currency}`;
+}
+
+/** What a field partner has earned from a lender and is not credited yet. */
+export function pendingAccount(fieldPartnerId: string, currency: CurrencyCode): string {
+  return `pending/${fieldPartnerId}/${currency}`;
+}
+
+/** What a lender owes a field partner. */
+export function creditedAccount(fieldPartnerId: string, currency: CurrencyCode): string {
+  return `credited/${fieldPartnerId}/${currency}`;
+}
+
+/** What a field partner has been paid out. */
+export function paidAccount(fieldPartnerId: string, currency: CurrencyCode): string {
+  return `paid/${fieldPartnerId}/${currency}`;
+}
+
+/** The two accounts of a case: open them when the case is made. */
+export function caseAccounts(lenderId: string, caseId: string, currency: CurrencyCode): AccountToOpen[] {
+  const account = { lenderId, ownerId: caseId, currency };
+  return [
+    { ...account, kind: "receivable", id: receivableAccount(caseId) },
+    { ...account, kind: "excess", id: excessAccount(caseId) },
+  ];
+}
+
+/** A lender's own accounts in one currency: open them before its first case in that currency. */
+export function lenderAccounts(lenderId: string, currency: CurrencyCode): AccountToOpen[] {
+  const account = { lenderId, ownerId: lenderId, currency };
+  return [
+    { ...account, kind: "placed", id: placedAccount(lenderId, currency) },
+    { ...account, kind: "settled_direct", id: settledDirectAccount(lenderId, currency) },
+    { ...account, kind: "commission_expense", id: commissionExpenseAccount(lenderId, currency) },
+  ];
+}
+
+/** What a lender keeps for a field partner in one currency: open it when a case is assigned. */
+export function fieldPartnerAccounts(
+  lenderId: string,
+  fieldPartnerId: string,
+  currency: CurrencyCode,
+): AccountToOpen[] {
+  const account = { lenderId, ownerId: fieldPartnerId, currency };
+  return [
+    { ...account, kind: "pending", id: pendingAccount(fieldPartnerId, currency) },
+    { ...account, kind: "credited", id: creditedAccount(fieldPartnerId, currency) },
+    { ...account, kind: "paid", id: paidAccount(fieldPartnerId, currency) },
+  ];
+}
+
+/** Opens those of the accounts that are not open yet. */
+export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Date): void {
+  if (accounts.length === 0) return;
+  send(tx, insertAccounts, [
+    accounts.map(({ lenderId }) => lenderId),
+    accounts.map(({ id }) => id),
+    accounts.map(({ kind }) => kind),
+    accounts.map(({ ownerId }) => ownerId),
+    accounts.map(({ currency }) => currency),
+    accounts.map(({ currency }) => exponentOf(currency)),
+    now.toISOString(),
+  ]);
+}
+
+// In the order of the key, so that two transactions that open the same accounts wait for each other and never deadlock.
+const insertAccounts = statement(
+  "ledger.open-accounts",
+  `insert into ledger.account (lender_id, id, kind, owner_id, currency, exponent, created_at)
+   select r.*, $7::timestamptz
+   from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::smallint[])
+     as r (lender_id, id, kind, owner_id, currency, exponent)
+   order by lender_id, id
+   on conflict do nothing`,
+);

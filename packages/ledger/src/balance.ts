@@ -1,0 +1,103 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { BEFORE_ALL_IDS } from "./booking.ts";
+
+/** What an account has been debited and credited, in minor units. */
+export interface Balance {
+  readonly debitMinor: bigint;
+  readonly creditMinor: bigint;
+  /** Debits minus credits: what is owed stands above 0, what is owing (pending, credited) below. */
+  readonly balanceMinor: bigint;
+}
+
+/** What the lines of one case add up to, in minor units. */
+export interface CaseBalance {
+  readonly caseId: string;
+  readonly currency: CurrencyCode;
+  readonly outstandingMinor: bigint;
+  readonly excessMinor: bigint;
+  /** Everything captured on the case, the excess included. */
+  readonly collectedMinor: bigint;
+}
+
+/** What the books say of a field partner's earnings with one lender, in minor units. */
+export interface FieldPartnerBalance {
+  readonly fieldPartnerId: string;
+  readonly currency: CurrencyCode;
+  readonly pendingMinor: bigint;
+  /** Credited and not paid out. */
+  readonly creditedMinor: bigint;
+  readonly paidMinor: bigint;
+}
+
+/** The balance of one account: at once for a case's accounts, by reading the lender's transfers for others. */
+export async function balance(em: EntityManager, lenderId: string, accountId: string): Promise<Balance> {
+  const [kind, ownerId] = accountId.split("/");
+  const ofCase = kind === "receivable" || kind === "excess";
+  const [row] = ofCase
+    ? await query<Balance>(em, selectCaseAccountBalance, [lenderId, accountId, ownerId])
+    : await query<Balance>(em, selectBalance, [lenderId, accountId]);
+  return row as Balance;
+}
+
+/**
+ * The balances of a lender's cases in the order of their ids, a page at a time: for checks against the cases' own
+ * amounts. A case without a single line is not in it.
+ */
+export async function receivableBalances(
+  em: EntityManager,
+  lenderId: string,
+  afterCaseId: string | undefined,
+  limit: number,
+): Promise<CaseBalance[]> {
+  return query(em, selectCaseBalances, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit]);
+}
+
+/** What the books say of every field partner's earnings with this lender: for checks against the earnings themselves. */
+export async function fieldPartnerBalances(em: EntityManager, lenderId: string): Promise<FieldPartnerBalance[]> {
+  return query(em, selectFieldPartnerBalances, [lenderId]);
+}
+
+const SUMS = `
+  coalesce(sum(amount_minor) filter (where debit_account = $2), 0)::bigint as "debitMinor",
+  coalesce(sum(amount_minor) filter (where credit_account = $2), 0)::bigint as "creditMinor",
+  coalesce(sum(case when debit_account = $2 then amount_minor else -amount_minor end), 0)::bigint as "balanceMinor"`;
+
+const selectBalance = statement(
+  "ledger.balance",
+  `select ${SUMS} from ledger.transfer where lender_id = $1 and (debit_account = $2 or credit_account = $2)`,
+);
+
+const selectCaseAccountBalance = statement(
+  "ledger.case-account-balance",
+  `select ${SUMS} from ledger.transfer
+   where lender_id = $1 and case_id = $3 and (debit_account = $2 or credit_account = $2)`,
+);
+
+const selectCaseBalances = statement(
+  "ledger.receivable-balances",
+  `select case_id as "caseId", min(currency::text) as currency,
+     coalesce(sum(case when debit_account = 'receivable/' || case_id::text then amount_minor else -amount_minor end)
+       filter (where 'receivable/' || case_id::text in (debit_account, credit_account)), 0)::bigint
+       as "outstandingMinor",
+     coalesce(sum(case when credit_account = 'excess/' || case_id::text then amount_minor else -amount_minor end)
+       filter (where 'excess/' || case_id::text in (debit_account, credit_account)), 0)::bigint as "excessMinor",
+     coalesce(sum(amount_minor) filter (where kind in ('payment', 'excess')), 0)::bigint as "collectedMinor"
+   from ledger.transfer
+   where lender_id = $1 and case_id > $2
+   group by case_id order by case_id limit $3`,
+);
+
+const selectFieldPartnerBalances = statement(
+  "ledger.field-partner-balances",
+  `select owner::uuid as "fieldPartnerId", currency::text as currency,
+     coalesce(sum(change) filter (where kind = 'pending'), 0)::bigint as "pendingMinor",
+     coalesce(sum(change) filter (where kind = 'credited'), 0)::bigint as "creditedMinor",
+     coalesce(sum(change) filter (where kind = 'paid'), 0)::bigint as "paidMinor"
+   from ledger.transfer t
+   cross join lateral (values (t.debit_account, -t.amount_minor), (t.credit_account, t.amount_minor)) s (account, change)
+   cross join lateral (select split_part(s.account, '/', 1) as kind, split_part(s.account, '/', 2) as owner) a
+   where t.lender_id = $1 and t.kind in ('commission', 'earning_credited', 'payout', 'correction')
+     and a.kind in ('pending', 'credited', 'paid')
+   group by owner, currency order by owner, currency`,
+);

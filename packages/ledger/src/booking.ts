@@ -1,0 +1,167 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { appendOnlyTable } from "./append-only-table.ts";
+
+/** How a payment found its field partner. contract: Payment confirmation request */
+export type Attribution = "exact" | "inferred" | "none";
+
+/** What was odd about a confirmation that was booked all the same. */
+export interface BookingWarning {
+  readonly code: string;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** One captured payment of a loan and the outcome that it had: what a repeat is answered with. Minor units. */
+export interface Booking {
+  readonly lenderId: string;
+  readonly id: string;
+  readonly sourceLoanNumber: string;
+  /** The lender's transaction identifier: with the loan, the idempotency key for good. */
+  readonly reference: string;
+  readonly caseId: string;
+  readonly cycle: number;
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  readonly mode: string;
+  /** As the lender sent it. */
+  readonly rawMode: string;
+  readonly paidAt: Date;
+  /** As the lender sent it, known here or not. */
+  readonly linkId: string | null;
+  readonly visitId: string | null;
+  readonly fieldPartnerId: string | null;
+  readonly attribution: Attribution;
+  /** The part that lowered the outstanding amount; with `excessMinor` it is the amount. */
+  readonly appliedMinor: bigint;
+  readonly excessMinor: bigint;
+  readonly outstandingAfterMinor: bigint;
+  /** Everything captured on the case up to this payment, the excess included. */
+  readonly totalCollectedAfterMinor: bigint;
+  readonly statusAfter: "in_progress" | "collected";
+  readonly sequence: bigint;
+  readonly warnings: readonly BookingWarning[];
+  readonly recordedAt: Date;
+}
+
+/** What identifies a booking. */
+export interface BookingKey {
+  readonly lenderId: string;
+  readonly loan: string;
+  readonly reference: string;
+}
+
+/** A loan, and a moment after which its payments are asked for. */
+export interface PaymentsAfterKey {
+  readonly lenderId: string;
+  readonly loan: string;
+  readonly after: Date;
+}
+
+export const bookings = appendOnlyTable<Booking>("payment_booking", {
+  lenderId: "uuid",
+  id: "uuid",
+  sourceLoanNumber: "text",
+  reference: "text",
+  caseId: "uuid",
+  cycle: "integer",
+  amountMinor: "bigint",
+  currency: "text",
+  mode: "text",
+  rawMode: "text",
+  paidAt: "timestamptz",
+  linkId: "text",
+  visitId: "uuid",
+  fieldPartnerId: "uuid",
+  attribution: "text",
+  appliedMinor: "bigint",
+  excessMinor: "bigint",
+  outstandingAfterMinor: "bigint",
+  totalCollectedAfterMinor: "bigint",
+  statusAfter: "text",
+  sequence: "bigint",
+  warnings: "jsonb",
+  recordedAt: "timestamptz",
+});
+
+/**
+ * Books payments in one statement, whatever their number. A (lender, loan, reference) that is booked already fails the
+ * transaction with a unique violation: read the bookings again. Post `paymentPostings` of each in the same transaction.
+ */
+export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
+  if (newBookings.length > 0) send(tx, bookings.insert, bookings.values(newBookings));
+}
+
+/** Those of the keys that are booked, whole, in no particular order. contract: Errors (409 carries the original booking) */
+export async function bookingsFor(tx: EntityManager | Tx, keys: readonly BookingKey[]): Promise<Booking[]> {
+  if (keys.length === 0) return [];
+  return query(tx, selectBookings, [
+    keys.map(({ lenderId }) => lenderId),
+    keys.map(({ loan }) => loan),
+    keys.map(({ reference }) => reference),
+  ]);
+}
+
+/** The latest payments of a loan over all its cycles, the last one first. */
+export async function paymentsOf(em: EntityManager, lenderId: string, loan: string, limit = 50): Promise<Booking[]> {
+  return query(em, selectPayments, [lenderId, loan, limit]);
+}
+
+/** The payments of each loan that were paid after its moment, in the order of their sequence: what a snapshot misses. */
+export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly PaymentsAfterKey[]): Promise<Booking[]> {
+  if (keys.length === 0) return [];
+  return query(tx, selectPaymentsAfter, [
+    keys.map(({ lenderId }) => lenderId),
+    keys.map(({ loan }) => loan),
+    keys.map(({ after }) => after.toISOString()),
+  ]);
+}
+
+/** A lender's bookings in the order of their ids, a page at a time: for checks against other domains' rows. */
+export async function bookingPage(
+  em: EntityManager,
+  lenderId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<Booking[]> {
+  return query(em, selectBookingPage, [lenderId, after ?? BEFORE_ALL_IDS, limit]);
+}
+
+export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
+
+// Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
+const selectBookings = statement(
+  "ledger.bookings-for",
+  `select ${bookings.selected("b")}
+   from unnest($1::uuid[], $2::text[], $3::text[]) as k (lender_id, loan, reference)
+   cross join lateral (
+     select * from ledger.payment_booking p
+     where p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.reference = k.reference
+     limit 1
+   ) b`,
+);
+
+const selectPayments = statement(
+  "ledger.payments-of",
+  `select ${bookings.selected("b")} from ledger.payment_booking b
+   where b.lender_id = $1 and b.source_loan_number = $2
+   order by b.sequence desc limit $3`,
+);
+
+const selectPaymentsAfter = statement(
+  "ledger.payments-after",
+  `select ${bookings.selected("b")}
+   from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as k (lender_id, loan, after)
+   cross join lateral (
+     select * from ledger.payment_booking p
+     where p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.paid_at > k.after
+     offset 0
+   ) b
+   order by b.lender_id, b.source_loan_number, b.sequence`,
+);
+
+const selectBookingPage = statement(
+  "ledger.booking-page",
+  `select ${bookings.selected("b")} from ledger.payment_booking b
+   where b.lender_id = $1 and b.id > $2 order by b.id limit $3`,
+);

@@ -1,0 +1,154 @@
+import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import { BEFORE_ALL_IDS } from "./booking.ts";
+
+export interface ExtendOptions {
+  readonly now: Date;
+  /** Look at every row of the lender, not only at recent ones: for rows that `verify` names as outside the chain. */
+  readonly everything?: boolean;
+}
+
+/** The newest block of a lender's chain. Kept outside the database, its hash proves what was there. */
+export interface ChainHead {
+  readonly number: bigint;
+  /** 64 hex digits. */
+  readonly hash: string;
+}
+
+/** What one call added to a lender's chain. */
+export interface ChainExtension {
+  readonly blocks: number;
+  readonly rows: number;
+  /** Undefined while the lender has no block at all. */
+  readonly head: ChainHead | undefined;
+}
+
+/** Rows of a block at most. */
+const BLOCK_ROWS = 10_000;
+
+/** Rows that one transaction takes up at most. */
+const STEP_ROWS = 200_000;
+
+/**
+ * How long after its id was made a row may become visible and still be found: the longest transaction, and the
+ * difference between the clocks of two processes.
+ */
+const LOOK_BACK_MS = 15 * 60_000;
+
+/**
+ * Adds a lender's new transfers and bookings to its hash chain. A block lists the ids of its rows, so the order in
+ * which transactions commit does not matter: a row that appears late is in a later block. Processes that call this at
+ * once take turns; with nothing new it writes nothing.
+ */
+export async function extendChain(
+  em: EntityManager,
+  lenderId: string,
+  { now, everything = false }: ExtendOptions,
+): Promise<ChainExtension> {
+  const extension: { -readonly [Key in keyof ChainExtension]: ChainExtension[Key] } = {
+    blocks: 0,
+    rows: 0,
+    head: await chainHead(em, lenderId),
+  };
+  for (;;) {
+    const added = await transaction(em, (tx) => extendOnce(tx, lenderId, now, everything));
+    const last = added.at(-1);
+    if (last === undefined) return extension;
+    extension.blocks += added.length;
+    extension.rows += added.reduce((sum, { rowCount }) => sum + rowCount, 0);
+    extension.head = { number: last.number, hash: last.hash };
+  }
+}
+
+/** The newest block of a lender's chain, undefined while there is none. */
+export async function chainHead(em: EntityManager, lenderId: string): Promise<ChainHead | undefined> {
+  const [head] = await query<ChainHead>(em, selectHead, [lenderId]);
+  return head;
+}
+
+interface AddedBlock extends ChainHead {
+  readonly rowCount: number;
+}
+
+async function extendOnce(tx: Tx, lenderId: string, now: Date, everything: boolean): Promise<AddedBlock[]> {
+  await query(tx, takeTurn, [lenderId]);
+  const [last] = everything ? [] : await query<LastBlock>(tx, selectLast, [lenderId]);
+  const fromId = last === undefined ? BEFORE_ALL_IDS : searchFrom(last);
+  return query(tx, insertBlocks, [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()]);
+}
+
+interface LastBlock {
+  readonly createdAt: Date;
+  readonly lastId: string;
+}
+
+/**
+ * The id from which on rows may be in no block yet. A full step has left rows above its last id behind, a step that
+ * took everything rows that were not visible then: so the look back begins at the older one of the two moments.
+ */
+function searchFrom({ createdAt, lastId }: LastBlock): string {
+  const lastIdMs = Number.parseInt(lastId.replaceAll("-", "").slice(0, 12), 16);
+  const fromMs = Math.max(0, Math.min(createdAt.getTime(), lastIdMs) - LOOK_BACK_MS);
+  const hex = fromMs.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/** The hash of a block's rows, of a table with their `id` and `digest`. Ids of two tables never coincide. */
+export const ROWS_HASH = `sha256(string_agg(digest, ''::bytea order by id))`;
+
+/** What the first block names as the hash before it. */
+export const GENESIS = `decode(repeat('00', 32), 'hex')`;
+
+const selectHead = statement(
+  "ledger.chain-head",
+  `select number, encode(hash, 'hex') as hash from ledger.chain_block
+   where lender_id = $1 order by number desc limit 1`,
+);
+
+const takeTurn = statement(
+  "ledger.chain-turn",
+  `select pg_advisory_xact_lock(hashtextextended('ledger.chain/' || $1::uuid::text, 0))`,
+);
+
+const selectLast = statement(
+  "ledger.chain-last",
+  `select created_at as "createdAt", last_id as "lastId" from ledger.chain_block
+   where lender_id = $1 order by number desc limit 1`,
+);
+
+const insertBlocks = statement(
+  "ledger.extend-chain",
+  `with recursive member as (
+     select unnest(transfer_ids || booking_ids) as id
+     from ledger.chain_block where lender_id = $1 and last_id >= $2
+   ), found as (
+     select 'transfer' as source, id, digest from ledger.transfer where lender_id = $1 and id >= $2
+     union all
+     select 'payment_booking', id, digest from ledger.payment_booking where lender_id = $1 and id >= $2
+   ), fresh as materialized (
+     select source, id, digest, (row_number() over (order by id) - 1) / $3 + 1 as part
+     from found where not exists (select from member where member.id = found.id)
+     order by id limit $4
+   ), part as materialized (
+     select part,
+       coalesce(array_agg(id order by id) filter (where source = 'transfer'), '{}') as transfer_ids,
+       coalesce(array_agg(id order by id) filter (where source = 'payment_booking'), '{}') as booking_ids,
+       count(*)::integer as row_count, ${ROWS_HASH} as rows_hash, (array_agg(id order by id desc))[1] as last_id
+     from fresh group by part
+   ), head as (
+     select number, hash from ledger.chain_block where lender_id = $1 order by number desc limit 1
+   ), link as (
+     select 0::bigint as part, coalesce((select number from head), 0) as number, ${GENESIS} as previous_hash,
+       coalesce((select hash from head), ${GENESIS}) as hash
+     union all
+     select p.part, l.number + 1, l.hash,
+       ledger.chain_block_hash($1, l.number + 1, p.row_count, p.rows_hash, l.hash, p.last_id, $5::timestamptz)
+     from link l join part p on p.part = l.part + 1
+   )
+   insert into ledger.chain_block
+     (lender_id, number, transfer_ids, booking_ids, row_count, rows_hash, previous_hash, last_id, created_at, hash)
+   select $1, l.number, p.transfer_ids, p.booking_ids, p.row_count, p.rows_hash, l.previous_hash, p.last_id,
+     $5::timestamptz, l.hash
+   from link l join part p on p.part = l.part
+   order by l.number
+   returning number, row_count as "rowCount", encode(hash, 'hex') as hash`,
+);

@@ -1,0 +1,158 @@
+import type { CurrencyCode } from "@collections/money";
+import {
+  commissionExpenseAccount,
+  creditedAccount,
+  excessAccount,
+  paidAccount,
+  pendingAccount,
+  placedAccount,
+  receivableAccount,
+  settledDirectAccount,
+} from "./account.ts";
+import type { Booking } from "./booking.ts";
+import type { Posting, Transfer } from "./transfer.ts";
+
+/** A change of what is owed on a case, other than by a payment. */
+export interface CaseChange {
+  readonly lenderId: string;
+  readonly caseId: string;
+  readonly currency: CurrencyCode;
+  /** The loan's sequence of the event that announces the change. */
+  readonly sequence: bigint;
+  readonly effectiveAt: Date;
+  readonly recordedAt: Date;
+  /** Shown on the statement: no personal data, it can never be erased. */
+  readonly memo?: string;
+}
+
+/** A field partner's earning on one booking, as far as the books care. */
+export interface EarningToPost {
+  readonly lenderId: string;
+  readonly caseId: string;
+  readonly bookingId: string;
+  readonly fieldPartnerId: string;
+  readonly currency: CurrencyCode;
+  readonly amountMinor: bigint;
+}
+
+/** A case is placed for collection. Nothing to post when nothing is owed. */
+export function placement(change: CaseChange & { readonly amountMinor: bigint }): Posting[] {
+  const { lenderId, caseId, currency, amountMinor } = change;
+  if (amountMinor === 0n) return [];
+  return [
+    {
+      ...caseLine(change, "Placed for collection"),
+      kind: "placement",
+      debitAccount: receivableAccount(caseId),
+      creditAccount: placedAccount(lenderId, currency),
+      amountMinor,
+    },
+  ];
+}
+
+/** The lender says that more (above 0) or less (below 0) is owed than the books say. Nothing to post for 0. */
+export function adjustment(change: CaseChange & { readonly changeMinor: bigint }): Posting[] {
+  const { lenderId, caseId, currency, changeMinor } = change;
+  if (changeMinor === 0n) return [];
+  const [receivable, placed] = [receivableAccount(caseId), placedAccount(lenderId, currency)];
+  const upwards = changeMinor > 0n;
+  return [
+    {
+      ...caseLine(change, "Adjusted by the lender"),
+      kind: "adjustment",
+      debitAccount: upwards ? receivable : placed,
+      creditAccount: upwards ? placed : receivable,
+      amountMinor: upwards ? changeMinor : -changeMinor,
+    },
+  ];
+}
+
+/** What a booking moves: the applied part settles the receivable, the rest is excess. */
+export function paymentPostings(booking: Booking): Posting[] {
+  const { lenderId, caseId, currency, appliedMinor, excessMinor } = booking;
+  const line = {
+    ...caseLine({ ...booking, effectiveAt: booking.paidAt }, `Payment ${booking.reference}`),
+    bookingId: booking.id,
+    debitAccount: settledDirectAccount(lenderId, currency),
+  };
+  const applied: Posting = {
+    ...line,
+    kind: "payment",
+    creditAccount: receivableAccount(caseId),
+    amountMinor: appliedMinor,
+  };
+  const excess: Posting = { ...line, kind: "excess", creditAccount: excessAccount(caseId), amountMinor: excessMinor };
+  return [applied, excess].filter(({ amountMinor }) => amountMinor > 0n);
+}
+
+/** A field partner earns commission on a booking: pending until the case ends. */
+export function commission(earning: EarningToPost, now: Date): Posting[] {
+  const { lenderId, fieldPartnerId, currency } = earning;
+  return earningLine(earning, now, {
+    kind: "commission",
+    memo: "Commission earned",
+    debitAccount: commissionExpenseAccount(lenderId, currency),
+    creditAccount: pendingAccount(fieldPartnerId, currency),
+  });
+}
+
+/** The case has ended: the lender owes the earning from now on. */
+export function earningCredited(earning: EarningToPost, now: Date): Posting[] {
+  const { fieldPartnerId, currency } = earning;
+  return earningLine(earning, now, {
+    kind: "earning_credited",
+    memo: "Earning credited",
+    debitAccount: pendingAccount(fieldPartnerId, currency),
+    creditAccount: creditedAccount(fieldPartnerId, currency),
+  });
+}
+
+/** The earning has been paid out. */
+export function payout(earning: EarningToPost, now: Date, memo = "Paid out"): Posting[] {
+  const { fieldPartnerId, currency } = earning;
+  return earningLine(earning, now, {
+    kind: "payout",
+    memo,
+    debitAccount: creditedAccount(fieldPartnerId, currency),
+    creditAccount: paidAccount(fieldPartnerId, currency),
+  });
+}
+
+/** Undoes a transfer: the same amount the other way round, naming what it corrects and why. */
+export function correction(
+  wrong: Transfer,
+  right: { readonly memo: string; readonly sequence: bigint | null; readonly now: Date },
+): Posting {
+  return {
+    lenderId: wrong.lenderId,
+    debitAccount: wrong.creditAccount,
+    creditAccount: wrong.debitAccount,
+    amountMinor: wrong.amountMinor,
+    currency: wrong.currency,
+    kind: "correction",
+    caseId: wrong.caseId,
+    bookingId: wrong.bookingId,
+    corrects: wrong.id,
+    sequence: right.sequence,
+    memo: right.memo,
+    effectiveAt: wrong.effectiveAt,
+    recordedAt: right.now,
+  };
+}
+
+function caseLine(change: CaseChange, memo: string) {
+  const { lenderId, caseId, currency, sequence, effectiveAt, recordedAt } = change;
+  const fixed = { bookingId: null, corrects: null, memo: change.memo ?? memo };
+  return { lenderId, caseId, currency, sequence, effectiveAt, recordedAt, ...fixed };
+}
+
+function earningLine(
+  earning: EarningToPost,
+  now: Date,
+  line: Pick<Posting, "kind" | "memo" | "debitAccount" | "creditAccount">,
+): Posting[] {
+  const { lenderId, caseId, bookingId, currency, amountMinor } = earning;
+  if (amountMinor === 0n) return [];
+  const fixed = { corrects: null, sequence: null, effectiveAt: now, recordedAt: now };
+  return [{ lenderId, caseId, bookingId, currency, amountMinor, ...fixed, ...line }];
+}

@@ -1,0 +1,112 @@
+import type { PackageSchema } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { AccountKind } from "./account.ts";
+import type { Attribution, BookingWarning } from "./booking.ts";
+import { migration0001 } from "./migration-0001.ts";
+import type { TransferKind } from "./transfer.ts";
+
+/** An account of a lender's books: `receivable/<case>`, `placed/<lender>/INR` and so on. */
+export const AccountEntity = defineEntity({
+  name: "Account",
+  schema: "ledger",
+  tableName: "account",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.text().primary(),
+    kind: p.text().$type<AccountKind>(),
+    ownerId: p.uuid(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    exponent: p.smallint(),
+    createdAt: p.datetime().columnType("timestamptz"),
+  },
+});
+export type AccountRow = InferEntity<typeof AccountEntity>;
+
+/** Money moved from one account to another. */
+export const TransferEntity = defineEntity({
+  name: "Transfer",
+  schema: "ledger",
+  tableName: "transfer",
+  indexes: [{ name: "transfer_case", properties: ["lenderId", "caseId"] }],
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    debitAccount: p.text(),
+    creditAccount: p.text(),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    kind: p.text().$type<TransferKind>(),
+    caseId: p.uuid().nullable(),
+    bookingId: p.uuid().nullable(),
+    corrects: p.uuid().nullable(),
+    sequence: p.bigint().nullable(),
+    memo: p.text(),
+    effectiveAt: p.datetime().columnType("timestamptz"),
+    recordedAt: p.datetime().columnType("timestamptz"),
+    digest: p.blob(),
+  },
+});
+export type TransferRow = InferEntity<typeof TransferEntity>;
+
+/** A captured payment with the outcome that it had. */
+export const PaymentBookingEntity = defineEntity({
+  name: "PaymentBooking",
+  schema: "ledger",
+  tableName: "payment_booking",
+  uniques: [{ properties: ["lenderId", "sourceLoanNumber", "reference"] }],
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    sourceLoanNumber: p.text(),
+    reference: p.text(),
+    caseId: p.uuid(),
+    cycle: p.integer(),
+    amountMinor: p.bigint(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    mode: p.text(),
+    rawMode: p.text(),
+    paidAt: p.datetime().columnType("timestamptz"),
+    linkId: p.text().nullable(),
+    visitId: p.uuid().nullable(),
+    fieldPartnerId: p.uuid().nullable(),
+    attribution: p.text().$type<Attribution>(),
+    appliedMinor: p.bigint(),
+    excessMinor: p.bigint(),
+    outstandingAfterMinor: p.bigint(),
+    totalCollectedAfterMinor: p.bigint(),
+    statusAfter: p.text().$type<"in_progress" | "collected">(),
+    sequence: p.bigint(),
+    warnings: p.json<BookingWarning[]>(),
+    recordedAt: p.datetime().columnType("timestamptz"),
+    digest: p.blob(),
+  },
+});
+export type PaymentBookingRow = InferEntity<typeof PaymentBookingEntity>;
+
+/** A link of a lender's hash chain over its transfers and bookings. */
+export const ChainBlockEntity = defineEntity({
+  name: "ChainBlock",
+  schema: "ledger",
+  tableName: "chain_block",
+  properties: {
+    lenderId: p.uuid().primary(),
+    number: p.bigint().primary(),
+    transferIds: p.array().columnType("uuid[]"),
+    bookingIds: p.array().columnType("uuid[]"),
+    rowCount: p.integer(),
+    rowsHash: p.blob(),
+    previousHash: p.blob(),
+    lastId: p.uuid(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    hash: p.blob(),
+  },
+});
+export type ChainBlockRow = InferEntity<typeof ChainBlockEntity>;
+
+export const ledgerSchema: PackageSchema = {
+  name: "ledger",
+  entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity],
+  migrations: [{ name: "0001", statements: migration0001 }],
+  appendOnly: ["ledger.account", "ledger.transfer", "ledger.payment_booking", "ledger.chain_block"],
+};

@@ -1,0 +1,101 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import type { TransferKind } from "./transfer.ts";
+
+/** One line of a case's statement, in minor units. A payment is one line, also where a part of it is excess. */
+export interface StatementLine {
+  readonly caseId: string;
+  readonly currency: CurrencyCode;
+  readonly sequence: bigint;
+  /** When it happened; lines stand in the order in which they were booked. */
+  readonly at: Date;
+  readonly recordedAt: Date;
+  readonly kind: Exclude<TransferKind, "excess">;
+  readonly memo: string;
+  /** Of a payment. */
+  readonly reference: string | null;
+  /** What was added to and taken from the amount owed. */
+  readonly debitMinor: bigint;
+  readonly creditMinor: bigint;
+  /** What was paid beyond the amount owed. */
+  readonly excessMinor: bigint;
+  /** What is owed after this line. */
+  readonly balanceMinor: bigint;
+}
+
+/** `outstanding = placed + adjusted + corrected − collected`, all of them sums of visible lines. */
+export interface StatementTotals {
+  readonly placedMinor: bigint;
+  readonly adjustedMinor: bigint;
+  readonly correctedMinor: bigint;
+  /** The part of the payments that lowered the amount owed. */
+  readonly collectedMinor: bigint;
+  readonly excessMinor: bigint;
+  readonly outstandingMinor: bigint;
+}
+
+/** The account of one case, from its placement on. */
+export interface CaseStatement {
+  readonly caseId: string;
+  readonly lines: readonly StatementLine[];
+  readonly totals: StatementTotals;
+}
+
+/** The statements of the given cases of a lender (the cycles of a loan, say), in their order. */
+export async function statementOf(
+  em: EntityManager,
+  { lenderId, caseIds }: { readonly lenderId: string; readonly caseIds: readonly string[] },
+): Promise<CaseStatement[]> {
+  if (caseIds.length === 0) return [];
+  const lines = await query<StatementLine>(em, selectLines, [lenderId, caseIds]);
+  const linesByCase = Map.groupBy(lines, ({ caseId }) => caseId);
+  return caseIds.map((caseId) => {
+    const ownLines = linesByCase.get(caseId) ?? [];
+    return { caseId, lines: ownLines, totals: totalsOf(ownLines) };
+  });
+}
+
+function totalsOf(lines: readonly StatementLine[]): StatementTotals {
+  const net = (kind: StatementLine["kind"]) =>
+    sum(lines.filter((line) => line.kind === kind).map(({ debitMinor, creditMinor }) => debitMinor - creditMinor));
+  return {
+    placedMinor: net("placement"),
+    adjustedMinor: net("adjustment"),
+    correctedMinor: net("correction"),
+    collectedMinor: -net("payment"),
+    excessMinor: sum(lines.map(({ excessMinor }) => excessMinor)),
+    outstandingMinor: lines.at(-1)?.balanceMinor ?? 0n,
+  };
+}
+
+function sum(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}
+
+const selectLines = statement(
+  "ledger.statement",
+  `with posting as (
+     select t.*, 'receivable/' || case_id::text as receivable, 'excess/' || case_id::text as excess,
+       case when kind in ('payment', 'excess') then booking_id else id end as line_id
+     from ledger.transfer t
+     where lender_id = $1 and case_id = any($2::uuid[])
+   ), line as (
+     select case_id, line_id, min(currency::text) as currency, min(sequence) as sequence, min(id::text) as first_id,
+       min(effective_at) as at, min(recorded_at) as recorded_at,
+       case when min(kind) = 'excess' then 'payment' else min(kind) end as kind, min(memo) as memo,
+       bool_or(kind in ('payment', 'excess')) as booked,
+       coalesce(sum(amount_minor) filter (where debit_account = receivable), 0)::bigint as debit,
+       coalesce(sum(amount_minor) filter (where credit_account = receivable), 0)::bigint as credit,
+       (coalesce(sum(amount_minor) filter (where credit_account = excess), 0)
+         - coalesce(sum(amount_minor) filter (where debit_account = excess), 0))::bigint as excess
+     from posting
+     where receivable in (debit_account, credit_account) or excess in (debit_account, credit_account)
+     group by case_id, line_id
+   )
+   select l.case_id as "caseId", l.currency, l.sequence, l.at, l.recorded_at as "recordedAt", l.kind, l.memo,
+     b.reference, l.debit as "debitMinor", l.credit as "creditMinor", l.excess as "excessMinor",
+     sum(l.debit - l.credit) over (partition by l.case_id order by l.sequence, l.first_id)::bigint as "balanceMinor"
+   from line l
+   left join ledger.payment_booking b on l.booked and b.lender_id = $1 and b.id = l.line_id
+   order by l.case_id, l.sequence, l.first_id`,
+);

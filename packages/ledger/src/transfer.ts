@@ -1,0 +1,66 @@
+import { newId, send, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { appendOnlyTable } from "./append-only-table.ts";
+
+export type TransferKind =
+  | "placement"
+  | "adjustment"
+  | "payment"
+  | "excess"
+  | "commission"
+  | "earning_credited"
+  | "payout"
+  | "correction";
+
+/** Money that moves from one account to another: one row that cannot be out of balance. Not written yet. */
+export interface Posting {
+  readonly lenderId: string;
+  readonly debitAccount: string;
+  readonly creditAccount: string;
+  /** Minor units, always more than 0: the direction is in the accounts. */
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  readonly kind: TransferKind;
+  readonly caseId: string | null;
+  readonly bookingId: string | null;
+  /** The transfer that a correction corrects. */
+  readonly corrects: string | null;
+  /** The loan's sequence that announced it: the order of a case's lines. */
+  readonly sequence: bigint | null;
+  readonly memo: string;
+  /** When it happened in the world. */
+  readonly effectiveAt: Date;
+  /** When it was booked here. */
+  readonly recordedAt: Date;
+}
+
+/** A posting in the books. */
+export interface Transfer extends Posting {
+  readonly id: string;
+}
+
+export const transfers = appendOnlyTable<Transfer>("transfer", {
+  lenderId: "uuid",
+  id: "uuid",
+  debitAccount: "text",
+  creditAccount: "text",
+  amountMinor: "bigint",
+  currency: "text",
+  kind: "text",
+  caseId: "uuid",
+  bookingId: "uuid",
+  corrects: "uuid",
+  sequence: "bigint",
+  memo: "text",
+  effectiveAt: "timestamptz",
+  recordedAt: "timestamptz",
+});
+
+/**
+ * Writes postings in one statement, whatever their number. A posting that does not follow the chart of accounts, such
+ * as a payment that credits another case, fails the transaction. Its accounts have to be open: `verify` names others.
+ */
+export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
+  if (postings.length === 0) return;
+  send(tx, transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() }))));
+}

@@ -1,0 +1,212 @@
+import { type Statement, statement } from "@collections/database";
+import { bookings } from "./booking.ts";
+import { GENESIS, ROWS_HASH } from "./chain.ts";
+import { transfers } from "./transfer.ts";
+
+/** What can be wrong with a row. */
+export type ProblemCode =
+  | "CONTENT_CHANGED"
+  | "BOOKING_MISSING"
+  | "TRANSFERS_MISSING"
+  | "BOOKING_UNLIKE_TRANSFERS"
+  | "RECEIVABLE_NEGATIVE"
+  | "OUTSTANDING_MISMATCH"
+  | "TOTAL_COLLECTED_MISMATCH"
+  | "SEQUENCE_NOT_RISING"
+  | "ACCOUNT_MISSING"
+  | "CURRENCY_MISMATCH"
+  | "CORRECTS_NOTHING"
+  | "UNBALANCED"
+  | "CHAIN_BROKEN"
+  | "BLOCK_MISMATCH"
+  | "ROW_MISSING"
+  | "ROW_OUTSIDE_CHAIN";
+
+export interface Check {
+  /** In words, for people who watch a long run. */
+  readonly name: string;
+  /** Rows {code, table, id, detail, total} of the lender $1: no row when all is well. */
+  readonly problemsOf: Statement;
+  /** $2 is the moment before which every row must be in the chain. */
+  readonly needsChainedUntil?: true;
+}
+
+/** The checks of one lender's books, each one statement, so that it sees one moment. */
+export const checks: readonly Check[] = [
+  {
+    name: "contents of transfers",
+    problemsOf: check(
+      "transfer-contents",
+      `select 'CONTENT_CHANGED' as code, 'transfer' as "table", t.id::text as id,
+         'The row is not what was written: its digest does not fit its columns.' as detail
+       from ledger.transfer t where t.lender_id = $1 and t.digest is distinct from ${transfers.digestOf("t")}`,
+    ),
+  },
+  {
+    name: "contents of bookings",
+    problemsOf: check(
+      "booking-contents",
+      `select 'CONTENT_CHANGED' as code, 'payment_booking' as "table", b.id::text as id,
+         'The row is not what was written: its digest does not fit its columns.' as detail
+       from ledger.payment_booking b where b.lender_id = $1 and b.digest is distinct from ${bookings.digestOf("b")}`,
+    ),
+  },
+  {
+    name: "bookings against their transfers",
+    problemsOf: check(
+      "bookings-and-transfers",
+      `with side as (
+         select coalesce(b.id, t.booking_id) as id, bool_or(b.id is null) as no_booking, bool_and(t.id is null) as no_transfer,
+           min(b.amount_minor) as amount, min(b.applied_minor) as applied, min(b.excess_minor) as excess,
+           coalesce(sum(t.amount_minor) filter (where t.kind = 'payment'), 0) as moved,
+           coalesce(sum(t.amount_minor) filter (where t.kind = 'excess'), 0) as moved_excess,
+           bool_or(t.case_id is distinct from b.case_id or t.currency is distinct from b.currency) as elsewhere
+         from (select * from ledger.payment_booking where lender_id = $1) b
+         full join (select * from ledger.transfer where lender_id = $1 and booking_id is not null) t on t.booking_id = b.id
+         group by coalesce(b.id, t.booking_id)
+       )
+       select case when no_booking then 'BOOKING_MISSING' when no_transfer then 'TRANSFERS_MISSING'
+           else 'BOOKING_UNLIKE_TRANSFERS' end as code,
+         'payment_booking' as "table", id::text as id,
+         case when no_booking then 'Transfers name this booking, and it is not there.'
+           when no_transfer then 'Nothing was moved for this booking.'
+           else format('Booked %s = %s applied + %s excess; its transfers moved %s and %s%s.', amount, applied, excess, moved,
+             moved_excess, case when elsewhere then ', for another case or in another currency' else '' end) end as detail
+       from side
+       where no_booking or no_transfer or amount <> applied + excess or applied <> moved or excess <> moved_excess or elsewhere`,
+    ),
+  },
+  {
+    name: "balances after each booking",
+    problemsOf: check(
+      "running-balances",
+      `with line as (
+         select case_id, sequence, 0 as step, id, null::bigint as outstanding, null::bigint as total, 0::bigint as paid,
+           case when debit_account = 'receivable/' || case_id::text then amount_minor else -amount_minor end as change
+         from ledger.transfer
+         where lender_id = $1 and case_id is not null and 'receivable/' || case_id::text in (debit_account, credit_account)
+         union all
+         select case_id, sequence, 1, id, outstanding_after_minor, total_collected_after_minor, amount_minor, 0
+         from ledger.payment_booking where lender_id = $1
+       ), walk as (
+         select *, sum(change) over w as balance, sum(paid) over w as collected
+         from line window w as (partition by case_id order by sequence, step, id rows unbounded preceding)
+       )
+       select case when step = 0 then 'RECEIVABLE_NEGATIVE' when balance <> outstanding then 'OUTSTANDING_MISMATCH'
+           else 'TOTAL_COLLECTED_MISMATCH' end as code,
+         case step when 0 then 'transfer' else 'payment_booking' end as "table", id::text as id,
+         case when step = 0 then format('After it, %s is owed on case %s.', balance, case_id)
+           when balance <> outstanding then format('It says %s outstanding; the lines up to it make %s.', outstanding, balance)
+           else format('It says %s collected; the payments up to it make %s.', total, collected) end as detail
+       from walk where (step = 0 and balance < 0) or (step = 1 and (balance <> outstanding or collected <> total))`,
+    ),
+  },
+  {
+    name: "sequences of bookings",
+    problemsOf: check(
+      "booking-sequences",
+      `select 'SEQUENCE_NOT_RISING' as code, 'payment_booking' as "table", id::text as id,
+         format('Sequence %s of cycle %s follows sequence %s of cycle %s of the same loan.', sequence, cycle, previous,
+           previous_cycle) as detail
+       from (
+         select id, sequence, cycle, lag(sequence) over w as previous, lag(cycle) over w as previous_cycle
+         from ledger.payment_booking where lender_id = $1
+         window w as (partition by source_loan_number order by sequence, id)
+       ) b
+       where sequence = previous or cycle < previous_cycle`,
+    ),
+  },
+  {
+    name: "accounts of transfers",
+    problemsOf: check(
+      "accounts",
+      `select case when d.id is null or c.id is null then 'ACCOUNT_MISSING' else 'CURRENCY_MISMATCH' end as code,
+         'transfer' as "table", t.id::text as id,
+         format('%s %s to %s; the accounts are in %s and %s.', t.currency, t.debit_account, t.credit_account,
+           coalesce(d.currency::text, 'no books'), coalesce(c.currency::text, 'no books')) as detail
+       from ledger.transfer t
+       left join ledger.account d on d.lender_id = $1 and d.id = t.debit_account
+       left join ledger.account c on c.lender_id = $1 and c.id = t.credit_account
+       where t.lender_id = $1
+         and (d.currency is distinct from t.currency or c.currency is distinct from t.currency)`,
+    ),
+  },
+  {
+    name: "corrections",
+    problemsOf: check(
+      "corrections",
+      `select 'CORRECTS_NOTHING' as code, 'transfer' as "table", t.id::text as id,
+         format('It corrects transfer %s, which is not there.', t.corrects) as detail
+       from ledger.transfer t
+       where t.lender_id = $1 and t.corrects is not null
+         and not exists (select from ledger.transfer o where o.lender_id = $1 and o.id = t.corrects)`,
+    ),
+  },
+  {
+    name: "links of the chain",
+    problemsOf: check(
+      "chain-links",
+      `select 'CHAIN_BROKEN' as code, 'chain_block' as "table", number::text as id,
+         case when number <> expected_number then format('Block %s should come here.', expected_number)
+           when previous_hash <> expected_previous then 'It does not name the hash of the block before it.'
+           else 'Its hash does not fit its content.' end as detail
+       from (
+         select number, previous_hash, hash, coalesce(lag(number) over w, 0) + 1 as expected_number,
+           coalesce(lag(hash) over w, ${GENESIS}) as expected_previous,
+           ledger.chain_block_hash(lender_id, number, row_count, rows_hash, previous_hash, last_id, created_at) as expected
+         from ledger.chain_block where lender_id = $1
+         window w as (order by number)
+       ) b
+       where number <> expected_number or previous_hash <> expected_previous or hash <> expected`,
+    ),
+  },
+  {
+    name: "rows of the chain",
+    problemsOf: check(
+      "chain-rows",
+      `with found as materialized (
+         select m.number, 'transfer' as source, m.id, t.digest
+         from (select number, unnest(transfer_ids) as id from ledger.chain_block where lender_id = $1) m
+         left join ledger.transfer t on t.lender_id = $1 and t.id = m.id
+         union all
+         select m.number, 'payment_booking', m.id, b.digest
+         from (select number, unnest(booking_ids) as id from ledger.chain_block where lender_id = $1) m
+         left join ledger.payment_booking b on b.lender_id = $1 and b.id = m.id
+       )
+       select 'ROW_MISSING' as code, source as "table", id::text as id,
+         format('It is in block %s, and it is not there any more.', number) as detail
+       from found where digest is null
+       union all
+       select 'BLOCK_MISMATCH', 'chain_block', b.number::text, 'Its rows are not those that it was made of.'
+       from ledger.chain_block b
+       left join (select number, count(digest) as row_count, ${ROWS_HASH} as rows_hash from found group by number) f
+         on f.number = b.number
+       where b.lender_id = $1
+         and (f.row_count is distinct from b.row_count or f.rows_hash is distinct from b.rows_hash)`,
+    ),
+  },
+  {
+    name: "rows outside the chain",
+    needsChainedUntil: true,
+    problemsOf: check(
+      "chain-gaps",
+      `select 'ROW_OUTSIDE_CHAIN' as code, source as "table", id::text as id,
+         format('Recorded at %s and in no block: extend the chain over everything.', recorded_at at time zone 'UTC') as detail
+       from (
+         select 'transfer' as source, t.id, t.recorded_at from ledger.transfer t
+         where t.lender_id = $1 and t.recorded_at < $2 and not exists (
+           select from (select unnest(transfer_ids) as id from ledger.chain_block where lender_id = $1) m
+           where m.id = t.id)
+         union all
+         select 'payment_booking', b.id, b.recorded_at from ledger.payment_booking b
+         where b.lender_id = $1 and b.recorded_at < $2 and not exists (
+           select from (select unnest(booking_ids) as id from ledger.chain_block where lender_id = $1) m
+           where m.id = b.id)
+       ) r`,
+    ),
+  },
+];
+
+function check(name: string, text: string): Statement {
+  return statement(`ledger.verify-${name}`, `select p.*, count(*) over () as total from (${text}) p limit 1000`);
+}

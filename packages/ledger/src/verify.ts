@@ -1,0 +1,197 @@
+import { type EntityManager, query, type Statement, statement, transaction } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { checks, type ProblemCode } from "./verify-checks.ts";
+
+/** One row that does not fit, and why. */
+export interface LedgerProblem {
+  readonly code: ProblemCode;
+  readonly table: "account" | "transfer" | "payment_booking" | "chain_block";
+  /** The row's id; a block's number; for UNBALANCED the currency. */
+  readonly id: string;
+  readonly lenderId: string;
+  readonly detail: string;
+}
+
+/** What all open accounts in one currency add up to, in minor units. */
+export interface TrialBalance {
+  readonly currency: CurrencyCode;
+  readonly debitMinor: bigint;
+  readonly creditMinor: bigint;
+}
+
+/** Rows looked at. */
+export interface LedgerCounts {
+  readonly lenders: number;
+  readonly accounts: bigint;
+  readonly transfers: bigint;
+  readonly bookings: bigint;
+  readonly blocks: bigint;
+}
+
+/** What a verification looked at and found. */
+export interface LedgerVerification {
+  readonly ok: boolean;
+  readonly counts: LedgerCounts;
+  readonly trialBalance: readonly TrialBalance[];
+  /** The first 1,000. */
+  readonly problems: readonly LedgerProblem[];
+  readonly totalProblems: bigint;
+}
+
+/** Told before each check. */
+export interface VerifyProgress {
+  readonly lenderId: string;
+  readonly lendersDone: number;
+  readonly lenders: number;
+  readonly check: string;
+  readonly totalProblems: bigint;
+}
+
+export interface VerifyOptions {
+  readonly now: Date;
+  /** Look at this lender only. */
+  readonly lenderId?: string;
+  /** Rows recorded longer ago than this must be in the chain. */
+  readonly unchainedAfterMs?: number;
+  readonly onProgress?: (progress: VerifyProgress) => void;
+}
+
+const MAX_PROBLEMS = 1_000;
+const UNCHAINED_AFTER_MS = 15 * 60_000;
+
+/**
+ * Derives everything in the ledger again and names each row that does not fit: contents against digests, bookings
+ * against transfers, balances against what bookings say, accounts, sequences and the hash chain. Reads only, and may
+ * run beside traffic: each check sees one moment. What other domains keep (cases, earnings, events) is not looked at.
+ */
+export async function verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification> {
+  const { now, unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
+  const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
+  const lenderIds = options.lenderId === undefined ? await lendersInBooks(em) : [options.lenderId];
+  const findings = new Findings(lenderIds.length);
+  for (const [lendersDone, lenderId] of lenderIds.entries()) {
+    const tell = (check: string) =>
+      onProgress?.({ lenderId, lendersDone, lenders: lenderIds.length, check, totalProblems: findings.totalProblems });
+    tell("trial balance");
+    findings.addCounts(await unhurried(em, selectCounts, [lenderId]));
+    findings.addTrialBalance(lenderId, await unhurried(em, selectTrialBalance, [lenderId]));
+    for (const { name, problemsOf, needsChainedUntil } of checks) {
+      tell(name);
+      const found = await unhurried<Found>(em, problemsOf, needsChainedUntil ? [lenderId, chainedUntil] : [lenderId]);
+      findings.addProblems(lenderId, found, found[0]?.total ?? 0n);
+    }
+  }
+  return findings.verdict();
+}
+
+type Problem = Omit<LedgerProblem, "lenderId">;
+type Found = Problem & { readonly total: bigint };
+type RowCounts = Omit<LedgerCounts, "lenders">;
+
+/** What has been found so far, over the lenders. */
+class Findings {
+  totalProblems = 0n;
+  readonly #problems: LedgerProblem[] = [];
+  readonly #counts: { -readonly [Key in keyof LedgerCounts]: LedgerCounts[Key] };
+  readonly #trialBalance = new Map<CurrencyCode, TrialBalance>();
+
+  constructor(lenders: number) {
+    this.#counts = { lenders, accounts: 0n, transfers: 0n, bookings: 0n, blocks: 0n };
+  }
+
+  addCounts(rows: readonly RowCounts[]): void {
+    for (const row of rows) {
+      for (const key of ["accounts", "transfers", "bookings", "blocks"] as const) this.#counts[key] += row[key];
+    }
+  }
+
+  addTrialBalance(lenderId: string, rows: readonly TrialBalance[]): void {
+    for (const { currency, debitMinor, creditMinor } of rows) {
+      const sum = this.#trialBalance.get(currency) ?? { currency, debitMinor: 0n, creditMinor: 0n };
+      this.#trialBalance.set(currency, {
+        currency,
+        debitMinor: sum.debitMinor + debitMinor,
+        creditMinor: sum.creditMinor + creditMinor,
+      });
+      if (debitMinor === creditMinor) continue;
+      const detail = `The accounts were debited ${debitMinor} and credited ${creditMinor}.`;
+      this.addProblems(lenderId, [{ code: "UNBALANCED", table: "account", id: currency, detail }], 1n);
+    }
+  }
+
+  addProblems(lenderId: string, found: readonly Problem[], total: bigint): void {
+    this.totalProblems += total;
+    for (const { code, table, id, detail } of found.slice(0, MAX_PROBLEMS - this.#problems.length)) {
+      this.#problems.push({ code, table, id, lenderId, detail });
+    }
+  }
+
+  verdict(): LedgerVerification {
+    return {
+      ok: this.totalProblems === 0n,
+      counts: this.#counts,
+      trialBalance: [...this.#trialBalance.values()],
+      problems: this.#problems,
+      totalProblems: this.totalProblems,
+    };
+  }
+}
+
+/** Every lender that any table names, also one that only a forged row names. */
+async function lendersInBooks(em: EntityManager): Promise<string[]> {
+  const lenders = await unhurried<{ id: string }>(em, selectLenders, []);
+  return lenders.map(({ id }) => id);
+}
+
+/** A query that may take its time and memory, planned for the rows that are there now. */
+function unhurried<Row>(em: EntityManager, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+  return transaction(em, async (tx) => {
+    await query(tx, takeTime, []);
+    return query<Row>(tx, statement, values);
+  });
+}
+
+const takeTime = statement(
+  "ledger.verify-settings",
+  `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '0', true),
+     set_config('work_mem', '128MB', true), set_config('plan_cache_mode', 'force_custom_plan', true),
+     set_config('jit', 'off', true)`,
+);
+
+const TABLES = ["account", "transfer", "payment_booking", "chain_block"];
+
+// From one lender to the next by the primary key: a distinct would read every row.
+const selectLenders = statement(
+  "ledger.lenders",
+  TABLES.map(
+    (table) => `(
+      with recursive lender (id) as (
+        (select lender_id from ledger.${table} order by lender_id limit 1)
+        union all
+        select (select lender_id from ledger.${table} where lender_id > lender.id order by lender_id limit 1)
+        from lender where lender.id is not null
+      )
+      select id from lender where id is not null)`,
+  ).join(" union ") + " order by id",
+);
+
+const selectCounts = statement(
+  "ledger.verify-counts",
+  `select (select count(*) from ledger.account where lender_id = $1) as accounts,
+     (select count(*) from ledger.transfer where lender_id = $1) as transfers,
+     (select count(*) from ledger.payment_booking where lender_id = $1) as bookings,
+     (select count(*) from ledger.chain_block where lender_id = $1) as blocks`,
+);
+
+const selectTrialBalance = statement(
+  "ledger.verify-trial-balance",
+  `select a.currency::text as currency, sum(s.debit)::bigint as "debitMinor", sum(s.credit)::bigint as "creditMinor"
+   from (
+     select debit_account as id, sum(amount_minor) as debit, 0 as credit
+     from ledger.transfer where lender_id = $1 group by debit_account
+     union all
+     select credit_account, 0, sum(amount_minor) from ledger.transfer where lender_id = $1 group by credit_account
+   ) s
+   join ledger.account a on a.lender_id = $1 and a.id = s.id
+   group by a.currency order by a.currency`,
+);
