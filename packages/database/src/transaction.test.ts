@@ -12,6 +12,7 @@ import {
   type PackageSchema,
   query,
   queue,
+  readSnapshot,
   send,
   signal,
   statement,
@@ -192,6 +193,20 @@ describe("a transaction", () => {
     });
     await expect(killed).rejects.toThrow(/terminat/i);
     expect(await noteIn(newId())).toEqual([]);
+  });
+});
+
+describe("a snapshot", () => {
+  test("does not see what is committed after its first read, and cannot write", async () => {
+    const id = newId();
+    await readSnapshot(database.em(), async (tx) => {
+      expect(await query(tx, noteById, [id])).toEqual([]);
+      await transaction(database.em(), async (other) => send(other, insertNotes, [[id], ["1"]]));
+      expect(await query(tx, noteById, [id])).toEqual([]);
+    });
+    expect(await noteIn(id)).toHaveLength(1);
+    const write = readSnapshot(database.em(), async (tx) => send(tx, insertNotes, [[newId()], ["1"]]));
+    await expect(write).rejects.toThrow("read-only");
   });
 });
 

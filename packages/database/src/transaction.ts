@@ -33,6 +33,18 @@ const IN_FAILED_TRANSACTION = "25P02";
  * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way
  */
 export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return run(em, work, "begin");
+}
+
+/**
+ * Runs reads in one read-only transaction that sees every table as of one moment (REPEATABLE READ): what they tell
+ * agrees with each other.
+ */
+export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return run(em, work, "begin isolation level repeatable read read only");
+}
+
+async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
   if (states.has(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
   const { pool } = databaseOf(em);
   const client = await pool.connect();
@@ -40,7 +52,7 @@ export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promis
   let state: TxState | undefined;
   let broken = false;
   try {
-    state = await begin(tx, client);
+    state = await begin(tx, client, beginText);
     const result = await work(tx);
     await tx.flush();
     await commit(state);
@@ -99,9 +111,9 @@ export function kyselyOf(tx: Tx): ControlledTransaction<unknown> {
   return stateOf(tx).kysely;
 }
 
-async function begin(tx: Tx, client: PoolClient): Promise<TxState> {
+async function begin(tx: Tx, client: PoolClient, text: string): Promise<TxState> {
   const state = { client, sent: [], afterCommit: [], failure: undefined, open: true } as Omit<TxState, "kysely">;
-  const kysely = await oneClientKysely(state).startTransaction().execute();
+  const kysely = await oneClientKysely(state, text).startTransaction().execute();
   const complete: TxState = Object.assign(state, { kysely });
   states.set(tx, complete);
   tx.setTransactionContext(kysely);
@@ -112,13 +124,13 @@ async function begin(tx: Tx, client: PoolClient): Promise<TxState> {
  * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
  * statement; should it fail, that statement fails too.
  */
-function oneClientKysely(state: Omit<TxState, "kysely">): Kysely<unknown> {
+function oneClientKysely(state: Omit<TxState, "kysely">, beginText: string): Kysely<unknown> {
   const client = {
     query(text: string, values: unknown[] = []): Promise<unknown> {
-      const answer = openClient(state).query(text, values);
-      if (text !== "begin") return answer;
+      if (text !== "begin") return openClient(state).query(text, values);
+      const begun = openClient(state).query(beginText);
       state.sent.push(
-        answer.catch((error: Error) => {
+        begun.catch((error: Error) => {
           state.failure ??= error;
         }),
       );

@@ -1,0 +1,117 @@
+import {
+  lockCurrentCases,
+  type LockedCase,
+  type Refusal,
+  transition,
+  type Trigger,
+  writeCaseStates,
+} from "@collections/cases";
+import { type EntityManager, publicId, transaction } from "@collections/database";
+import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
+import { fieldPartnerAccounts, openAccounts } from "@collections/ledger";
+import { recordAct } from "@collections/lenders";
+import { emit } from "@collections/webhooks";
+import { creditEnded } from "./credit-ended.ts";
+import { caseEvent } from "./event.ts";
+
+/** Which loan, and on whose word: operators give a reason, and it is kept. */
+export interface CaseOrder {
+  readonly lender: { readonly id: string; readonly code: string };
+  readonly loan: string;
+  readonly reason: string | null;
+}
+
+/** What became of an order: the case after it, or why it was not followed. */
+export type CaseOrderOutcome =
+  | { readonly kind: "done"; readonly caseAfter: LockedCase }
+  | { readonly kind: "loan_not_found" }
+  | { readonly kind: "field_partner_not_found" }
+  | { readonly kind: "refused"; readonly refusal: Refusal };
+
+/** Gives the loan's current case to a field partner, from whoever holds it. */
+export function assignCase(
+  em: EntityManager,
+  order: CaseOrder & { readonly fieldPartnerId: string },
+  environment: string,
+): Promise<CaseOrderOutcome> {
+  return changeCase(em, order, { kind: "assign", fieldPartnerId: order.fieldPartnerId }, environment);
+}
+
+/** Takes the case from its field partner. */
+export function unassignCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
+  return changeCase(em, order, { kind: "unassign" }, environment);
+}
+
+/** Stops all contact with the borrower until the case is released. */
+export function holdCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
+  return changeCase(em, order, { kind: "hold", reason: order.reason }, environment);
+}
+
+/** Ends a hold. */
+export function releaseCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
+  return changeCase(em, order, { kind: "release" }, environment);
+}
+
+/** Ends the case without full payment. */
+export function closeCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
+  return changeCase(em, order, { kind: "close", reason: order.reason }, environment);
+}
+
+type OrderTrigger = Extract<Trigger, { kind: "assign" | "unassign" | "hold" | "release" | "close" }>;
+
+async function changeCase(
+  em: EntityManager,
+  order: CaseOrder,
+  trigger: OrderTrigger,
+  environment: string,
+): Promise<CaseOrderOutcome> {
+  return transaction(em, async (tx) => {
+    const now = new Date();
+    const { lender, loan, reason } = order;
+
+    // Lock the case and ask the state machine.
+    const [lockedCase] = await lockCurrentCases(tx, [{ lenderId: lender.id, loan }]);
+    if (!lockedCase) return { kind: "loan_not_found" };
+    const holders = await fieldPartnersByIds(tx, holdersOf(lockedCase, trigger));
+    if (trigger.kind === "assign" && !holders.has(trigger.fieldPartnerId)) return { kind: "field_partner_not_found" };
+    const verdict = transition(lockedCase, trigger, now);
+    if (!verdict.allowed) return { kind: "refused", refusal: verdict.refusal };
+    const { caseAfter, events } = verdict;
+
+    // Write the case, what follows for the money, the operator's act and the events.
+    writeCaseStates(tx, [caseAfter], now);
+    if (trigger.kind === "assign") {
+      openAccounts(tx, fieldPartnerAccounts(lender.id, trigger.fieldPartnerId, caseAfter.currency), now);
+    }
+    if (caseAfter.closedAt !== null) await creditEnded(tx, [caseAfter], now);
+    recordAct(
+      tx,
+      { lenderId: lender.id, act: `case.${trigger.kind}`, reason: reason ?? undefined, data: { loan } },
+      now,
+    );
+    const origin = { lenderCode: lender.code, environment, now };
+    emit(
+      tx,
+      events.map((event) => {
+        const holderId =
+          event.kind === "case.unassigned" ? lockedCase.assignedFieldPartnerId : caseAfter.assignedFieldPartnerId;
+        const data = isAboutHolder(event.kind) ? { fieldPartner: shown(holders.get(holderId ?? "")) } : { reason };
+        return caseEvent(caseAfter, { ...event, data }, origin);
+      }),
+    );
+    return { kind: "done", caseAfter };
+  });
+}
+
+function holdersOf(lockedCase: LockedCase, trigger: OrderTrigger): string[] {
+  const { assignedFieldPartnerId: before } = lockedCase;
+  return [...(before === null ? [] : [before]), ...(trigger.kind === "assign" ? [trigger.fieldPartnerId] : [])];
+}
+
+function isAboutHolder(kind: string): boolean {
+  return kind === "case.assigned" || kind === "case.unassigned";
+}
+
+function shown(fieldPartner: FieldPartner | undefined): object | null {
+  return fieldPartner ? { id: publicId("fp", fieldPartner.id), displayName: fieldPartner.displayName } : null;
+}

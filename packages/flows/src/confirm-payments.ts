@@ -1,0 +1,66 @@
+import { lockCurrentCases, writeCases } from "@collections/cases";
+import { type EntityManager, isUniqueViolation, transaction, type Tx } from "@collections/database";
+import { addEarnings, creditEarnings, pendingOf } from "@collections/earnings";
+import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
+import { commissionPlans } from "@collections/lenders";
+import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
+import { emit } from "@collections/webhooks";
+import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
+import { foldConfirmations } from "./fold-confirmations.ts";
+
+/**
+ * Books captured payments, each exactly once (contract: Payment confirmation request). One outcome per confirmation,
+ * in their order: booked, a repeat of what was booked, or refused; a refused one leaves the others alone.
+ */
+export async function confirmPayments(
+  em: EntityManager,
+  confirmations: readonly Confirmation[],
+  environment: string,
+): Promise<ConfirmationOutcome[]> {
+  try {
+    return await transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment));
+  } catch (error) {
+    // The lock on the case rules this out between us. Whoever else wrote the booking: now it can be read.
+    if (!isUniqueViolation(error)) throw error;
+    return transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment));
+  }
+}
+
+async function confirmInOneSet(
+  tx: Tx,
+  confirmations: readonly Confirmation[],
+  environment: string,
+): Promise<ConfirmationOutcome[]> {
+  // Lock the cases, in one order everywhere: from here on their loans are ours alone.
+  const loans = confirmations.map(({ lender, loan }) => ({ lenderId: lender.id, loan }));
+  const lockedCases = await lockCurrentCases(tx, loans);
+
+  // Read what the fold has to know.
+  const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));
+  const bookingKeys = confirmations.map(({ lender, loan, reference }) => ({ lenderId: lender.id, loan, reference }));
+  const linkKeys = confirmations.flatMap(({ lender, linkId }) => (linkId ? [{ lenderId: lender.id, linkId }] : []));
+  const [bookings, links, plans, pendingEarnings] = await Promise.all([
+    bookingsFor(tx, bookingKeys),
+    linksByLenderLinkId(tx, linkKeys),
+    commissionPlans(
+      tx,
+      caseKeys.map(({ lenderId }) => lenderId),
+    ),
+    pendingOf(tx, caseKeys),
+  ]);
+
+  // Fold each payment over the case that the one before it left.
+  const now = new Date();
+  const loaded = { lockedCases, bookings, links, plans, pendingEarnings };
+  const { outcomes, toWrite } = foldConfirmations(loaded, confirmations, { environment, now });
+
+  // Write the set: one statement per table, sent together with the commit.
+  bookPayments(tx, toWrite.bookings);
+  postTransfers(tx, toWrite.postings);
+  writeCases(tx, toWrite.cases, now);
+  addEarnings(tx, toWrite.earnings);
+  creditEarnings(tx, toWrite.creditedEarnings, now);
+  markPaid(tx, toWrite.paidLinks);
+  emit(tx, toWrite.events);
+  return outcomes;
+}

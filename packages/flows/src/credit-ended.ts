@@ -1,0 +1,21 @@
+import type { LockedCase } from "@collections/cases";
+import type { Tx } from "@collections/database";
+import { creditEarnings, pendingOf } from "@collections/earnings";
+import { earningCredited, postTransfers } from "@collections/ledger";
+
+/** The earnings that wait for the end of these cases are the field partners' now. */
+export async function creditEnded(
+  tx: Tx,
+  endedCases: readonly Pick<LockedCase, "lenderId" | "id">[],
+  now: Date,
+): Promise<void> {
+  const pending = await pendingOf(
+    tx,
+    endedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id })),
+  );
+  creditEarnings(tx, pending, now);
+  postTransfers(
+    tx,
+    pending.flatMap((earning) => earningCredited(earning, now)),
+  );
+}

@@ -1,0 +1,223 @@
+import { applyPayment, type LockedCase } from "@collections/cases";
+import { newId, publicId } from "@collections/database";
+import { commissionOn, type Earning } from "@collections/earnings";
+import { type Booking, commission, earningCredited, paymentPostings, type Posting } from "@collections/ledger";
+import { type Percent, toWire } from "@collections/money";
+import type { PaidLink } from "@collections/payment-links";
+import type { EventToEmit } from "@collections/webhooks";
+import {
+  checkConfirmation,
+  type Confirmation,
+  type ConfirmationOutcome,
+  differencesFrom,
+  refused,
+} from "./confirmation.ts";
+import { caseEvent } from "./event.ts";
+
+/** What is known of a set of confirmations before any is booked; the cases are locked. */
+export interface LoadedSet {
+  readonly lockedCases: readonly LockedCase[];
+  readonly bookings: readonly Booking[];
+  readonly links: readonly PaidLink[];
+  readonly plans: ReadonlyMap<string, Percent>;
+  readonly pendingEarnings: readonly Earning[];
+}
+
+/** What a folded set leaves to write. */
+export interface SetToWrite {
+  readonly bookings: readonly Booking[];
+  readonly postings: readonly Posting[];
+  readonly cases: readonly LockedCase[];
+  readonly earnings: readonly Earning[];
+  /** Earnings of earlier payments that are credited now. */
+  readonly creditedEarnings: readonly Earning[];
+  readonly paidLinks: readonly { lenderId: string; id: string; paidAt: Date }[];
+  readonly events: readonly EventToEmit[];
+}
+
+interface Surroundings {
+  readonly environment: string;
+  readonly now: Date;
+}
+
+/** The set while it is folded: what was loaded, with each payment's effect on top. */
+interface Fold {
+  readonly cases: Map<string, LockedCase>;
+  readonly bookings: Map<string, Booking>;
+  readonly links: ReadonlyMap<string, PaidLink>;
+  readonly plans: ReadonlyMap<string, Percent>;
+  /** By case: written before and not credited yet. */
+  readonly pending: Map<string, Earning[]>;
+  readonly changed: Set<string>;
+  readonly written: {
+    bookings: Booking[];
+    postings: Posting[];
+    earnings: Earning[];
+    creditedEarnings: Earning[];
+    paidLinks: { lenderId: string; id: string; paidAt: Date }[];
+    events: EventToEmit[];
+  };
+}
+
+/** Applies confirmations in turn, each to the case that the one before left. Pure but for the ids that it makes. */
+export function foldConfirmations(
+  loaded: LoadedSet,
+  confirmations: readonly Confirmation[],
+  surroundings: Surroundings,
+): { outcomes: ConfirmationOutcome[]; toWrite: SetToWrite } {
+  const fold = startFold(loaded);
+  const outcomes = confirmations.map((confirmation) => take(fold, confirmation, surroundings));
+  return { outcomes, toWrite: { ...fold.written, cases: [...fold.changed].map((key) => fold.cases.get(key)!) } };
+}
+
+function startFold({ lockedCases, bookings, links, plans, pendingEarnings }: LoadedSet): Fold {
+  return {
+    cases: new Map(lockedCases.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber), one])),
+    bookings: new Map(bookings.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber, one.reference), one])),
+    links: new Map(links.map((one) => [keyOf(one.lenderId, one.linkId), one])),
+    plans,
+    pending: Map.groupBy(pendingEarnings, ({ caseId }) => caseId),
+    changed: new Set(),
+    written: { bookings: [], postings: [], earnings: [], creditedEarnings: [], paidLinks: [], events: [] },
+  };
+}
+
+function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings): ConfirmationOutcome {
+  const { lender, loan, reference, linkId } = confirmation;
+  const original = fold.bookings.get(keyOf(lender.id, loan, reference));
+  if (original) return { kind: "duplicate", original, differences: differencesFrom(original, confirmation) };
+
+  const lockedCase = fold.cases.get(keyOf(lender.id, loan));
+  if (!lockedCase) return refused("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
+  const link = linkId === null ? undefined : fold.links.get(keyOf(lender.id, linkId));
+  const checked = checkConfirmation(confirmation, lockedCase, link, surroundings.now);
+  if ("kind" in checked) return checked;
+
+  const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, link }, surroundings);
+  return { kind: "booked", booking };
+}
+
+function book(
+  fold: Fold,
+  payment: Confirmation & { amountMinor: bigint },
+  { lockedCase, link }: { lockedCase: LockedCase; link: PaidLink | undefined },
+  { environment, now }: Surroundings,
+): Booking {
+  const { lender, loan, reference } = payment;
+  const { caseAfter, appliedMinor, excessMinor, events } = applyPayment(lockedCase, payment, now);
+  const [collected] = events;
+  if (!collected) throw new Error("A payment without an event.");
+  const booking: Booking = {
+    lenderId: lender.id,
+    id: newId(),
+    sourceLoanNumber: loan,
+    reference,
+    caseId: caseAfter.id,
+    cycle: caseAfter.cycle,
+    amountMinor: payment.amountMinor,
+    currency: caseAfter.currency,
+    mode: payment.mode,
+    rawMode: payment.rawMode,
+    paidAt: payment.paidAt,
+    linkId: payment.linkId,
+    ...attributionOf(lockedCase, link),
+    appliedMinor,
+    excessMinor,
+    outstandingAfterMinor: caseAfter.outstandingMinor,
+    totalCollectedAfterMinor: caseAfter.totalCollectedMinor,
+    statusAfter: caseAfter.status === "collected" ? "collected" : "in_progress",
+    sequence: collected.sequence,
+    warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link)],
+    recordedAt: now,
+  };
+  const origin = { lenderCode: lender.code, environment, now };
+  for (const { kind, sequence } of events) {
+    const data = kind === "payment.collected" ? paymentData(booking) : { closeReason: "paid_in_full", reference };
+    fold.written.events.push(caseEvent(caseAfter, { kind, sequence, data }, origin));
+  }
+  const key = keyOf(lender.id, loan);
+  fold.cases.set(key, caseAfter);
+  fold.changed.add(key);
+  fold.bookings.set(keyOf(lender.id, loan, reference), booking);
+  fold.written.bookings.push(booking);
+  fold.written.postings.push(...paymentPostings(booking));
+  if (link) fold.written.paidLinks.push({ lenderId: link.lenderId, id: link.id, paidAt: payment.paidAt });
+  earn(fold, booking, now);
+  if (caseAfter.closedAt !== null) credit(fold, caseAfter.id, now);
+  return booking;
+}
+
+/** The link knows who asked for it and on which visit; without one, whoever holds the case is taken to have collected. */
+function attributionOf(
+  lockedCase: LockedCase,
+  link: PaidLink | undefined,
+): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
+  if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
+  const { assignedFieldPartnerId: fieldPartnerId, lastVisitId } = lockedCase;
+  if (fieldPartnerId !== null) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
+  return { attribution: "none", fieldPartnerId: null, visitId: null };
+}
+
+function linkWarnings(linkId: string | null, link: PaidLink | undefined): Booking["warnings"] {
+  if (linkId === null || link) return [];
+  const detail = "No link with this id was minted here; the payment is booked without its visit.";
+  return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
+}
+
+function paymentData(booking: Booking): object {
+  return {
+    reference: booking.reference,
+    amount: toWire(booking.amountMinor, booking.currency),
+    mode: booking.mode,
+    paidAt: booking.paidAt.toISOString(),
+    linkId: booking.linkId,
+    visitId: booking.visitId === null ? null : publicId("vis", booking.visitId),
+    attribution: booking.attribution,
+    excessAmount: toWire(booking.excessMinor, booking.currency),
+  };
+}
+
+/** Commission on what the payment applied to the case; nothing on excess, and no row when it rounds to 0. */
+function earn(fold: Fold, booking: Booking, now: Date): void {
+  const { lenderId, caseId, fieldPartnerId, currency } = booking;
+  const percent = fold.plans.get(lenderId);
+  if (fieldPartnerId === null || percent === undefined) return;
+  const amountMinor = commissionOn(booking.appliedMinor, percent);
+  if (amountMinor === 0n) return;
+  const earning: Earning = {
+    lenderId,
+    id: newId(),
+    caseId,
+    bookingId: booking.id,
+    sourceLoanNumber: booking.sourceLoanNumber,
+    reference: booking.reference,
+    fieldPartnerId,
+    currency,
+    baseMinor: booking.appliedMinor,
+    percent,
+    amountMinor,
+    status: "pending",
+    earnedAt: now,
+    creditedAt: null,
+    paidOutAt: null,
+  };
+  fold.written.earnings.push(earning);
+  fold.written.postings.push(...commission(earning, now));
+}
+
+/** The case has ended: what was pending on it is the field partner's, also what this very set has earned. */
+function credit(fold: Fold, caseId: string, now: Date): void {
+  const before = fold.pending.get(caseId) ?? [];
+  fold.pending.delete(caseId);
+  fold.written.creditedEarnings.push(...before);
+  for (const earning of before) fold.written.postings.push(...earningCredited(earning, now));
+  for (const [index, earning] of fold.written.earnings.entries()) {
+    if (earning.caseId !== caseId || earning.status !== "pending") continue;
+    fold.written.earnings[index] = { ...earning, status: "credited", creditedAt: now };
+    fold.written.postings.push(...earningCredited(earning, now));
+  }
+}
+
+function keyOf(...parts: string[]): string {
+  return parts.join("\n");
+}
