@@ -175,25 +175,32 @@ test("an aborted request is a value too; one whose status line came keeps it", a
   await using origin = await openOrigin((socket, request) => {
     if (request.endsWith("answer")) socket.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\nhalf");
   });
-  const outbound = open({ allow: "127.0.0.1:*" });
-  const before = await post(outbound, origin.url, { signal: AbortSignal.abort() });
+  let asked = 0;
+  const resolve = async (): Promise<typeof LOOPBACK> => {
+    asked += 1;
+    return LOOPBACK;
+  };
+  const outbound = open({ allow: "lender.test:*", resolve });
+  const url = `http://lender.test:${origin.port}`;
+  const before = await post(outbound, url, { signal: AbortSignal.abort() });
   expect(before).toMatchObject({ kind: "failure", code: "ABORTED", ownFault: true, requestSent: false });
-  expect(origin.connections).toBe(0);
-  const during = await post(outbound, origin.url, { signal: AbortSignal.timeout(300) });
+  expect(asked).toBe(0);
+  const during = await post(outbound, url, { signal: AbortSignal.timeout(300) });
   expect(during).toMatchObject({ kind: "failure", code: "ABORTED", ownFault: true, requestSent: true });
-  const after = await post(outbound, origin.url, { body: "answer", signal: AbortSignal.timeout(300) });
+  const after = await post(outbound, url, { body: "answer", signal: AbortSignal.timeout(300) });
   expect(after).toMatchObject({ kind: "answer", status: 202, bodyCut: "broken", body: Buffer.from("half") });
 });
 
 test("closing waits for what runs, leaves no socket behind, and refuses what comes later", async () => {
-  await using origin = await openOrigin((socket) => setTimeout(() => socket.write(answer("200 OK")), 50));
+  const stays = answer("200 OK", "", ["Keep-Alive: timeout=600"]);
+  await using origin = await openOrigin((socket) => setTimeout(() => socket.write(stays), 50));
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
   const running = post(outbound, origin.url);
   const closed = outbound.close();
   expect(await post(outbound, origin.url)).toMatchObject({ kind: "failure", code: "ABORTED", requestSent: false });
   expect(await running).toMatchObject({ kind: "answer", status: 200 });
   await closed;
-  await expect.poll(() => openConnections(origin.server)).toBe(0);
+  await expect.poll(() => openConnections(origin.server), { timeout: 5_000 }).toBe(0);
   await outbound.close();
 });
 
