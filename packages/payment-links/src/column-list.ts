@@ -1,0 +1,8 @@
+/** The columns of `alias` under their property names: `l.case_id as "caseId", …`. */
+export function columnList(alias: string, properties: readonly string[]): string {
+  return properties.map((property) => `${alias}.${snakeCase(property)} as "${property}"`).join(", ");
+}
+
+function snakeCase(property: string): string {
+  return property.replaceAll(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+}

@@ -1,0 +1,70 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import type { LinkStatus } from "./link-status.ts";
+import type { LinkKey } from "./payment-link.ts";
+
+/** A link as a confirmation names it. */
+export interface LenderLinkKey {
+  readonly lenderId: string;
+  /** The lender's id. */
+  readonly linkId: string;
+}
+
+/** What a confirmation needs to know of its link: whom and which visit it is due to, and what was asked for. */
+export interface PaidLink extends LenderLinkKey {
+  readonly id: string;
+  readonly caseId: string;
+  readonly sourceLoanNumber: string;
+  readonly visitId: string;
+  readonly fieldPartnerId: string;
+  readonly amountMinor: bigint;
+  readonly status: LinkStatus;
+}
+
+/**
+ * The links that confirmations name, in one statement and in no particular order; an unknown one has no row. Of several
+ * links with one linkId it is the newest. contract: Payment confirmation request
+ */
+export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly LenderLinkKey[]): Promise<PaidLink[]> {
+  if (keys.length === 0) return [];
+  return query(tx, selectByLinkId, [keys.map(({ lenderId }) => lenderId), keys.map(({ linkId }) => linkId)]);
+}
+
+/**
+ * Marks links as paid in one statement, whatever their status. A paid one stays as it is; a link given twice was paid
+ * at the earlier time. The caller holds the locks on their cases.
+ */
+export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: Date })[]): void {
+  if (links.length === 0) return;
+  send(tx, updatePaid, [
+    links.map(({ lenderId }) => lenderId),
+    links.map(({ id }) => id),
+    links.map(({ paidAt }) => paidAt.toISOString()),
+  ]);
+}
+
+// Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
+const selectByLinkId = statement(
+  "payment-links.links-by-lender-link-id",
+  `select l.lender_id as "lenderId", l.link_id as "linkId", l.id, l.case_id as "caseId",
+     l.source_loan_number as "sourceLoanNumber", l.visit_id as "visitId", l.field_partner_id as "fieldPartnerId",
+     l.amount_minor as "amountMinor", l.status
+   from (select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)) k
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where p.lender_id = k.lender_id and p.link_id = k.link_id
+     order by p.id desc
+     limit 1
+   ) l`,
+);
+
+const updatePaid = statement(
+  "payment-links.mark-paid",
+  `update payment_links.payment_link l
+   set status = 'paid', paid_at = k.paid_at, updated_at = now()
+   from (
+     select lender_id, id, min(paid_at) as paid_at
+     from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as k (lender_id, id, paid_at)
+     group by lender_id, id
+   ) k
+   where l.lender_id = k.lender_id and l.id = k.id and l.status <> 'paid'`,
+);

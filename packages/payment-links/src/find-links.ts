@@ -1,0 +1,137 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import { deliveryColumns, type LinkDelivery } from "./link-delivery.ts";
+import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
+
+/** What identifies a case, as its links keep it. */
+export interface CaseKey {
+  readonly lenderId: string;
+  readonly caseId: string;
+}
+
+/** The most rows that one sweep looks at. */
+const SWEEP_ROWS = 500;
+
+/** The link with this id, or undefined. */
+export async function linkById(em: EntityManager, key: LinkKey): Promise<PaymentLink | undefined> {
+  const [link] = await query<PaymentLink>(em, selectLink, [key.lenderId, key.id]);
+  return link;
+}
+
+/** The link if this field partner asked for it: another's is undefined, like one that does not exist. */
+export async function linkOfFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  id: string,
+): Promise<PaymentLink | undefined> {
+  const [link] = await query<PaymentLink>(em, selectOfFieldPartner, [fieldPartnerId, id]);
+  return link;
+}
+
+/** The link by which the case may be paid now. */
+export async function liveLink(em: EntityManager, key: CaseKey): Promise<PaymentLink | undefined> {
+  const [link] = await activeLinks(em, [key]);
+  return link;
+}
+
+/** The live link of each case that has one, in one statement. */
+export async function activeLinks(em: EntityManager, cases: readonly CaseKey[]): Promise<PaymentLink[]> {
+  if (cases.length === 0) return [];
+  return query(em, selectLive, [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)]);
+}
+
+/** The deliveries of many links in one statement, oldest first. */
+export async function deliveriesOf(em: EntityManager, links: readonly LinkKey[]): Promise<LinkDelivery[]> {
+  if (links.length === 0) return [];
+  return query(em, selectDeliveries, [links.map(({ lenderId }) => lenderId), links.map(({ id }) => id)]);
+}
+
+/** A delivery with its link, for the job that sends it, or undefined. */
+export async function deliveryById(
+  em: EntityManager,
+  { lenderId, id }: { readonly lenderId: string; readonly id: string },
+): Promise<{ delivery: LinkDelivery; link: PaymentLink } | undefined> {
+  const [delivery] = await query<LinkDelivery>(em, selectDelivery, [lenderId, id]);
+  const link = delivery && (await linkById(em, { lenderId, id: delivery.paymentLinkId }));
+  return delivery && link && { delivery, link };
+}
+
+/** The delivery that a report of the channel is about, or undefined. */
+export async function deliveryByMessageId(
+  em: EntityManager,
+  { lenderId, providerMessageId }: { readonly lenderId: string; readonly providerMessageId: string },
+): Promise<LinkDelivery | undefined> {
+  const [delivery] = await query<LinkDelivery>(em, selectByMessageId, [lenderId, providerMessageId]);
+  return delivery;
+}
+
+/** Links still `requested` that were asked for before `olderThan`: their mint job is lost, or its run was. At most 500. */
+export async function stuckRequested(em: EntityManager, olderThan: Date): Promise<PaymentLink[]> {
+  return query(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
+}
+
+/** Deliveries still `queued` that were made before `olderThan`: their job is lost, or its run was. At most 500. */
+export async function stuckDeliveries(em: EntityManager, olderThan: Date): Promise<LinkDelivery[]> {
+  return query(em, selectStuckDeliveries, [olderThan, SWEEP_ROWS]);
+}
+
+const selectOfFieldPartner = statement(
+  "payment-links.link-of-field-partner",
+  `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = $2`,
+);
+
+const selectLink = statement(
+  "payment-links.link",
+  `select ${linkColumns} from payment_links.payment_link l where l.lender_id = $1 and l.id = $2`,
+);
+
+const selectLive = statement(
+  "payment-links.active-links",
+  `select ${linkColumns}
+   from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where p.lender_id = k.lender_id and p.case_id = k.case_id and p.status in ('minted', 'sent')
+     limit 1
+   ) l`,
+);
+
+const selectDeliveries = statement(
+  "payment-links.deliveries-of-links",
+  `select ${deliveryColumns}
+   from (select distinct lender_id, id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, id)) k
+   cross join lateral (
+     select * from payment_links.link_delivery p
+     where p.lender_id = k.lender_id and p.payment_link_id = k.id
+     offset 0
+   ) d
+   order by d.id`,
+);
+
+const selectDelivery = statement(
+  "payment-links.delivery",
+  `select ${deliveryColumns} from payment_links.link_delivery d where d.lender_id = $1 and d.id = $2`,
+);
+
+const selectByMessageId = statement(
+  "payment-links.delivery-by-message-id",
+  `select ${deliveryColumns} from payment_links.link_delivery d
+   where d.lender_id = $1 and d.provider_message_id = $2
+   order by d.id desc
+   limit 1`,
+);
+
+const selectStuckRequested = statement(
+  "payment-links.stuck-requested",
+  `select ${linkColumns} from payment_links.payment_link l
+   where l.status = 'requested' and l.created_at < $1
+   order by l.created_at
+   limit $2`,
+);
+
+const selectStuckDeliveries = statement(
+  "payment-links.stuck-deliveries",
+  `select ${deliveryColumns} from payment_links.link_delivery d
+   where d.status = 'queued' and d.created_at < $1
+   order by d.created_at
+   limit $2`,
+);

@@ -1,0 +1,48 @@
+export { claimMint, type MintClaim } from "./claim-mint.ts";
+export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./confirmed-links.ts";
+export { betterStatus, DELIVERY_STATUSES, type DeliveryStatus, isUndelivered } from "./delivery-status.ts";
+export {
+  type BankAccount,
+  type Fallback,
+  type FallbackDetails,
+  fallbackFor,
+  type FallbackPayment,
+} from "./fallback.ts";
+export {
+  activeLinks,
+  type CaseKey,
+  deliveriesOf,
+  deliveryById,
+  deliveryByMessageId,
+  linkById,
+  linkOfFieldPartner,
+  liveLink,
+  stuckDeliveries,
+  stuckRequested,
+} from "./find-links.ts";
+export { type LinkDelivery } from "./link-delivery.ts";
+export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatus } from "./link-status.ts";
+export { linkEmail, type LinkMessage, whatsappParameters } from "./messages.ts";
+export { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
+export { type MintCall, mintLink, type MintRequest } from "./mint-link.ts";
+export {
+  type Channel,
+  CHANNELS,
+  linkById,
+  type LinkKey,
+  type PaymentLink,
+  PaymentLinkNotFoundError,
+} from "./payment-link.ts";
+export {
+  type ChannelFacts,
+  createDeliveries,
+  type DeliveriesMade,
+  type DeliveryRecorded,
+  type DeliveryReport,
+  recordDelivery,
+  type SuppressionCode,
+  suppressionOf,
+} from "./record-delivery.ts";
+export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./record-mint.ts";
+export { type LinkRequest, requestLink } from "./request-link.ts";
+export { UNAVAILABLE_REASONS, type UnavailableReason } from "./unavailable-reason.ts";

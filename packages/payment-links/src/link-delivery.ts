@@ -1,0 +1,96 @@
+import { query, send, statement, type Tx } from "@collections/database";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { columnList } from "./column-list.ts";
+import type { DeliveryStatus } from "./delivery-status.ts";
+import type { Channel, LinkKey } from "./payment-link.ts";
+
+/** One message that carries a link to the borrower. Sending a link again makes another row. */
+export const LinkDeliveryEntity = defineEntity({
+  name: "LinkDelivery",
+  schema: "payment_links",
+  tableName: "link_delivery",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    paymentLinkId: p.uuid(),
+    channel: p.text().$type<Channel>(),
+    status: p.text().$type<DeliveryStatus>(),
+    /** The channel's own id of the message, by which its later reports are matched. */
+    providerMessageId: p.text().strictNullable(),
+    /** Why it failed or was suppressed, such as UNDELIVERABLE or CONSENT_REFUSED. */
+    failureCode: p.text().strictNullable(),
+    failureDetail: p.text().strictNullable(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    updatedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+export type LinkDelivery = Readonly<InferEntity<typeof LinkDeliveryEntity>>;
+
+const COLUMNS = [
+  "lenderId",
+  "id",
+  "paymentLinkId",
+  "channel",
+  "status",
+  "providerMessageId",
+  "failureCode",
+  "failureDetail",
+  "createdAt",
+  "updatedAt",
+] as const satisfies readonly (keyof LinkDelivery)[];
+
+/** What a query selects of the table's alias `d` to get rows of LinkDelivery. */
+export const deliveryColumns = columnList("d", COLUMNS);
+
+/** All deliveries of a link, oldest first: the lock on the link is theirs too. */
+export async function deliveriesOfLink(tx: Tx, { lenderId, id }: LinkKey): Promise<LinkDelivery[]> {
+  return query(tx, selectDeliveries, [lenderId, id]);
+}
+
+export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
+  send(tx, insertStatement, [
+    delivery.lenderId,
+    delivery.id,
+    delivery.paymentLinkId,
+    delivery.channel,
+    delivery.status,
+    delivery.failureCode,
+    delivery.failureDetail,
+    delivery.createdAt,
+  ]);
+}
+
+/** Writes what may change of a delivery whose link the transaction has locked. */
+export function saveDelivery(tx: Tx, delivery: LinkDelivery): void {
+  send(tx, updateDelivery, [
+    delivery.lenderId,
+    delivery.id,
+    delivery.status,
+    delivery.providerMessageId,
+    delivery.failureCode,
+    delivery.failureDetail,
+    delivery.updatedAt,
+  ]);
+}
+
+const selectDeliveries = statement(
+  "payment-links.deliveries-of-link",
+  `select ${deliveryColumns} from payment_links.link_delivery d
+   where d.lender_id = $1 and d.payment_link_id = $2
+   order by d.id`,
+);
+
+const insertStatement = statement(
+  "payment-links.insert-delivery",
+  `insert into payment_links.link_delivery
+     (lender_id, id, payment_link_id, channel, status, failure_code, failure_detail, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+);
+
+const updateDelivery = statement(
+  "payment-links.save-delivery",
+  `update payment_links.link_delivery
+   set status = $3, provider_message_id = $4, failure_code = $5, failure_detail = $6, updated_at = $7
+   where lender_id = $1 and id = $2`,
+);

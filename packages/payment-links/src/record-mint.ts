@@ -1,0 +1,79 @@
+import type { Tx } from "@collections/database";
+import { isLive, nextLinkStatus } from "./link-status.ts";
+import { type LinkKey, lockLink, lockLinksOfCase, type PaymentLink, saveLink } from "./payment-link.ts";
+import type { UnavailableReason } from "./unavailable-reason.ts";
+
+/** The lender's id of a link, and the URL for the borrower: checked by `readMintAnswer`. */
+export interface MintedLink {
+  readonly linkId: string;
+  readonly url: string;
+}
+
+/** `changed`: the link is minted now and was not before, so tell the lender and send it. */
+export interface MintRecorded {
+  readonly link: PaymentLink;
+  readonly changed: boolean;
+  /** The link of the case that was live until now. */
+  readonly superseded: PaymentLink | undefined;
+}
+
+/**
+ * The lender has minted the link; it takes the place of the case's live one. A link that is settled already only keeps
+ * the lender's id and URL, so that a payment by it is still attributed. Throws PaymentLinkNotFoundError.
+ * Hold the lock on the case before, as for every verb here that locks links.
+ */
+export async function recordMinted(tx: Tx, key: LinkKey, minted: MintedLink, now: Date): Promise<MintRecorded> {
+  const { link, others } = await lockLinksOfCase(tx, key);
+  const named = { ...link, linkId: link.linkId ?? minted.linkId, url: link.url ?? minted.url, updatedAt: now };
+  const paidAt = paidAlready(link, others, minted);
+  const status = nextLinkStatus(link.status, paidAt ? "pay" : "mint");
+  if (status !== "minted") {
+    const settled = status === "paid" ? { ...named, status, paidAt } : named;
+    saveLink(tx, settled);
+    return { link: settled, changed: false, superseded: undefined };
+  }
+  const superseded = supersede(others.find(isLive), now);
+  // In this order: the index that allows one live link looks at every statement.
+  if (superseded) saveLink(tx, superseded);
+  const after = { ...named, status, mintedAt: now };
+  saveLink(tx, after);
+  return { link: after, changed: true, superseded };
+}
+
+/**
+ * There is no link, and why: `detail` is a sentence for operators. A link that is settled already stays as it is, with
+ * `changed` false. Throws PaymentLinkNotFoundError.
+ */
+export async function recordUnavailable(
+  tx: Tx,
+  key: LinkKey,
+  { unavailable, detail }: { readonly unavailable: UnavailableReason; readonly detail: string },
+  now: Date,
+): Promise<{ readonly link: PaymentLink; readonly changed: boolean }> {
+  const link = await lockLink(tx, key);
+  const status = nextLinkStatus(link.status, "fail");
+  if (!status) return { link, changed: false };
+  const after = {
+    ...link,
+    status,
+    unavailableReason: unavailable,
+    unavailableDetail: detail,
+    unavailableAt: now,
+    updatedAt: now,
+  };
+  saveLink(tx, after);
+  return { link: after, changed: true };
+}
+
+/** A repeated request got the lender's earlier link again, and meanwhile that one was paid: so is this. */
+function paidAlready(link: PaymentLink, others: readonly PaymentLink[], { linkId }: MintedLink): Date | null {
+  const twin = others.find(
+    (other) => other.mintKey === link.mintKey && other.linkId === linkId && other.status === "paid",
+  );
+  return twin?.paidAt ?? null;
+}
+
+function supersede(live: PaymentLink | undefined, now: Date): PaymentLink | undefined {
+  const status = live && nextLinkStatus(live.status, "supersede");
+  return status && { ...live, status, supersededAt: now, updatedAt: now };
+}

@@ -1,0 +1,86 @@
+import { newId, query, send, statement, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-link.ts";
+
+/** A second request for the same visit and amount within this time is taken for the same wish. */
+const SAME_WISH_MS = 10 * 60_000;
+
+/** What a field partner asks for. The caller has checked that the case may be worked and the amount asked. */
+export interface LinkRequest {
+  readonly lenderId: string;
+  readonly caseId: string;
+  readonly sourceLoanNumber: string;
+  readonly visitId: string;
+  readonly fieldPartnerId: string;
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  /** Where to send it. Default: every channel; an empty list only shows it. */
+  readonly channels?: readonly Channel[];
+}
+
+/**
+ * Writes a link in status `requested`; enqueue its mint job in the same transaction. A repeat within 10 minutes makes
+ * a link of its own that shares the mint key, so that the lender's gateway gives the same link again.
+ */
+export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Promise<PaymentLink> {
+  const link: PaymentLink = {
+    lenderId: request.lenderId,
+    id: newId(),
+    caseId: request.caseId,
+    sourceLoanNumber: request.sourceLoanNumber,
+    visitId: request.visitId,
+    fieldPartnerId: request.fieldPartnerId,
+    amountMinor: request.amountMinor,
+    currency: request.currency,
+    status: "requested",
+    linkId: null,
+    url: null,
+    unavailableReason: null,
+    unavailableDetail: null,
+    mintKey: (await keyOfSameWish(tx, request, now)) ?? newId(),
+    mintStartedAt: null,
+    mintedAt: null,
+    sentAt: null,
+    unavailableAt: null,
+    supersededAt: null,
+    paidAt: null,
+    channels: [...new Set(request.channels ?? CHANNELS)],
+    createdAt: now,
+    updatedAt: now,
+  };
+  insertLink(tx, link);
+  return link;
+}
+
+/** Two taps at once agree on one key: the second waits until the first is committed. */
+async function keyOfSameWish(tx: Tx, request: LinkRequest, now: Date): Promise<string | undefined> {
+  const { lenderId, caseId, visitId, amountMinor, currency } = request;
+  const since = new Date(now.getTime() - SAME_WISH_MS);
+  send(tx, lockVisit, [lenderId, visitId]);
+  const [earlier] = await query<{ mintKey: string }>(tx, selectKey, [
+    lenderId,
+    visitId,
+    caseId,
+    amountMinor,
+    currency,
+    since,
+  ]);
+  return earlier?.mintKey;
+}
+
+const lockVisit = statement(
+  "payment-links.lock-visit",
+  `select pg_advisory_xact_lock(hashtextextended('payment_links.visit/' || $1::uuid || '/' || $2::uuid, 0))`,
+);
+
+// A key whose link has been paid would bring that same paid link back, so it is not used again.
+const selectKey = statement(
+  "payment-links.mint-key-of-same-wish",
+  `select l.mint_key as "mintKey" from payment_links.payment_link l
+   where l.lender_id = $1 and l.visit_id = $2 and l.case_id = $3 and l.amount_minor = $4 and l.currency = $5
+     and l.created_at >= $6
+     and not exists (select from payment_links.payment_link paid
+       where paid.lender_id = $1 and paid.visit_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
+   order by l.id desc
+   limit 1`,
+);

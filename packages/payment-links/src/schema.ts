@@ -1,0 +1,76 @@
+import type { PackageSchema } from "@collections/database";
+import { LinkDeliveryEntity } from "./link-delivery.ts";
+import { PaymentLinkEntity } from "./payment-link.ts";
+
+/** Schema `payment_links`: the links that field partners asked for, and their way to the borrower. */
+export const paymentLinksSchema: PackageSchema = {
+  name: "payment_links",
+  entities: [PaymentLinkEntity, LinkDeliveryEntity],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        `create schema payment_links`,
+        `create table payment_links.payment_link (
+          lender_id uuid not null,
+          id uuid not null,
+          case_id uuid not null,
+          source_loan_number text not null,
+          visit_id uuid not null,
+          field_partner_id uuid not null,
+          amount_minor bigint not null check (amount_minor > 0),
+          currency char(3) not null,
+          status text not null
+            check (status in ('requested', 'minted', 'sent', 'unavailable', 'superseded', 'paid')),
+          link_id text,
+          url text,
+          unavailable_reason text
+            check (unavailable_reason in ('timeout', 'non_2xx', 'refused', 'bad_answer', 'bad_url', 'connect', 'dns',
+              'tls', 'blocked_address', 'outcome_unknown', 'not_configured')),
+          unavailable_detail text,
+          mint_key uuid not null,
+          mint_started_at timestamptz,
+          minted_at timestamptz,
+          sent_at timestamptz,
+          unavailable_at timestamptz,
+          superseded_at timestamptz,
+          paid_at timestamptz,
+          channels text[] not null check (channels <@ array['whatsapp', 'email']),
+          created_at timestamptz not null,
+          updated_at timestamptz not null,
+          primary key (lender_id, id),
+          check (status not in ('minted', 'sent') or (link_id is not null and url is not null)),
+          check (status <> 'unavailable' or unavailable_reason is not null),
+          check (status <> 'paid' or paid_at is not null)
+        )`,
+        // Of a case at most one link may be paid by now, whoever records what at the same time.
+        `create unique index payment_link_live on payment_links.payment_link (lender_id, case_id)
+          where status in ('minted', 'sent')`,
+        `create index payment_link_of_case on payment_links.payment_link (lender_id, case_id, id)`,
+        `create index payment_link_of_visit on payment_links.payment_link (lender_id, visit_id, id)`,
+        `create index payment_link_of_field_partner on payment_links.payment_link (field_partner_id, id)`,
+        `create index payment_link_by_link_id on payment_links.payment_link (lender_id, link_id)
+          where link_id is not null`,
+        `create index payment_link_requested on payment_links.payment_link (created_at) where status = 'requested'`,
+        `create table payment_links.link_delivery (
+          lender_id uuid not null,
+          id uuid not null,
+          payment_link_id uuid not null,
+          channel text not null check (channel in ('whatsapp', 'email')),
+          status text not null check (status in ('queued', 'suppressed', 'sent', 'failed', 'delivered', 'read')),
+          provider_message_id text,
+          failure_code text,
+          failure_detail text,
+          created_at timestamptz not null,
+          updated_at timestamptz not null,
+          primary key (lender_id, id),
+          foreign key (lender_id, payment_link_id) references payment_links.payment_link (lender_id, id)
+        )`,
+        `create index link_delivery_of_link on payment_links.link_delivery (lender_id, payment_link_id, id)`,
+        `create index link_delivery_by_message on payment_links.link_delivery (lender_id, provider_message_id)
+          where provider_message_id is not null`,
+        `create index link_delivery_queued on payment_links.link_delivery (created_at) where status = 'queued'`,
+      ],
+    },
+  ],
+};

@@ -1,0 +1,16 @@
+/** Why there is no link. What field partners, lenders and operators see is this code. contract: Errors */
+export const UNAVAILABLE_REASONS = [
+  "timeout",
+  "non_2xx",
+  "refused",
+  "bad_answer",
+  "bad_url",
+  "connect",
+  "dns",
+  "tls",
+  "blocked_address",
+  "outcome_unknown",
+  "not_configured",
+] as const;
+
+export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
