@@ -25,14 +25,7 @@ export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatu
 export { linkEmail, type LinkMessage, whatsappParameters } from "./messages.ts";
 export { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
 export { type MintCall, mintLink, type MintRequest } from "./mint-link.ts";
-export {
-  type Channel,
-  CHANNELS,
-  linkById,
-  type LinkKey,
-  type PaymentLink,
-  PaymentLinkNotFoundError,
-} from "./payment-link.ts";
+export { type Channel, CHANNELS, type LinkKey, type PaymentLink, PaymentLinkNotFoundError } from "./payment-link.ts";
 export {
   type ChannelFacts,
   createDeliveries,
