@@ -16,7 +16,10 @@ export type ScriptedOrigin = AsyncDisposable & {
   readonly server: Server;
 };
 
-/** Opens an origin that plays the script for every request it receives. Over TLS it would rather speak HTTP/2. `await using` closes it with all its sockets. */
+/**
+ * Opens an origin that plays the script for every request it receives. Over TLS it would rather speak HTTP/2.
+ * `await using` closes it with all its sockets.
+ */
 export async function openOrigin(script: OriginScript, transport: "tcp" | "tls" = "tcp"): Promise<ScriptedOrigin> {
   const server =
     transport === "tls" ? createTlsServer({ ...selfSigned, ALPNProtocols: ["h2", "http/1.1"] }) : createServer();
