@@ -91,13 +91,13 @@ const selectCaseBalances = statement(
 const selectFieldPartnerBalances = statement(
   "ledger.field-partner-balances",
   `select owner::uuid as "fieldPartnerId", currency::text as currency,
-     coalesce(sum(change) filter (where kind = 'pending'), 0)::bigint as "pendingMinor",
-     coalesce(sum(change) filter (where kind = 'credited'), 0)::bigint as "creditedMinor",
-     coalesce(sum(change) filter (where kind = 'paid'), 0)::bigint as "paidMinor"
+     coalesce(sum(change) filter (where account_kind = 'pending'), 0)::bigint as "pendingMinor",
+     coalesce(sum(change) filter (where account_kind = 'credited'), 0)::bigint as "creditedMinor",
+     coalesce(sum(change) filter (where account_kind = 'paid'), 0)::bigint as "paidMinor"
    from ledger.transfer t
    cross join lateral (values (t.debit_account, -t.amount_minor), (t.credit_account, t.amount_minor)) s (account, change)
-   cross join lateral (select split_part(s.account, '/', 1) as kind, split_part(s.account, '/', 2) as owner) a
+   cross join lateral (select split_part(s.account, '/', 1) as account_kind, split_part(s.account, '/', 2) as owner) a
    where t.lender_id = $1 and t.kind in ('commission', 'earning_credited', 'payout', 'correction')
-     and a.kind in ('pending', 'credited', 'paid')
+     and account_kind in ('pending', 'credited', 'paid')
    group by owner, currency order by owner, currency`,
 );

@@ -111,14 +111,14 @@ export const migration0001: readonly string[] = [
    )`,
 
   // The canonical text of a row: a tag, then its columns quoted as SQL literals, times in seconds since 1970 (UTC).
-  // Every function in here is immutable, so no session setting changes a digest, and PostgreSQL inlines the call.
-  // decode(replace(…), 'escape') are the bytes of the text: convert_to is only stable.
+  // Only immutable functions, and bodies that are parsed here: no session setting changes a digest, and the planner
+  // inlines the call. decode(replace(…), 'escape') are the bytes of the text, as convert_to is only stable.
   `create function ledger.transfer_digest(
      lender_id uuid, id uuid, debit_account text, credit_account text, amount_minor bigint, currency text, kind text,
      case_id uuid, booking_id uuid, corrects uuid, sequence bigint, memo text,
      effective_at timestamptz, recorded_at timestamptz
-   ) returns bytea language sql immutable parallel safe as $$
-     select sha256(decode(replace('transfer/1'
+   ) returns bytea language sql immutable parallel safe
+   return sha256(decode(replace('transfer/1'
        || ',' || quote_nullable(lender_id::text)
        || ',' || quote_nullable(id::text)
        || ',' || quote_nullable(debit_account)
@@ -133,8 +133,7 @@ export const migration0001: readonly string[] = [
        || ',' || quote_nullable(memo)
        || ',' || quote_nullable(extract(epoch from effective_at at time zone 'UTC')::text)
        || ',' || quote_nullable(extract(epoch from recorded_at at time zone 'UTC')::text)
-     , '\\', '\\\\'), 'escape'))
-   $$`,
+     , '\\', '\\\\'), 'escape'))`,
 
   `create function ledger.payment_booking_digest(
      lender_id uuid, id uuid, source_loan_number text, reference text, case_id uuid, cycle integer,
@@ -142,8 +141,8 @@ export const migration0001: readonly string[] = [
      field_partner_id uuid, attribution text, applied_minor bigint, excess_minor bigint,
      outstanding_after_minor bigint, total_collected_after_minor bigint, status_after text, sequence bigint,
      warnings jsonb, recorded_at timestamptz
-   ) returns bytea language sql immutable parallel safe as $$
-     select sha256(decode(replace('payment_booking/1'
+   ) returns bytea language sql immutable parallel safe
+   return sha256(decode(replace('payment_booking/1'
        || ',' || quote_nullable(lender_id::text)
        || ',' || quote_nullable(id::text)
        || ',' || quote_nullable(source_loan_number)
@@ -167,15 +166,14 @@ export const migration0001: readonly string[] = [
        || ',' || quote_nullable(sequence::text)
        || ',' || quote_nullable(warnings::text)
        || ',' || quote_nullable(extract(epoch from recorded_at at time zone 'UTC')::text)
-     , '\\', '\\\\'), 'escape'))
-   $$`,
+     , '\\', '\\\\'), 'escape'))`,
 
   // The ids of a block are bound by rows_hash, which is made of the digests of just these rows in the order of ids.
   `create function ledger.chain_block_hash(
      lender_id uuid, number bigint, row_count integer, rows_hash bytea, previous_hash bytea, last_id uuid,
      created_at timestamptz
-   ) returns bytea language sql immutable parallel safe as $$
-     select sha256(decode('chain_block/1'
+   ) returns bytea language sql immutable parallel safe
+   return sha256(decode('chain_block/1'
        || ',' || quote_nullable(lender_id::text)
        || ',' || quote_nullable(number::text)
        || ',' || quote_nullable(row_count::text)
@@ -183,8 +181,7 @@ export const migration0001: readonly string[] = [
        || ',' || quote_nullable(encode(previous_hash, 'hex'))
        || ',' || quote_nullable(last_id::text)
        || ',' || quote_nullable(extract(epoch from created_at at time zone 'UTC')::text)
-     , 'escape'))
-   $$`,
+     , 'escape'))`,
 
   `create function ledger.refuse_change() returns trigger language plpgsql as $$
    begin

@@ -1,4 +1,4 @@
-import { newId, send, type Tx } from "@collections/database";
+import { type EntityManager, newId, query, send, statement, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { appendOnlyTable } from "./append-only-table.ts";
 
@@ -64,3 +64,14 @@ export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
   if (postings.length === 0) return;
   send(tx, transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() }))));
 }
+
+/** The transfers of a case in the order of its lines; those of its earnings, which have no place in it, come last. */
+export async function transfersOf(em: EntityManager, lenderId: string, caseId: string): Promise<Transfer[]> {
+  return query(em, selectTransfers, [lenderId, caseId]);
+}
+
+const selectTransfers = statement(
+  "ledger.transfers-of",
+  `select ${transfers.selected("t")} from ledger.transfer t
+   where t.lender_id = $1 and t.case_id = $2 order by t.sequence nulls last, t.id`,
+);

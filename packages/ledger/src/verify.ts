@@ -1,4 +1,4 @@
-import { type EntityManager, query, type Statement, statement, transaction } from "@collections/database";
+import { type EntityManager, query, send, statement, transaction, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { checks, type ProblemCode } from "./verify-checks.ts";
 
@@ -67,21 +67,30 @@ const UNCHAINED_AFTER_MS = 15 * 60_000;
 export async function verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification> {
   const { now, unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;
   const chainedUntil = new Date(now.getTime() - unchainedAfterMs).toISOString();
-  const lenderIds = options.lenderId === undefined ? await lendersInBooks(em) : [options.lenderId];
-  const findings = new Findings(lenderIds.length);
-  for (const [lendersDone, lenderId] of lenderIds.entries()) {
-    const tell = (check: string) =>
-      onProgress?.({ lenderId, lendersDone, lenders: lenderIds.length, check, totalProblems: findings.totalProblems });
-    tell("trial balance");
-    findings.addCounts(await unhurried(em, selectCounts, [lenderId]));
-    findings.addTrialBalance(lenderId, await unhurried(em, selectTrialBalance, [lenderId]));
-    for (const { name, problemsOf, needsChainedUntil } of checks) {
-      tell(name);
-      const found = await unhurried<Found>(em, problemsOf, needsChainedUntil ? [lenderId, chainedUntil] : [lenderId]);
-      findings.addProblems(lenderId, found, found[0]?.total ?? 0n);
+  return transaction(em, async (tx) => {
+    send(tx, takeTime, []);
+    const lenderIds = options.lenderId === undefined ? await lendersInBooks(tx) : [options.lenderId];
+    const findings = new Findings(lenderIds.length);
+    for (const [lendersDone, lenderId] of lenderIds.entries()) {
+      const tell = (check: string) =>
+        onProgress?.({
+          lenderId,
+          lendersDone,
+          lenders: lenderIds.length,
+          check,
+          totalProblems: findings.totalProblems,
+        });
+      tell("trial balance");
+      findings.addCounts(await query(tx, selectCounts, [lenderId]));
+      findings.addTrialBalance(lenderId, await query(tx, selectTrialBalance, [lenderId]));
+      for (const { name, problemsOf, needsChainedUntil } of checks) {
+        tell(name);
+        const found = await query<Found>(tx, problemsOf, needsChainedUntil ? [lenderId, chainedUntil] : [lenderId]);
+        findings.addProblems(lenderId, found, found[0]?.total ?? 0n);
+      }
     }
-  }
-  return findings.verdict();
+    return findings.verdict();
+  });
 }
 
 type Problem = Omit<LedgerProblem, "lenderId">;
@@ -138,19 +147,12 @@ class Findings {
 }
 
 /** Every lender that any table names, also one that only a forged row names. */
-async function lendersInBooks(em: EntityManager): Promise<string[]> {
-  const lenders = await unhurried<{ id: string }>(em, selectLenders, []);
+async function lendersInBooks(tx: Tx): Promise<string[]> {
+  const lenders = await query<{ id: string }>(tx, selectLenders, []);
   return lenders.map(({ id }) => id);
 }
 
-/** A query that may take its time and memory, planned for the rows that are there now. */
-function unhurried<Row>(em: EntityManager, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-  return transaction(em, async (tx) => {
-    await query(tx, takeTime, []);
-    return query<Row>(tx, statement, values);
-  });
-}
-
+// Reads only, takes its time and memory, and plans for the rows that are there now.
 const takeTime = statement(
   "ledger.verify-settings",
   `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '0', true),
