@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"],
     globalSetup: "tooling/testing/src/global-setup.ts",
+    setupFiles: "tooling/testing/src/drop-after-file.ts",
     reporters: ["default", new SummaryReporter()],
     pool: "forks",
     // Tests that wait for a database leave a processor idle, so never one worker alone.

@@ -38,7 +38,7 @@ async function stayPresent(initial: Presence): Promise<void> {
     await Promise.race([applicationLeft, presence ? presence.ended : sleep(REJOIN_MS)]);
     if (process.connected) presence = await enterRunningServer(options.dataDir);
   }
-  if (presence) await leaveServer(options.dataDir, presence);
+  if (presence) await leaveServer(options, presence);
 }
 
 function tell(message: GuardMessage): void {

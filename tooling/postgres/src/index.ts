@@ -1,2 +1,3 @@
 export { PostgresError, type PostgresErrorCode } from "./postgres-error.ts";
 export { startPostgres, type Postgres, type StartOptions } from "./start-postgres.ts";
+export { temporaryDataDir } from "./temporary-data-dir.ts";

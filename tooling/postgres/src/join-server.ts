@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { accountFor } from "./account.ts";
@@ -62,8 +62,10 @@ export async function enterRunningServer(dataDir: string): Promise<Presence | un
 }
 
 /** Leaves the server; whoever leaves last stops it. */
-export async function leaveServer(dataDir: string, presence: Presence): Promise<void> {
-  if (await presence.leave()) await stopServer(dataDir, accountFor(dataDir));
+export async function leaveServer({ dataDir, temporary }: LaunchOptions, presence: Presence): Promise<void> {
+  if (!(await presence.leave())) return;
+  await stopServer(dataDir, accountFor(dataDir));
+  if (temporary) rmSync(dataDir, { recursive: true, force: true });
 }
 
 function startFailed(dataDir: string): PostgresError {

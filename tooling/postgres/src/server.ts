@@ -28,6 +28,7 @@ export type Found = { state: "absent" } | { state: "busy" } | { state: "ready"; 
 export interface LaunchOptions {
   dataDir: string;
   durable: boolean;
+  temporary: boolean;
   port?: number;
   settings: Record<string, string>;
 }

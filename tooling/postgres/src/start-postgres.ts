@@ -12,6 +12,8 @@ export interface StartOptions {
   dataDir: string;
   /** False trades safety against speed: nothing survives a crash of the machine. For tests. Default true. */
   durable?: boolean;
+  /** True removes the data directory once the server is down, however this process ends. Default false. */
+  temporary?: boolean;
   /** Default: the port of the last time, else a free one. */
   port?: number;
   /** Server settings by name, as in postgresql.conf. */
@@ -31,7 +33,7 @@ export interface Postgres {
   /** Whether somebody else had started the server; its `durable`, `port` and `settings` then stay as they are. */
   attached: boolean;
   /** Leaves the server; resolves once it is down, or at once when somebody else still uses it. */
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /**
@@ -40,14 +42,14 @@ export interface Postgres {
  * Errors: `PostgresError`.
  */
 export async function startPostgres(start: StartOptions): Promise<Postgres> {
-  const { dataDir, durable = true, port, settings = {}, onLog = () => {} } = start;
-  const options: LaunchOptions = { dataDir: resolve(dataDir), durable, settings, ...(port && { port }) };
+  const { dataDir, durable = true, temporary = false, port, settings = {}, onLog = () => {} } = start;
+  const options: LaunchOptions = { dataDir: resolve(dataDir), durable, temporary, settings, ...(port && { port }) };
   const guard = forkGuard(options);
   const ready = await whenReady(guard, onLog);
   guard.unref();
   guard.channel?.unref();
   const guardPid = guard.pid ?? 0;
-  return { ...ready.server, guardPid, attached: ready.attached, stop: () => stop(guard, options.dataDir) };
+  return { ...ready.server, guardPid, attached: ready.attached, stop: () => stop(guard, options) };
 }
 
 function forkGuard(options: LaunchOptions): ChildProcess {
@@ -77,7 +79,7 @@ async function whenReady(
   });
 }
 
-async function stop(guard: ChildProcess, dataDir: string): Promise<void> {
+async function stop(guard: ChildProcess, options: LaunchOptions): Promise<void> {
   if (guard.exitCode === null && guard.signalCode === null) {
     guard.ref();
     const exited = once(guard, "exit");
@@ -85,7 +87,7 @@ async function stop(guard: ChildProcess, dataDir: string): Promise<void> {
     await exited;
   } else if (guard.exitCode !== 0) {
     // The guard was killed: leave in its place.
-    const presence = await enterRunningServer(dataDir);
-    if (presence) await leaveServer(dataDir, presence);
+    const presence = await enterRunningServer(options.dataDir);
+    if (presence) await leaveServer(options, presence);
   }
 }

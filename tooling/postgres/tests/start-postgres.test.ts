@@ -1,14 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { accountFor, give, type Account } from "../src/account.ts";
-import { startPostgres, type Postgres } from "../src/index.ts";
+import { startPostgres, temporaryDataDir, type Postgres } from "../src/index.ts";
 import { isAlive } from "../src/process-liveness.ts";
 
 interface Application {
@@ -20,7 +19,7 @@ interface Application {
 
 /** Above what any system gives out. */
 const NO_PROCESS = 2 ** 30;
-const folder = mkdtempSync(join(tmpdir(), "collections-postgres-"));
+const folder = temporaryDataDir("collections-postgres-");
 /** One cluster for every test that does not need a new one. */
 const dataDir = join(folder, "shared");
 const applications: Application[] = [];
@@ -142,12 +141,14 @@ test("an ordinary user has one too, and a half-made cluster of a killed start is
   expect(readdirSync(home)).toEqual(["data"]);
 });
 
-test("it runs below a folder that nobody else may enter", async () => {
+test("it runs below a folder that nobody else may enter, and a temporary one leaves nothing there", async () => {
   const closed = join(folder, "closed");
   mkdirSync(closed, { mode: 0o700 });
-  const postgres = await startPostgres({ dataDir: join(closed, "deeper", "data"), durable: false });
+  const inside = join(closed, "deeper", "data");
+  const postgres = await startPostgres({ dataDir: inside, durable: false, temporary: true });
   expect(await query(postgres.url, "select 1 as one")).toEqual([{ one: 1 }]);
   await postgres.stop();
+  expect(existsSync(inside)).toBe(false);
 });
 
 test("a folder with something else in it is refused and left alone", async () => {

@@ -1,8 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@collections/postgres";
+import { startPostgres, temporaryDataDir } from "@collections/postgres";
 import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 
@@ -34,15 +31,13 @@ async function serverForTests(): Promise<TestServer> {
   const ownUrl = process.env["DATABASE_URL"];
   if (ownUrl) return { url: ownUrl, stop: (databasePrefix) => dropDatabases(ownUrl, databasePrefix) };
 
-  const dataDir = mkdtempSync(join(tmpdir(), "collections-test-"));
-  const postgres = await startPostgres({ dataDir, durable: false, settings: { max_connections: "300" } });
-  return {
-    url: postgres.url,
-    stop: async () => {
-      await postgres.stop();
-      rmSync(dataDir, { recursive: true, force: true });
-    },
-  };
+  const { url, stop } = await startPostgres({
+    dataDir: temporaryDataDir("collections-test-"),
+    temporary: true,
+    durable: false,
+    settings: { max_connections: "300", max_wal_size: "256MB" },
+  });
+  return { url, stop };
 }
 
 async function dropDatabases(adminUrl: string, databasePrefix: string): Promise<void> {

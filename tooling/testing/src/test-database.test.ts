@@ -1,29 +1,65 @@
 import { Client } from "pg";
-import { expect, test } from "vitest";
-import { testDatabase } from "./index.ts";
+import { expect, inject, test } from "vitest";
+import { emptyDatabase, testDatabase } from "./index.ts";
 
-const database = await testDatabase("testing_dogs", createDogs);
+const database = await testDatabase("testing-dogs", createDogs);
 
-test("a database has what its template has", async () => {
+test("a database has what its template has, and who uses it changes nobody else's", async () => {
+  const other = await testDatabase("testing-dogs", createDogs);
+  await query(other.url, "delete from dogs");
+  expect(await query(other.url, "select name from dogs")).toEqual([]);
   expect(await query(database.url, "select name from dogs")).toEqual([{ name: "Rex" }]);
 });
 
-test("databases of one template are strangers to each other", async () => {
-  const other = await testDatabase("testing_dogs", createDogs);
-  expect(other.url).not.toBe(database.url);
-  await query(other.url, "delete from dogs");
-  expect(await query(database.url, "select name from dogs")).toEqual([{ name: "Rex" }]);
-  await other.drop();
+test("of several who ask for a template at once, one makes it", async () => {
+  let made = 0;
+  const migrate = async (url: string): Promise<void> => {
+    made += 1;
+    await createDogs(url);
+  };
+  const databases = await Promise.all([1, 2, 3, 4].map(() => testDatabase("testing-at-once", migrate)));
+  expect(made).toBe(1);
+  expect(new Set(databases.map(({ url }) => url)).size).toBe(4);
+});
+
+test("a migration that fails is reported, and leaves nothing in the way of the next attempt", async () => {
+  const fails = testDatabase("testing-fails", (url) => query(url, "create nonsense").then(() => {}));
+  await expect(fails).rejects.toThrow(/syntax error/);
+  const { url } = await testDatabase("testing-fails", createDogs);
+  expect(await query(url, "select name from dogs")).toEqual([{ name: "Rex" }]);
+});
+
+test("an empty database is empty, and gone when it is dropped, whoever is still connected", async () => {
+  const database = await emptyDatabase();
+  const tables = "select from information_schema.tables where table_schema = 'public'";
+  expect(await query(database.url, tables)).toEqual([]);
+
+  const lingering = new Client({ connectionString: database.url });
+  const ended = new Promise((resolve) => lingering.once("end", resolve));
+  lingering.on("error", () => {});
+  await lingering.connect();
+  await database.drop();
+  await ended;
+  expect(await exists(database.url)).toBe(false);
 });
 
 async function createDogs(url: string): Promise<void> {
   await query(url, "create table dogs as select 'Rex' as name");
 }
 
-async function query(url: string, text: string): Promise<unknown[]> {
+async function exists(url: string): Promise<boolean> {
+  const found = await query(inject("adminUrl"), "select from pg_database where datname = $1", [
+    new URL(url).pathname.slice(1),
+  ]);
+  return found.length > 0;
+}
+
+async function query(url: string, text: string, values: string[] = []): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query(text);
-  await client.end();
-  return rows;
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { escapeIdentifier, Client, DatabaseError } from "pg";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
+import { dropAfterFile } from "./open-databases.ts";
 
 const IN_USE = "55006";
 
@@ -8,13 +9,12 @@ export interface TestDatabase {
   /** Address of a database of its own. */
   url: string;
   /** Drops it at once, together with the connections still open to it. */
-  drop(): Promise<void>;
+  drop: () => Promise<void>;
 }
 
 /**
  * A database for this test file, dropped after the file's tests. It is a copy of a template that is made once per run:
  * `migrate` brings an empty database to the state called `name`, and closes its connections before it returns.
- * Call it at the top of the file, before hooks that close connections: hooks run in reverse order.
  */
 export async function testDatabase(name: string, migrate: (url: string) => Promise<void>): Promise<TestDatabase> {
   const template = `${inject("databasePrefix")}_template_${name}`;
@@ -49,7 +49,7 @@ async function copyOf(template: string): Promise<TestDatabase> {
   const database = `${inject("databasePrefix")}_${randomBytes(6).toString("hex")}`;
   await asAdmin((admin) => createDatabase(admin, database, template));
   const drop = (): Promise<void> => asAdmin((admin) => dropDatabase(admin, database));
-  afterAll(drop);
+  dropAfterFile(drop);
   return { url: urlOf(database), drop };
 }
 

@@ -1,0 +1,25 @@
+import { accessSync, constants, mkdtempSync, statfsSync } from "node:fs";
+import { freemem, tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MEMORY_FOLDER = "/dev/shm";
+/** Room for a few hundred small databases and their write-ahead log. */
+const ROOM_BYTES = 4 * 1024 ** 3;
+
+/**
+ * A new empty folder for a cluster that nobody keeps. In memory when there is room: a new database is some 300 files,
+ * and making them there took 30 ms where a busy disk took a second.
+ */
+export function temporaryDataDir(prefix: string): string {
+  return mkdtempSync(join(hasRoomInMemory() ? MEMORY_FOLDER : tmpdir(), prefix));
+}
+
+function hasRoomInMemory(): boolean {
+  try {
+    accessSync(MEMORY_FOLDER, constants.W_OK);
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
+    return Math.min(bavail * bsize, freemem()) > ROOM_BYTES;
+  } catch {
+    return false;
+  }
+}
