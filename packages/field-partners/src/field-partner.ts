@@ -94,7 +94,9 @@ async function write(tx: Tx): Promise<void> {
   }
 }
 
+/** What the transaction changed before is written first: reading afresh would undo it. */
 async function lock(tx: Tx, id: string): Promise<FieldPartnerRow> {
+  await tx.flush();
   const row = await tx.findOne(FieldPartnerEntity, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
   if (!row) throw new FieldPartnerNotFoundError(id);
   return row;

@@ -61,16 +61,20 @@ const signingKeyOfLender = statement(
 
 /**
  * Keys and lenders in memory, for the hot path: no round trip while they are fresh, and none older than
- * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question. One per process.
+ * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question; `now` dates retiring keys. One per process.
  */
-export function createCredentials(em: () => EntityManager, vault: Vault): Credentials {
+export function createCredentials(
+  em: () => EntityManager,
+  vault: Vault,
+  now: () => Date = () => new Date(),
+): Credentials {
   const limits = { maxAgeMs: CREDENTIAL_MAX_AGE_MS, maxPresent: MAX_CREDENTIALS, maxAbsent: MAX_UNKNOWN_KEYS };
   const keys = createFreshCache({ load: (keyId) => readKey(em(), vault, keyId), ...limits });
-  const signingKeys = createFreshCache({ load: (lenderId) => readSigningKey(em(), vault, lenderId), ...limits });
+  const signingKeys = createFreshCache({ load: (lenderId) => readSigningKey(em(), vault, lenderId, now()), ...limits });
   return {
     async byKeyId(keyId) {
       const found = isApiKeyId(keyId) ? await keys.get(keyId) : undefined;
-      return found && { ...found.credential, keyState: stateAt(found, new Date()) };
+      return found && { ...found.credential, keyState: stateAt(found, now()) };
     },
     signingKeyOf: (lenderId) => signingKeys.get(lenderId),
   };
@@ -84,8 +88,8 @@ async function readKey(em: EntityManager, vault: Vault, id: string) {
   return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key } };
 }
 
-async function readSigningKey(em: EntityManager, vault: Vault, lenderId: string) {
-  const [row] = await query<{ keyId: string; secret: string }>(em, signingKeyOfLender, [lenderId, new Date()]);
+async function readSigningKey(em: EntityManager, vault: Vault, lenderId: string, now: Date) {
+  const [row] = await query<{ keyId: string; secret: string }>(em, signingKeyOfLender, [lenderId, now]);
   if (!row) return undefined;
   return { keyId: row.keyId, signingKey: signingKey(vault.open(row.secret, apiKeySecretContext(lenderId, row.keyId))) };
 }

@@ -63,8 +63,12 @@ export async function listLenders(em: EntityManager): Promise<Lender[]> {
   return rows.map(asLender);
 }
 
-/** The row under a lock, so that acts on one lender and its keys follow one another. Throws LenderNotFoundError. */
+/**
+ * The row under a lock, so that acts on one lender and its keys follow one another. What the transaction changed before
+ * is written first: reading afresh would undo it. Throws LenderNotFoundError.
+ */
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
+  await tx.flush();
   const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);
   return row;

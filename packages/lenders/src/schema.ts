@@ -20,7 +20,7 @@ export const LenderEntity = defineEntity({
   tableName: "lender",
   properties: {
     id: p.uuid().primary(),
-    code: p.text().unique(),
+    code: p.text(),
     name: p.text(),
     country: p.text(),
     currency: p.character().length(3),
@@ -51,7 +51,7 @@ export const ApiKeyEntity = defineEntity({
   tableName: "api_key",
   properties: {
     lenderId: p.uuid().primary(),
-    id: p.text().primary().index(),
+    id: p.text().primary(),
     secret: p.text(),
     state: p.text().$type<ApiKeyState>(),
     retiresAt: p.datetime().columnType("timestamptz").strictNullable(),

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { InvalidLenderError } from "./lender-fault.ts";
+import { type LenderChanges, type NewLender, readLenderChanges, readNewLender } from "./lender-input.ts";
+
+const ACME: NewLender = { code: "ACME", name: "Acme Finance", currency: "INR" };
+
+test("what is absent of a new lender follows from its currency", () => {
+  expect(readNewLender(ACME)).toEqual({
+    code: "ACME",
+    name: "Acme Finance",
+    country: "IN",
+    currency: "INR",
+    language: "en",
+    timeZone: "Asia/Calcutta",
+    technicalContacts: [],
+    mintLinkUrl: null,
+    mintAuthHeader: null,
+    fallbackUpiId: null,
+    fallbackBank: null,
+    fallbackInstructions: null,
+    commissionPercent: 0n,
+    whatsappPhoneNumberId: null,
+    whatsappToken: null,
+    whatsappTemplate: null,
+    rateLimits: {},
+  });
+  expect(readNewLender({ ...ACME, currency: "USD" })).toMatchObject({ country: "US", timeZone: "UTC" });
+  expect(readNewLender({ ...ACME, currency: "EUR" })).toMatchObject({ country: "EU", timeZone: "UTC" });
+});
+
+test("only what is given is changed; undefined is not given, null takes away", () => {
+  const changes = { name: undefined, mintLinkUrl: null, whatsappToken: null } as unknown as LenderChanges;
+  expect(readLenderChanges(changes)).toEqual({ mintLinkUrl: null, whatsappToken: null });
+});
+
+test.each<[LenderChanges, object]>([
+  [{ name: "  Acme  " }, { name: "Acme" }],
+  [{ language: "hi-in" }, { language: "hi-IN" }],
+  [{ timeZone: "Asia/Kolkata" }, { timeZone: "Asia/Kolkata" }],
+  [{ technicalContacts: [" a@b.example", "A@B.example"] }, { technicalContacts: ["A@B.example"] }],
+  [{ commissionPercent: "2.5" }, { commissionPercent: 25_000n }],
+  [
+    { mintAuthHeader: "Authorization:  Bearer a:b c " },
+    { mintAuthHeader: { name: "Authorization", value: "Bearer a:b c" } },
+  ],
+  [{ fallbackUpiId: "acme.pay@okbank" }, { fallbackUpiId: "acme.pay@okbank" }],
+  [
+    { fallbackBank: { accountNumber: "0012345678", ifsc: "HDFC0001234" } },
+    { fallbackBank: { accountNumber: "0012345678", ifsc: "HDFC0001234" } },
+  ],
+  [{ fallbackInstructions: "Pay in\nand keep the slip." }, { fallbackInstructions: "Pay in\nand keep the slip." }],
+  [{ rateLimits: { confirm: 60_000, import: null } }, { rateLimits: { confirm: 60_000, import: null } }],
+])("%o is taken", (given, values) => {
+  expect(readLenderChanges(given)).toEqual(values);
+});
+
+test.each<[string, string, unknown]>([
+  ["code", "INVALID_CODE", "A"],
+  ["code", "INVALID_CODE", "ACME-1"],
+  ["code", "INVALID_CODE", "acme"],
+  ["code", "INVALID_CODE", "A".repeat(17)],
+  ["name", "INVALID_TEXT", " "],
+  ["name", "INVALID_TEXT", "tab\there"],
+  ["name", "REQUIRED", null],
+  ["country", "INVALID_COUNTRY", "IND"],
+  ["country", "INVALID_COUNTRY", "in"],
+  ["currency", "INVALID_CURRENCY", "inr"],
+  ["currency", "INVALID_CURRENCY", "XXX"],
+  ["language", "INVALID_LANGUAGE", "english language"],
+  ["language", "INVALID_LANGUAGE", ""],
+  ["timeZone", "INVALID_TIME_ZONE", "Asia/Nowhere"],
+  ["timeZone", "INVALID_TIME_ZONE", "+05:30"],
+  ["technicalContacts", "INVALID_EMAIL", ["ops@lender.example", "ops"]],
+  ["technicalContacts", "INVALID_EMAIL", ["a@b.example\r\nBcc: c@d.example"]],
+  ["technicalContacts", "INVALID_EMAIL", Array.from({ length: 11 }, (_, index) => `ops${index}@lender.example`)],
+  ["mintLinkUrl", "INVALID_URL", "lender.example/mint"],
+  ["mintLinkUrl", "INVALID_URL", "ftp://lender.example/mint"],
+  ["mintLinkUrl", "INVALID_URL", `https://lender.example/${"x".repeat(2048)}`],
+  ["mintAuthHeader", "INVALID_HEADER", "Bearer s3cret"],
+  ["mintAuthHeader", "INVALID_HEADER", ": s3cret"],
+  ["mintAuthHeader", "INVALID_HEADER", "X-Key:"],
+  ["mintAuthHeader", "INVALID_HEADER", "X Key: s3cret"],
+  ["mintAuthHeader", "INVALID_HEADER", "X-Key: s3cret\r\nX-Other: 1"],
+  ["mintAuthHeader", "INVALID_HEADER", "Host: s3cret"],
+  ["mintAuthHeader", "INVALID_HEADER", "content-length: 3"],
+  ["mintAuthHeader", "INVALID_HEADER", "Transfer-Encoding: s3cret"],
+  ["mintAuthHeader", "INVALID_HEADER", "x-service-signature: s3cret"],
+  ["mintAuthHeader", "INVALID_HEADER", "Idempotency-Key: s3cret"],
+  ["fallbackUpiId", "INVALID_UPI_ID", "acme"],
+  ["fallbackUpiId", "INVALID_UPI_ID", "acme@ok bank"],
+  ["fallbackUpiId", "INVALID_UPI_ID", "acme@okbank&am=1"],
+  ["fallbackBank", "INVALID_BANK", { accountName: "Acme" }],
+  ["fallbackBank", "INVALID_BANK", { accountNumber: "12 34" }],
+  ["fallbackBank", "INVALID_BANK", { accountNumber: 12345 }],
+  ["fallbackBank", "INVALID_BANK", { accountNumber: "0012345678", ifsc: "HDFC1234" }],
+  ["fallbackBank", "INVALID_BANK", { accountNumber: "0012345678", swift: "HDFC" }],
+  ["fallbackBank", "INVALID_BANK", { accountNumber: "0012345678", IFSC: "HDFC0001234" }],
+  ["fallbackInstructions", "INVALID_TEXT", "x".repeat(1001)],
+  ["commissionPercent", "INVALID_PERCENT", "101"],
+  ["commissionPercent", "INVALID_PERCENT", "-1"],
+  ["commissionPercent", "REQUIRED", null],
+  ["whatsappPhoneNumberId", "INVALID_WHATSAPP", "+91 98"],
+  ["whatsappToken", "INVALID_WHATSAPP", "s3cret with space"],
+  ["whatsappTemplate", "INVALID_WHATSAPP", "Payment Link"],
+  ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 0 }],
+  ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 1.5 }],
+  ["rateLimits", "INVALID_RATE_LIMIT", { "": 1 }],
+])("%s is refused as %s: %o", (field, code, given) => {
+  const refused = faultOf({ ...ACME, [field]: given });
+  expect(refused).toMatchObject({ code, field });
+  expect(refused.faults).toHaveLength(1);
+  expect(refused.message).not.toContain("s3cret");
+});
+
+test("every bad field is told at once", () => {
+  const refused = faultOf({ code: "a", name: "", currency: "RUPEES", commissionPercent: "x" });
+  expect(refused.faults.map(({ field }) => field)).toEqual(["code", "name", "currency", "commissionPercent"]);
+  expect(refused).toMatchObject({ field: "code", code: "INVALID_CODE" });
+});
+
+function faultOf(lender: NewLender): InvalidLenderError {
+  try {
+    readNewLender(lender);
+  } catch (error) {
+    if (error instanceof InvalidLenderError) return error;
+    throw error;
+  }
+  return expect.unreachable("it was taken");
+}
