@@ -26,7 +26,17 @@ export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.t
 export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
 export { type AppliedOutcome, type PlanFacts, type PlannedEvent, planRow, type RowPlan } from "./plan-row.ts";
 export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
-export { caseById, caseByLoan, caseCursor, caseOfFieldPartner, casesByIds, casesOfFieldPartner } from "./read-cases.ts";
+export {
+  caseById,
+  caseByLoan,
+  caseCursor,
+  caseOfFieldPartner,
+  casesByIds,
+  casesOfFieldPartner,
+  casesOfLoan,
+  caseTotals,
+  type CaseTotals,
+} from "./read-cases.ts";
 export {
   lastVisitsOf,
   openPromisesOf,

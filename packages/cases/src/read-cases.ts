@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import { type EntityManager, query, statement } from "@collections/database";
 import type { CaseStatus } from "./case-status.ts";
 import { Case } from "./collection-case.ts";
 import type { CaseKey } from "./locked-case.ts";
@@ -8,6 +8,44 @@ import { decodeCursor, encodeCursor, page, type Page, type PageRequest } from ".
 export function caseByLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case | null> {
   return em.findOne(Case, { lenderId, sourceLoanNumber: loan, isCurrent: true });
 }
+
+/** Every case of a lender's loan, the first cycle first. */
+export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case[]> {
+  return em.find(Case, { lenderId, sourceLoanNumber: loan }, { orderBy: { cycle: "asc" } });
+}
+
+/** What a case says of its money and its events, for checks against the ledger and the webhooks. Minor units. */
+export type CaseTotals = Pick<
+  Case,
+  | "id"
+  | "sourceLoanNumber"
+  | "isCurrent"
+  | "currency"
+  | "outstandingMinor"
+  | "totalCollectedMinor"
+  | "excessMinor"
+  | "sequence"
+>;
+
+/** A lender's cases in the order of their ids, a page at a time: every case of every cycle. */
+export async function caseTotals(
+  em: EntityManager,
+  lenderId: string,
+  afterCaseId: string | undefined,
+  limit: number,
+): Promise<CaseTotals[]> {
+  return query(em, selectTotals, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit]);
+}
+
+const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
+
+const selectTotals = statement(
+  "cases.totals",
+  `select id, source_loan_number as "sourceLoanNumber", is_current as "isCurrent", currency::text as currency,
+     outstanding_minor as "outstandingMinor", total_collected_minor as "totalCollectedMinor",
+     excess_minor as "excessMinor", sequence
+   from cases.collection_case where lender_id = $1 and id > $2 order by id limit $3`,
+);
 
 /** A lender's case, of any cycle. */
 export function caseById(em: EntityManager, { lenderId, caseId }: CaseKey): Promise<Case | null> {

@@ -22,7 +22,7 @@ export async function caseSnapshot(
     if (!theCase) return undefined;
     const { assignedFieldPartnerId: holderId, lastVisitId } = theCase;
     const holders = await fieldPartnersByIds(tx, holderId === null ? [] : [holderId]);
-    const lastVisit = lastVisitId === null ? null : await visitById(tx, { lenderId, visitId: lastVisitId });
+    const lastVisit = lastVisitId === null ? null : await visitById(tx, lenderId, lastVisitId);
     const link = await liveLink(tx, { lenderId, caseId: theCase.id });
     const payments = await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS);
     const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments });

@@ -1,5 +1,5 @@
 import { lockCurrentCases, writeCases } from "@collections/cases";
-import { type EntityManager, isUniqueViolation, transaction, type Tx } from "@collections/database";
+import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } from "@collections/database";
 import { addEarnings, creditEarnings, pendingOf } from "@collections/earnings";
 import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
 import { commissionPlans } from "@collections/lenders";
@@ -7,6 +7,7 @@ import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
 import { emit } from "@collections/webhooks";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { foldConfirmations } from "./fold-confirmations.ts";
+import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
 /**
  * Books captured payments, each exactly once (contract: Payment confirmation request). One outcome per confirmation,
@@ -62,5 +63,6 @@ async function confirmInOneSet(
   creditEarnings(tx, toWrite.creditedEarnings, now);
   markPaid(tx, toWrite.paidLinks);
   emit(tx, toWrite.events);
+  for (const { id } of toWrite.paidLinks) signal(tx, PAYMENT_LINK_CHANNEL, id);
   return outcomes;
 }

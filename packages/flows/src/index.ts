@@ -15,3 +15,6 @@ export {
 } from "./change-case.ts";
 export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./import-cases.ts";
 export { type ImportResult, type RowResult } from "./import-result.ts";
+export { changeLender, type Onboarding, onboardLender } from "./onboard-lender.ts";
+export { type BooksProblem, type BooksVerification, verifyBooks } from "./verify-books.ts";
+export { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";

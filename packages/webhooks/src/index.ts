@@ -38,4 +38,10 @@ export {
   type TestedDelivery,
   testEndpoint,
 } from "./test-endpoint.ts";
-export { deliveryTotals, type DeliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
+export {
+  deliveryTotals,
+  type DeliveryTotals,
+  lastSequences,
+  sequenceProblems,
+  type SequenceProblem,
+} from "./verification.ts";

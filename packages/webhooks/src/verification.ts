@@ -30,6 +30,23 @@ export async function deliveryTotals(em: EntityManager, lenderId?: string): Prom
   return totals as DeliveryTotals;
 }
 
+/** The number of the last event of each loan of a lender; a loan without events is not in the map. */
+export async function lastSequences(
+  em: EntityManager,
+  lenderId: string,
+  loans: readonly string[],
+): Promise<Map<string, bigint>> {
+  const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [lenderId, loans]);
+  return new Map(rows.map(({ loan, sequence }) => [loan, sequence]));
+}
+
+const selectLastSequences = statement(
+  "webhooks.last-sequences",
+  `select source_loan_number as loan, max(sequence) as sequence
+   from webhooks.event where lender_id = $1 and source_loan_number = any ($2::text[])
+   group by source_loan_number`,
+);
+
 const selectProblems = statement(
   "webhooks.sequence-problems",
   `select lender_id as "lenderId", source_loan_number as loan,

@@ -1,4 +1,5 @@
 import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
+import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { z } from "zod";
 
 /** What the service is told by its environment, read once at the start. */
@@ -17,7 +18,7 @@ export interface Config {
   masterKeyPrevious: string | undefined;
   publicBasePath: string;
   outboundAllow: AllowList;
-  webhookLadderMs: number[];
+  webhookLadder: Ladder;
   webhookTimeoutMs: number;
   webhookSuspendAfter: number;
   webhookProbeIntervalMs: number;
@@ -103,26 +104,11 @@ const settings = z.object({
   OUTBOUND_ALLOW: z
     .string()
     .default("")
-    .transform((text, context) => {
-      try {
-        return parseAllowList(text);
-      } catch (error) {
-        if (!(error instanceof InvalidAllowListError)) throw error;
-        context.addIssue({ code: "custom", message: error.message });
-        return z.NEVER;
-      }
-    }),
+    .transform((text, context) => parsed(context, () => parseAllowList(text))),
   WEBHOOK_LADDER: z
     .string()
-    .default("0s,30s,2m,10m,1h,6h,24h")
-    .transform((text, context) => {
-      const steps = text.split(",").map((step) => parseDuration(step.trim()));
-      if (steps.some((step) => step === undefined)) {
-        context.addIssue({ code: "custom", message: "takes durations with commas, such as 0s,30s,2m,10m,1h,6h,24h" });
-        return z.NEVER;
-      }
-      return steps as number[];
-    }),
+    .default(DEFAULT_LADDER)
+    .transform((text, context) => parsed(context, () => parseLadder(text))),
   WEBHOOK_TIMEOUT: duration.default(10_000),
   WEBHOOK_SUSPEND_AFTER: z.coerce.number().int().min(1, "takes a count of failures, at least 1").default(20),
   WEBHOOK_PROBE_INTERVAL: duration.default(15 * DURATION_UNITS_MS.m),
@@ -171,7 +157,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     masterKeyPrevious: value.MASTER_KEY_PREVIOUS?.toLowerCase(),
     publicBasePath: value.PUBLIC_BASE_PATH,
     outboundAllow: value.OUTBOUND_ALLOW,
-    webhookLadderMs: value.WEBHOOK_LADDER,
+    webhookLadder: value.WEBHOOK_LADDER,
     webhookTimeoutMs: value.WEBHOOK_TIMEOUT,
     webhookSuspendAfter: value.WEBHOOK_SUSPEND_AFTER,
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
@@ -191,6 +177,17 @@ export function parseDuration(text: string): number | undefined {
   if (!match) return undefined;
   const ms = Number(match[1]) * DURATION_UNITS_MS[match[2] as keyof typeof DURATION_UNITS_MS];
   return ms <= LONGEST_DURATION_MS ? ms : undefined;
+}
+
+/** What a package's own reader makes of a setting; its complaint becomes one of ours. */
+function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidAllowListError || error instanceof InvalidLadderError)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+    return z.NEVER;
+  }
 }
 
 function missingInLive(given: Record<string, string | undefined>): string[] {

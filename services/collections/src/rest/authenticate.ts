@@ -1,4 +1,4 @@
-import type { Credentials, LenderProfile } from "@collections/lenders";
+import type { Credentials, KeyUses, LenderProfile } from "@collections/lenders";
 import { canonicalSha256, canonicalString, checkTimestamp, signingKey, verify } from "@collections/signing";
 import type { Request } from "express";
 import { Problem } from "./problem.ts";
@@ -11,6 +11,7 @@ export interface Authenticated {
 
 export interface AuthenticationRules {
   credentials: Credentials;
+  keyUses: KeyUses;
   /** Prepended to the path before verifying: what a proxy in front has stripped. */
   publicBasePath: string;
   /** Sandboxes show the canonical string that the server saw. */
@@ -34,7 +35,7 @@ export async function authenticate(
   const timestamp = header(request, "x-service-timestamp");
   const signature = header(request, "x-service-signature");
   const { skewMs } = inWindow(timestamp, signature, nowMs);
-  const key = await rules.credentials.find(keyId);
+  const key = await rules.credentials.byKeyId(keyId);
   const signed = {
     method: request.method,
     path: rules.publicBasePath + (request.originalUrl.split("?", 1)[0] ?? ""),
@@ -43,11 +44,12 @@ export async function authenticate(
   };
   const holds = verify({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY, signature });
   if (!key) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
-  if (key.state === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");
+  if (key.keyState === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");
   if (!holds) throw badSignature(signed, rules.sandbox);
   if (key.lender.state === "suspended") {
     throw new Problem("LENDER_SUSPENDED", "The operator has suspended this lender; please contact them.");
   }
+  rules.keyUses.note({ lenderId: key.lender.id, keyId, at: new Date(nowMs) });
   return { keyId, lender: key.lender, skewMs };
 }
 

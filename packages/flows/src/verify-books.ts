@@ -1,0 +1,130 @@
+import { caseTotals, type CaseTotals } from "@collections/cases";
+import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
+import {
+  type CaseBalance,
+  type LedgerCounts,
+  type LedgerVerification,
+  receivableBalances,
+  verify,
+  type VerifyOptions,
+} from "@collections/ledger";
+import { listLenders } from "@collections/lenders";
+import { deliveryTotals, lastSequences, sequenceProblems } from "@collections/webhooks";
+
+/** One row, in whatever table, that does not fit the others. */
+export interface BooksProblem {
+  readonly code: string;
+  readonly table: string;
+  readonly id: string;
+  readonly lenderId: string;
+  readonly detail: string;
+}
+
+/** What a verification of all books looked at and found. */
+export interface BooksVerification {
+  readonly ok: boolean;
+  readonly counts: LedgerCounts & { readonly cases: number; readonly events: number };
+  readonly trialBalance: LedgerVerification["trialBalance"];
+  readonly problems: readonly BooksProblem[];
+  readonly totalProblems: bigint;
+}
+
+const PAGE = 1_000;
+const MAX_PROBLEMS = 1_000;
+
+/**
+ * Verifies the ledger in itself, and then what the other domains keep against it: each case's amounts against its
+ * lines, each loan's sequence against its events, and every event against its delivery. Reads only.
+ */
+export async function verifyBooks(em: EntityManager, options: VerifyOptions): Promise<BooksVerification> {
+  const { onProgress } = options;
+  const ledger = await verify(em, options);
+  const problems: BooksProblem[] = [...ledger.problems];
+  const lenders = (await listLenders(em)).filter(({ id }) => options.lenderId === undefined || id === options.lenderId);
+  let cases = 0;
+  let events = 0;
+  for (const [lendersDone, { id: lenderId }] of lenders.entries()) {
+    const tell = (check: string) =>
+      onProgress?.({ lenderId, lendersDone, lenders: lenders.length, check, totalProblems: BigInt(problems.length) });
+    tell("cases");
+    let after: string | undefined;
+    do {
+      const page = await readSnapshot(em, (tx) => checkCases(tx, lenderId, after));
+      problems.push(...page.problems);
+      cases += page.count;
+      after = page.last;
+    } while (after !== undefined);
+    tell("events");
+    const found = await readSnapshot(em, (tx) => checkEvents(tx, lenderId));
+    problems.push(...found.problems);
+    events += found.published;
+  }
+  const totalProblems = ledger.totalProblems + BigInt(problems.length - ledger.problems.length);
+  return {
+    ok: totalProblems === 0n,
+    counts: { ...ledger.counts, cases, events },
+    trialBalance: ledger.trialBalance,
+    problems: problems.slice(0, MAX_PROBLEMS),
+    totalProblems,
+  };
+}
+
+async function checkCases(
+  tx: Tx,
+  lenderId: string,
+  after: string | undefined,
+): Promise<{ problems: BooksProblem[]; count: number; last: string | undefined }> {
+  const page = await caseTotals(tx, lenderId, after, PAGE);
+  const last = page.length === PAGE ? page.at(-1)?.id : undefined;
+  const balances = new Map((await receivableBalances(tx, lenderId, after, PAGE)).map((one) => [one.caseId, one]));
+  const current = page.filter(({ isCurrent }) => isCurrent);
+  const sequences = await lastSequences(
+    tx,
+    lenderId,
+    current.map(({ sourceLoanNumber }) => sourceLoanNumber),
+  );
+  const problems = page.flatMap((theCase) => {
+    const lastSequence = theCase.isCurrent ? (sequences.get(theCase.sourceLoanNumber) ?? 0n) : theCase.sequence;
+    const details = [...moneyFaults(theCase, balances.get(theCase.id)), ...sequenceFaults(theCase, lastSequence)];
+    return details.map((detail) => ({
+      code: "CASE_MISMATCH",
+      table: "collection_case",
+      id: theCase.id,
+      lenderId,
+      detail: `${theCase.sourceLoanNumber}: ${detail}`,
+    }));
+  });
+  return { problems, count: page.length, last };
+}
+
+/** A case without a single line owes nothing and has collected nothing. */
+function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): string[] {
+  const pairs = [
+    ["outstanding", theCase.outstandingMinor, balance?.outstandingMinor ?? 0n],
+    ["total collected", theCase.totalCollectedMinor, balance?.collectedMinor ?? 0n],
+    ["excess", theCase.excessMinor, balance?.excessMinor ?? 0n],
+  ] as const;
+  return pairs.flatMap(([what, said, booked]) =>
+    said === booked ? [] : [`The case says ${what} ${said}, its lines add up to ${booked} (minor units).`],
+  );
+}
+
+function sequenceFaults({ sequence }: CaseTotals, lastSequence: bigint): string[] {
+  return sequence === lastSequence ? [] : [`The case is at sequence ${sequence}, its last event is ${lastSequence}.`];
+}
+
+async function checkEvents(tx: Tx, lenderId: string): Promise<{ problems: BooksProblem[]; published: number }> {
+  const gaps = (await sequenceProblems(tx, lenderId)).map(({ fault, loan, after, found, eventId }) => ({
+    code: fault === "gap" ? "SEQUENCE_GAP" : "SEQUENCE_DUPLICATE",
+    table: "event",
+    id: publicId("evt", eventId),
+    lenderId,
+    detail: `Loan ${loan}: after ${after} comes ${found}.`,
+  }));
+  const { published, delivered, waiting, retrying, parked } = await deliveryTotals(tx, lenderId);
+  const tracked = delivered + waiting + retrying + parked;
+  if (published === tracked) return { problems: gaps, published };
+  const detail = `${published} events are published, ${tracked} are delivered, waiting or parked.`;
+  const lost = { code: "DELIVERY_MISSING", table: "delivery", id: lenderId, lenderId, detail };
+  return { problems: [...gaps, lost], published };
+}

@@ -1,0 +1,118 @@
+import { createDatabase, type Database, newId } from "@collections/database";
+import {
+  caseSnapshot,
+  type CaseSnapshot,
+  type Confirmation,
+  type ConfirmationOutcome,
+  confirmPayments,
+  importCases,
+  type ImportRequest,
+  type ImportResult,
+  inBatches,
+  pingBody,
+} from "@collections/flows";
+import {
+  createCredentials,
+  createKeyUses,
+  createVault,
+  type Credentials,
+  type KeyUses,
+  type Vault,
+} from "@collections/lenders";
+import { createMailer, createWhatsApp, type Mailer, type WhatsApp } from "@collections/messaging";
+import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
+import { type Courier, endpointOf, testEndpoint } from "@collections/webhooks";
+import type { Logger } from "pino";
+import type { Config } from "./config.ts";
+import type { Essentials } from "./local-data.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import type { TestWebhook } from "./rest/v1/test-webhook.ts";
+import { schemas } from "./schemas.ts";
+
+/** The service, put together once per process: every part with plain constructors, handed on by name. */
+export interface App {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly credentials: Credentials;
+  readonly keyUses: KeyUses;
+  readonly outbound: Outbound;
+  readonly courier: Courier;
+  readonly mailer: Mailer;
+  readonly whatsapp: WhatsApp;
+  readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
+  readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
+  readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
+  readonly webhookTest: TestWebhook;
+  close(): Promise<void>;
+}
+
+/** More batches under way, or larger ones, gained nothing when measured. */
+const CONFIRMATION_BATCHES = { maxItems: 64, maxUnderWay: 2 };
+
+export async function createApp(config: Config, given: Essentials, log: Logger): Promise<App> {
+  const { environment } = config;
+  const metrics = createMetrics();
+  const database = await createDatabase({
+    url: given.databaseUrl,
+    directUrl: given.databaseDirectUrl,
+    schemas,
+    applicationName: `collections-${config.role}`,
+    works: config.role !== "server",
+    onError: (error) => log.warn({ error }, "database trouble in the background"),
+  });
+  const vault = createVault({
+    masterKey: given.masterKey,
+    ...(config.masterKeyPrevious !== undefined && { previous: config.masterKeyPrevious }),
+  });
+  const credentials = createCredentials(() => database.em(), vault);
+  const outbound = createOutbound({ allow: config.outboundAllow });
+  const messengerOutbound = createOutbound({ allow: parseAllowList(new URL(config.whatsappBaseUrl).hostname + ":*") });
+  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
+  const courier: Courier = {
+    outbound,
+    timeoutMs: config.webhookTimeoutMs,
+    now: () => new Date(),
+    async signingKeyOf(lenderId) {
+      const key = await credentials.signingKeyOf(lenderId);
+      if (!key) throw new Error("The lender has no API key left to sign with.");
+      return { keyId: key.keyId, secret: key.signingKey };
+    },
+  };
+  return {
+    config,
+    log,
+    metrics,
+    database,
+    vault,
+    credentials,
+    keyUses: createKeyUses(),
+    outbound,
+    courier,
+    mailer,
+    whatsapp: createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound }),
+    confirmPayment: inBatches({
+      ...CONFIRMATION_BATCHES,
+      run(confirmations: Confirmation[]) {
+        metrics.onBatch(confirmations.length);
+        return confirmPayments(database.em(), confirmations, environment);
+      },
+    }),
+    importCases: (request) => importCases(database.em(), request, environment),
+    caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
+    webhookTest: {
+      ping(lender) {
+        const eventId = newId();
+        const origin = { lenderCode: lender.code, environment, now: new Date() };
+        return testEndpoint(database.em(), courier, { lenderId: lender.id, eventId, body: pingBody(eventId, origin) });
+      },
+      endpoint: (lenderId) => endpointOf(database.em(), lenderId),
+    },
+    async close() {
+      await Promise.all([mailer.close(), outbound.close(), messengerOutbound.close()]);
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { publicId, transaction } from "@collections/database";
+import { createFieldPartner, issueAccessToken } from "@collections/field-partners";
+import { Command } from "commander";
+import { answer, idOf, withDatabase } from "./with-database.ts";
+
+/** `field-partner …`: who visits borrowers. */
+export function fieldPartnerCommand(): Command {
+  const fieldPartner = new Command("field-partner").description("Register the people who visit borrowers.");
+  fieldPartner
+    .command("create")
+    .description("Register a person.")
+    .requiredOption("--name <name>", "as lenders and borrowers see it")
+    .requiredOption("--phone <number>", "E.164, such as +919800000001")
+    .option("--time-zone <name>", "IANA name; follows from the number otherwise")
+    .addHelpText("after", '\nExample:\n  pnpm collections field-partner create --name "Asha Rao" --phone +919800000001')
+    .action((options: { name: string; phone: string; timeZone?: string }) => create(options));
+  fieldPartner
+    .command("token")
+    .argument("<id>", "the field partner's id")
+    .description("Issue an access token for the app, good for 24 hours.")
+    .addHelpText("after", "\nExample:\n  pnpm collections field-partner token fp_0192…")
+    .action((id: string) => token(id));
+  return fieldPartner;
+}
+
+async function create({ name, phone, timeZone }: { name: string; phone: string; timeZone?: string }): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const input = { displayName: name, phone, ...(timeZone !== undefined && { timeZone }) };
+    const { id } = await transaction(em(), (tx) => createFieldPartner(tx, input));
+    const fieldPartnerId = publicId("fp", id);
+    answer({ fieldPartnerId }, `Field partner ${fieldPartnerId} is registered.`);
+  });
+}
+
+async function token(given: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    const issued = await transaction(em(), (tx) => issueAccessToken(tx, id));
+    answer(issued, `${issued.accessToken}\nGood until ${issued.expiresAt.toISOString()}; it is not shown again.`);
+  });
+}

@@ -1,0 +1,47 @@
+import { isUnavailable } from "@collections/database";
+import { PostgresError } from "@collections/postgres";
+import { InvalidConfigError } from "../config.ts";
+
+/** What an exit code says. */
+export const EXIT = { done: 0, refused: 1, notUnderstood: 2, notFound: 3, unavailable: 4, fault: 5 } as const;
+
+/** A command that was understood and is not done: nothing was changed. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: string;
+  readonly exitCode: number;
+
+  constructor(code: string, detail: string, exitCode: number = EXIT.refused) {
+    super(detail);
+    this.code = code;
+    this.exitCode = exitCode;
+  }
+}
+
+/** There is no such thing. */
+export function notFound(what: string, name: string): Refusal {
+  return new Refusal(
+    `${what.toUpperCase().replaceAll(" ", "_")}_NOT_FOUND`,
+    `There is no ${what} ${name}.`,
+    EXIT.notFound,
+  );
+}
+
+/** What went wrong, in words for whoever typed the command. */
+export function explain(error: unknown): { code: string; detail: string; exitCode: number } {
+  if (error instanceof Refusal) return { code: error.code, detail: error.message, exitCode: error.exitCode };
+  if (error instanceof InvalidConfigError) {
+    return { code: "INVALID_SETTINGS", detail: error.message, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof PostgresError || isUnavailable(error)) {
+    const detail = `The database cannot be reached: ${(error as Error).message}`;
+    return { code: "SERVICE_UNAVAILABLE", detail, exitCode: EXIT.unavailable };
+  }
+  const code = (error as { code?: unknown }).code;
+  if (error instanceof Error && typeof code === "string" && /Error$/.test(error.name)) {
+    const missing = code.endsWith("_NOT_FOUND");
+    return { code, detail: error.message, exitCode: missing ? EXIT.notFound : EXIT.refused };
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: "INTERNAL_ERROR", detail, exitCode: EXIT.fault };
+}

@@ -1,0 +1,76 @@
+import { createDatabase, type Database, type EntityManager, migrate, parsePublicId } from "@collections/database";
+import { createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
+import { type Config, readConfig } from "../config.ts";
+import { essentials } from "../local-data.ts";
+import { schemas } from "../schemas.ts";
+import { notFound } from "./refusal.ts";
+
+/** What a command works with. */
+export interface Operator {
+  readonly config: Config;
+  readonly database: Database;
+  readonly vault: Vault;
+  em(): EntityManager;
+}
+
+/** Opens the database as the settings say, brings it up to date, does the work and leaves. */
+export async function withDatabase<T>(work: (operator: Operator) => Promise<T>): Promise<T> {
+  const config = readConfig(process.env);
+  const given = await essentials(config);
+  try {
+    await migrate({ url: given.databaseMigrationUrl, runtimeUrl: given.databaseUrl, schemas, jobs: true });
+    const database = await createDatabase({
+      url: given.databaseUrl,
+      directUrl: given.databaseDirectUrl,
+      schemas,
+      poolMax: 2,
+      applicationName: "collections-cli",
+    });
+    const { masterKeyPrevious: previous } = config;
+    const vault = createVault({ masterKey: given.masterKey, ...(previous !== undefined && { previous }) });
+    try {
+      return await work({ config, database, vault, em: () => database.em() });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await given.release();
+  }
+}
+
+/** Prints what a command answers: one JSON document with `--json`, else the text for people. */
+export function answer(json: unknown, text: string): void {
+  const output = process.argv.includes("--json") ? JSON.stringify(json, null, 2) : text;
+  process.stdout.write(`${output}\n`);
+}
+
+/** The lender with a code, or a refusal that says so. */
+export async function lenderNamed(em: EntityManager, code: string): Promise<Lender> {
+  const lender = await lenderByCode(em, code.toUpperCase());
+  if (!lender) throw notFound("lender", code);
+  return lender;
+}
+
+/** The UUID of an id as it is shown outside (`fp_…`) or as it is inside. */
+export function idOf(prefix: string, what: string, text: string): string {
+  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined;
+  const id = uuid ?? parsePublicId(prefix, text);
+  if (id === undefined) throw notFound(what, text);
+  return id;
+}
+
+/** Columns for people, as wide as their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>(
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
+    [],
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

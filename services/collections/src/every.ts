@@ -1,0 +1,31 @@
+import type { Logger } from "pino";
+
+/** Work that a process repeats. */
+export interface Routine {
+  /** Resolves once the last run has ended. */
+  stop(): Promise<void>;
+}
+
+/** Runs `work` at once and then `intervalMs` after each end; a failure is logged, and the next run tries again. */
+export function every(intervalMs: number, log: Logger, name: string, work: () => Promise<void>): Routine {
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+  let running = run();
+
+  async function run(): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      log.warn({ error, routine: name }, "routine failed");
+    }
+    if (!stopped) timer = setTimeout(() => (running = run()), intervalMs).unref();
+  }
+
+  return {
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}

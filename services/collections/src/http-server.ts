@@ -1,0 +1,77 @@
+import express, { type Express } from "express";
+import helmet from "helmet";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import type { App } from "./app.ts";
+import { graphqlHandler } from "./graphql/handler.ts";
+import { partnerRouter } from "./rest/v1/router.ts";
+
+/** A listening HTTP server. */
+export interface HttpServer {
+  readonly url: string;
+  /** Not ready any more: load balancers look elsewhere, requests are still taken. */
+  drain(): void;
+  /** Takes nothing new and resolves once what runs is answered, or after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+const READY_TIMEOUT_MS = 2_000;
+
+/** Serves the APIs where this process is a server, and health and metrics in any case. */
+export async function startHttpServer(app: App): Promise<HttpServer> {
+  const { config } = app;
+  let draining = false;
+  const web: Express = express();
+  web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
+  web.use(helmet());
+  web.get("/healthz", (_, response) => void response.json({ ok: true }));
+  web.get("/readyz", async (_, response) => {
+    const ready = !draining && (await isDatabaseReady(app));
+    response.status(ready ? 200 : 503).json({ ready, draining });
+  });
+  web.get("/metrics", async (_, response) => {
+    response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
+  });
+  if (config.role !== "worker") {
+    web.use("/graphql", graphqlHandler(app));
+    web.use(partnerRouter(app));
+  }
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS }, web);
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  await listen(server, config.port, config.host);
+  const { port } = server.address() as AddressInfo;
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  return {
+    url: `http://${host}:${port}`,
+    drain() {
+      draining = true;
+    },
+    async stop(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+async function isDatabaseReady({ database }: App): Promise<boolean> {
+  const answer = database.pool.query("select 1").then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, delay(READY_TIMEOUT_MS, false, { ref: false })]);
+}

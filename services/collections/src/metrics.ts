@@ -1,0 +1,66 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** What the process counts, for Prometheus. */
+export interface Metrics {
+  readonly registry: Registry;
+  onAnswer(answered: { endpoint: string; status: number; durationMs: number }): void;
+  onAttempt(attempt: { outcome: string; durationMs: number }): void;
+  onBatch(items: number): void;
+  /** Asked for when the metrics are read. */
+  gauge(name: string, help: string, read: () => Promise<number>): void;
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const answers = new Histogram({
+    name: "collections_http_request_duration_seconds",
+    help: "Time from a request's arrival to its answer, by endpoint and status.",
+    labelNames: ["endpoint", "status"],
+    buckets: SECONDS,
+    registers,
+  });
+  const attempts = new Histogram({
+    name: "collections_webhook_attempt_duration_seconds",
+    help: "Time of an attempt to deliver an event, by outcome.",
+    labelNames: ["outcome"],
+    buckets: SECONDS,
+    registers,
+  });
+  const batches = new Counter({
+    name: "collections_confirmation_batches_total",
+    help: "Batches of confirmations that were booked.",
+    registers,
+  });
+  const confirmations = new Counter({
+    name: "collections_confirmations_total",
+    help: "Confirmations that were answered, in whatever way.",
+    registers,
+  });
+  return {
+    registry,
+    onAnswer({ endpoint, status, durationMs }) {
+      answers.observe({ endpoint, status: String(status) }, durationMs / 1_000);
+    },
+    onAttempt({ outcome, durationMs }) {
+      attempts.observe({ outcome }, durationMs / 1_000);
+    },
+    onBatch(items) {
+      batches.inc();
+      confirmations.inc(items);
+    },
+    gauge(name, help, read) {
+      const gauge = new Gauge({
+        name,
+        help,
+        registers,
+        async collect() {
+          gauge.set(await read());
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { CaseSnapshot } from "@collections/flows";
+import { Problem } from "../problem.ts";
+import type { Answer, SignedRequest } from "../request-context.ts";
+
+/** GET /api/v1/partner/cases/{loan} (contract: Partner endpoints): the current state, for a receiver that saw a gap. */
+export async function getCase(
+  request: SignedRequest,
+  read: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>,
+): Promise<Answer> {
+  const loan = request.loan ?? "";
+  const snapshot = couldBeLoan(loan) ? await read(request.lender.id, loan) : undefined;
+  if (!snapshot) throw new Problem("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
+  const etag = `"${snapshot.sequence}"`;
+  const headers = { ETag: etag };
+  if (isKnown(request.headers["if-none-match"], etag)) return { status: 304, headers };
+  return { status: 200, body: snapshot.body, headers };
+}
+
+/** What PostgreSQL cannot hold was never a loan number. */
+export function couldBeLoan(loan: string): boolean {
+  return loan.isWellFormed() && !loan.includes("\0");
+}
+
+function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  const known = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return known.includes(etag) || known.includes("*");
+}

@@ -1,0 +1,60 @@
+import type { App } from "../../app.ts";
+import { type Endpoint, signedRouter } from "../server.ts";
+import { confirmPayment } from "./confirm-payment.ts";
+import { getCase } from "./get-case.ts";
+import { health } from "./health.ts";
+import { importCases } from "./import-cases.ts";
+import { testWebhook } from "./test-webhook.ts";
+
+const KIB = 1_024;
+const CONFIRM_LIMIT_BYTES = 16 * KIB;
+const IMPORT_LIMIT_BYTES = 5 * KIB * KIB;
+const DEFAULT_LIMIT_BYTES = 64 * KIB;
+
+/** Every endpoint that lenders call, on one screen (contract: Partner endpoints). */
+export function partnerEndpoints(app: App): Endpoint[] {
+  return [
+    {
+      name: "health",
+      path: "/api/v1/partner/health",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { GET: (request) => health(request, app.config) },
+    },
+    {
+      name: "import",
+      path: "/api/v1/partner/cases",
+      limitBytes: IMPORT_LIMIT_BYTES,
+      methods: { POST: (request) => importCases(request, app.importCases) },
+    },
+    {
+      name: "get-case",
+      path: "/api/v1/partner/cases/:loan",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { GET: (request) => getCase(request, app.caseSnapshot) },
+    },
+    {
+      name: "confirm",
+      path: "/api/v1/partner/cases/:loan/payments/confirm",
+      limitBytes: CONFIRM_LIMIT_BYTES,
+      methods: { POST: (request) => confirmPayment(request, app.confirmPayment) },
+    },
+    {
+      name: "webhooks-test",
+      path: "/api/v1/partner/webhooks/test",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { POST: (request) => testWebhook(request, app.webhookTest) },
+    },
+  ];
+}
+
+/** The router of the REST API for lenders. */
+export function partnerRouter(app: App) {
+  return signedRouter(partnerEndpoints(app), {
+    credentials: app.credentials,
+    keyUses: app.keyUses,
+    publicBasePath: app.config.publicBasePath,
+    sandbox: app.config.environment !== "live",
+    log: app.log,
+    onAnswer: app.metrics.onAnswer,
+  });
+}

@@ -1,0 +1,57 @@
+import {
+  CallbackNotConfiguredError,
+  type EndpointStatus,
+  PingAbandonedError,
+  type TestedDelivery,
+} from "@collections/webhooks";
+import { fieldFaults } from "../field-faults.ts";
+import { jsonObject } from "../json-body.ts";
+import { Problem, validationProblem } from "../problem.ts";
+import type { Answer, SignedRequest } from "../request-context.ts";
+import { z } from "zod";
+
+/** The body of a webhook test: none, or the one kind that there is to test with. */
+export const testWebhookBody = z.object({
+  kind: z.literal("ping", { error: 'takes "ping"' }).optional().meta({ description: "What to send: ping." }),
+});
+
+/** What a test needs: to send the ping, and to tell how the endpoint is. */
+export interface TestWebhook {
+  ping(lender: SignedRequest["lender"]): Promise<TestedDelivery>;
+  endpoint(lenderId: string): Promise<EndpointStatus | undefined>;
+}
+
+/** POST /api/v1/partner/webhooks/test (contract: Partner endpoints): a signed ping, and what came of it. */
+export async function testWebhook(request: SignedRequest, { ping, endpoint }: TestWebhook): Promise<Answer> {
+  if (request.body.length > 0) {
+    const body = jsonObject(request, new Set());
+    const parsed = testWebhookBody.safeParse(body);
+    if (!parsed.success) throw validationProblem(fieldFaults(parsed.error, body));
+  }
+  const tested = await ping(request.lender).catch((error: unknown) => {
+    if (error instanceof CallbackNotConfiguredError) throw new Problem("CALLBACK_NOT_CONFIGURED", error.message);
+    if (error instanceof PingAbandonedError) throw new Problem("SERVICE_UNAVAILABLE", error.message);
+    throw error;
+  });
+  const status = await endpoint(request.lender.id);
+  const { delivered, deliveryId, durationMs, response, error } = tested;
+  return {
+    status: 200,
+    body: {
+      success: true,
+      delivered,
+      deliveryId,
+      durationMs: Math.round(durationMs),
+      request: tested.request,
+      response,
+      error,
+      endpoint: {
+        suspended: status?.state === "suspended",
+        consecutiveFailures: status?.consecutiveFailures ?? 0,
+        nextProbeAt: status?.nextProbeAt ?? null,
+        waiting: status?.waiting ?? 0,
+        parked: status?.parked ?? 0,
+      },
+    },
+  };
+}

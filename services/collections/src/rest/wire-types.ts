@@ -1,0 +1,36 @@
+import { readInstant } from "@collections/cases";
+import { z } from "zod";
+
+/** Text of 1 to `maxLength` characters after trimming, without control characters or broken surrogates. */
+export function text(maxLength: number) {
+  return z
+    .string({ error: ({ input }) => (input === undefined ? "is required" : "takes a string") })
+    .transform((value, context) => {
+      const trimmed = value.trim();
+      const fault = textFault(trimmed, maxLength);
+      if (!fault) return trimmed;
+      context.addIssue({ code: "custom", message: fault.message, params: { code: fault.code } });
+      return z.NEVER;
+    });
+}
+
+/** An instant: ISO 8601 with `Z` or an explicit offset. */
+export function instant() {
+  return z
+    .string({ error: ({ input }) => (input === undefined ? "is required" : "takes a string in ISO 8601") })
+    .transform((value, context) => {
+      const reading = readInstant(value);
+      if ("instant" in reading) return reading.instant;
+      context.addIssue({ code: "custom", message: reading.detail, params: { code: reading.fault } });
+      return z.NEVER;
+    });
+}
+
+function textFault(value: string, maxLength: number): { code: string; message: string } | undefined {
+  if (value === "") return { code: "REQUIRED", message: "may not be empty" };
+  if ([...value].length > maxLength) return { code: "TOO_LONG", message: `takes at most ${maxLength} characters` };
+  if (/\p{Cc}/u.test(value) || !value.isWellFormed()) {
+    return { code: "INVALID_TEXT", message: "has control characters or half a surrogate pair" };
+  }
+  return undefined;
+}

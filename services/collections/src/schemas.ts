@@ -1,0 +1,21 @@
+import { casesSchema } from "@collections/cases/schema";
+import type { PackageSchema } from "@collections/database";
+import { earningsSchema } from "@collections/earnings/schema";
+import { fieldPartnersSchema } from "@collections/field-partners/schema";
+import { flowsSchema } from "@collections/flows/schema";
+import { ledgerSchema } from "@collections/ledger/schema";
+import { lendersSchema } from "@collections/lenders/schema";
+import { paymentLinksSchema } from "@collections/payment-links/schema";
+import { webhooksSchema } from "@collections/webhooks/schema";
+
+/** All that the service keeps in PostgreSQL. */
+export const schemas: PackageSchema[] = [
+  lendersSchema,
+  fieldPartnersSchema,
+  casesSchema,
+  paymentLinksSchema,
+  ledgerSchema,
+  earningsSchema,
+  webhooksSchema,
+  flowsSchema,
+];

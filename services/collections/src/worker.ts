@@ -1,0 +1,90 @@
+import {
+  type LinkDeps,
+  mintPaymentLink,
+  mintPaymentLinkQueue,
+  sendPaymentLink,
+  sendPaymentLinkQueue,
+  sweepPaymentLinks,
+} from "@collections/flows";
+import { forgetExpired } from "@collections/field-partners";
+import { extendChain } from "@collections/ledger";
+import { listLenders, recordKeyUse } from "@collections/lenders";
+import { createDispatcher, retryDue, retryQueue, sweep } from "@collections/webhooks";
+import { transaction } from "@collections/database";
+import type { App } from "./app.ts";
+import { every } from "./every.ts";
+
+/** The background half of the service. */
+export interface Worker {
+  /** Takes nothing new, finishes what runs, and resolves after `graceMs` at the latest. */
+  stop(graceMs: number): Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 15_000;
+const CHAIN_EVERY_MS = 10_000;
+const FORGET_EVERY_MS = 3_600_000;
+
+/** Works every job of the service, each on one line. */
+export async function startWorker(app: App): Promise<Worker> {
+  const { database, log } = app;
+  const links = linkDeps(app);
+  const dispatcher = createDispatcher({
+    database,
+    outbound: app.outbound,
+    signingKeyOf: app.courier.signingKeyOf,
+    ladder: app.config.webhookLadder,
+    timeoutMs: app.config.webhookTimeoutMs,
+    log,
+    onAttempt: ({ state, durationMs }) => app.metrics.onAttempt({ outcome: state, durationMs }),
+  });
+  dispatcher.start();
+  await Promise.all([
+    database.jobs.work(mintPaymentLinkQueue, { concurrency: 16 }, ({ data }) => mintPaymentLink(links, data)),
+    database.jobs.work(sendPaymentLinkQueue, { concurrency: 8 }, (job) => sendPaymentLink(links, job)),
+    database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
+  ]);
+  const routines = [
+    every(SWEEP_EVERY_MS, log, "sweep", async () => {
+      await sweep(database.em(), new Date());
+      await sweepPaymentLinks(links, new Date());
+    }),
+    every(CHAIN_EVERY_MS, log, "extend the hash chains", async () => {
+      for (const { id } of await listLenders(database.em())) await extendChain(database.em(), id, { now: new Date() });
+    }),
+    every(FORGET_EVERY_MS, log, "forget expired results", async () => {
+      await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
+    }),
+  ];
+  return {
+    async stop(graceMs) {
+      await Promise.all([
+        dispatcher.stop({ graceMs }),
+        database.jobs.stop(graceMs),
+        ...routines.map((routine) => routine.stop()),
+      ]);
+    },
+  };
+}
+
+function linkDeps(app: App): LinkDeps {
+  const { database, outbound, credentials, vault, mailer, whatsapp, log, config } = app;
+  return {
+    database,
+    outbound,
+    allow: config.outboundAllow,
+    credentials,
+    vault,
+    mailer,
+    whatsapp,
+    environment: config.environment,
+    mintTimeoutMs: config.mintTimeoutMs,
+    log,
+  };
+}
+
+/** Writes down which keys were used; in the process that saw them. */
+export function recordKeyUses(app: App) {
+  return every(SWEEP_EVERY_MS, app.log, "record the use of keys", async () => {
+    for (const use of app.keyUses.take()) await transaction(app.database.em(), (tx) => recordKeyUse(tx, use));
+  });
+}
