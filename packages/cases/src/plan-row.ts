@@ -1,4 +1,3 @@
-import { publicId } from "@collections/database";
 import { toDecimal, toWire } from "@collections/money";
 import {
   type CaseDetails,
@@ -17,7 +16,7 @@ import { numbered, transition, type Trigger } from "./transitions.ts";
 /** What a row's verdict depends on besides the row and its case. */
 export interface PlanFacts {
   readonly lenderId: string;
-  /** Id of the import, for the events' data. */
+  /** Id of the import as events show it, `imp_…`. */
   readonly importId: string;
   /** Id of the case, should the row make one. */
   readonly newCaseId: string;
@@ -146,7 +145,7 @@ function openCase(
     row.details,
   );
   const opened = numbered(blank, ["case.created"]);
-  const data = { importId: publicId("imp", facts.importId), cycle: blank.cycle };
+  const data = { importId: facts.importId, cycle: blank.cycle };
   const created = opened.events.map((event) => ({ ...event, status: blank.status, data }));
   const { caseAfter, events } = outstandingMinor > 0n ? { ...opened, events: [] } : settle(opened.caseAfter, facts.now);
   return {
@@ -178,7 +177,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
     return { outcome: "unchanged", caseAfter: current, warnings };
   }
   const data = {
-    importId: publicId("imp", facts.importId),
+    importId: facts.importId,
     cycle: current.cycle,
     changes: publicChanges(changes),
   };

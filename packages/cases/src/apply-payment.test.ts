@@ -1,0 +1,99 @@
+import { array, assert, bigInt, property } from "fast-check";
+import { expect, test } from "vitest";
+import { applyPayment } from "./apply-payment.ts";
+import { exampleCase } from "./example-case.ts";
+import type { LockedCase } from "./locked-case.ts";
+
+const NOW = new Date("2026-11-20T10:00:00Z");
+const EARLIER = new Date("2026-11-19T10:00:00Z");
+
+test("a part leaves the rest outstanding and the case in progress", () => {
+  const effect = applyPayment(exampleCase({ status: "assigned", sequence: 5n }), payment(200_000n), NOW);
+  expect(effect).toMatchObject({ appliedMinor: 200_000n, excessMinor: 0n, cleared: false, newlyCollected: false });
+  expect(effect.events).toEqual([{ kind: "payment.collected", sequence: 6n }]);
+  expect(effect.caseAfter).toMatchObject({
+    status: "in_progress",
+    outstandingMinor: 300_000n,
+    totalCollectedMinor: 200_000n,
+    excessMinor: 0n,
+    sequence: 6n,
+    lastPaymentAt: NOW,
+  });
+});
+
+test("the payment that clears the case closes it, and what is more than owed is excess", () => {
+  const effect = applyPayment(exampleCase({ sequence: 5n }), payment(500_001n), NOW);
+  expect(effect).toMatchObject({ appliedMinor: 500_000n, excessMinor: 1n, cleared: true, newlyCollected: true });
+  expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.collected", "case.closed"]);
+  expect(effect.caseAfter).toMatchObject({
+    status: "collected",
+    outstandingMinor: 0n,
+    totalCollectedMinor: 500_001n,
+    excessMinor: 1n,
+    sequence: 7n,
+    closedAt: NOW,
+    closeReason: "paid_in_full",
+  });
+});
+
+test("a payment on a collected case is all excess and closes nothing again", () => {
+  const { caseAfter: collected } = applyPayment(exampleCase(), payment(500_000n), EARLIER);
+  const effect = applyPayment(collected, payment(100n), NOW);
+  expect(effect).toMatchObject({ appliedMinor: 0n, excessMinor: 100n, cleared: true, newlyCollected: false });
+  expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.collected"]);
+  expect(effect.caseAfter).toMatchObject({ status: "collected", closedAt: EARLIER, totalCollectedMinor: 500_100n });
+});
+
+test("the first payment on a case that the lender settled collects it, all as excess", () => {
+  const settled = exampleCase({
+    status: "closed",
+    outstandingMinor: 0n,
+    settledByLender: true,
+    fieldWork: "blocked",
+    blockedAt: EARLIER,
+    closedAt: EARLIER,
+    closeReason: "settled_by_lender",
+  });
+  const first = applyPayment(settled, payment(100n), NOW);
+  expect(first).toMatchObject({ appliedMinor: 0n, excessMinor: 100n, newlyCollected: true });
+  expect(first.events.map(({ kind }) => kind)).toEqual(["payment.collected", "case.closed"]);
+  const second = applyPayment(first.caseAfter, payment(100n), NOW);
+  expect(second.events.map(({ kind }) => kind)).toEqual(["payment.collected"]);
+});
+
+test("a payment that is told late does not turn back the day of the last one", () => {
+  const paid = exampleCase({ lastPaymentAt: NOW });
+  expect(applyPayment(paid, { amountMinor: 1n, paidAt: EARLIER }, NOW).caseAfter.lastPaymentAt).toBe(NOW);
+});
+
+test("whatever is paid in whatever order, the sums hold and the case closes once", () => {
+  const amounts = array(bigInt({ min: 1n, max: 400_000n }), { minLength: 1, maxLength: 30 });
+  assert(
+    property(bigInt({ min: 1n, max: 1_000_000n }), amounts, (placedMinor, paid) => {
+      let theCase: LockedCase = exampleCase({ placedMinor, outstandingMinor: placedMinor, sequence: 0n });
+      let applied = 0n;
+      const kinds: string[] = [];
+      for (const amountMinor of paid) {
+        const effect = applyPayment(theCase, payment(amountMinor), NOW);
+        expect(effect.appliedMinor + effect.excessMinor).toBe(amountMinor);
+        expect(effect.appliedMinor).toBeGreaterThanOrEqual(0n);
+        expect(effect.cleared).toBe(effect.caseAfter.outstandingMinor === 0n);
+        applied += effect.appliedMinor;
+        kinds.push(...effect.events.map(({ kind }) => kind));
+        theCase = effect.caseAfter;
+      }
+      const total = paid.reduce((sum, amount) => sum + amount, 0n);
+      expect(theCase.outstandingMinor).toBe(placedMinor - applied);
+      expect(theCase.outstandingMinor).toBeGreaterThanOrEqual(0n);
+      expect(theCase.totalCollectedMinor).toBe(total);
+      expect(theCase.excessMinor).toBe(total - applied);
+      expect(theCase.sequence).toBe(BigInt(kinds.length));
+      expect(kinds.filter((kind) => kind === "case.closed")).toHaveLength(total >= placedMinor ? 1 : 0);
+      expect(theCase.status).toBe(total >= placedMinor ? "collected" : "in_progress");
+    }),
+  );
+});
+
+function payment(amountMinor: bigint) {
+  return { amountMinor, paidAt: NOW };
+}

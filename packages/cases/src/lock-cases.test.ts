@@ -1,0 +1,109 @@
+import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { applyPayment } from "./apply-payment.ts";
+import { exampleCase } from "./example-case.ts";
+import { lockCase, lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
+import type { ImportedCase, LockedCase } from "./locked-case.ts";
+import { casesSchema } from "./schema.ts";
+import { insertCases, writeCases } from "./write-cases.ts";
+
+const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
+const database = await createDatabase({ url, schemas: [casesSchema] });
+afterAll(() => database.close());
+const NOW = new Date("2026-11-20T10:00:00Z");
+
+test("a locked case is what was written", async () => {
+  const stored = await store(
+    exampleCase({ dpd: 3, tags: ["a", "b,c"], nextDueDate: "2026-12-01", metadata: { a: "b" } }),
+  );
+  await transaction(database.em(), async (tx) => {
+    expect(await lockCasesForImport(tx, [keyOf(stored)])).toEqual([stored]);
+    const [locked] = await lockCurrentCases(tx, [keyOf(stored)]);
+    expect(stored).toMatchObject(locked as object);
+    expect(Object.keys(locked as object)).not.toContain("borrowerPhone");
+    expect(await lockCase(tx, { lenderId: stored.lenderId, caseId: stored.id })).toEqual(locked);
+  });
+});
+
+test("an unknown loan, another lender's loan and no loan at all lock nothing", async () => {
+  const stored = await store(exampleCase());
+  await transaction(database.em(), async (tx) => {
+    expect(await lockCurrentCases(tx, [])).toEqual([]);
+    expect(await lockCurrentCases(tx, [{ ...keyOf(stored), lenderId: newId() }])).toEqual([]);
+    expect(await lockCurrentCases(tx, [{ ...keyOf(stored), loan: "?" }, keyOf(stored), keyOf(stored)])).toHaveLength(1);
+    expect(await lockCase(tx, { lenderId: newId(), caseId: stored.id })).toBeUndefined();
+  });
+});
+
+test("payments of one loan from many transactions follow one another without a gap", async () => {
+  const stored = await store(exampleCase({ placedMinor: 1_000n, outstandingMinor: 1_000n }));
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      transaction(database.em(), async (tx) => {
+        const [locked] = await lockCurrentCases(tx, [keyOf(stored)]);
+        const effect = applyPayment(locked as LockedCase, { amountMinor: 60n, paidAt: NOW }, NOW);
+        writeCases(tx, [effect.caseAfter], NOW);
+      }),
+    ),
+  );
+  const [after] = await transaction(database.em(), (tx) => lockCurrentCases(tx, [keyOf(stored)]));
+  expect(after).toMatchObject({
+    status: "collected",
+    outstandingMinor: 0n,
+    totalCollectedMinor: 1_200n,
+    excessMinor: 200n,
+    // One number for each payment, and one for the end.
+    sequence: stored.sequence + 21n,
+  });
+});
+
+test("transactions that name the same loans in opposite orders do not stop each other", async () => {
+  const lenderId = newId();
+  const stored = await Promise.all(Array.from({ length: 40 }, () => store(exampleCase({ lenderId }))));
+  const keys = stored.map(keyOf);
+  const rounds = Array.from({ length: 40 }, (_, round) =>
+    transaction(database.em(), async (tx) => {
+      const locked = await lockCurrentCases(tx, round % 2 === 0 ? keys : keys.toReversed());
+      writeCases(
+        tx,
+        locked.map((theCase) => ({ ...theCase, sequence: theCase.sequence + 1n })),
+        NOW,
+      );
+    }),
+  );
+  await Promise.all(rounds);
+  const after = await transaction(database.em(), (tx) => lockCurrentCases(tx, keys));
+  expect(new Set(after.map(({ sequence }) => sequence))).toEqual(new Set([41n]));
+});
+
+test("who waited for a case while it got a new cycle locks the new one, with the number that goes on", async () => {
+  const [old, other] = [await store(exampleCase({ sequence: 6n })), await store(exampleCase())];
+  const next = { ...old, id: newId(), cycle: 2, sequence: 7n };
+  let waiting: Promise<LockedCase[]> | undefined;
+  await transaction(database.em(), async (tx) => {
+    const replaced = await lockCasesForImport(tx, [keyOf(old)]);
+    waiting = transaction(database.em(), (second) => lockCurrentCases(second, [keyOf(old), keyOf(other)]));
+    await somebodyWaits();
+    expect(await insertCases(tx, [next], replaced, NOW)).toEqual([]);
+  });
+  const locked = await waiting;
+  expect(locked?.map(({ id }) => id).sort()).toEqual([next.id, other.id].sort());
+  expect(locked?.find(({ id }) => id === next.id)).toMatchObject({ cycle: 2, sequence: 7n, isCurrent: true });
+  const earlier = await transaction(database.em(), (tx) => lockCase(tx, { lenderId: old.lenderId, caseId: old.id }));
+  expect(earlier).toMatchObject({ isCurrent: false, sequence: 6n });
+});
+
+async function store(theCase: ImportedCase): Promise<ImportedCase> {
+  await transaction(database.em(), (tx) => insertCases(tx, [theCase], [], NOW));
+  return theCase;
+}
+
+function keyOf({ lenderId, sourceLoanNumber }: LockedCase) {
+  return { lenderId, loan: sourceLoanNumber };
+}
+
+async function somebodyWaits(): Promise<void> {
+  const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  while ((await database.pool.query(text)).rowCount === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}

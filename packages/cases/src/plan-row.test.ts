@@ -1,0 +1,294 @@
+import { AmountLiteral, currency } from "@collections/money";
+import { expect, test } from "vitest";
+import { AMOUNT_FIELDS } from "./case-details.ts";
+import { exampleCase } from "./example-case.ts";
+import type { ImportedCase } from "./locked-case.ts";
+import { type PlanFacts, planRow, type RowPlan } from "./plan-row.ts";
+import { checkRow } from "./row.ts";
+
+const EARLIER = new Date("2026-11-19T10:00:00Z");
+const NOW = new Date("2026-11-20T10:00:00Z");
+const importId = "imp_0193bf7c000070008000000000000002";
+const facts: PlanFacts = {
+  lenderId: "0193bf7c-0000-7000-8000-000000000001",
+  importId,
+  newCaseId: "0193bf7c-0000-7000-8000-000000000003",
+  paymentsAfterSnapshotMinor: 0n,
+  now: NOW,
+};
+const ended = { fieldWork: "blocked", blockedAt: EARLIER, closedAt: EARLIER } as const;
+
+test("a first row makes a case", () => {
+  const plan = applied({ outstandingAmount: "5000", dpd: 12 }, undefined);
+  expect(plan).toMatchObject({ outcome: "created", changes: [], placementMinor: 500_000n, adjustmentMinor: 0n });
+  expect(plan.replaces).toBeUndefined();
+  expect(plan.caseAfter).toMatchObject({
+    lenderId: facts.lenderId,
+    id: facts.newCaseId,
+    sourceLoanNumber: "LN-1001",
+    cycle: 1,
+    isCurrent: true,
+    status: "new",
+    fieldWork: "open",
+    currency: "INR",
+    placedMinor: 500_000n,
+    outstandingMinor: 500_000n,
+    dpd: 12,
+    language: "hi-IN",
+    consent: { whatsapp: null, email: null },
+    sequence: 1n,
+  });
+  expect(plan.events).toEqual([{ kind: "case.created", sequence: 1n, status: "new", data: { importId, cycle: 1 } }]);
+});
+
+test("a loan without a balance is made and settled at once, so that a late confirmation has a place", () => {
+  const plan = applied({ outstandingAmount: "0" }, undefined);
+  expect(plan).toMatchObject({ outcome: "created", placementMinor: 0n, adjustmentMinor: 0n });
+  expect(plan.caseAfter).toMatchObject({ status: "closed", closeReason: "settled_by_lender", sequence: 2n });
+  expect(plan.events.map(({ kind, status }) => [kind, status])).toEqual([
+    ["case.created", "new"],
+    ["case.returned", "closed"],
+  ]);
+});
+
+test("the same values again are no news", () => {
+  const { caseAfter } = applied(everything, undefined);
+  expect(planOf(everything, caseAfter)).toMatchObject({ outcome: "unchanged", caseAfter, warnings: [] });
+});
+
+test("a later snapshot with the same values is no news either", () => {
+  const current = exampleCase({ outstandingAsOf: EARLIER });
+  expect(planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, current).outcome).toBe("unchanged");
+});
+
+test("a difference of the balance is an adjustment, and every change is told", () => {
+  const current = exampleCase({ status: "in_progress", workBegun: true, outstandingMinor: 300_000n, sequence: 8n });
+  const plan = applied({ outstandingAmount: "3200.50", dpd: 40, borrowerPhone: "+919800000009" }, current);
+  expect(plan).toMatchObject({ outcome: "updated", placementMinor: 0n, adjustmentMinor: 20_050n });
+  expect(json(plan.changes)).toEqual([
+    { field: "outstandingAmount", from: 3000, to: 3200.5 },
+    { field: "dpd", from: null, to: 40 },
+    { field: "borrowerPhone", from: "+919800000001", to: "+919800000009" },
+  ]);
+  expect(plan.caseAfter).toMatchObject({ status: "in_progress", outstandingMinor: 320_050n, dpd: 40, sequence: 9n });
+  expect(plan.caseAfter.placedMinor).toBe(current.placedMinor);
+});
+
+test("an event tells which personal data changed, and never what it is", () => {
+  const fields = { outstandingAmount: "5000", borrowerPhone: "+919800000009", metadata: { a: "b" }, dpd: 3 };
+  const [event] = applied(fields, exampleCase()).events;
+  expect(event).toMatchObject({ kind: "case.updated", sequence: 2n, status: "new" });
+  expect(json(event?.data)).toEqual({
+    importId,
+    cycle: 1,
+    changes: [{ field: "dpd", from: null, to: 3 }, { field: "borrowerPhone" }, { field: "metadata" }],
+  });
+});
+
+test("an absent field stays, null clears", () => {
+  const current = exampleCase({ dpd: 30, bucket: "B1", tags: ["x"] });
+  const { caseAfter } = applied({ outstandingAmount: "5000", bucket: null }, current);
+  expect(caseAfter).toMatchObject({ dpd: 30, bucket: null, tags: ["x"] });
+});
+
+test("consent to one channel says nothing of the other", () => {
+  const current = exampleCase({ consent: { whatsapp: false, email: null } });
+  const { caseAfter } = applied({ outstandingAmount: "5000", consent: { email: true } }, current);
+  expect(caseAfter.consent).toEqual({ whatsapp: false, email: true });
+});
+
+test("payments after the snapshot are subtracted", () => {
+  const current = exampleCase({ outstandingMinor: 300_000n, totalCollectedMinor: 200_000n });
+  const row = { outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString(), dpd: 1 };
+  const plan = applied(row, current, { paymentsAfterSnapshotMinor: 200_000n });
+  expect(plan).toMatchObject({
+    outcome: "updated",
+    adjustmentMinor: 0n,
+    caseAfter: { outstandingMinor: 300_000n },
+    warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT", pointer: "/rows/0/outstandingAmount" }],
+  });
+});
+
+test("payments of more than the snapshot settle the case, never below 0", () => {
+  const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString() };
+  const plan = applied(row, exampleCase({ outstandingMinor: 50_000n }), { paymentsAfterSnapshotMinor: 200_000n });
+  expect(plan).toMatchObject({ outcome: "settled", adjustmentMinor: -50_000n, caseAfter: { outstandingMinor: 0n } });
+});
+
+test("without an instant a file is as of now", () => {
+  const plan = applied({ outstandingAmount: "4000" }, exampleCase(), { paymentsAfterSnapshotMinor: 100_000n });
+  expect(plan).toMatchObject({ caseAfter: { outstandingMinor: 400_000n }, warnings: [] });
+});
+
+test.each([{}, { status: "on_hold", statusBeforeHold: "new", fieldWork: "blocked", blockedAt: EARLIER }] as const)(
+  "a balance of 0 settles an open case: %j",
+  (fields) => {
+    const plan = applied({ outstandingAmount: "0", dpd: 0 }, exampleCase(fields));
+    expect(plan).toMatchObject({ outcome: "settled", adjustmentMinor: -500_000n });
+    expect(plan.caseAfter).toMatchObject({
+      status: "closed",
+      closeReason: "settled_by_lender",
+      settledByLender: true,
+      outstandingMinor: 0n,
+      closedAt: NOW,
+      dpd: 0,
+    });
+    expect(plan.events).toEqual([
+      { kind: "case.returned", sequence: 2n, status: "closed", data: { reason: "settled_by_lender" } },
+    ]);
+    expect(plan.changes.map(({ field }) => field)).toEqual(["outstandingAmount", "dpd"]);
+  },
+);
+
+test.each([
+  ["collected", { status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n }],
+  ["settled", { status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n, settledByLender: true }],
+  ["withdrawn", { status: "withdrawn", closeReason: "withdrawn" }],
+  ["withdrawn, then partly paid", { status: "in_progress", closeReason: "withdrawn", workBegun: true }],
+] as const)("a balance after the end opens the next cycle: %s", (_, fields) => {
+  const old = exampleCase({
+    ...ended,
+    ...fields,
+    totalCollectedMinor: 9n,
+    excessMinor: 9n,
+    sequence: 12n,
+    cycle: 2,
+    assignedFieldPartnerId: facts.lenderId,
+    consent: { whatsapp: false, email: null },
+    outstandingAsOf: EARLIER,
+    lastPaymentAt: EARLIER,
+  });
+  const plan = applied({ outstandingAmount: "700" }, old);
+  expect(plan).toMatchObject({ outcome: "reopened", replaces: old, placementMinor: 70_000n, adjustmentMinor: 0n });
+  expect(plan.caseAfter).toMatchObject({
+    id: facts.newCaseId,
+    status: "new",
+    cycle: 3,
+    sequence: 13n,
+    placedMinor: 70_000n,
+    outstandingMinor: 70_000n,
+    totalCollectedMinor: 0n,
+    excessMinor: 0n,
+    fieldWork: "open",
+    assignedFieldPartnerId: null,
+    closedAt: null,
+    closeReason: null,
+    settledByLender: false,
+    lastPaymentAt: null,
+    outstandingAsOf: null,
+    consent: { whatsapp: false, email: null },
+  });
+  expect(plan.events).toEqual([{ kind: "case.created", sequence: 13n, status: "new", data: { importId, cycle: 3 } }]);
+});
+
+test("a snapshot from before the end opens nothing", () => {
+  const old = exampleCase({ ...ended, status: "withdrawn", closeReason: "withdrawn" });
+  const before = new Date(EARLIER.getTime() - 1).toISOString();
+  expect(planOf({ outstandingAmount: "700", outstandingAsOf: before }, old)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "STALE_SNAPSHOT", pointer: "/rows/0/outstandingAsOf" }],
+  });
+  expect(planOf({ outstandingAmount: "700", outstandingAsOf: EARLIER.toISOString() }, old).outcome).toBe("reopened");
+});
+
+test("no balance after the end is no news, also when only later payments make it so", () => {
+  const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
+  expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
+  const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };
+  expect(planOf(row, old, { paymentsAfterSnapshotMinor: 70_000n })).toMatchObject({
+    outcome: "unchanged",
+    warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT" }],
+  });
+});
+
+test("an open case keeps its currency; the next cycle may have another", () => {
+  const dollars = exampleCase({ currency: currency("USD"), minimumMinor: 100n });
+  expect(planOf({ outstandingAmount: "5000" }, dollars)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "CURRENCY_MISMATCH", pointer: "/rows/0/currency" }],
+  });
+  const plan = applied({ outstandingAmount: "5000" }, { ...dollars, ...ended, status: "withdrawn" });
+  expect(plan).toMatchObject({ outcome: "reopened", caseAfter: { currency: "INR", minimumMinor: null } });
+});
+
+test("withdraw, hold and release are told with the lender's reason", () => {
+  const held = applied({ action: "hold", reason: "complaint" }, exampleCase());
+  expect(held).toMatchObject({ outcome: "held", adjustmentMinor: 0n, caseAfter: { status: "on_hold" } });
+  expect(held.events).toEqual([{ kind: "case.held", sequence: 2n, status: "on_hold", data: { reason: "complaint" } }]);
+  const released = applied({ action: "release" }, held.caseAfter);
+  expect(released).toMatchObject({ outcome: "released", caseAfter: { status: "new", sequence: 3n } });
+  expect(released.events).toMatchObject([{ kind: "case.released", data: { reason: null } }]);
+  const withdrawn = applied({ action: "withdraw", reason: "recalled" }, released.caseAfter);
+  expect(withdrawn).toMatchObject({
+    outcome: "withdrawn",
+    caseAfter: { status: "withdrawn", outstandingMinor: 500_000n, statusReason: "recalled" },
+    events: [{ kind: "case.withdrawn", sequence: 4n, status: "withdrawn" }],
+  });
+});
+
+test("an action that has happened already changes nothing", () => {
+  const withdrawn = applied({ action: "withdraw" }, exampleCase()).caseAfter;
+  expect(planOf({ action: "withdraw" }, withdrawn)).toMatchObject({ outcome: "unchanged", warnings: [] });
+  const held = applied({ action: "hold" }, exampleCase()).caseAfter;
+  expect(planOf({ action: "hold" }, held)).toMatchObject({ outcome: "unchanged", warnings: [] });
+  expect(planOf({ action: "release" }, exampleCase())).toMatchObject({ outcome: "unchanged", warnings: [] });
+});
+
+test.each(["withdraw", "hold", "release"])("%s after the end changes nothing and says so", (action) => {
+  const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
+  expect(planOf({ action }, old)).toMatchObject({
+    outcome: "unchanged",
+    warnings: [{ code: "CASE_ENDED", pointer: "/rows/0/action" }],
+  });
+});
+
+test.each(["withdraw", "hold", "release"])("%s of a loan that nobody imported is rejected", (action) => {
+  expect(planOf({ action }, undefined)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "LOAN_NOT_FOUND", pointer: "/rows/0/sourceLoanNumber" }],
+  });
+});
+
+const everything = {
+  outstandingAmount: "5000",
+  minimumAmount: "100",
+  emiAmount: "450.50",
+  outstandingAsOf: EARLIER.toISOString(),
+  tags: ["a"],
+  metadata: { b: "1", a: "2" },
+  addresses: [{ city: "Pune" }],
+  consent: { whatsapp: true },
+  alternatePhones: ["+919800000002"],
+  nextDueDate: "2026-12-01",
+};
+
+function planOf(
+  fields: Record<string, unknown>,
+  current: ImportedCase | undefined,
+  more: Partial<PlanFacts> = {},
+): RowPlan {
+  const raw = Object.fromEntries(
+    Object.entries({
+      sourceLoanNumber: "LN-1001",
+      ...(fields["action"] === undefined && { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" }),
+      ...fields,
+    }).map(([name, value]) => [name, AMOUNT_FIELDS.has(name) ? new AmountLiteral(value) : value]),
+  );
+  const checked = checkRow(raw, { currency: currency("INR"), country: "IN", language: "hi-IN" }, 0);
+  if (!("row" in checked)) throw new Error(JSON.stringify(checked.errors));
+  return planRow(checked.row, current, { ...facts, ...more });
+}
+
+function applied(
+  fields: Record<string, unknown>,
+  current: ImportedCase | undefined,
+  more: Partial<PlanFacts> = {},
+): Exclude<RowPlan, { outcome: "unchanged" | "rejected" }> {
+  const plan = planOf(fields, current, more);
+  if (plan.outcome === "unchanged" || plan.outcome === "rejected") throw new Error(JSON.stringify(plan.outcome));
+  return plan;
+}
+
+function json(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown;
+}

@@ -1,0 +1,66 @@
+import { createDatabase, migrate, newId, query, statement, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { CASE_STATUSES, CLOSE_REASONS } from "./case-status.ts";
+import { exampleCase } from "./example-case.ts";
+import { PROMISE_STATES } from "./promise-to-pay.ts";
+import { casesSchema } from "./schema.ts";
+import { DISPOSITIONS } from "./visit.ts";
+import { insertCases } from "./write-cases.ts";
+
+const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
+const database = await createDatabase({ url, schemas: [casesSchema] });
+afterAll(() => database.close());
+
+const indexedColumns = statement(
+  "test.indexed-columns",
+  `select distinct a.attname as name
+   from pg_index i
+   join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = i.indexrelid and d.refobjid = i.indrelid
+   join pg_attribute a on a.attrelid = i.indrelid and a.attnum = d.refobjsubid
+   where i.indrelid = 'cases.collection_case'::regclass
+   union
+   select a.attname from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
+   where i.indrelid = 'cases.collection_case'::regclass
+   order by name`,
+);
+
+test("no index names a column that a confirmation changes, so that its update stays heap-only", async () => {
+  const rows = await query<{ name: string }>(database.em(), indexedColumns, []);
+  expect(rows.map(({ name }) => name)).toEqual([
+    "assigned_field_partner_id",
+    "cycle",
+    "id",
+    "is_current",
+    "lender_id",
+    "source_loan_number",
+  ]);
+});
+
+const allowedValues = statement(
+  "test.allowed-values",
+  `select pg_get_constraintdef(oid) as definition from pg_constraint
+   where contype = 'c' and connamespace = 'cases'::regnamespace`,
+);
+
+test("the database knows every value of the closed lists", async () => {
+  const rows = await query<{ definition: string }>(database.em(), allowedValues, []);
+  const lists = rows.map(({ definition }) => [...definition.matchAll(/'([^']+)'::text/g)].map(([, value]) => value));
+  for (const values of [CASE_STATUSES, CLOSE_REASONS, DISPOSITIONS, PROMISE_STATES]) {
+    expect(lists).toContainEqual([...values]);
+  }
+});
+
+test("an outstanding amount below 0 cannot be stored", async () => {
+  const wrong = exampleCase({ outstandingMinor: -1n });
+  await expect(transaction(database.em(), (tx) => insertCases(tx, [wrong], [], new Date()))).rejects.toMatchObject({
+    code: "23514",
+  });
+});
+
+test("a loan has one current case", async () => {
+  const first = exampleCase();
+  const second = { ...first, id: newId(), cycle: 2 };
+  const leftOver = await transaction(database.em(), (tx) => insertCases(tx, [first, second], [], new Date()));
+  expect(leftOver).toEqual([second]);
+});

@@ -1,0 +1,154 @@
+import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { currency } from "@collections/money";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { applyPayment } from "./apply-payment.ts";
+import type { CaseDetails } from "./case-details.ts";
+import { exampleCase } from "./example-case.ts";
+import { recordImport } from "./import-run.ts";
+import { lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
+import type { ImportedCase, LockedCase } from "./locked-case.ts";
+import { caseByLoan } from "./read-cases.ts";
+import { casesSchema } from "./schema.ts";
+import { transition } from "./transitions.ts";
+import { insertCases, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
+
+const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
+const database = await createDatabase({ url, schemas: [casesSchema] });
+afterAll(() => database.close());
+const EARLIER = new Date("2026-11-19T10:00:00.123Z");
+const NOW = new Date("2026-11-20T10:00:00.456Z");
+
+test("payments of cases of several lenders are written together, and nothing else of the cases is", async () => {
+  const [first, second] = await storeAll([exampleCase({ dpd: 3 }), exampleCase()]);
+  const effects = [first, second].map((theCase, index) =>
+    applyPayment(theCase, { amountMinor: index === 0 ? 1n : 600_000n, paidAt: EARLIER }, NOW),
+  );
+  await transaction(database.em(), async (tx) => {
+    await lockCurrentCases(tx, [keyOf(first), keyOf(second)]);
+    writeCases(
+      tx,
+      effects.map(({ caseAfter }) => caseAfter),
+      NOW,
+    );
+  });
+  expect(await read(first)).toEqual(effects[0]?.caseAfter);
+  expect(await read(second)).toEqual(effects[1]?.caseAfter);
+  expect(await caseByLoan(database.em(), first.lenderId, first.sourceLoanNumber)).toMatchObject({
+    createdAt: EARLIER,
+    updatedAt: NOW,
+  });
+});
+
+test("a change of state is written whole, and leaves the money alone", async () => {
+  const [stored] = await storeAll([exampleCase()]);
+  const assigned = transition(stored, { kind: "assign", fieldPartnerId: newId() }, NOW);
+  if (!assigned.allowed) throw new Error(assigned.refusal.detail);
+  const held = transition(assigned.caseAfter, { kind: "hold", reason: "complaint" }, NOW);
+  if (!held.allowed) throw new Error(held.refusal.detail);
+  const after = { ...held.caseAfter, lastVisitId: newId(), lastDisposition: "DISPUTE", outstandingMinor: 1n } as const;
+  await transaction(database.em(), async (tx) => writeCaseStates(tx, [after], NOW));
+  expect(await read(stored)).toEqual({ ...after, outstandingMinor: stored.outstandingMinor });
+});
+
+const details: CaseDetails = {
+  allocationRef: "A-7",
+  tags: ["a", 'b "c", {d}'],
+  minimumMinor: 1n,
+  outstandingAsOf: EARLIER,
+  productType: "personal",
+  branchCode: "B1",
+  emiMinor: 999_999_999_999_999n,
+  nextDueDate: "2026-12-01",
+  overdueSince: "1999-12-31",
+  dpd: 50,
+  bucket: "B2",
+  borrowerName: "Ÿ'\\ अनु",
+  borrowerPhone: "+919800000002",
+  alternatePhones: ["+919800000003"],
+  borrowerEmail: "a@example.com",
+  language: "hi-IN",
+  addresses: [
+    {
+      line1: "1",
+      line2: null,
+      landmark: null,
+      city: "Pune",
+      district: null,
+      state: null,
+      postalCode: null,
+      country: "IN",
+      latitude: 18.5,
+      longitude: null,
+    },
+  ],
+  consent: { whatsapp: false, email: null },
+  doNotContactUntil: "2026-12-24",
+  metadata: JSON.parse('{"b":"1","a":"2","__proto__":"3"}') as Record<string, string>,
+};
+
+test("everything that a row can say survives being written, as a new case and as a change of one", async () => {
+  const [made, changed] = await storeAll([exampleCase(details), exampleCase()]);
+  expect(await read(made)).toEqual(made);
+  const after: ImportedCase = { ...changed, ...details, outstandingMinor: 7n, sequence: 9n };
+  await transaction(database.em(), async (tx) => writeImportedCases(tx, [after], NOW));
+  expect(await read(changed)).toEqual(after);
+});
+
+test("an entity is the same case as its locked row", async () => {
+  const [stored] = await storeAll([exampleCase({ ...details, currency: currency("KWD") })]);
+  expect(await caseByLoan(database.em(), stored.lenderId, stored.sourceLoanNumber)).toMatchObject({ ...stored });
+});
+
+test("a thousand new cases take one statement", async () => {
+  const lenderId = newId();
+  const cases = Array.from({ length: 1000 }, () => exampleCase({ lenderId }));
+  const leftOver = await transaction(database.em(), (tx) => insertCases(tx, cases, [], NOW));
+  expect(leftOver).toEqual([]);
+  const locked = await transaction(database.em(), (tx) => lockCurrentCases(tx, cases.map(keyOf)));
+  expect(locked).toHaveLength(1000);
+});
+
+test("of two imports that make the same loans at once, each loan is made once and the other one hears of it", async () => {
+  const lenderId = newId();
+  const loans = Array.from({ length: 50 }, (_, index) => `LN-${index}`);
+  const cases = (names: string[]) => names.map((name) => exampleCase({ lenderId, sourceLoanNumber: name }));
+  const leftOver = await Promise.all(
+    [cases(loans), cases(loans.toReversed())].map((newCases) =>
+      transaction(database.em(), (tx) => insertCases(tx, newCases, [], NOW)),
+    ),
+  );
+  expect(leftOver.map(({ length }) => length).sort((a, b) => a - b)).toEqual([0, 50]);
+});
+
+test("verbs with nothing to write send nothing", async () => {
+  await transaction(database.em(), async (tx) => {
+    writeCases(tx, [], NOW);
+    writeCaseStates(tx, [], NOW);
+    writeImportedCases(tx, [], NOW);
+    expect(await insertCases(tx, [], [], NOW)).toEqual([]);
+  });
+});
+
+test("an import is recorded with its counts", async () => {
+  const run = { lenderId: newId(), importId: newId(), summary: { received: 2, created: 2 } };
+  await transaction(database.em(), async (tx) => recordImport(tx, run, NOW));
+  const { rows } = await database.pool.query("select id, summary from cases.import_run where lender_id = $1", [
+    run.lenderId,
+  ]);
+  expect(rows).toEqual([{ id: run.importId, summary: run.summary }]);
+});
+
+async function storeAll<const Cases extends readonly ImportedCase[]>(cases: Cases): Promise<Cases> {
+  await transaction(database.em(), (tx) => insertCases(tx, cases, [], EARLIER));
+  return cases;
+}
+
+async function read(theCase: LockedCase): Promise<ImportedCase | undefined> {
+  const [found] = await transaction(database.em(), (tx) => lockCasesForImport(tx, [keyOf(theCase)]));
+  return found;
+}
+
+function keyOf({ lenderId, sourceLoanNumber }: LockedCase) {
+  return { lenderId, loan: sourceLoanNumber };
+}
