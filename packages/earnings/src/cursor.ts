@@ -1,0 +1,29 @@
+/** The text is not a cursor that `earningLines` gave. */
+export class InvalidCursorError extends Error {
+  override readonly name = "InvalidCursorError";
+  readonly code = "INVALID_CURSOR";
+
+  constructor() {
+    super("Not a cursor of an earning line: pass the one that came with a line, unchanged.");
+  }
+}
+
+/** A place in the list of earning lines. */
+export interface Place {
+  readonly earnedAt: Date;
+  readonly id: string;
+}
+
+const PLACE = /^([0-9]{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** A place as clients carry it, opaque to them. */
+export function encodeCursor({ earnedAt, id }: Place): string {
+  return Buffer.from(`${earnedAt.getTime()}:${id}`).toString("base64url");
+}
+
+/** The place of a cursor. Throws InvalidCursorError. */
+export function decodeCursor(cursor: string): Place {
+  const [, earnedMs, id] = PLACE.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+  if (earnedMs === undefined || id === undefined) throw new InvalidCursorError();
+  return { earnedAt: new Date(Number(earnedMs)), id };
+}

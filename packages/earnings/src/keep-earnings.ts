@@ -1,0 +1,117 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { credited, type Earning } from "./earning.ts";
+
+/** Which case: its lender and its id. */
+export interface CaseOfEarnings {
+  readonly lenderId: string;
+  readonly caseId: string;
+}
+
+/** The pending earnings of the given cases, in the order in which they were earned. Read them under the cases' locks. */
+export async function pendingOf(tx: EntityManager | Tx, cases: readonly CaseOfEarnings[]): Promise<Earning[]> {
+  if (cases.length === 0) return [];
+  return query(tx, selectPending, [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)]);
+}
+
+/** Writes new earnings in one statement: pending, or credited at once when the same payment clears the case. */
+export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
+  if (earnings.length > 0) send(tx, insertEarnings, valuesOf(earnings));
+}
+
+/**
+ * Credits earnings that `pendingOf` has read, in one statement, because their case has ended. One that has been
+ * credited or paid out since stays as it is.
+ */
+export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
+  if (earnings.length > 0) send(tx, upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now))));
+}
+
+/** What a lender owes a field partner in one currency and has not paid out, locked until the transaction ends. */
+export async function lockCredited(
+  tx: Tx,
+  owed: { readonly lenderId: string; readonly fieldPartnerId: string; readonly currency: CurrencyCode },
+): Promise<Earning[]> {
+  return query(tx, selectCredited, [owed.lenderId, owed.fieldPartnerId, owed.currency]);
+}
+
+/** Marks earnings that `lockCredited` has read as paid out. */
+export function payOutEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
+  if (earnings.length === 0) return;
+  const ids = [earnings.map(({ lenderId }) => lenderId), earnings.map(({ id }) => id)];
+  send(tx, updatePaidOut, [...ids, now.toISOString()]);
+}
+
+/** The columns of `alias` as an Earning. */
+export function selectedEarning(alias: string): string {
+  return COLUMNS.map(([property, column]) => `${alias}.${column} as "${property}"`).join(", ");
+}
+
+const COLUMNS = [
+  ["lenderId", "lender_id", "uuid"],
+  ["id", "id", "uuid"],
+  ["caseId", "case_id", "uuid"],
+  ["bookingId", "booking_id", "uuid"],
+  ["sourceLoanNumber", "source_loan_number", "text"],
+  ["reference", "reference", "text"],
+  ["fieldPartnerId", "field_partner_id", "uuid"],
+  ["currency", "currency", "text"],
+  ["baseMinor", "base_minor", "bigint"],
+  ["percent", "percent", "bigint"],
+  ["amountMinor", "amount_minor", "bigint"],
+  ["status", "status", "text"],
+  ["earnedAt", "earned_at", "timestamptz"],
+  ["creditedAt", "credited_at", "timestamptz"],
+  ["paidOutAt", "paid_out_at", "timestamptz"],
+] as const satisfies readonly (readonly [keyof Earning, string, string])[];
+
+function valuesOf(earnings: readonly Earning[]): unknown[] {
+  return COLUMNS.map(([property]) => earnings.map((earning) => parameter(earning[property])));
+}
+
+function parameter(value: string | bigint | Date | null): string | null {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+const names = COLUMNS.map(([, column]) => column).join(", ");
+const arrays = COLUMNS.map(([, , type], index) => `$${index + 1}::${type}[]`).join(", ");
+const INSERT = `insert into earnings.earning (${names}) select * from unnest(${arrays})`;
+
+const insertEarnings = statement("earnings.add", INSERT);
+
+// The rows are there. ON CONFLICT finds them by the key on every plan; an UPDATE joined to the arrays reads the whole
+// table when its plan was made while the table was small.
+const upsertCredited = statement(
+  "earnings.credit",
+  `${INSERT}
+   on conflict (lender_id, id) do update set status = excluded.status, credited_at = excluded.credited_at
+   where earning.status = 'pending'`,
+);
+
+// Lateral, with a barrier: one index probe per case, on every plan.
+const selectPending = statement(
+  "earnings.pending",
+  `select ${selectedEarning("e")}
+   from unnest($1::uuid[], $2::uuid[]) as c (lender_id, case_id)
+   cross join lateral (
+     select * from earnings.earning p
+     where p.lender_id = c.lender_id and p.case_id = c.case_id and p.status = 'pending'
+     offset 0
+   ) e
+   order by e.earned_at, e.id`,
+);
+
+const selectCredited = statement(
+  "earnings.credited",
+  `select ${selectedEarning("e")} from earnings.earning e
+   where e.lender_id = $1 and e.field_partner_id = $2 and e.currency = $3 and e.status = 'credited'
+   order by e.earned_at, e.id for no key update`,
+);
+
+const updatePaidOut = statement(
+  "earnings.pay-out",
+  `update earnings.earning e set status = 'paid_out', paid_out_at = $3::timestamptz
+   from unnest($1::uuid[], $2::uuid[]) as i (lender_id, id)
+   where e.lender_id = i.lender_id and e.id = i.id and e.status = 'credited'`,
+);

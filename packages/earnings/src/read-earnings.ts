@@ -1,0 +1,140 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import { encodeCursor, decodeCursor } from "./cursor.ts";
+import type { Earning } from "./earning.ts";
+import { type CaseOfEarnings, selectedEarning } from "./keep-earnings.ts";
+
+/** What was earned in a stretch of time in one currency, by what has become of it since. Minor units. */
+export interface EarningsSummary {
+  readonly currency: CurrencyCode;
+  readonly earnings: bigint;
+  /** All of it: the sum of the next three. */
+  readonly earnedMinor: bigint;
+  readonly pendingMinor: bigint;
+  /** Credited and not paid out yet. */
+  readonly creditedMinor: bigint;
+  readonly paidOutMinor: bigint;
+}
+
+/** A page of a field partner's earnings, the latest first. */
+export interface EarningLines {
+  readonly lines: readonly { readonly cursor: string; readonly earning: Earning }[];
+  readonly hasNextPage: boolean;
+}
+
+/** All that a field partner has earned with one lender in one currency. Minor units. */
+export interface EarningsTotal {
+  readonly fieldPartnerId: string;
+  readonly currency: CurrencyCode;
+  readonly pendingMinor: bigint;
+  readonly creditedMinor: bigint;
+  readonly paidMinor: bigint;
+}
+
+const MAX_FIRST = 100;
+
+/** What a field partner earned from `from` on and before `to`, by currency. */
+export async function earningsSummary(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<EarningsSummary[]> {
+  return query(em, selectSummary, [fieldPartnerId, from.toISOString(), to.toISOString()]);
+}
+
+/**
+ * A field partner's earnings, the latest first: `first` (1 to 100) of them behind the cursor `after`.
+ *
+ * @throws InvalidCursorError when `after` is not a cursor of an earning line
+ */
+export async function earningLines(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { first, after }: { readonly first: number; readonly after?: string | undefined },
+): Promise<EarningLines> {
+  const limit = Math.min(Math.max(first, 1), MAX_FIRST);
+  const place = after === undefined ? undefined : decodeCursor(after);
+  const earnings =
+    place === undefined
+      ? await query<Earning>(em, selectFirstLines, [fieldPartnerId, limit + 1])
+      : await query<Earning>(em, selectLinesAfter, [fieldPartnerId, limit + 1, place.earnedAt.toISOString(), place.id]);
+  const lines = earnings.slice(0, limit).map((earning) => ({ cursor: encodeCursor(earning), earning }));
+  return { lines, hasNextPage: earnings.length > limit };
+}
+
+/** Those of the earnings with these ids that are this field partner's own. */
+export async function earningsByIds(
+  em: EntityManager,
+  fieldPartnerId: string,
+  ids: readonly string[],
+): Promise<Earning[]> {
+  return ids.length === 0 ? [] : query(em, selectByIds, [fieldPartnerId, ids]);
+}
+
+/** What this field partner has earned on the given cases, in the order in which it was earned. */
+export async function earningsOfCases(
+  em: EntityManager,
+  fieldPartnerId: string,
+  cases: readonly CaseOfEarnings[],
+): Promise<Earning[]> {
+  if (cases.length === 0) return [];
+  const keys = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)];
+  return query(em, selectOfCases, [fieldPartnerId, ...keys]);
+}
+
+/** A lender's earnings in the order of their ids, a page at a time: for checks against bookings. */
+export async function earningPage(
+  em: EntityManager,
+  lenderId: string,
+  afterId: string | undefined,
+  limit: number,
+): Promise<Earning[]> {
+  return query(em, selectPage, [lenderId, afterId ?? "00000000-0000-0000-0000-000000000000", limit]);
+}
+
+/** What every field partner has earned with a lender: for checks against the books. */
+export async function earningsTotals(em: EntityManager, lenderId: string): Promise<EarningsTotal[]> {
+  return query(em, selectTotals, [lenderId]);
+}
+
+const sumOf = (status: string) => `coalesce(sum(amount_minor) filter (where status = '${status}'), 0)::bigint`;
+
+const selectSummary = statement(
+  "earnings.summary",
+  `select currency::text as currency, count(*) as earnings, sum(amount_minor)::bigint as "earnedMinor",
+     ${sumOf("pending")} as "pendingMinor", ${sumOf("credited")} as "creditedMinor",
+     ${sumOf("paid_out")} as "paidOutMinor"
+   from earnings.earning
+   where field_partner_id = $1 and earned_at >= $2 and earned_at < $3
+   group by currency order by currency`,
+);
+
+const LINES = `select ${selectedEarning("e")} from earnings.earning e where e.field_partner_id = $1`;
+const LATEST_FIRST = `order by e.earned_at desc, e.id desc limit $2`;
+
+const selectFirstLines = statement("earnings.first-lines", `${LINES} ${LATEST_FIRST}`);
+const selectLinesAfter = statement(
+  "earnings.lines-after",
+  `${LINES} and (e.earned_at, e.id) < ($3::timestamptz, $4::uuid) ${LATEST_FIRST}`,
+);
+
+const selectByIds = statement("earnings.by-ids", `${LINES} and e.id = any($2::uuid[])`);
+
+const selectOfCases = statement(
+  "earnings.of-cases",
+  `${LINES} and (e.lender_id, e.case_id) in (select * from unnest($2::uuid[], $3::uuid[])) order by e.earned_at, e.id`,
+);
+
+const selectPage = statement(
+  "earnings.page",
+  `select ${selectedEarning("e")} from earnings.earning e
+   where e.lender_id = $1 and e.id > $2 order by e.id limit $3`,
+);
+
+const selectTotals = statement(
+  "earnings.totals",
+  `select field_partner_id as "fieldPartnerId", currency::text as currency, ${sumOf("pending")} as "pendingMinor",
+     ${sumOf("credited")} as "creditedMinor", ${sumOf("paid_out")} as "paidMinor"
+   from earnings.earning where lender_id = $1
+   group by field_partner_id, currency order by field_partner_id, currency`,
+);

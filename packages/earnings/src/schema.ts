@@ -1,0 +1,70 @@
+import type { PackageSchema } from "@collections/database";
+import type { CurrencyCode, Percent } from "@collections/money";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { EarningStatus } from "./earning.ts";
+
+/** What a field partner has earned with one payment. */
+export const EarningEntity = defineEntity({
+  name: "Earning",
+  schema: "earnings",
+  tableName: "earning",
+  indexes: [
+    { name: "earning_pending", properties: ["lenderId", "caseId"], where: "status = 'pending'" },
+    { name: "earning_field_partner", properties: ["fieldPartnerId", "earnedAt", "id"] },
+  ],
+  uniques: [{ properties: ["lenderId", "bookingId"] }],
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    caseId: p.uuid(),
+    bookingId: p.uuid(),
+    sourceLoanNumber: p.text(),
+    reference: p.text(),
+    fieldPartnerId: p.uuid(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    baseMinor: p.bigint(),
+    percent: p.bigint().$type<Percent>(),
+    amountMinor: p.bigint(),
+    status: p.text().$type<EarningStatus>(),
+    earnedAt: p.datetime().columnType("timestamptz"),
+    creditedAt: p.datetime().columnType("timestamptz").nullable(),
+    paidOutAt: p.datetime().columnType("timestamptz").nullable(),
+  },
+});
+export type EarningRow = InferEntity<typeof EarningEntity>;
+
+export const earningsSchema: PackageSchema = {
+  name: "earnings",
+  entities: [EarningEntity],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        `create schema earnings`,
+        `create table earnings.earning (
+           lender_id uuid not null,
+           id uuid not null,
+           case_id uuid not null,
+           booking_id uuid not null,
+           source_loan_number text not null,
+           reference text not null,
+           field_partner_id uuid not null,
+           currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+           base_minor bigint not null check (base_minor > 0),
+           percent bigint not null check (percent between 1 and 1000000),
+           amount_minor bigint not null check (amount_minor > 0 and amount_minor <= base_minor),
+           status text not null check (status in ('pending', 'credited', 'paid_out')),
+           earned_at timestamptz not null,
+           credited_at timestamptz,
+           paid_out_at timestamptz,
+           primary key (lender_id, id),
+           unique (lender_id, booking_id),
+           check ((status = 'pending') = (credited_at is null)),
+           check ((status = 'paid_out') = (paid_out_at is not null))
+         )`,
+        `create index earning_pending on earnings.earning (lender_id, case_id) where status = 'pending'`,
+        `create index earning_field_partner on earnings.earning (field_partner_id, earned_at, id)`,
+      ],
+    },
+  ],
+};
