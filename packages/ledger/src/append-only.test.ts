@@ -2,7 +2,7 @@ import { createDatabase, type Database, migrate, newId, sqlState, transaction } 
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { extendChain, type Posting, postTransfers } from "./index.ts";
-import { INR, NOW, SampleCase, writeBooks } from "./sample-books.ts";
+import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
 import { ledgerSchema } from "./schema.ts";
 
 const TABLES = ["account", "transfer", "payment_booking", "chain_block"];
@@ -84,7 +84,7 @@ describe("a posting that the chart of accounts does not know is refused", () => 
     ["a payment without a case", { ...payment, caseId: null }],
     ["a payment without a booking", { ...payment, bookingId: null }],
     ["a payment without a place in the case's order", { ...payment, sequence: null }],
-    ["a payment in another currency than its accounts", { ...payment, currency: "KWD" as typeof INR }],
+    ["a payment in another currency than its accounts", { ...payment, currency: "KWD" as Posting["currency"] }],
     ["excess on the receivable", { ...excess, creditAccount: payment.creditAccount }],
     ["a placement with another lender", { ...placed, lenderId: newId() }],
     ["a commission without a booking", { ...commission, bookingId: null }],
@@ -100,6 +100,6 @@ describe("a posting that the chart of accounts does not know is refused", () => 
   });
 
   test("while what it is made from is not", async () => {
-    await writeBooks(database, [sample]);
+    await expect(writeBooks(database, [sample])).resolves.toBeUndefined();
   });
 });

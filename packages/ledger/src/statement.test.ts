@@ -1,7 +1,7 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
 import { testDatabase } from "@collections/testing";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   balance,

@@ -10,13 +10,11 @@ const { url } = await testDatabase("ledger", async (at) => void (await migrate({
 const database: Database = await createDatabase({ url, schemas });
 afterAll(() => database.close());
 
-type Forger = Awaited<ReturnType<typeof database.pool.connect>>;
-let forger: Forger;
+const forger = await database.pool.connect();
 let sample: SampleCase;
 
 /** A superuser whom no trigger stops, and no constraint either. */
 beforeAll(async () => {
-  forger = await database.pool.connect();
   await forger.query("set session_replication_role = replica");
   const { rows } = await forger.query<{ drop: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop
@@ -87,6 +85,7 @@ describe.each(["transfer", "payment_booking"])("the smallest change of a %s is f
   test("in every column, and the row is named", async () => {
     await chain();
     const { rows } = await forger.query<{ id: string }>(`select id from ledger.${table} order by id`);
+    const missed: string[] = [];
     for (const [index, column] of (await columnsOf(table)).entries()) {
       await forger.query("create table if not exists ledger.original as table ledger." + table);
       const target = rows[index % rows.length]!.id;
@@ -95,12 +94,18 @@ describe.each(["transfer", "payment_booking"])("the smallest change of a %s is f
          returning id, lender_id as "lenderId"`,
         [target],
       );
-      const named = { code: "CONTENT_CHANGED", table, ...forged.rows[0]! };
-      expect(await problems(), column.name).toContainEqual(expect.objectContaining(named));
+      const { id, lenderId } = forged.rows[0]!;
+      const names = (problem: LedgerProblem) =>
+        problem.code === "CONTENT_CHANGED" &&
+        problem.table === table &&
+        problem.id === id &&
+        problem.lenderId === lenderId;
+      if (!(await problems()).some(names)) missed.push(column.name);
       await forger.query(`truncate ledger.${table}`);
       await forger.query(`insert into ledger.${table} table ledger.original`);
     }
     await forger.query("drop table ledger.original");
+    expect(missed).toEqual([]);
     expect(await problems()).toEqual([]);
   });
 });
@@ -118,15 +123,17 @@ test("the smallest change of a chain block is found in every column, and the blo
   await chain();
   await writeBooks(database, [sample.pay(5n)]);
   await chain();
+  const missed: string[] = [];
   for (const column of await columnsOf("chain_block")) {
     await forger.query("create table ledger.original as table ledger.chain_block");
     await forger.query(`update ledger.chain_block set ${column.name} = ${smallestChange(column)} where number = 2`);
     const blocks = (await problems()).filter(({ table }) => table === "chain_block").map(({ id }) => id);
-    expect(blocks, column.name).toContain(column.name === "number" ? "3" : "2");
+    if (!blocks.includes(column.name === "number" ? "3" : "2")) missed.push(column.name);
     await forger.query("truncate ledger.chain_block");
     await forger.query("insert into ledger.chain_block table ledger.original");
     await forger.query("drop table ledger.original");
   }
+  expect(missed).toEqual([]);
 });
 
 describe("a row that is gone", () => {
