@@ -1,0 +1,162 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const PACKAGE_DIRS = ["packages", "services", "tooling"];
+/** Transports and their libraries: nothing under packages/ may know one. */
+const TRANSPORT_LIBRARIES = /^(express|graphql|graphql-yoga|@pothos\/.+|commander|helmet)$/;
+
+interface Manifest {
+  name: string;
+  dependencies?: Record<string, string>;
+}
+
+interface Ran {
+  failed: boolean;
+  output: string;
+}
+
+/** Runs a tool of the repository in `cwd` and tells whether it complained. */
+function run(tool: string, args: string[], cwd: string): Promise<Ran> {
+  const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" };
+  return new Promise((resolve) => {
+    execFile(join(ROOT, "node_modules/.bin", tool), args, { cwd, env }, (error, stdout, stderr) => {
+      resolve({ failed: error !== null, output: stdout + stderr });
+    });
+  });
+}
+
+/** Not what tools have made, and not what somebody tries out in the root of a package. */
+function isSource(path: string): boolean {
+  return !/node_modules|\/dist$|\.turbo$|(packages|services|tooling)\/[^/]+\/[^/]+\.ts$/.test(path);
+}
+
+async function manifests(dir: string): Promise<Manifest[]> {
+  const names = await readdir(join(ROOT, dir));
+  return Promise.all(
+    names.map(async (name) => JSON.parse(await readFile(join(ROOT, dir, name, "package.json"), "utf8")) as Manifest),
+  );
+}
+
+describe("the arrows between packages", () => {
+  let copy: string;
+
+  beforeAll(async () => {
+    copy = await mkdtemp(join(tmpdir(), "guards-"));
+    for (const name of ["package.json", "pnpm-workspace.yaml", "pnpm-lock.yaml", "turbo.json", ...PACKAGE_DIRS]) {
+      await cp(join(ROOT, name), join(copy, name), { recursive: true, filter: isSource });
+    }
+  });
+
+  afterAll(() => rm(copy, { recursive: true, force: true }));
+
+  async function withBreak(file: string, change: (text: string) => string): Promise<Ran> {
+    const path = join(copy, file);
+    const before = await readFile(path, "utf8");
+    await writeFile(path, change(before));
+    try {
+      return await run("turbo", ["boundaries", "--no-color"], copy);
+    } finally {
+      await writeFile(path, before);
+    }
+  }
+
+  test("hold in the tree as it is", async () => {
+    const { failed, output } = await run("turbo", ["boundaries", "--no-color"], copy);
+    expect(output).toContain("no issues found");
+    expect(failed).toBe(false);
+  });
+
+  test("break when a package imports what it has not declared", async () => {
+    const ran = await withBreak("packages/ledger/src/index.ts", (text) => `${text}\nimport "@collections/cases";\n`);
+    expect(ran).toMatchObject({ failed: true });
+    expect(ran.output).toContain("cannot import package `@collections/cases`");
+  });
+
+  test.each([
+    ["a domain on another domain", "packages/ledger/package.json", "@collections/cases"],
+    ["a domain on a flow", "packages/ledger/package.json", "@collections/flows"],
+    ["a foundation on a domain", "packages/money/package.json", "@collections/ledger"],
+    ["a flow on the service", "packages/flows/package.json", "@collections/collections"],
+    ["tooling on a domain", "tooling/postgres/package.json", "@collections/ledger"],
+  ])("break when %s depends", async (_, file, dependency) => {
+    const ran = await withBreak(file, (text) => {
+      const manifest = JSON.parse(text) as Manifest;
+      manifest.dependencies = { ...manifest.dependencies, [dependency]: "workspace:*" };
+      return JSON.stringify(manifest);
+    });
+    expect(ran).toMatchObject({ failed: true });
+  });
+
+  test("break when a file leaves its package by a relative path", async () => {
+    const leave = `\nimport "../../money/src/index.ts";\n`;
+    const ran = await withBreak("packages/ledger/src/index.ts", (text) => text + leave);
+    expect(ran).toMatchObject({ failed: true });
+  });
+
+  test("keep transports and tooling out of what packages need to run", async () => {
+    for (const { name, dependencies = {} } of await manifests("packages")) {
+      const wrong = Object.keys(dependencies).filter(
+        (dependency) =>
+          TRANSPORT_LIBRARIES.test(dependency) ||
+          /^@collections\/(testing|lender-twin|postgres|bench)$/.test(dependency),
+      );
+      expect({ name, wrong }).toEqual({ name, wrong: [] });
+    }
+  });
+});
+
+describe("lint", () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "guards-"));
+    await cp(join(ROOT, ".oxlintrc.json"), join(folder, ".oxlintrc.json"));
+  });
+
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  async function lint(file: string, text: string): Promise<Ran> {
+    const path = join(folder, file);
+    await mkdir(join(path, ".."), { recursive: true });
+    await writeFile(path, text);
+    return run("oxlint", [path], folder);
+  }
+
+  test("takes an honest file", async () => {
+    const honest = 'import { transaction } from "@collections/database";\nexport const open = transaction;\n';
+    expect(await lint("packages/ledger/src/honest.ts", honest)).toMatchObject({ failed: false });
+  });
+
+  test("refuses a transaction that is not opened by transaction()", async () => {
+    const text =
+      "export function open(em: { transactional(work: () => void): void }): void {\n  em.transactional(() => {});\n}\n";
+    const ran = await lint("packages/ledger/src/opens.ts", text);
+    expect(ran).toMatchObject({ failed: true });
+    expect(ran.output).toContain("no-restricted-properties");
+  });
+
+  test.each([
+    ["a deep import", "packages/flows/src/deep.ts", "@collections/ledger/src/booking.ts"],
+    ["the schema's door outside the composition root", "packages/flows/src/schema.ts", "@collections/ledger/schema"],
+    ["tooling in what people run", "packages/flows/src/twin.ts", "@collections/lender-twin"],
+  ])("refuses %s", async (_, file, specifier) => {
+    const ran = await lint(file, `import { thing } from "${specifier}";\nexport const one = thing;\n`);
+    expect(ran).toMatchObject({ failed: true });
+    expect(ran.output).toContain("no-restricted-imports");
+  });
+});
+
+test("a package opens no third door, also at run time", async () => {
+  const ran = await run(
+    "node",
+    ["--input-type=module", "-e", 'await import("@collections/ledger/src/booking.ts")'],
+    join(ROOT, "packages/flows"),
+  );
+  expect(ran).toMatchObject({ failed: true });
+  expect(ran.output).toContain("ERR_PACKAGE_PATH_NOT_EXPORTED");
+});
