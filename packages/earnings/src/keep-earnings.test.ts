@@ -1,0 +1,257 @@
+import { createDatabase, type Database, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
+import { type CurrencyCode, currency, type Percent } from "@collections/money";
+import { testDatabase } from "@collections/testing";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  addEarnings,
+  credited,
+  creditEarnings,
+  type Earning,
+  earningLines,
+  earningOn,
+  earningPage,
+  earningsByIds,
+  earningsOfCases,
+  earningsSummary,
+  earningsTotals,
+  lockCredited,
+  payOutEarnings,
+  pendingOf,
+} from "./index.ts";
+import { earningsSchema } from "./schema.ts";
+
+const NOW = new Date("2026-11-20T09:41:07.512Z");
+const LATER = new Date("2026-11-21T09:00:00.000Z");
+const INR = currency("INR");
+
+let database: Database;
+const sent: string[] = [];
+
+beforeAll(async () => {
+  const schemas = [earningsSchema];
+  const { url } = await testDatabase("earnings", async (at) => void (await migrate({ url: at, schemas })));
+  database = await createDatabase({ url, schemas, onStatement: ({ name }) => sent.push(name ?? "") });
+});
+afterAll(() => database.close());
+
+/** An earning of `amountMinor`, 1 % of a hundred times as much. */
+function anEarning(fields: Partial<Earning> & { amountMinor?: bigint; currency?: CurrencyCode } = {}): Earning {
+  const { amountMinor = 100n } = fields;
+  const payment = {
+    lenderId: newId(),
+    caseId: newId(),
+    bookingId: newId(),
+    sourceLoanNumber: "LN-1001",
+    reference: newId(),
+    fieldPartnerId: newId(),
+    currency: INR,
+    appliedMinor: amountMinor * 100n,
+  };
+  return { ...earningOn(payment, 10_000n as Percent, NOW)!, ...fields };
+}
+
+function add(...earnings: Earning[]): Promise<void> {
+  return transaction(database.em(), async (tx) => addEarnings(tx, earnings));
+}
+
+function credit(earnings: readonly Earning[], now: Date): Promise<void> {
+  return transaction(database.em(), async (tx) => creditEarnings(tx, earnings, now));
+}
+
+describe("an earning", () => {
+  test("is there once per booking", async () => {
+    const earning = anEarning();
+    await add(earning);
+    await expect(add({ ...earning, id: newId() })).rejects.toSatisfy(isUniqueViolation);
+  });
+
+  test("comes back as it was written, pending or credited at once", async () => {
+    const pending = anEarning();
+    const atOnce = credited(anEarning({ lenderId: pending.lenderId }), NOW);
+    await add(pending, atOnce);
+    expect(await earningPage(database.em(), pending.lenderId, undefined, 10)).toEqual([pending, atOnce]);
+    expect(await earningPage(database.em(), pending.lenderId, pending.id, 10)).toEqual([atOnce]);
+    expect(await pendingOf(database.em(), [pending, atOnce])).toEqual([pending]);
+  });
+
+  test("is pending only under its own lender and case", async () => {
+    const earning = anEarning();
+    await add(earning);
+    const strangers = [
+      { lenderId: newId(), caseId: earning.caseId },
+      { lenderId: earning.lenderId, caseId: newId() },
+    ];
+    expect(await pendingOf(database.em(), strangers)).toEqual([]);
+  });
+
+  test("that is credited twice keeps the first moment", async () => {
+    const earning = anEarning();
+    await add(earning);
+    await credit([earning], NOW);
+    await credit([earning], LATER);
+    const [kept] = await earningsByIds(database.em(), earning.fieldPartnerId, [earning.id]);
+    expect(kept).toEqual(credited(earning, NOW));
+  });
+
+  test("is paid out once it is credited, and stays so whatever is credited again", async () => {
+    const waiting = anEarning();
+    const { lenderId, fieldPartnerId } = waiting;
+    const due = anEarning({ lenderId, fieldPartnerId });
+    await add(waiting, due);
+    await credit([due], NOW);
+    const paidOut = await transaction(database.em(), async (tx) => {
+      const owed = await lockCredited(tx, { lenderId, fieldPartnerId, currency: INR });
+      payOutEarnings(tx, [...owed, waiting], LATER);
+      return owed;
+    });
+    await credit([due], LATER);
+    expect(paidOut).toEqual([credited(due, NOW)]);
+    const kept = await earningsByIds(database.em(), fieldPartnerId, [waiting.id, due.id]);
+    expect(kept.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
+      waiting,
+      { ...credited(due, NOW), status: "paid_out", paidOutAt: LATER },
+    ]);
+  });
+
+  test("takes one statement to read, one to add and one to credit, 32 as well as one", async () => {
+    const earnings = Array.from({ length: 32 }, () => anEarning());
+    await add(...earnings);
+    sent.length = 0;
+    await transaction(database.em(), async (tx) => {
+      const pending = await pendingOf(tx, earnings);
+      addEarnings(
+        tx,
+        earnings.map(({ lenderId, caseId }) => anEarning({ lenderId, caseId })),
+      );
+      creditEarnings(tx, pending, LATER);
+    });
+    expect(sent.filter((name) => name.startsWith("earnings."))).toEqual([
+      "earnings.pending",
+      "earnings.add",
+      "earnings.credit",
+    ]);
+    expect(await pendingOf(database.em(), earnings)).toHaveLength(32);
+  });
+
+  test("costs nothing when there is none", async () => {
+    sent.length = 0;
+    await transaction(database.em(), async (tx) => {
+      expect(await pendingOf(tx, [])).toEqual([]);
+      addEarnings(tx, []);
+      creditEarnings(tx, [], NOW);
+      payOutEarnings(tx, [], NOW);
+    });
+    expect(sent.filter((name) => name.startsWith("earnings."))).toEqual([]);
+  });
+});
+
+describe("a field partner", () => {
+  test("sees what was earned in a stretch of time, by currency and by what has become of it", async () => {
+    const mine = { fieldPartnerId: newId(), lenderId: newId() };
+    const kwd = currency("KWD");
+    const early = anEarning({ ...mine, earnedAt: new Date(NOW.getTime() - 1) });
+    const pending = anEarning({ ...mine, amountMinor: 3n });
+    const due = anEarning({ ...mine, amountMinor: 5n });
+    const other = anEarning({ ...mine, currency: kwd, amountMinor: 7n });
+    const late = anEarning({ ...mine, earnedAt: LATER });
+    await add(early, pending, due, other, late, anEarning());
+    await credit([due], LATER);
+    const summary = await earningsSummary(database.em(), mine.fieldPartnerId, { from: NOW, to: LATER });
+    const none = { pendingMinor: 0n, creditedMinor: 0n, paidOutMinor: 0n };
+    expect(summary).toEqual([
+      { ...none, currency: INR, earnings: 2n, earnedMinor: 8n, pendingMinor: 3n, creditedMinor: 5n },
+      { ...none, currency: kwd, earnings: 1n, earnedMinor: 7n, pendingMinor: 7n },
+    ]);
+  });
+
+  test("pages through all lines once, the latest first, also those of one moment", async () => {
+    const fieldPartnerId = newId();
+    const earnings = Array.from({ length: 11 }, (_, index) => {
+      return anEarning({ fieldPartnerId, earnedAt: new Date(NOW.getTime() + Math.floor(index / 4)) });
+    });
+    await add(...earnings, anEarning());
+    const seen: Earning[] = [];
+    let after: string | undefined;
+    for (;;) {
+      const { lines, hasNextPage } = await earningLines(database.em(), fieldPartnerId, { first: 3, after });
+      seen.push(...lines.map(({ earning }) => earning));
+      after = lines.at(-1)?.cursor;
+      if (!hasNextPage) break;
+    }
+    expect(seen).toEqual(earnings.toReversed());
+  });
+
+  test("sees no earning of another, not by its id, its case or a cursor", async () => {
+    const theirs = anEarning();
+    await add(theirs);
+    const me = newId();
+    const { lines } = await earningLines(database.em(), theirs.fieldPartnerId, { first: 1 });
+    const after = Buffer.from(`${LATER.getTime()}:${theirs.id}`).toString("base64url");
+    expect(lines).toHaveLength(1);
+    expect(await earningsByIds(database.em(), me, [theirs.id])).toEqual([]);
+    expect(await earningsOfCases(database.em(), me, [theirs])).toEqual([]);
+    expect(await earningLines(database.em(), me, { first: 100, after })).toEqual({ lines: [], hasNextPage: false });
+  });
+
+  test("sees what each case has earned", async () => {
+    const fieldPartnerId = newId();
+    const [first, second] = [anEarning({ fieldPartnerId }), anEarning({ fieldPartnerId })];
+    const again = anEarning({ ...first, id: newId(), bookingId: newId(), earnedAt: LATER });
+    await add(first, second, again);
+    expect(await earningsOfCases(database.em(), fieldPartnerId, [first])).toEqual([first, again]);
+  });
+});
+
+test("over any history, what is pending, credited and paid out adds up to what was earned", async () => {
+  const act = fc.record({
+    kind: fc.constantFrom("earn" as const, "end" as const, "pay" as const),
+    caseIndex: fc.nat(2),
+    partnerIndex: fc.nat(1),
+    amountMinor: fc.bigInt({ min: 1n, max: 10n ** 15n }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 20 }), async (acts) => {
+      const lenderId = newId();
+      const caseIds = [newId(), newId(), newId()];
+      const partners = [newId(), newId()];
+      let kept: Earning[] = [];
+      for (const { kind, caseIndex, partnerIndex, amountMinor } of acts) {
+        const [caseId, fieldPartnerId] = [caseIds[caseIndex]!, partners[partnerIndex]!];
+        await transaction(database.em(), async (tx) => {
+          if (kind === "earn") {
+            const earning = anEarning({ lenderId, caseId, fieldPartnerId, amountMinor, baseMinor: amountMinor });
+            addEarnings(tx, [earning]);
+            kept.push(earning);
+          } else if (kind === "end") {
+            creditEarnings(tx, await pendingOf(tx, [{ lenderId, caseId }]), NOW);
+            kept = kept.map((earning) => (earning.caseId === caseId ? credited(earning, NOW) : earning));
+          } else {
+            payOutEarnings(tx, await lockCredited(tx, { lenderId, fieldPartnerId, currency: INR }), LATER);
+            kept = kept.map((earning) =>
+              earning.fieldPartnerId === fieldPartnerId && earning.status === "credited"
+                ? { ...earning, status: "paid_out", paidOutAt: LATER }
+                : earning,
+            );
+          }
+        });
+      }
+      expect(await earningPage(database.em(), lenderId, undefined, 100)).toEqual(kept);
+      const sum = (fieldPartnerId: string, status: Earning["status"]) =>
+        kept
+          .filter((earning) => earning.fieldPartnerId === fieldPartnerId && earning.status === status)
+          .reduce((sum, earning) => sum + earning.amountMinor, 0n);
+      const expected = partners
+        .filter((partner) => kept.some(({ fieldPartnerId }) => fieldPartnerId === partner))
+        .map((fieldPartnerId) => ({
+          fieldPartnerId,
+          currency: INR,
+          pendingMinor: sum(fieldPartnerId, "pending"),
+          creditedMinor: sum(fieldPartnerId, "credited"),
+          paidMinor: sum(fieldPartnerId, "paid_out"),
+        }));
+      expect(await earningsTotals(database.em(), lenderId)).toEqual(expected);
+    }),
+    { numRuns: 12 },
+  );
+});
