@@ -1,6 +1,6 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
 import { testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import { exampleCase } from "./example-case.ts";
 import { lockCase, lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
@@ -105,5 +105,5 @@ function keyOf({ lenderId, sourceLoanNumber }: LockedCase) {
 
 async function somebodyWaits(): Promise<void> {
   const text = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  while ((await database.pool.query(text)).rowCount === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await vi.waitUntil(async () => (await database.pool.query(text)).rowCount !== 0, { timeout: 10_000, interval: 5 });
 }
