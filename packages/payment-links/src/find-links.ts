@@ -69,7 +69,7 @@ export async function stuckRequested(em: EntityManager, olderThan: Date): Promis
   return query(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
 }
 
-/** Deliveries still `queued` that were made before `olderThan`: their job is lost, or its run was. At most 500. */
+/** Deliveries still `queued` of which nothing was heard since `olderThan`: their job is lost, or its run was. At most 500. */
 export async function stuckDeliveries(em: EntityManager, olderThan: Date): Promise<LinkDelivery[]> {
   return query(em, selectStuckDeliveries, [olderThan, SWEEP_ROWS]);
 }
@@ -131,7 +131,7 @@ const selectStuckRequested = statement(
 const selectStuckDeliveries = statement(
   "payment-links.stuck-deliveries",
   `select ${deliveryColumns} from payment_links.link_delivery d
-   where d.status = 'queued' and d.created_at < $1
-   order by d.created_at
+   where d.status = 'queued' and d.updated_at < $1
+   order by d.updated_at
    limit $2`,
 );

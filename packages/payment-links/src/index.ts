@@ -1,3 +1,4 @@
+export { claimDelivery, type DeliveryClaim, releaseDelivery } from "./claim-delivery.ts";
 export { claimMint, type MintClaim } from "./claim-mint.ts";
 export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./confirmed-links.ts";
 export { betterStatus, DELIVERY_STATUSES, type DeliveryStatus, isUndelivered } from "./delivery-status.ts";

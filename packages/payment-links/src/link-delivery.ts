@@ -20,6 +20,8 @@ export const LinkDeliveryEntity = defineEntity({
     /** Why it failed or was suppressed, such as UNDELIVERABLE or CONSENT_REFUSED. */
     failureCode: p.text().strictNullable(),
     failureDetail: p.text().strictNullable(),
+    /** Set before the message is given to the channel, and taken back when the channel has not taken it. */
+    startedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
   },
@@ -36,6 +38,7 @@ const COLUMNS = [
   "providerMessageId",
   "failureCode",
   "failureDetail",
+  "startedAt",
   "createdAt",
   "updatedAt",
 ] as const satisfies readonly (keyof LinkDelivery)[];
@@ -70,6 +73,7 @@ export function saveDelivery(tx: Tx, delivery: LinkDelivery): void {
     delivery.providerMessageId,
     delivery.failureCode,
     delivery.failureDetail,
+    delivery.startedAt,
     delivery.updatedAt,
   ]);
 }
@@ -91,6 +95,7 @@ const insertStatement = statement(
 const updateDelivery = statement(
   "payment-links.save-delivery",
   `update payment_links.link_delivery
-   set status = $3, provider_message_id = $4, failure_code = $5, failure_detail = $6, updated_at = $7
+   set status = $3, provider_message_id = $4, failure_code = $5, failure_detail = $6, started_at = $7,
+       updated_at = $8
    where lender_id = $1 and id = $2`,
 );

@@ -105,6 +105,7 @@ function newDelivery(
     providerMessageId: null,
     failureCode: suppression ?? null,
     failureDetail: null,
+    startedAt: null,
     createdAt: now,
     updatedAt: now,
   };

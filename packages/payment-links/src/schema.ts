@@ -61,6 +61,7 @@ export const paymentLinksSchema: PackageSchema = {
           provider_message_id text,
           failure_code text,
           failure_detail text,
+          started_at timestamptz,
           created_at timestamptz not null,
           updated_at timestamptz not null,
           primary key (lender_id, id),
@@ -69,7 +70,7 @@ export const paymentLinksSchema: PackageSchema = {
         `create index link_delivery_of_link on payment_links.link_delivery (lender_id, payment_link_id, id)`,
         `create index link_delivery_by_message on payment_links.link_delivery (lender_id, provider_message_id)
           where provider_message_id is not null`,
-        `create index link_delivery_queued on payment_links.link_delivery (created_at) where status = 'queued'`,
+        `create index link_delivery_queued on payment_links.link_delivery (updated_at) where status = 'queued'`,
       ],
     },
   ],

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import type { Tx } from "@collections/database";
+import { deliveryById } from "./find-links.ts";
+import { deliveriesOfLink, type LinkDelivery, saveDelivery } from "./link-delivery.ts";
+import { lockLink, type PaymentLink } from "./payment-link.ts";
+
+/** What identifies a delivery. */
+export interface DeliveryKey {
+  readonly lenderId: string;
+  readonly id: string;
+}
+
+/**
+ * What a send job may do. `claimed`: give the message to the channel. `lost`: another run may have done so and nobody
+ * knows; the channel would send it twice, so record it as failed. `busy`: another run is at it; `settled`: it is done.
+ */
+export type DeliveryClaim =
+  | { readonly kind: "claimed" | "lost"; readonly link: PaymentLink; readonly delivery: LinkDelivery }
+  | { readonly kind: "busy" | "settled" };
+
+/**
+ * Lets one job at a time send a message; commit before sending. A run that is silent for `lostAfterMs` has died: its
+ * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not.
+ */
+export async function claimDelivery(
+  tx: Tx,
+  { now, lostAfterMs, ...key }: DeliveryKey & { readonly now: Date; readonly lostAfterMs: number },
+): Promise<DeliveryClaim> {
+  const { link, delivery } = await lockDelivery(tx, key);
+  if (delivery.status !== "queued") return { kind: "settled" };
+  if (delivery.startedAt !== null) {
+    if (now.getTime() - delivery.startedAt.getTime() < lostAfterMs) return { kind: "busy" };
+    if (delivery.channel === "whatsapp") return { kind: "lost", link, delivery };
+  }
+  const claimed = { ...delivery, startedAt: now, updatedAt: now };
+  saveDelivery(tx, claimed);
+  return { kind: "claimed", link, delivery: claimed };
+}
+
+/** Gives a claim back: the channel has not taken the message, so that any job may try again. */
+export async function releaseDelivery(tx: Tx, { now, ...key }: DeliveryKey & { readonly now: Date }): Promise<void> {
+  const { delivery } = await lockDelivery(tx, key);
+  if (delivery.status === "queued") saveDelivery(tx, { ...delivery, startedAt: null, updatedAt: now });
+}
+
+/** The lock on the link is its deliveries' too. */
+async function lockDelivery(tx: Tx, key: DeliveryKey): Promise<{ link: PaymentLink; delivery: LinkDelivery }> {
+  const found = await deliveryById(tx, key);
+  assert.ok(found, `the lender ${key.lenderId} has no link delivery ${key.id}`);
+  const link = await lockLink(tx, found.link);
+  const delivery = (await deliveriesOfLink(tx, link)).find(({ id }) => id === key.id);
+  assert.ok(delivery, "deliveries are never deleted");
+  return { link, delivery };
+}
