@@ -63,6 +63,8 @@ export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
 
 // A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight.
+// A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, which searches the
+// primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut.
 const leaseHeads = statement(
   "webhooks.lease",
   `with recursive target as materialized (
@@ -87,7 +89,7 @@ const leaseHeads = statement(
      from head cross join lateral (
        select d.id
        from webhooks.delivery d
-       where d.lender_id = $1 and d.id = head.id and d.state = 'waiting'
+       where d.lender_id = $1 and d.id = head.id and d.state not in ('retrying', 'delivered', 'parked')
          and (d.leased_until is null or d.leased_until < now())
          and (d.attempts = 0 or not exists (
            select from webhooks.delivery later
@@ -99,12 +101,13 @@ const leaseHeads = statement(
    ), leased as (
      update webhooks.delivery d
      set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
-     from free
-     where d.lender_id = $1 and d.id = free.id
+     where d.lender_id = $1 and d.id = any (array(select id from free))
      returning d.id, d.loan, d.sequence, d.kind, d.attempts, d.created_at
    )
    select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.created_at as "createdAt", e.body, target.url
-   from leased l join webhooks.event e on e.lender_id = $1 and e.id = l.id cross join target
+   from leased l
+   join webhooks.event e on e.lender_id = $1 and e.id = any (array(select id from leased)) and e.id = l.id
+   cross join target
    order by l.loan`,
 );
 
@@ -112,15 +115,19 @@ const releaseLeases = statement(
   "webhooks.release-leases",
   `update webhooks.delivery d set claim_id = null, leased_until = null
    from unnest($2::uuid[], $3::uuid[]) as held (id, claim_id)
-   where d.lender_id = $1 and d.id = held.id and d.claim_id = held.claim_id`,
+   where d.lender_id = $1 and d.id = any ($2) and d.id = held.id and d.claim_id = held.claim_id`,
 );
 
+// ORDER BY and LIMIT make it one probe of the index per endpoint: an EXISTS may become a join that reads the backlog.
 const selectBacklogs = statement(
   "webhooks.lenders-with-backlog",
   `select e.lender_id as "lenderId"
-   from webhooks.endpoint e
-   where e.state = 'active' and e.url is not null and exists (
+   from webhooks.endpoint e cross join lateral (
      select from webhooks.delivery d
      where d.lender_id = e.lender_id and d.endpoint_id = e.id and d.state = 'waiting'
-       and (d.leased_until is null or d.leased_until < now()))`,
+       and (d.leased_until is null or d.leased_until < now())
+     order by d.loan, d.sequence
+     limit 1
+   ) due
+   where e.state = 'active' and e.url is not null`,
 );
