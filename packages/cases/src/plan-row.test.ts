@@ -11,7 +11,7 @@ const NOW = new Date("2026-11-20T10:00:00Z");
 const importId = "imp_0193bf7c000070008000000000000002";
 const facts: PlanFacts = {
   lenderId: "0193bf7c-0000-7000-8000-000000000001",
-  importId,
+  importId: "0193bf7c-0000-7000-8000-000000000002",
   newCaseId: "0193bf7c-0000-7000-8000-000000000003",
   paymentsAfterSnapshotMinor: 0n,
   now: NOW,

@@ -1,3 +1,4 @@
+import { publicId } from "@collections/database";
 import { toDecimal, toWire } from "@collections/money";
 import {
   type CaseDetails,
@@ -16,7 +17,7 @@ import { numbered, transition, type Trigger } from "./transitions.ts";
 /** What a row's verdict depends on besides the row and its case. */
 export interface PlanFacts {
   readonly lenderId: string;
-  /** Id of the import as events show it, `imp_…`. */
+  /** Id of the import; the events' data show it as `imp_…`. */
   readonly importId: string;
   /** Id of the case, should the row make one. */
   readonly newCaseId: string;
@@ -145,7 +146,7 @@ function openCase(
     row.details,
   );
   const opened = numbered(blank, ["case.created"]);
-  const data = { importId: facts.importId, cycle: blank.cycle };
+  const data = { importId: publicId("imp", facts.importId), cycle: blank.cycle };
   const created = opened.events.map((event) => ({ ...event, status: blank.status, data }));
   const { caseAfter, events } = outstandingMinor > 0n ? { ...opened, events: [] } : settle(opened.caseAfter, facts.now);
   return {
@@ -177,7 +178,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
     return { outcome: "unchanged", caseAfter: current, warnings };
   }
   const data = {
-    importId: facts.importId,
+    importId: publicId("imp", facts.importId),
     cycle: current.cycle,
     changes: publicChanges(changes),
   };

@@ -1,4 +1,4 @@
-import type { EntityManager } from "@collections/database";
+import { type EntityManager, query, statement } from "@collections/database";
 import type { CaseKey } from "./locked-case.ts";
 import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type PageRequest } from "./page.ts";
 import { PromiseToPay } from "./promise-to-pay.ts";
@@ -24,6 +24,35 @@ export async function visitsOfCase(
   return page(first, (limit) =>
     em.find(Visit, { lenderId, caseId, ...earlier }, { orderBy: { startReceivedAt: "desc", id: "desc" }, limit }),
   );
+}
+
+/** The first page of `visitsOfCase` for many cases in one statement, by case id. */
+export async function latestVisitsOf(
+  em: EntityManager,
+  cases: readonly CaseKey[],
+  first: number,
+): Promise<Map<string, Page<Visit>>> {
+  const visits = await query<Visit>(em, selectLatest, [
+    cases.map(({ lenderId }) => lenderId),
+    cases.map(({ caseId }) => caseId),
+    first + 1,
+  ]);
+  const ofCase = Map.groupBy(visits, ({ caseId }) => caseId);
+  return new Map(
+    cases.map(({ caseId }) => {
+      const items = ofCase.get(caseId) ?? [];
+      return [caseId, { items: items.slice(0, first), hasNext: items.length > first }];
+    }),
+  );
+}
+
+/** How many visits a field partner began from `from` on and before `to`, by the phone's clock. */
+export async function countVisits(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<number> {
+  return em.count(Visit, { fieldPartnerId, startedAt: { $gte: from, $lt: to } });
 }
 
 /** Where a visit stands in `visitsOfCase`. */
@@ -63,6 +92,21 @@ export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[
       .map((promise) => [promise.caseId, promise]),
   );
 }
+
+const selectLatest = statement(
+  "cases.latest-visits",
+  `select v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
+     v.started_at as "startedAt", v.start_received_at as "startReceivedAt", v.latitude, v.longitude,
+     v.accuracy_m as "accuracyM", v.completed_at as "completedAt",
+     v.completion_received_at as "completionReceivedAt", v.disposition, v.note
+   from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
+   cross join lateral (
+     select * from cases.visit p where p.lender_id = k.lender_id and p.case_id = k.case_id
+     order by p.start_received_at desc, p.id desc
+     limit $3
+   ) v
+   order by v.start_received_at desc, v.id desc`,
+);
 
 function before(cursor: string): object {
   const { at, id } = decodeCursor(cursor);

@@ -94,6 +94,7 @@ create table cases.visit (
 const indexVisits = [
   "create index on cases.visit (lender_id, case_id, start_received_at, id)",
   "create index on cases.visit (id)",
+  "create index on cases.visit (field_partner_id, started_at)",
 ];
 
 const createPromises = `
