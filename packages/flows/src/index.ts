@@ -18,3 +18,29 @@ export { type ImportResult, type RowResult } from "./import-result.ts";
 export { changeLender, type Onboarding, onboardLender } from "./onboard-lender.ts";
 export { type BooksProblem, type BooksVerification, verifyBooks } from "./verify-books.ts";
 export { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./app-request.ts";
+export {
+  completeVisit,
+  completeVisitIn,
+  type CompleteVisitOutcome,
+  MAX_NOTE_CHARS,
+  type VisitToComplete,
+} from "./complete-visit.ts";
+export {
+  type LinkDeps,
+  type LinkLog,
+  type MintJob,
+  mintPaymentLinkQueue,
+  type SendJob,
+  sendPaymentLinkQueue,
+} from "./link-jobs.ts";
+export { mintPaymentLink } from "./mint-payment-link.ts";
+export {
+  type PaymentLinkWish,
+  requestPaymentLink,
+  requestPaymentLinkIn,
+  type RequestPaymentLinkOutcome,
+} from "./request-payment-link.ts";
+export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
+export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./start-visit.ts";
+export { sweepPaymentLinks } from "./sweep-payment-links.ts";

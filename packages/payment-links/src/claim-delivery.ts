@@ -15,8 +15,10 @@ export interface DeliveryKey {
  * knows; the channel would send it twice, so record it as failed. `busy`: another run is at it; `settled`: it is done.
  */
 export type DeliveryClaim =
-  | { readonly kind: "claimed" | "lost"; readonly link: PaymentLink; readonly delivery: LinkDelivery }
-  | { readonly kind: "busy" | "settled" };
+  | { readonly kind: "claimed"; readonly link: PaymentLink; readonly delivery: LinkDelivery }
+  | { readonly kind: "lost"; readonly link: PaymentLink; readonly delivery: LinkDelivery }
+  | { readonly kind: "busy" }
+  | { readonly kind: "settled" };
 
 /**
  * Lets one job at a time send a message; commit before sending. A run that is silent for `lostAfterMs` has died: its

@@ -1,0 +1,42 @@
+/** Where and when a request of the field partner's app is worked. */
+export interface AppContext {
+  /** The deployment's name (contract: Health response, `env`). */
+  readonly environment: string;
+  /** The service's clock; the moment of the call unless told. */
+  readonly now?: Date;
+}
+
+export type AppInputFaultCode =
+  | "AMOUNT_OUT_OF_RANGE"
+  | "CURRENCY_MISMATCH"
+  | "INVALID_DATE"
+  | "INVALID_LOCATION"
+  | "PROMISE_NOT_EXPECTED"
+  | "PROMISE_REQUIRED"
+  | "TOO_LONG";
+
+/** What the app sent can never be right: a code, and a sentence for whoever mends the app. */
+export interface AppInputFault {
+  readonly kind: "invalid";
+  readonly code: AppInputFaultCode;
+  readonly detail: string;
+}
+
+/** Clocks and time zones of phones are often wrong by hours, and nobody is turned away at a door for that. */
+const AHEAD_TOLERANCE_MS = 24 * 60 * 60_000;
+const EARLIEST = new Date("2000-01-01T00:00:00Z");
+
+/** A time that no phone shows by a small mistake. How late a fact comes does not matter. */
+export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | undefined {
+  if (occurredAt >= EARLIEST && occurredAt.getTime() <= now.getTime() + AHEAD_TOLERANCE_MS) return undefined;
+  return {
+    kind: "invalid",
+    code: "INVALID_DATE",
+    detail: `occurredAt must lie between the year 2000 and now, ${now.toISOString()}; check the phone's clock.`,
+  };
+}
+
+/** The day that it is somewhere, `YYYY-MM-DD`; `timeZone` is an IANA name. */
+export function dayIn(timeZone: string, now: Date): string {
+  return new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" }).format(now);
+}

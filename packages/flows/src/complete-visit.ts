@@ -1,0 +1,97 @@
+import {
+  caseById,
+  completeVisit as completeVisitOfCase,
+  type Disposition,
+  type LockedCase,
+  type PromiseTerms,
+  type Visit,
+  type VisitCompleted,
+  visitOfFieldPartner,
+} from "@collections/cases";
+import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
+import { lenderById } from "@collections/lenders";
+import { type AppContext, type AppInputFault, occurredAtFault } from "./app-request.ts";
+import { lockLoan, recordOnLoan } from "./lock-loan.ts";
+
+/** How a visit ended, as the field partner's phone tells it, maybe hours later. */
+export interface VisitToComplete {
+  readonly fieldPartnerId: string;
+  readonly visitId: string;
+  readonly disposition: Disposition;
+  /** By the phone's clock. */
+  readonly occurredAt: Date;
+  /** With PROMISE_TO_PAY, and only with it. */
+  readonly promise?: PromiseTerms;
+  /** At most MAX_NOTE_CHARS. */
+  readonly note?: string;
+}
+
+/** What became of it. `case` is the case after it. */
+export type CompleteVisitOutcome =
+  | { readonly kind: "completed"; readonly visit: Visit; readonly case: LockedCase }
+  /** No such visit, or another field partner's: the same answer. */
+  | { readonly kind: "not_found" }
+  /** It ended otherwise before, as `visit` says; nothing was changed. */
+  | { readonly kind: "conflict"; readonly visit: Visit }
+  | AppInputFault;
+
+export const MAX_NOTE_CHARS = 2_000;
+
+/** Ends a visit. The same end again answers with what is stored. A dispute holds the case. */
+export function completeVisit(
+  em: EntityManager,
+  completion: VisitToComplete,
+  context: AppContext,
+): Promise<CompleteVisitOutcome> {
+  return transaction(em, (tx) => completeVisitIn(tx, completion, context));
+}
+
+/** `completeVisit` inside the caller's transaction. */
+export async function completeVisitIn(
+  tx: Tx,
+  completion: VisitToComplete,
+  { environment, now = new Date() }: AppContext,
+): Promise<CompleteVisitOutcome> {
+  const { fieldPartnerId, visitId, disposition, occurredAt } = completion;
+
+  // Is it the end of a visit of this field partner's?
+  const fault = occurredAtFault(occurredAt, now) ?? noteFault(completion.note);
+  if (fault) return fault;
+  const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
+  if (!known) return { kind: "not_found" };
+  const { lenderId, caseId } = known;
+
+  // Lock the case and end the visit.
+  const { sourceLoanNumber } = (await caseById(tx, { lenderId, caseId }))!;
+  const loan = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
+  const completed = await completeVisitOfCase(tx, loan.worked, completion, now);
+  if (completed.outcome === "already_completed") {
+    return { kind: "completed", visit: completed.visit, case: loan.worked };
+  }
+  if (completed.outcome === "refused") return refusalOf(completed, known);
+
+  // Write the case and tell the lender, of the visit first and then of the hold that a dispute brings.
+  const { visit, caseAfter, events } = completed;
+  const data = { visitId: publicId("vis", visitId), disposition, occurredAt: occurredAt.toISOString() };
+  const happenings = events.map(({ kind }) => ({
+    kind,
+    data: kind === "visit.completed" ? data : { reason: caseAfter.statusReason },
+  }));
+  const lender = (await lenderById(tx, lenderId))!;
+  recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender.code, environment, now });
+  return { kind: "completed", visit, case: caseAfter };
+}
+
+function refusalOf(
+  { code, detail }: Extract<VisitCompleted, { outcome: "refused" }>,
+  visit: Visit,
+): CompleteVisitOutcome {
+  if (code === "VISIT_NOT_FOUND") return { kind: "not_found" };
+  if (code === "VISIT_ALREADY_COMPLETED") return { kind: "conflict", visit };
+  return { kind: "invalid", code, detail };
+}
+
+function noteFault(note = ""): AppInputFault | undefined {
+  if (note.length <= MAX_NOTE_CHARS) return undefined;
+  return { kind: "invalid", code: "TOO_LONG", detail: `A note has at most ${MAX_NOTE_CHARS} characters.` };
+}

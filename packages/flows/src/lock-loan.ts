@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import {
+  type CaseEventKind,
+  lockCase,
+  lockCurrentCases,
+  type LockedCase,
+  numbered,
+  writeCaseStates,
+} from "@collections/cases";
+import type { Tx } from "@collections/database";
+import { emit } from "@collections/webhooks";
+import { caseEvent, type EventOrigin } from "./event.ts";
+
+/**
+ * The case that somebody works on, and the loan's current case, which carries the loan's sequence: one and the same,
+ * but for work that was begun before the loan's next cycle.
+ */
+export interface LockedLoan {
+  readonly worked: LockedCase;
+  readonly current: LockedCase;
+}
+
+/** A case and its loan, to be locked. */
+export interface CaseOfLoan {
+  readonly lenderId: string;
+  readonly caseId: string;
+  readonly loan: string;
+}
+
+/** What happened on a loan: its kind and the `data` of its event. */
+export interface HappeningOnLoan {
+  readonly kind: CaseEventKind;
+  readonly data: object;
+}
+
+/** Locks a case of any cycle, and with it the loan's sequence. */
+export async function lockLoan(tx: Tx, { lenderId, caseId, loan }: CaseOfLoan): Promise<LockedLoan> {
+  const [current] = await lockCurrentCases(tx, [{ lenderId, loan }]);
+  assert(current, "a loan that ever had a case has a current one");
+  if (current.id === caseId) return { worked: current, current };
+  const worked = await lockCase(tx, { lenderId, caseId });
+  assert(worked, "cases are never deleted");
+  return { worked, current };
+}
+
+/**
+ * Writes the worked case and emits what happened, numbered in the loan's sequence. The events show the loan's current
+ * case: to a receiver, an older cycle's amounts under a newer number would undo the new cycle. contract: Receiver
+ */
+export function recordOnLoan(
+  tx: Tx,
+  { worked, current }: LockedLoan,
+  { caseAfter, happenings }: { caseAfter: LockedCase; happenings: readonly HappeningOnLoan[] },
+  origin: EventOrigin,
+): void {
+  const isCurrent = worked.id === current.id;
+  const { caseAfter: currentAfter, events } = numbered(
+    isCurrent ? { ...caseAfter, sequence: current.sequence } : current,
+    happenings.map(({ kind }) => kind),
+  );
+  const olderAfter = { ...caseAfter, sequence: worked.sequence };
+  writeCaseStates(tx, isCurrent ? [currentAfter] : [olderAfter, currentAfter], origin.now);
+  emit(
+    tx,
+    events.map((event, index) => caseEvent(currentAfter, { ...event, data: happenings[index]!.data }, origin)),
+  );
+}

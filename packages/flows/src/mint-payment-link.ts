@@ -1,0 +1,83 @@
+import { caseById } from "@collections/cases";
+import { transaction, type Tx } from "@collections/database";
+import { type LenderSigningKey, type MintRegistration, mintRegistration, SealedValueError } from "@collections/lenders";
+import { claimMint, type MintAnswer, mintLink, type MintRequest, type PaymentLink } from "@collections/payment-links";
+import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
+import { recordMint, settleLostMint } from "./record-mint.ts";
+import { untilAvailable } from "./until-available.ts";
+
+/**
+ * Works a job of `mintPaymentLinkQueue`: has the lender mint the link, by one call and never a second one, and records
+ * the link or why there is none. A job too many does nothing. contract: Lender-exposed endpoints, Errors
+ */
+export async function mintPaymentLink(deps: LinkDeps, { lenderId, linkId }: MintJob): Promise<void> {
+  // Read how the lender mints, before anything is promised.
+  const setup = await mintSetup(deps, lenderId);
+
+  // Claim the link's only call. A call that was claimed before may have been made, so it is not made again.
+  const claim = await claimCall(deps, { lenderId, id: linkId });
+  if (claim.kind === "settled") return;
+  if (claim.kind === "started_before") return settleLostMint(deps, claim.link, new Date());
+
+  // Ask the lender, outside any transaction.
+  const answer = "unavailable" in setup ? setup : await askLender(deps, setup, claim);
+
+  // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
+  await untilAvailable(RECORD_FOR_MS, () => recordMint(deps, claim.link, answer));
+}
+
+interface MintSetup {
+  readonly registration: MintRegistration;
+  readonly key: LenderSigningKey;
+}
+
+type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
+
+async function mintSetup({ database, vault, credentials }: LinkDeps, lenderId: string): Promise<MintSetup | NoLink> {
+  try {
+    const registration = await mintRegistration(database.em(), vault, lenderId);
+    if (!registration) return notConfigured("The lender has registered no mint-link URL.");
+    const key = await credentials.signingKeyOf(lenderId);
+    return key ? { registration, key } : notConfigured("The lender has no API key left to sign the call with.");
+  } catch (error) {
+    if (error instanceof SealedValueError) return notConfigured(error.message);
+    throw error;
+  }
+}
+
+function notConfigured(detail: string): NoLink {
+  return { unavailable: "not_configured", detail };
+}
+
+function claimCall({ database }: LinkDeps, key: { lenderId: string; id: string }) {
+  return transaction(database.em(), async (tx) => {
+    const claim = await claimMint(tx, { ...key, now: new Date() });
+    return claim.kind === "claimed" ? { ...claim, request: await mintRequestOf(tx, claim.link) } : claim;
+  });
+}
+
+async function mintRequestOf(tx: Tx, link: PaymentLink): Promise<MintRequest> {
+  const { lenderId, caseId, sourceLoanNumber, visitId, amountMinor, currency } = link;
+  const { borrowerName, borrowerPhone } = (await caseById(tx, { lenderId, caseId }))!;
+  const description = `Payment for loan ${sourceLoanNumber}`;
+  return { sourceLoanNumber, caseId, visitId, amountMinor, currency, borrowerName, borrowerPhone, description };
+}
+
+function askLender(
+  { outbound, allow, mintTimeoutMs }: LinkDeps,
+  { registration, key }: MintSetup,
+  { link, request }: { link: PaymentLink; request: MintRequest },
+): Promise<MintAnswer> {
+  return mintLink({
+    outbound,
+    allow,
+    url: registration.mintLinkUrl,
+    authHeader: registration.authHeader ?? undefined,
+    signingKey: key.signingKey,
+    keyId: key.keyId,
+    mintKey: link.mintKey,
+    request,
+    timeoutMs: mintTimeoutMs,
+    now: new Date(),
+  });
+}

@@ -1,0 +1,80 @@
+import { type BlockedReason, blockedReason, caseById, type LockedCase, visitOfFieldPartner } from "@collections/cases";
+import { enqueue, type EntityManager, transaction, type Tx } from "@collections/database";
+import { lenderById } from "@collections/lenders";
+import type { CurrencyCode } from "@collections/money";
+import { type Channel, type PaymentLink, requestLink } from "@collections/payment-links";
+import { type AppContext, dayIn } from "./app-request.ts";
+import { mintPaymentLinkQueue } from "./link-jobs.ts";
+import { lockLoan } from "./lock-loan.ts";
+
+/** A link that a field partner asks for at a borrower's door. */
+export interface PaymentLinkWish {
+  readonly fieldPartnerId: string;
+  readonly visitId: string;
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  /** Where to send it; every channel unless told, none to show it only. */
+  readonly channels?: readonly Channel[];
+}
+
+/** What became of the wish: `requested` is not minted yet. */
+export type RequestPaymentLinkOutcome =
+  | { readonly kind: "requested"; readonly link: PaymentLink }
+  /** No such visit, or another field partner's: the same answer. */
+  | { readonly kind: "visit_not_found" }
+  | { readonly kind: "case_not_workable"; readonly code: BlockedReason }
+  /** Both bounds are allowed, in minor units of the case's currency. */
+  | {
+      readonly kind: "amount_not_allowed";
+      readonly minimumMinor: bigint;
+      readonly maximumMinor: bigint;
+      readonly currency: CurrencyCode;
+    };
+
+/** Asks for a link and answers at once: it is minted by a job, in its own time. contract: What the service does */
+export function requestPaymentLink(
+  em: EntityManager,
+  wish: PaymentLinkWish,
+  context: Pick<AppContext, "now">,
+): Promise<RequestPaymentLinkOutcome> {
+  return transaction(em, (tx) => requestPaymentLinkIn(tx, wish, context));
+}
+
+/** `requestPaymentLink` inside the caller's transaction. */
+export async function requestPaymentLinkIn(
+  tx: Tx,
+  wish: PaymentLinkWish,
+  { now = new Date() }: Pick<AppContext, "now">,
+): Promise<RequestPaymentLinkOutcome> {
+  const { fieldPartnerId, visitId, amountMinor, currency } = wish;
+
+  // Find the visit and lock its case.
+  const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
+  if (!visit) return { kind: "visit_not_found" };
+  const { lenderId, caseId } = visit;
+  const { sourceLoanNumber } = (await caseById(tx, { lenderId, caseId }))!;
+  const { worked } = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
+
+  // May this field partner ask for this amount?
+  const { timeZone } = (await lenderById(tx, lenderId))!;
+  const blocked = blockedReason(worked, dayIn(timeZone, now));
+  if (blocked) return { kind: "case_not_workable", code: blocked };
+  if (worked.assignedFieldPartnerId !== fieldPartnerId) return { kind: "case_not_workable", code: "NOT_ASSIGNED" };
+  const bounds = boundsOf(worked);
+  if (currency !== worked.currency || amountMinor < bounds.minimumMinor || amountMinor > bounds.maximumMinor) {
+    return { kind: "amount_not_allowed", ...bounds, currency: worked.currency };
+  }
+
+  // Write the link and the job that mints it.
+  const { channels } = wish;
+  const request = { lenderId, caseId, sourceLoanNumber, visitId, fieldPartnerId, amountMinor, currency };
+  const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now);
+  await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id });
+  return { kind: "requested", link };
+}
+
+/** From the lender's minimum to what is owed; a rest below the minimum may be paid whole. */
+function boundsOf({ minimumMinor, outstandingMinor }: LockedCase): { minimumMinor: bigint; maximumMinor: bigint } {
+  const least = minimumMinor === null || minimumMinor < 1n ? 1n : minimumMinor;
+  return { minimumMinor: least < outstandingMinor ? least : outstandingMinor, maximumMinor: outstandingMinor };
+}

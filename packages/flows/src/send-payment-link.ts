@@ -1,0 +1,87 @@
+import { type Job, signal, transaction } from "@collections/database";
+import { lenderById } from "@collections/lenders";
+import {
+  claimDelivery,
+  type LinkDelivery,
+  type PaymentLink,
+  recordDelivery,
+  releaseDelivery,
+} from "@collections/payment-links";
+import { type LinkDeps, RECORD_FOR_MS, SEND_LOST_AFTER_MS, SEND_RETRIES, type SendJob } from "./link-jobs.ts";
+import { lockLoan, recordOnLoan } from "./lock-loan.ts";
+import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+import { sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
+import { untilAvailable } from "./until-available.ts";
+
+/** The channel would not take the message now: thrown so that its job is tried again. */
+export class MessageNotTakenError extends Error {
+  override readonly name = "MessageNotTakenError";
+  readonly code: string;
+
+  constructor({ channel }: LinkDelivery, { failureCode = "", failureDetail = "" }: SendReport) {
+    super(`${channel}: ${failureCode}. ${failureDetail}`);
+    this.code = failureCode;
+  }
+}
+
+/**
+ * Works a job of `sendPaymentLinkQueue`: brings a link to the borrower over one channel and records what came of it.
+ * Where a process died in between, an e-mail is sent again under the same Message-ID; a WhatsApp message, which has no
+ * such key, is never sent twice and is given up as unknown. Throws MessageNotTakenError for a fault that may pass.
+ */
+export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<SendJob>): Promise<void> {
+  const { lenderId, deliveryId: id } = data;
+  const em = () => deps.database.em();
+
+  // Claim the message; one that is settled, or that another job is at, is left alone.
+  const lostAfterMs = SEND_LOST_AFTER_MS;
+  const claim = await transaction(em(), (tx) => claimDelivery(tx, { lenderId, id, now: new Date(), lostAfterMs }));
+  if (claim.kind === "settled" || claim.kind === "busy") return;
+  const { link, delivery } = claim;
+
+  // Send it, outside any transaction.
+  const { report, mayPass } = claim.kind === "lost" ? LOST : await sendMessage(deps, link, delivery);
+
+  // What the channel would not take now, the next run of this job tries again.
+  if (mayPass && attempt <= SEND_RETRIES) {
+    await transaction(em(), (tx) => releaseDelivery(tx, { lenderId, id, now: new Date() }));
+    throw new MessageNotTakenError(delivery, report);
+  }
+
+  // Record what came of it.
+  await untilAvailable(RECORD_FOR_MS, () => recordSending(deps, link, delivery, report));
+}
+
+const LOST: SendOutcome = {
+  report: {
+    status: "failed",
+    failureCode: "OUTCOME_UNKNOWN",
+    failureDetail: "The process that gave the message to the channel ended before it recorded the answer.",
+  },
+  mayPass: false,
+};
+
+async function recordSending(
+  { database, environment }: LinkDeps,
+  { id: paymentLinkId, lenderId, caseId, sourceLoanNumber }: PaymentLink,
+  { id, channel }: LinkDelivery,
+  report: SendReport,
+): Promise<void> {
+  await transaction(database.em(), async (tx) => {
+    const now = new Date();
+    // The case before its links: everybody locks in this order.
+    const loan = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
+    const { link, became } = await recordDelivery(tx, { lenderId, id, paymentLinkId, ...report }, now);
+    signal(tx, PAYMENT_LINK_CHANNEL, paymentLinkId);
+    if (became === null) return;
+
+    // The first channel that brings it, or the last one that does not, decides for the link: tell the lender.
+    const happening =
+      became === "sent"
+        ? { kind: "payment_link.delivered" as const, data: { linkId: link.linkId, channels: [channel] } }
+        : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels: link.channels } };
+    const { code } = (await lenderById(tx, lenderId))!;
+    const origin = { lenderCode: code, environment, now };
+    recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
+  });
+}

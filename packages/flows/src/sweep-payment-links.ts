@@ -1,0 +1,39 @@
+import { enqueue, transaction } from "@collections/database";
+import { stuckDeliveries, stuckRequested } from "@collections/payment-links";
+import { type LinkDeps, mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { settleLostMint } from "./record-mint.ts";
+
+/** A link that nobody has begun to mint after this long has lost its job. */
+const MINT_OVERDUE_MS = 30_000;
+
+/** A message of which nothing was heard for this long has lost its job. */
+const SEND_OVERDUE_MS = 120_000;
+
+/**
+ * Re-makes from the rows the jobs that were lost, and gives up the mint calls whose process died. A job too many is
+ * harmless: it finds its link or message claimed.
+ */
+export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void> {
+  const em = () => deps.database.em();
+
+  // Links that wait to be minted.
+  const requested = await stuckRequested(em(), new Date(now.getTime() - MINT_OVERDUE_MS));
+  await transaction(em(), async (tx) => {
+    for (const { lenderId, id, mintStartedAt } of requested) {
+      if (mintStartedAt === null) await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: id });
+    }
+  });
+
+  // Links whose mint call has no end.
+  for (const link of requested) {
+    if (link.mintStartedAt !== null) await settleLostMint(deps, link, now);
+  }
+
+  // Messages that wait to be sent.
+  const queued = await stuckDeliveries(em(), new Date(now.getTime() - SEND_OVERDUE_MS));
+  await transaction(em(), async (tx) => {
+    for (const { lenderId, id } of queued) {
+      await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });
+    }
+  });
+}
