@@ -17,6 +17,8 @@ import { isAlive } from "./process-liveness.ts";
 import { PostgresError } from "./postgres-error.ts";
 
 const PASSWORD_FILE = "embedded-password";
+const YIELD_LIMIT_MS = 10_000;
+const YIELD_POLL_MS = 50;
 
 /**
  * Makes an empty cluster at `dataDir`, in a folder that exists, unless there is one. It is made beside and renamed,
@@ -68,7 +70,10 @@ async function initdb(draft: string, passwordFile: string, account: Account, dur
   child.stdout?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const [status] = (await once(child, "close")) as [number | null];
-  if (status !== 0) throw new PostgresError("init_failed", `initdb could not make ${draft}:\n${output.trim()}`);
+  if (status !== 0) {
+    const message = `initdb could not make ${draft}, so set DATABASE_URL to a PostgreSQL of your own, or repair this:`;
+    throw new PostgresError("init_failed", `${message}\n${output.trim()}`);
+  }
 }
 
 function putInPlace(draft: string, dataDir: string): "made" | "found" {
@@ -94,11 +99,15 @@ function refuseOccupied(dataDir: string): void {
   if (entries.length > 0 && !hasCluster(dataDir)) throw notOurs(dataDir);
 }
 
-/** Only saves work: two that make a cluster at the same time do no harm. Clears away what dead makers left. */
+/** Only saves work, as two that make a cluster at the same time do no harm; so it need not wait for a stuck one. */
 async function yieldToEarlierMaker(dataDir: string): Promise<void> {
-  while (otherMakers(dataDir).some((maker) => maker < process.pid)) await sleep(50);
+  for (let waitedMs = 0; waitedMs < YIELD_LIMIT_MS; waitedMs += YIELD_POLL_MS) {
+    if (!otherMakers(dataDir).some((maker) => maker < process.pid)) return;
+    await sleep(YIELD_POLL_MS);
+  }
 }
 
+/** The processes that make a cluster here; what dead ones left is cleared away. */
 function otherMakers(dataDir: string): number[] {
   const prefix = basename(draftPrefix(dataDir));
   const folder = dirname(dataDir);
