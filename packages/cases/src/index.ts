@@ -23,6 +23,7 @@ export { type ImportRun, type ImportSummary, recordImport } from "./import-run.t
 export { type InstantReading, readInstant } from "./instant.ts";
 export { lockCase, lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
+export { maskedPhone } from "./masked-phone.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
 export { type AppliedOutcome, type PlanFacts, type PlannedEvent, planRow, type RowPlan } from "./plan-row.ts";
 export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
@@ -36,9 +37,12 @@ export {
   casesOfLoan,
   caseTotals,
   type CaseTotals,
+  ownCasesByIds,
 } from "./read-cases.ts";
 export {
+  countVisits,
   lastVisitsOf,
+  latestVisitsOf,
   openPromisesOf,
   visitById,
   visitCursor,

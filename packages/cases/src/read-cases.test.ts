@@ -4,7 +4,15 @@ import { afterAll, expect, test } from "vitest";
 import { exampleCase } from "./example-case.ts";
 import type { ImportedCase } from "./locked-case.ts";
 import { encodeCursor, InvalidCursorError } from "./page.ts";
-import { caseById, caseByLoan, caseCursor, caseOfFieldPartner, casesByIds, casesOfFieldPartner } from "./read-cases.ts";
+import {
+  caseById,
+  caseByLoan,
+  caseCursor,
+  caseOfFieldPartner,
+  casesByIds,
+  casesOfFieldPartner,
+  ownCasesByIds,
+} from "./read-cases.ts";
 import { casesSchema } from "./schema.ts";
 import { insertCases } from "./write-cases.ts";
 
@@ -47,6 +55,16 @@ test("a field partner sees their own cases, newest first, page by page", async (
     after = caseCursor(page.items.at(-1) as { id: string });
   }
   expect(ids).toEqual(mine.map(({ id }) => id).reverse());
+});
+
+test("of many ids a field partner finds their own current cases", async () => {
+  const me = newId();
+  const [mine, theirs] = await store([
+    exampleCase({ status: "assigned", assignedFieldPartnerId: me }),
+    exampleCase({ status: "assigned", assignedFieldPartnerId: newId() }),
+  ]);
+  expect([...(await ownCasesByIds(database.em(), me, [mine.id, theirs!.id, newId()])).keys()]).toEqual([mine.id]);
+  expect(await ownCasesByIds(database.em(), me, [])).toEqual(new Map());
 });
 
 test("the list can be narrowed to states", async () => {

@@ -8,7 +8,9 @@ import { lockCase } from "./lock-cases.ts";
 import type { LockedCase } from "./locked-case.ts";
 import { InvalidCursorError } from "./page.ts";
 import {
+  countVisits,
   lastVisitsOf,
+  latestVisitsOf,
   openPromisesOf,
   visitById,
   visitCursor,
@@ -202,8 +204,32 @@ test("the last visits of many cases come in one statement", async () => {
   expect([...last].map(([caseId, visit]) => [caseId, visit.id])).toEqual([[theCase.id, visitId]]);
 });
 
-async function assignedCase(fields: { lenderId?: string } = {}): Promise<LockedCase> {
-  const theCase = exampleCase({ ...fields, status: "assigned", assignedFieldPartnerId: ASHA });
+test("the first page of the visits of many cases comes in one statement", async () => {
+  const [theCase, untouched] = [await assignedCase(), await assignedCase()];
+  for (const minute of [1, 2, 3]) await start(theCase, {}, new Date(NOW.getTime() + minute * 60_000));
+  const keys = [theCase, untouched].map(({ lenderId, id }) => ({ lenderId, caseId: id }));
+  const pages = await latestVisitsOf(database.em(), keys, 2);
+  const alone = await visitsOfCase(database.em(), keys[0]!, { first: 2 });
+  expect(pages.get(theCase.id)).toEqual({ hasNext: true, items: alone.items.map((visit) => ({ ...visit })) });
+  expect(pages.get(untouched.id)).toEqual({ hasNext: false, items: [] });
+});
+
+test("a field partner's visits of a stretch of time are counted by when they began", async () => {
+  const me = newId();
+  const theCase = await assignedCase({ assignedFieldPartnerId: me });
+  for (const hour of [7, 8, 9, 10]) {
+    await start(theCase, {
+      fieldPartnerId: me,
+      occurredAt: new Date(`2026-11-20T${String(hour).padStart(2, "0")}:00:00Z`),
+    });
+  }
+  const span = { from: new Date("2026-11-20T08:00:00Z"), to: new Date("2026-11-20T10:00:00Z") };
+  expect(await countVisits(database.em(), me, span)).toBe(2);
+  expect(await countVisits(database.em(), newId(), span)).toBe(0);
+});
+
+async function assignedCase(fields: { lenderId?: string; assignedFieldPartnerId?: string } = {}): Promise<LockedCase> {
+  const theCase = exampleCase({ status: "assigned", assignedFieldPartnerId: ASHA, ...fields });
   await transaction(database.em(), (tx) => insertCases(tx, [theCase], [], NOW));
   return theCase;
 }

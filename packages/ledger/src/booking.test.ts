@@ -5,6 +5,7 @@ import {
   bookingPage,
   bookingsFor,
   bookPayments,
+  collectedBy,
   paymentPostings,
   paymentsAfter,
   paymentsOf,
@@ -50,6 +51,18 @@ describe("a booking", () => {
     ];
     expect(await bookingsFor(database.em(), strangers)).toEqual([]);
     expect(await bookingsFor(database.em(), [...strangers, key])).toHaveLength(1);
+  });
+
+  test("counts as collected by its field partner, from the start of a stretch of time up to its end", async () => {
+    const sample = new SampleCase(newId()).place(500_000n).pay(250_000n).pay(1_000n);
+    const { recordedAt } = sample.bookings[0]!;
+    await writeBooks(database, [sample]);
+    const later = new Date(recordedAt.getTime() + 1);
+    const collected = { currency: "INR", payments: 2n, amountMinor: 251_000n };
+    const { fieldPartnerId } = sample;
+    expect(await collectedBy(database.em(), fieldPartnerId, { from: recordedAt, to: later })).toEqual([collected]);
+    expect(await collectedBy(database.em(), fieldPartnerId, { from: later, to: new Date("2100-01-01") })).toEqual([]);
+    expect(await collectedBy(database.em(), newId(), { from: recordedAt, to: later })).toEqual([]);
   });
 
   test("is there once: the second one fails the whole transaction with a unique violation", async () => {

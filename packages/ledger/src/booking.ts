@@ -117,6 +117,22 @@ export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly Payme
   ]);
 }
 
+/** What was captured with a field partner's help, of all lenders, in one currency. */
+export interface Collected {
+  readonly currency: CurrencyCode;
+  readonly payments: bigint;
+  readonly amountMinor: bigint;
+}
+
+/** The payments attributed to a field partner that were booked from `from` on and before `to`, by currency. */
+export async function collectedBy(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<Collected[]> {
+  return query(em, selectCollected, [fieldPartnerId, from.toISOString(), to.toISOString()]);
+}
+
 /** A lender's bookings in the order of their ids, a page at a time: for checks against other domains' rows. */
 export async function bookingPage(
   em: EntityManager,
@@ -158,6 +174,14 @@ const selectPaymentsAfter = statement(
      offset 0
    ) b
    order by b.lender_id, b.source_loan_number, b.sequence`,
+);
+
+const selectCollected = statement(
+  "ledger.collected-by",
+  `select currency::text as currency, count(*) as payments, sum(amount_minor)::bigint as "amountMinor"
+   from ledger.payment_booking
+   where field_partner_id = $1 and recorded_at >= $2 and recorded_at < $3
+   group by currency order by currency`,
 );
 
 const selectBookingPage = statement(

@@ -30,6 +30,8 @@ export {
   bookingsFor,
   type BookingWarning,
   bookPayments,
+  type Collected,
+  collectedBy,
   paymentsAfter,
   type PaymentsAfterKey,
   paymentsOf,

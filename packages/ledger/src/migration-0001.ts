@@ -95,6 +95,7 @@ export const migration0001: readonly string[] = [
      check (status_after = case when outstanding_after_minor = 0 then 'collected' else 'in_progress' end),
      check (attribution <> 'none' or field_partner_id is null)
    )`,
+  `create index payment_booking_field_partner on ledger.payment_booking (field_partner_id, recorded_at)`,
 
   `create table ledger.chain_block (
      lender_id uuid not null,

@@ -54,6 +54,7 @@ export const PaymentBookingEntity = defineEntity({
   name: "PaymentBooking",
   schema: "ledger",
   tableName: "payment_booking",
+  indexes: [{ name: "payment_booking_field_partner", properties: ["fieldPartnerId", "recordedAt"] }],
   uniques: [{ properties: ["lenderId", "sourceLoanNumber", "reference"] }],
   properties: {
     lenderId: p.uuid().primary(),

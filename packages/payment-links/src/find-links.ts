@@ -27,6 +27,15 @@ export async function linkOfFieldPartner(
   return link;
 }
 
+/** Those of the links with these ids that this field partner asked for, in one statement. */
+export async function linksOfFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  ids: readonly string[],
+): Promise<PaymentLink[]> {
+  return ids.length === 0 ? [] : query(em, selectManyOfFieldPartner, [fieldPartnerId, ids]);
+}
+
 /** The link by which the case may be paid now. */
 export async function liveLink(em: EntityManager, key: CaseKey): Promise<PaymentLink | undefined> {
   const [link] = await activeLinks(em, [key]);
@@ -77,6 +86,11 @@ export async function stuckDeliveries(em: EntityManager, olderThan: Date): Promi
 const selectOfFieldPartner = statement(
   "payment-links.link-of-field-partner",
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = $2`,
+);
+
+const selectManyOfFieldPartner = statement(
+  "payment-links.links-of-field-partner",
+  `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
 const selectLink = statement(

@@ -17,6 +17,7 @@ export {
   deliveryByMessageId,
   linkById,
   linkOfFieldPartner,
+  linksOfFieldPartner,
   liveLink,
   stuckDeliveries,
   stuckRequested,
