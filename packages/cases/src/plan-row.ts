@@ -93,13 +93,13 @@ function planAfterTheEnd(
   balance: Balance,
   facts: PlanFacts,
 ): RowPlan {
-  if (balance.outstandingMinor === 0n) {
-    return { outcome: "unchanged", caseAfter: endedCase, warnings: balance.warnings };
-  }
   const { outstandingAsOf } = row.details;
-  if (outstandingAsOf && outstandingAsOf < closedAt) {
+  if (row.outstandingMinor > 0n && outstandingAsOf && outstandingAsOf < closedAt) {
     const detail = `The snapshot is older than the end of the case at ${closedAt.toISOString()}.`;
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
+  }
+  if (balance.outstandingMinor === 0n) {
+    return { outcome: "unchanged", caseAfter: endedCase, warnings: balance.warnings };
   }
   return openCase("reopened", row, endedCase, balance, facts);
 }

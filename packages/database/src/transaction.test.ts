@@ -64,6 +64,13 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
+/** Ends the connection that sleeps, as soon as it does. */
+async function killSleeper(): Promise<void> {
+  const kill = `select pg_terminate_backend(pid) from pg_stat_activity
+    where query = '${sleep.text}' and state = 'active' and datname = current_database()`;
+  await expect.poll(async () => (await database.pool.query(kill)).rows.length).toBe(1);
+}
+
 function noteIn(id: string): Promise<NoteRow[]> {
   return query<NoteRow>(database.em(), noteById, [id]);
 }
@@ -185,11 +192,7 @@ describe("a transaction", () => {
 
   test("returns a usable pool when its connection is killed in the middle", async () => {
     const killed = transaction(database.em(), async (tx) => {
-      const waiting = query(tx, sleep, []);
-      await database.pool.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(30)%' and pid <> pg_backend_pid() and datname = current_database()",
-      );
-      await waiting;
+      await Promise.all([query(tx, sleep, []), killSleeper()]);
     });
     await expect(killed).rejects.toThrow(/terminat/i);
     expect(await noteIn(newId())).toEqual([]);

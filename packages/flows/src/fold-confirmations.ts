@@ -1,6 +1,6 @@
 import { applyPayment, type LockedCase } from "@collections/cases";
 import { newId, publicId } from "@collections/database";
-import { commissionOn, type Earning } from "@collections/earnings";
+import { credited, type Earning, earningOn } from "@collections/earnings";
 import { type Booking, commission, earningCredited, paymentPostings, type Posting } from "@collections/ledger";
 import { type Percent, toWire } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
@@ -179,28 +179,9 @@ function paymentData(booking: Booking): object {
 
 /** Commission on what the payment applied to the case; nothing on excess, and no row when it rounds to 0. */
 function earn(fold: Fold, booking: Booking, now: Date): void {
-  const { lenderId, caseId, fieldPartnerId, currency } = booking;
-  const percent = fold.plans.get(lenderId);
-  if (fieldPartnerId === null || percent === undefined) return;
-  const amountMinor = commissionOn(booking.appliedMinor, percent);
-  if (amountMinor === 0n) return;
-  const earning: Earning = {
-    lenderId,
-    id: newId(),
-    caseId,
-    bookingId: booking.id,
-    sourceLoanNumber: booking.sourceLoanNumber,
-    reference: booking.reference,
-    fieldPartnerId,
-    currency,
-    baseMinor: booking.appliedMinor,
-    percent,
-    amountMinor,
-    status: "pending",
-    earnedAt: now,
-    creditedAt: null,
-    paidOutAt: null,
-  };
+  const percent = fold.plans.get(booking.lenderId);
+  const earning = percent === undefined ? undefined : earningOn({ ...booking, bookingId: booking.id }, percent, now);
+  if (!earning) return;
   fold.written.earnings.push(earning);
   fold.written.postings.push(...commission(earning, now));
 }
@@ -213,7 +194,7 @@ function credit(fold: Fold, caseId: string, now: Date): void {
   for (const earning of before) fold.written.postings.push(...earningCredited(earning, now));
   for (const [index, earning] of fold.written.earnings.entries()) {
     if (earning.caseId !== caseId || earning.status !== "pending") continue;
-    fold.written.earnings[index] = { ...earning, status: "credited", creditedAt: now };
+    fold.written.earnings[index] = credited(earning, now);
     fold.written.postings.push(...earningCredited(earning, now));
   }
 }

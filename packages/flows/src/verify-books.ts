@@ -1,7 +1,9 @@
 import { caseTotals, type CaseTotals } from "@collections/cases";
 import { type EntityManager, publicId, readSnapshot, type Tx } from "@collections/database";
+import { earningsTotals } from "@collections/earnings";
 import {
   type CaseBalance,
+  fieldPartnerBalances,
   type LedgerCounts,
   type LedgerVerification,
   receivableBalances,
@@ -34,7 +36,8 @@ const MAX_PROBLEMS = 1_000;
 
 /**
  * Verifies the ledger in itself, and then what the other domains keep against it: each case's amounts against its
- * lines, each loan's sequence against its events, and every event against its delivery. Reads only.
+ * lines, what field partners have earned, each loan's sequence against its events, and every event against its
+ * delivery. Reads only.
  */
 export async function verifyBooks(em: EntityManager, options: VerifyOptions): Promise<BooksVerification> {
   const { onProgress } = options;
@@ -54,6 +57,8 @@ export async function verifyBooks(em: EntityManager, options: VerifyOptions): Pr
       cases += page.count;
       after = page.last;
     } while (after !== undefined);
+    tell("earnings");
+    problems.push(...(await readSnapshot(em, (tx) => checkEarnings(tx, lenderId))));
     tell("events");
     const found = await readSnapshot(em, (tx) => checkEvents(tx, lenderId));
     problems.push(...found.problems);
@@ -111,6 +116,26 @@ function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): str
 
 function sequenceFaults({ sequence }: CaseTotals, lastSequence: bigint): string[] {
   return sequence === lastSequence ? [] : [`The case is at sequence ${sequence}, its last event is ${lastSequence}.`];
+}
+
+/** What the field partners' earning lines add up to is what the books owe them. */
+async function checkEarnings(tx: Tx, lenderId: string): Promise<BooksProblem[]> {
+  const booked = new Map(
+    (await fieldPartnerBalances(tx, lenderId)).map((one) => [`${one.fieldPartnerId}/${one.currency}`, one]),
+  );
+  const lines = await earningsTotals(tx, lenderId);
+  const said = new Map(lines.map((one) => [`${one.fieldPartnerId}/${one.currency}`, one]));
+  return [...new Set([...booked.keys(), ...said.keys()])].flatMap((key) => {
+    const states = ["pendingMinor", "creditedMinor", "paidMinor"] as const;
+    const off = states.filter((state) => (said.get(key)?.[state] ?? 0n) !== (booked.get(key)?.[state] ?? 0n));
+    return off.map((state) => ({
+      code: "EARNINGS_MISMATCH",
+      table: "earning",
+      id: key,
+      lenderId,
+      detail: `${state}: the earnings say ${said.get(key)?.[state] ?? 0n}, the books ${booked.get(key)?.[state] ?? 0n}.`,
+    }));
+  });
 }
 
 async function checkEvents(tx: Tx, lenderId: string): Promise<{ problems: BooksProblem[]; published: number }> {

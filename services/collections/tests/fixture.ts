@@ -21,7 +21,7 @@ export interface TestService {
   readonly worker: Worker | undefined;
 }
 
-/** What a test may ask of the service: settings by their names in the environment. */
+/** What a test may ask of the service: settings by their names in the environment; DATABASE_URL shares a database. */
 export interface TestServiceOptions {
   settings?: Record<string, string>;
   /** False leaves events undelivered and links unminted. */
@@ -33,9 +33,7 @@ let peopleMade = 0;
 
 /** Starts the service; it stops after the test file. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { url: databaseUrl } = await testDatabase("service", async (url) => {
-    await migrate({ url, schemas, jobs: true });
-  });
+  const databaseUrl = options.settings?.["DATABASE_URL"] ?? (await migratedDatabase());
   const config = readConfig({
     PORT: "0",
     LOG_LEVEL: "silent",
@@ -62,6 +60,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await app.close();
   });
   return { url: server.url, databaseUrl, app, server, worker };
+}
+
+async function migratedDatabase(): Promise<string> {
+  const { url } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  });
+  return url;
 }
 
 /** A lender on sockets of its own, registered and connected. */

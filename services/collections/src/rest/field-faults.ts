@@ -18,7 +18,7 @@ export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
   return error.issues.map((issue) => ({
     code: codeOf(issue, input),
     pointer: pointerOf(issue.path),
-    detail: `${issue.path.join(".") || "The body"}: ${issue.message}`,
+    detail: sentence(`${issue.path.join(".") || "The body"}: ${issue.message}`),
   }));
 }
 
@@ -34,6 +34,10 @@ export function unknownFieldWarnings(body: Record<string, unknown>, known: reado
         detail: `The field ${clipped(name)} was ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`,
       };
     });
+}
+
+function sentence(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
 }
 
 function codeOf(issue: z.core.$ZodIssue, input: unknown): ProblemCode {

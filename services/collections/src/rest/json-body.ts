@@ -14,7 +14,7 @@ export function jsonObject(request: SignedRequest, amountKeys: ReadonlySet<strin
   try {
     value = parseJson(decoder.decode(request.body), amountKeys);
   } catch (error) {
-    throw new Problem("MALFORMED_JSON", `The body cannot be read as JSON in UTF-8: ${(error as Error).message}`);
+    throw new Problem("MALFORMED_JSON", `The body cannot be read as JSON in UTF-8: ${(error as Error).message}.`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Problem("MALFORMED_JSON", 'The body must be a JSON object, such as {"amount": 2500}.');
