@@ -59,8 +59,8 @@ async function keyOfSameWish(tx: Tx, request: LinkRequest, now: Date): Promise<s
   send(tx, lockVisit, [lenderId, visitId]);
   const [earlier] = await query<{ mintKey: string }>(tx, selectKey, [
     lenderId,
-    visitId,
     caseId,
+    visitId,
     amountMinor,
     currency,
     since,
@@ -77,10 +77,10 @@ const lockVisit = statement(
 const selectKey = statement(
   "payment-links.mint-key-of-same-wish",
   `select l.mint_key as "mintKey" from payment_links.payment_link l
-   where l.lender_id = $1 and l.visit_id = $2 and l.case_id = $3 and l.amount_minor = $4 and l.currency = $5
+   where l.lender_id = $1 and l.case_id = $2 and l.visit_id = $3 and l.amount_minor = $4 and l.currency = $5
      and l.created_at >= $6
      and not exists (select from payment_links.payment_link paid
-       where paid.lender_id = $1 and paid.visit_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
+       where paid.lender_id = $1 and paid.case_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
    order by l.id desc
    limit 1`,
 );

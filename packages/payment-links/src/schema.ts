@@ -46,10 +46,11 @@ export const paymentLinksSchema: PackageSchema = {
         // Of a case at most one link may be paid by now, whoever records what at the same time.
         `create unique index payment_link_live on payment_links.payment_link (lender_id, case_id)
           where status in ('minted', 'sent')`,
-        `create index payment_link_of_case on payment_links.payment_link (lender_id, case_id, id)`,
-        `create index payment_link_of_visit on payment_links.payment_link (lender_id, visit_id, id)`,
+        // Not led by the lender: in plans made on empty tables it would stand in for the primary key.
+        `create index payment_link_of_case on payment_links.payment_link (case_id, lender_id, id)`,
         `create index payment_link_of_field_partner on payment_links.payment_link (field_partner_id, id)`,
-        `create index payment_link_by_link_id on payment_links.payment_link (lender_id, link_id)
+        // With the id, or a plan made on an empty table looks for the newest by walking all links of the lender.
+        `create index payment_link_by_link_id on payment_links.payment_link (lender_id, link_id, id)
           where link_id is not null`,
         `create index payment_link_requested on payment_links.payment_link (created_at) where status = 'requested'`,
         `create table payment_links.link_delivery (
@@ -67,7 +68,7 @@ export const paymentLinksSchema: PackageSchema = {
           primary key (lender_id, id),
           foreign key (lender_id, payment_link_id) references payment_links.payment_link (lender_id, id)
         )`,
-        `create index link_delivery_of_link on payment_links.link_delivery (lender_id, payment_link_id, id)`,
+        `create index link_delivery_of_link on payment_links.link_delivery (payment_link_id, lender_id, id)`,
         `create index link_delivery_by_message on payment_links.link_delivery (lender_id, provider_message_id)
           where provider_message_id is not null`,
         `create index link_delivery_queued on payment_links.link_delivery (updated_at) where status = 'queued'`,

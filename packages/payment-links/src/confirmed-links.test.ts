@@ -1,0 +1,159 @@
+import { newId, transaction } from "@collections/database";
+import { describe, expect, test } from "vitest";
+import {
+  activeLinks,
+  linkById,
+  linkOfFieldPartner,
+  linksOfFieldPartner,
+  linksByLenderLinkId,
+  liveLink,
+  markPaid,
+  recordMinted,
+  stuckRequested,
+} from "./index.ts";
+import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON } from "./sample-links.ts";
+
+const sent: { name: string | undefined; text: string }[] = [];
+const database = await linksDatabase((statement) => sent.push(statement));
+
+describe("a confirmation finds its link", () => {
+  test("by the lender's id, among its lender's links only", async () => {
+    const link = await aMintedLink(database, {}, "plink_1");
+    await aMintedLink(database, {}, "plink_1");
+    const found = await linksByLenderLinkId(database.em(), [
+      { lenderId: link.lenderId, linkId: "plink_1" },
+      { lenderId: link.lenderId, linkId: "PLINK_1" },
+      { lenderId: newId(), linkId: "plink_1" },
+    ]);
+    expect(found).toEqual([
+      {
+        lenderId: link.lenderId,
+        linkId: "plink_1",
+        id: link.id,
+        caseId: link.caseId,
+        sourceLoanNumber: link.sourceLoanNumber,
+        visitId: link.visitId,
+        fieldPartnerId: link.fieldPartnerId,
+        amountMinor: 250_000n,
+        status: "minted",
+      },
+    ]);
+  });
+
+  test("as the newest, when the lender used an id twice", async () => {
+    const first = await aMintedLink(database, {}, "plink_2");
+    const second = await aMintedLink(database, { lenderId: first.lenderId }, "plink_2");
+    const key = { lenderId: first.lenderId, linkId: "plink_2" };
+    expect(await linksByLenderLinkId(database.em(), [key, key])).toMatchObject([{ id: second.id }]);
+  });
+
+  test("by one look into the index, also in a plan that was made while the table was empty", async () => {
+    await linksByLenderLinkId(database.em(), [{ lenderId: newId(), linkId: "plink_0" }]);
+    const { text } = sent.find(({ name }) => name === "payment-links.links-by-lender-link-id")!;
+    const client = await database.pool.connect();
+    await client.query("create table payment_links.other (like payment_links.payment_link including all)");
+    await client.query("set plan_cache_mode = force_generic_plan");
+    await client.query(
+      `prepare lookup (uuid[], text[]) as ${text.replace("payment_links.payment_link", "payment_links.other")}`,
+    );
+    const { rows } = await client.query(`explain execute lookup ('{}', '{}')`);
+    client.release(true);
+    expect(JSON.stringify(rows)).toContain("Index Cond: ((lender_id = k.lender_id) AND (link_id = k.link_id))");
+  });
+
+  test("many in one statement", async () => {
+    const links = await Promise.all(Array.from({ length: 20 }, () => aMintedLink(database)));
+    const found = await linksByLenderLinkId(
+      database.em(),
+      links.map(({ lenderId, linkId }) => ({ lenderId, linkId: linkId! })),
+    );
+    expect(found.map(({ id }) => id).toSorted()).toEqual(links.map(({ id }) => id).toSorted());
+  });
+});
+
+describe("a payment", () => {
+  test("pays links in whatever status they are, and the first one counts", async () => {
+    const [requested, minted] = [await aRequestedLink(database), await aMintedLink(database)];
+    await transaction(database.em(), async (tx) =>
+      markPaid(tx, [
+        { ...requested, paidAt: minutesLater(1) },
+        { ...minted, paidAt: minutesLater(3) },
+        { ...minted, paidAt: minutesLater(2) },
+      ]),
+    );
+    await transaction(database.em(), async (tx) => markPaid(tx, [{ ...requested, paidAt: minutesLater(9) }]));
+    expect(await linkById(database.em(), requested)).toMatchObject({ status: "paid", paidAt: minutesLater(1) });
+    expect(await linkById(database.em(), minted)).toMatchObject({ status: "paid", paidAt: minutesLater(2) });
+  });
+
+  test("pays a superseded link, and leaves the one that took its place", async () => {
+    const first = await aMintedLink(database);
+    const second = await aMintedLink(database, first);
+    await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));
+    expect(await linkById(database.em(), first)).toMatchObject({ status: "paid" });
+    expect(await liveLink(database.em(), second)).toMatchObject({ id: second.id });
+  });
+
+  test("that races the mint's record leaves the link paid, with the lender's id", async () => {
+    const links = await Promise.all(Array.from({ length: 6 }, () => aRequestedLink(database)));
+    await Promise.all(
+      links.flatMap((link) => [
+        transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }])),
+        transaction(database.em(), (tx) => recordMinted(tx, link, { linkId: link.id, url: "https://a.example" }, NOON)),
+      ]),
+    );
+    for (const link of links) {
+      expect(await linkById(database.em(), link)).toMatchObject({ status: "paid", linkId: link.id });
+    }
+  });
+
+  test("is found in one statement and recorded in one, however many there are, and in none when there are none", async () => {
+    const links = await Promise.all(Array.from({ length: 5 }, () => aMintedLink(database)));
+    sent.length = 0;
+    await transaction(database.em(), async (tx) => {
+      await linksByLenderLinkId(
+        tx,
+        links.map(({ lenderId, linkId }) => ({ lenderId, linkId: linkId! })),
+      );
+      markPaid(
+        tx,
+        links.map((link) => ({ ...link, paidAt: NOON })),
+      );
+      await linksByLenderLinkId(tx, []);
+      markPaid(tx, []);
+    });
+    expect(sent.map(({ name, text }) => name ?? text)).toEqual([
+      "begin",
+      "payment-links.links-by-lender-link-id",
+      "payment-links.mark-paid",
+      "commit",
+    ]);
+  });
+});
+
+describe("the app and the sweep find", () => {
+  test("the live link of each case, and none for a case without", async () => {
+    const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
+    const unminted = await aRequestedLink(database);
+    const found = await activeLinks(database.em(), [one, other, unminted, one]);
+    expect(found.map(({ id }) => id).toSorted()).toEqual([one.id, other.id].toSorted());
+    expect(await liveLink(database.em(), one)).toEqual(one);
+    expect(await liveLink(database.em(), unminted)).toBeUndefined();
+  });
+
+  test("a link for the field partner who asked for it, and for nobody else", async () => {
+    const link = await aMintedLink(database);
+    expect(await linkOfFieldPartner(database.em(), link.fieldPartnerId, link.id)).toEqual(link);
+    expect(await linkOfFieldPartner(database.em(), newId(), link.id)).toBeUndefined();
+    const theirs = await aMintedLink(database);
+    const ids = [link.id, theirs.id, newId()];
+    expect(await linksOfFieldPartner(database.em(), link.fieldPartnerId, ids)).toEqual([link]);
+  });
+
+  test("requests whose mint job was lost, oldest first", async () => {
+    const older = await aRequestedLink(database, {}, minutesLater(-90));
+    const newer = await aRequestedLink(database, {}, minutesLater(-80));
+    expect(await stuckRequested(database.em(), minutesLater(-60))).toEqual([older, newer]);
+    expect(await stuckRequested(database.em(), minutesLater(-85))).toEqual([older]);
+  });
+});

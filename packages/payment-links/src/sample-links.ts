@@ -1,0 +1,61 @@
+import {
+  createDatabase,
+  type Database,
+  type DatabaseOptions,
+  migrate,
+  newId,
+  transaction,
+} from "@collections/database";
+import { currency } from "@collections/money";
+import { testDatabase } from "@collections/testing";
+import { afterAll } from "vitest";
+import { claimMint, type LinkRequest, type PaymentLink, recordMinted, requestLink } from "./index.ts";
+import { paymentLinksSchema } from "./schema.ts";
+
+/** When everything in these tests happens, unless a test says otherwise. */
+export const NOON = new Date("2026-11-20T12:00:00.000Z");
+
+export function minutesLater(minutes: number): Date {
+  return new Date(NOON.getTime() + minutes * 60_000);
+}
+
+/** A migrated database for this test file, closed after its tests. `onStatement` is told of each statement. */
+export async function linksDatabase(onStatement?: DatabaseOptions["onStatement"]): Promise<Database> {
+  const { url } = await testDatabase("payment_links", async (at) => {
+    await migrate({ url: at, schemas: [paymentLinksSchema] });
+  });
+  const database = await createDatabase({ url, schemas: [paymentLinksSchema], ...(onStatement && { onStatement }) });
+  afterAll(() => database.close());
+  return database;
+}
+
+/** A request of nobody else's: its lender, case, visit and field partner are new. */
+export function aRequest(given: Partial<LinkRequest> = {}): LinkRequest {
+  return {
+    lenderId: newId(),
+    caseId: newId(),
+    sourceLoanNumber: "LN-1001",
+    visitId: newId(),
+    fieldPartnerId: newId(),
+    amountMinor: 250_000n,
+    currency: currency("INR"),
+    ...given,
+  };
+}
+
+export function aRequestedLink(database: Database, given: Partial<LinkRequest> = {}, at = NOON): Promise<PaymentLink> {
+  return transaction(database.em(), (tx) => requestLink(tx, aRequest(given), at));
+}
+
+/** A link that the lender has minted, as `linkId` or one of its own. */
+export async function aMintedLink(
+  database: Database,
+  given: Partial<LinkRequest> = {},
+  linkId = `plink_${newId()}`,
+): Promise<PaymentLink> {
+  const requested = await aRequestedLink(database, given);
+  await transaction(database.em(), (tx) => claimMint(tx, { ...requested, now: NOON }));
+  const url = `https://pay.lender.example/${linkId}`;
+  const { link } = await transaction(database.em(), (tx) => recordMinted(tx, requested, { linkId, url }, NOON));
+  return link;
+}
