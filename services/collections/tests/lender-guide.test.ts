@@ -1,0 +1,193 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { migrate } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schemas } from "../src/schemas.ts";
+
+const GUIDE = await readFile(new URL("../../../docs/lenders/guide.md", import.meta.url), "utf8");
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+
+const MINT_TOKEN = "a-token-of-yours";
+/** Numbers that differ from run to run; of texts, the guide writes what differs as an ellipsis. */
+const VOLATILE_NUMBERS = new Set(["skewMs", "durationMs"]);
+
+interface Block {
+  /** Such as "HTTP 200": stands above the JSON of an answer. */
+  readonly status: string | undefined;
+  /** What follows the fence: the language, and for some a word more. */
+  readonly info: string;
+  readonly text: string;
+}
+
+/** A command of the guide, with the answer that the guide shows below it. */
+interface Step {
+  readonly script: string;
+  readonly shown: Block | undefined;
+}
+
+const blocks = [...GUIDE.matchAll(/(?:^`(HTTP \d+)`\n\n)?^```(.+)\n([\s\S]*?)^```$/gm)].map(
+  ([, status, info = "", text = ""]): Block => ({ status, info, text }),
+);
+const steps = blocks.flatMap(({ info, text }, index): Step[] => {
+  const next = blocks[index + 1];
+  return info === "bash run" ? [{ script: text, shown: next && isAnswer(next) ? next : undefined }] : [];
+});
+
+const run = promisify(execFile);
+const processes: ChildProcess[] = [];
+let folder: string;
+let printed: string[];
+let lender: Started;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lender-guide-"));
+  const { url } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  });
+  const settings = {
+    DATABASE_URL: url,
+    PORT: "0",
+    MASTER_KEY: "c".repeat(64),
+    OUTBOUND_ALLOW: "127.0.0.1:*",
+    LOG_LEVEL: "warn",
+  };
+  const [service, { apiKeyId, hmacSecret }] = await Promise.all([
+    start([MAIN], settings, /ready at (\S+)$/m),
+    collections(settings, "lender", "create", "--code", "ACME", "--name", "Acme Finance", "--currency", "INR"),
+  ]);
+
+  // The lender of the guide's part 4, and what it has the operator register.
+  const file = join(folder, "lender.mjs");
+  await writeFile(file, blocks.find(({ info }) => info === "js file=lender.mjs")!.text);
+  lender = await start([file], { HMAC_SECRET: hmacSecret!, MINT_TOKEN, PORT: "0" }, /listening on (\S+)$/m);
+  const urls = ["--callback-url", `${lender.found}/hooks/collections`, "--mint-link-url", `${lender.found}/mint-link`];
+  await collections(settings, "lender", "update", "ACME", ...urls, "--mint-auth-header", `X-Mint-Token: ${MINT_TOKEN}`);
+
+  printed = await runInOneShell(steps, {
+    BASE_URL: service.found,
+    API_KEY_ID: apiKeyId!,
+    HMAC_SECRET: hmacSecret!,
+    LENDER_URL: lender.found,
+    MINT_TOKEN,
+  });
+});
+
+afterAll(async () => {
+  await Promise.all(
+    processes.map(async (child) => {
+      if (child.exitCode !== null) return;
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    }),
+  );
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("the guide has commands, and an answer below all but the one that defines functions", () => {
+  expect(steps.length).toBeGreaterThan(10);
+  expect(steps.filter(({ shown }) => shown === undefined)).toEqual([steps[0]]);
+});
+
+test.each(steps.flatMap(({ script, shown }, index) => (shown ? [{ script, shown, index }] : [])))(
+  "the guide's command $index prints what the guide shows: $script",
+  ({ shown, index }) => {
+    const expected = answerShown(shown);
+    expect(masked(answerPrinted(shown, printed[index]!), expected)).toEqual(expected);
+  },
+);
+
+test("the guide's receiver has heard of everything, in order and once", async () => {
+  const shown = blocks
+    .find(({ info }) => info === "text received")!
+    .text.trim()
+    .split("\n");
+  await expect.poll(() => masked(lender.lines().slice(1), shown)).toEqual(shown);
+});
+
+function isAnswer({ info, status }: Block): boolean {
+  return info === "text" || status !== undefined;
+}
+
+/** An HTTP answer as its status and its JSON, anything else as text. */
+function answerShown({ status, text }: Block): unknown {
+  return status === undefined ? text.trim() : { status, body: JSON.parse(text) as unknown };
+}
+
+/** The same of what a command has printed: curl puts the status behind the body. */
+function answerPrinted({ status }: Block, output: string): unknown {
+  const lines = output.trim().split("\n");
+  return status === undefined
+    ? lines.join("\n")
+    : { status: lines.at(-1), body: JSON.parse(lines.slice(0, -1).join("\n")) as unknown };
+}
+
+interface Started {
+  /** What the first group of `until` matched. */
+  readonly found: string;
+  /** What it has printed so far. */
+  lines(): string[];
+}
+
+/** Starts a Node program and resolves when a line that it prints matches. */
+async function start(args: string[], env: Record<string, string>, until: RegExp): Promise<Started> {
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  processes.push(child);
+  let output = "";
+  const found = await new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      const match = until.exec(output);
+      if (match) resolve(match[1]!);
+    });
+    child.once("exit", (code) => reject(new Error(`${args[0]} ended with ${code} before it was ready.`)));
+  });
+  return { found, lines: () => output.trim().split("\n") };
+}
+
+async function collections(env: Record<string, string>, ...args: string[]): Promise<Record<string, string>> {
+  const { stdout } = await run(process.execPath, [CLI, ...args, "--json"], {
+    env: { PATH: process.env["PATH"], ...env },
+  });
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+/** Pastes every command into one shell, and gives back what each has printed. */
+async function runInOneShell(commands: readonly Step[], env: Record<string, string>): Promise<string[]> {
+  const end = "=== end of command ===";
+  const file = join(folder, "guide.sh");
+  await writeFile(file, commands.map(({ script }) => `${script}\necho; echo '${end}'\n`).join(""));
+  const { stdout, stderr } = await run("bash", [file], { env: { PATH: process.env["PATH"], ...env } });
+  expect(stderr).toBe("");
+  return stdout.split(`${end}\n`);
+}
+
+/** The actual value, with what may differ replaced by what the guide shows for it. */
+function masked(actual: unknown, shown: unknown, key = ""): unknown {
+  if (typeof shown === "string") {
+    const isText = typeof actual === "string" || shown === "…";
+    return isText && matches(String(actual), shown) ? shown : actual;
+  }
+  if (typeof shown === "number") return typeof actual === "number" && VOLATILE_NUMBERS.has(key) ? shown : actual;
+  if (Array.isArray(actual) && Array.isArray(shown)) return actual.map((value, index) => masked(value, shown[index]));
+  if (!isObject(actual) || !isObject(shown)) return actual;
+  return Object.fromEntries(Object.entries(actual).map(([name, value]) => [name, masked(value, shown[name], name)]));
+}
+
+function matches(actual: string, shown: string): boolean {
+  const pattern = shown.split("…").map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&"));
+  return new RegExp(`^${pattern.join(".+")}$`, "s").test(actual);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
