@@ -9,7 +9,6 @@ import { aFieldPartner, aLender, aRow, assign, startTestService, type TestServic
 type Lender = Awaited<ReturnType<typeof aLender>>;
 
 const CONFIRM = "/api/v1/partner/cases/LN-1/payments/confirm";
-const CASES = "/api/v1/partner/cases";
 
 let service: TestService;
 let lender: Lender;

@@ -246,7 +246,7 @@ describe("a test of the callback", () => {
       error: null,
       endpoint: { suspended: false, consecutiveFailures: 0, parked: 0 },
     });
-    const [ping] = lender.events.filter(({ kind }) => kind === "ping");
+    const ping = lender.events.find(({ kind }) => kind === "ping");
     expect(JSON.parse(ping!.rawBody)).toMatchObject({
       kind: "ping",
       test: true,

@@ -38,7 +38,7 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
     return { code: "SERVICE_UNAVAILABLE", detail, exitCode: EXIT.unavailable };
   }
   const code = (error as { code?: unknown }).code;
-  if (error instanceof Error && typeof code === "string" && /Error$/.test(error.name)) {
+  if (error instanceof Error && typeof code === "string" && error.name.endsWith("Error")) {
     const missing = code.endsWith("_NOT_FOUND");
     return { code, detail: error.message, exitCode: missing ? EXIT.notFound : EXIT.refused };
   }

@@ -22,6 +22,6 @@ export function couldBeLoan(loan: string): boolean {
 }
 
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  const known = (ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return known.includes(etag) || known.includes("*");
+  const known = new Set((ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, "")));
+  return known.has(etag) || known.has("*");
 }

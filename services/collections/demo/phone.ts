@@ -1,0 +1,45 @@
+/** The field partner's phone: GraphQL over HTTP, and a subscription over server-sent events. */
+export class Phone {
+  readonly #url: string;
+  readonly #accessToken: string;
+
+  constructor(serviceUrl: string, accessToken: string) {
+    this.#url = `${serviceUrl}/graphql`;
+    this.#accessToken = accessToken;
+  }
+
+  /** Sends one operation and returns its data; throws what the API answers as errors. */
+  async ask<Data>(query: string, variables: object = {}): Promise<Data> {
+    const response = await this.#post(query, variables, "application/json");
+    const { data, errors } = (await response.json()) as { data: Data; errors?: { message: string }[] };
+    if (errors) throw new Error(errors.map(({ message }) => message).join(" "));
+    return data;
+  }
+
+  /** Watches a subscription and yields the data of each update until the caller has seen enough. */
+  async *watch<Data>(query: string, variables: object): AsyncGenerator<Data> {
+    const response = await this.#post(query, variables, "text/event-stream");
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of response.body!) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      const messages = text.split("\n\n");
+      text = messages.pop() ?? "";
+      for (const message of messages) {
+        const data = message.split("\n").find((line) => line.startsWith("data:"));
+        if (!/^event: ?next/m.test(message) || data === undefined) continue;
+        const payload = JSON.parse(data.slice("data:".length)) as { data?: Data; errors?: { message: string }[] };
+        if (payload.errors) throw new Error(payload.errors.map((error) => error.message).join(" "));
+        yield payload.data as Data;
+      }
+    }
+  }
+
+  #post(query: string, variables: object, accept: string): Promise<Response> {
+    return fetch(this.#url, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${this.#accessToken}`, "Content-Type": "application/json", Accept: accept },
+      body: JSON.stringify({ query, variables }),
+    });
+  }
+}

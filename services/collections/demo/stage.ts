@@ -1,0 +1,89 @@
+import { type FakeWhatsApp, type LenderTwin, type MailCatcher } from "@collections/lender-twin";
+import { startFakeWhatsApp, startLenderTwin, startMailCatcher } from "@collections/lender-twin";
+import { startPostgres, temporaryDataDir } from "@collections/postgres";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** Everybody who plays in the demo, on real sockets and in real processes. */
+export interface Stage {
+  readonly serviceUrl: string;
+  readonly twin: LenderTwin;
+  readonly whatsapp: FakeWhatsApp;
+  readonly mail: MailCatcher;
+  readonly whatsappToken: string;
+  readonly whatsappNumberId: string;
+  /** Runs an operator's command and returns its JSON. */
+  operator<Answer>(...command: string[]): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+const WHATSAPP_TOKEN = "EAAdemo";
+const WHATSAPP_NUMBER_ID = "106540352242922";
+const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024;
+
+const run = promisify(execFile);
+
+/** A database of the demo's own, the service as a process, and the world around it. */
+export async function setUp(): Promise<Stage> {
+  const dataDir = temporaryDataDir("collections-demo-");
+  const postgres = await startPostgres({ dataDir, temporary: true });
+  const twin = await startLenderTwin();
+  const whatsapp = await startFakeWhatsApp({ token: WHATSAPP_TOKEN, phoneNumberId: WHATSAPP_NUMBER_ID });
+  const mail = await startMailCatcher();
+  const env = {
+    PATH: process.env["PATH"],
+    DATABASE_URL: postgres.url,
+    MASTER_KEY: "0123456789abcdef".repeat(4),
+    PORT: "0",
+    LOG_LEVEL: "error",
+    OUTBOUND_ALLOW: "127.0.0.1:*",
+    SMTP_URL: mail.smtpUrl,
+    WHATSAPP_BASE_URL: whatsapp.url,
+  };
+  const service = spawn(process.execPath, [pathOf("../src/main.ts")], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return {
+    serviceUrl: await readyUrl(service),
+    twin,
+    whatsapp,
+    mail,
+    whatsappToken: WHATSAPP_TOKEN,
+    whatsappNumberId: WHATSAPP_NUMBER_ID,
+    async operator<Answer>(...command: string[]) {
+      const argv = [pathOf("../src/cli/main.ts"), ...command, "--json"];
+      const { stdout } = await run(process.execPath, argv, { env, maxBuffer: MAX_OUTPUT_BYTES });
+      return JSON.parse(stdout) as Answer;
+    },
+    async close() {
+      if (service.exitCode === null && service.signalCode === null) {
+        service.kill("SIGTERM");
+        await once(service, "exit");
+      }
+      await Promise.all([twin.close(), whatsapp.close(), mail.close()]);
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function pathOf(relative: string): string {
+  return fileURLToPath(new URL(relative, import.meta.url));
+}
+
+/** The address in the line that the service prints when it is ready. */
+async function readyUrl(service: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: service.stdout! })) {
+    const url = /is ready at (\S+)/.exec(line)?.[1];
+    if (url !== undefined) {
+      service.stdout!.resume();
+      return url;
+    }
+  }
+  throw new Error("The service ended before it was ready.");
+}
