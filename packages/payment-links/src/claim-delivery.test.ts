@@ -9,7 +9,7 @@ import {
   releaseDelivery,
   stuckDeliveries,
 } from "./index.ts";
-import { aMintedLink, linksDatabase, minutesLater, NOON } from "./sample-links.ts";
+import { aMintedLink, linksDatabase, minutesLater, NOON } from "../tests/sample-links.ts";
 
 const database = await linksDatabase();
 const ALLOWED = { hasAddress: true, isConfigured: true };

@@ -11,7 +11,7 @@ import {
   recordMinted,
   stuckRequested,
 } from "./index.ts";
-import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON } from "./sample-links.ts";
+import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON } from "../tests/sample-links.ts";
 
 const sent: { name: string | undefined; text: string }[] = [];
 const database = await linksDatabase((statement) => sent.push(statement));

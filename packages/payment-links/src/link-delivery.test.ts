@@ -15,7 +15,7 @@ import {
   recordDelivery,
   stuckDeliveries,
 } from "./index.ts";
-import { aMintedLink, linksDatabase, minutesLater, NOON } from "./sample-links.ts";
+import { aMintedLink, linksDatabase, minutesLater, NOON } from "../tests/sample-links.ts";
 
 const database = await linksDatabase();
 const ALLOWED: ChannelFacts = { hasAddress: true, isConfigured: true };

@@ -12,7 +12,7 @@ import {
   requestLink,
   UNAVAILABLE_REASONS,
 } from "./index.ts";
-import { aMintedLink, aRequest, aRequestedLink, linksDatabase, minutesLater, NOON } from "./sample-links.ts";
+import { aMintedLink, aRequest, aRequestedLink, linksDatabase, minutesLater, NOON } from "../tests/sample-links.ts";
 
 const database = await linksDatabase();
 const MINTED = { linkId: "plink_77", url: "https://pay.lender.example/plink_77" };

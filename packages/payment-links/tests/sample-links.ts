@@ -9,8 +9,8 @@ import {
 import { currency } from "@collections/money";
 import { testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
-import { claimMint, type LinkRequest, type PaymentLink, recordMinted, requestLink } from "./index.ts";
-import { paymentLinksSchema } from "./schema.ts";
+import { claimMint, type LinkRequest, type PaymentLink, recordMinted, requestLink } from "../src/index.ts";
+import { paymentLinksSchema } from "../src/schema.ts";
 
 /** When everything in these tests happens, unless a test says otherwise. */
 export const NOON = new Date("2026-11-20T12:00:00.000Z");
