@@ -6,8 +6,8 @@ import { newId, publicId } from "@collections/database";
 import { checkTimestamp, verify } from "@collections/signing";
 import { afterAll, describe, expect, test } from "vitest";
 import { type AttemptToMake, type Courier, makeAttempt } from "./attempt.ts";
-import { openReceiver } from "./receiver.ts";
-import { KEY_ID, SECRET } from "./trial.ts";
+import { openReceiver } from "../tests/receiver.ts";
+import { KEY_ID, SECRET } from "../tests/trial.ts";
 
 const outbound = createOutbound({ allow: "127.0.0.1:*" });
 afterAll(() => outbound.close());

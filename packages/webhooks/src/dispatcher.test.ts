@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { query, statement, transaction } from "@collections/database";
 import { changeEndpoint, deliveryTotals, emit } from "./index.ts";
-import { openReceiver, type Received } from "./receiver.ts";
-import { countIn, eventsOn, openTrial, until } from "./trial.ts";
+import { openReceiver, type Received } from "../tests/receiver.ts";
+import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;

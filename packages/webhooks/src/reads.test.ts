@@ -14,8 +14,8 @@ import {
   testEndpoint,
 } from "./index.ts";
 import { lease } from "./lease.ts";
-import { openReceiver } from "./receiver.ts";
-import { eventsOn, KEY_ID, openTrial, SECRET } from "./trial.ts";
+import { openReceiver } from "../tests/receiver.ts";
+import { eventsOn, KEY_ID, openTrial, SECRET } from "../tests/trial.ts";
 
 const trial = await openTrial();
 const { database } = trial;

@@ -1,12 +1,21 @@
 import { verify } from "@collections/signing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newId, query, statement } from "@collections/database";
-import { deliveryById, endpointOf, listDeliveries, parseLadder, retryDue, retryQueue, sweep } from "./index.ts";
+import { newId, query, statement, transaction } from "@collections/database";
+import {
+  changeEndpoint,
+  deliveryById,
+  endpointOf,
+  listDeliveries,
+  parseLadder,
+  retryDue,
+  retryQueue,
+  sweep,
+} from "./index.ts";
 import { lease } from "./lease.ts";
 import { outcomeOf, recordResults } from "./record-results.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { openReceiver } from "./receiver.ts";
-import { countIn, eventsOn, openTrial, SECRET, until } from "./trial.ts";
+import { openReceiver } from "../tests/receiver.ts";
+import { countIn, eventsOn, openTrial, SECRET, until } from "../tests/trial.ts";
 
 const trial = await openTrial();
 const { database } = trial;
@@ -82,7 +91,7 @@ describe("a delivery that fails", () => {
     expect(waitMs).toBeLessThan(1_860_000);
   });
 
-  test("a retry waits for the event of its loan that is in flight", async () => {
+  test("is not tried again while another event of its loan is in flight", async () => {
     const { promise: mayAnswer, resolve: answerSecond } = Promise.withResolvers<void>();
     await using receiver = await openReceiver((response, { sequence }, number) => {
       if (sequence === 2) void mayAnswer.then(() => response.writeHead(200).end());
@@ -90,31 +99,46 @@ describe("a delivery that fails", () => {
     });
     const lenderId = await trial.addLender(receiver.url);
     const events = eventsOn(lenderId, "LN-1", 1, 2);
-    await using _dispatcher = trial.dispatch({ ladder: longLadder, pollIntervalMs: 10 });
+    await using _dispatcher = trial.dispatch({ ladder: longLadder });
     await trial.publish(events);
     await receiver.arrived(2);
     await retryDue(database.em(), { lenderId, deliveryId: events[0]!.eventId, attempts: 1 });
-    expect(await lease(database.em(), { lenderId, count: 5, afterLoan: "", timeoutMs: 1_000 })).toEqual([]);
+    // Another loan goes through meanwhile, so the dispatcher has looked.
+    await trial.publish(eventsOn(lenderId, "LN-2", 1, 1));
+    await until(async () => (await countIn(database, lenderId, "delivered")) === 1);
     answerSecond();
-    await receiver.arrived(3);
-    expect(receiver.received.map(({ sequence }) => sequence)).toEqual([1, 2, 1]);
+    await until(async () => (await countIn(database, lenderId, "delivered")) === 3);
+    expect(receiver.received.map(({ loan, sequence }) => `${loan}/${sequence}`)).toEqual([
+      "LN-1/1",
+      "LN-1/2",
+      "LN-2/1",
+      "LN-1/1",
+    ]);
     expect(receiver.atOnce.perLoan).toBe(1);
   });
 });
 
 describe("the count of consecutive failures", () => {
-  test("is reset by any 2xx and by another callback URL", async () => {
+  test("is reset by any 2xx, and by another callback URL but not by the same", async () => {
     await using receiver = await openReceiver((response, { sequence }) => {
       response.writeHead(sequence === 3 ? 200 : 500).end();
     });
     const lenderId = await trial.addLender(receiver.url);
+    const failures = async () => (await endpointOf(database.em(), lenderId))?.consecutiveFailures;
+    const change = (url: string) => transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId, url }));
     await using dispatcher = trial.dispatch({ ladder: longLadder });
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 2));
     await until(() => dispatcher.facts.length === 2);
-    expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 2 });
+    expect(await failures()).toBe(2);
     await trial.publish(eventsOn(lenderId, "LN-1", 3, 3));
     await until(() => dispatcher.facts.length === 3);
-    expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 0 });
+    expect(await failures()).toBe(0);
+    await trial.publish(eventsOn(lenderId, "LN-1", 4, 4));
+    await until(() => dispatcher.facts.length === 4);
+    await change(receiver.url);
+    expect(await failures()).toBe(1);
+    await change(`${receiver.url}/v2`);
+    expect(await failures()).toBe(0);
   });
 
   test("starts over at the last 2xx of a batch and leaves our own faults out", async () => {

@@ -2,26 +2,32 @@ import { createOutbound } from "@collections/outbound";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
-import { type AttemptFacts, createDispatcher, type Dispatcher, type DispatcherOptions } from "./index.ts";
-import { emit, type EventToEmit } from "./emit.ts";
-import { registerEndpoint } from "./endpoint.ts";
-import { webhooksSchema } from "./schema.ts";
+import {
+  type AttemptFacts,
+  createDispatcher,
+  type Dispatcher,
+  type DispatcherOptions,
+  emit,
+  type EventToEmit,
+  registerEndpoint,
+} from "../src/index.ts";
+import { webhooksSchema } from "../src/schema.ts";
 
 export const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 export const KEY_ID = "lk_trial";
 
-/** For tests: a database with the webhooks schema, lenders in it, and dispatchers over it. */
+/** A database with the webhooks schema, lenders in it, and dispatchers over it. */
 export interface Trial {
   readonly database: Database;
   /** A second process's way to the same database. */
   readonly otherDatabase: Database;
   addLender(url: string | null): Promise<string>;
   publish(events: readonly EventToEmit[]): Promise<void>;
-  /** A dispatcher that is stopped when the scope ends, started. */
+  /** A started dispatcher. At the end of the scope it stops, and what is left over will not reach a later test's. */
   dispatch(options?: Partial<DispatcherOptions>): Dispatcher & AsyncDisposable & { readonly facts: AttemptFacts[] };
 }
 
-/** For tests: call it at the top of a file. */
+/** Call it at the top of a file. */
 export async function openTrial(): Promise<Trial> {
   const { url } = await testDatabase("webhooks", async (at) => {
     await migrate({ url: at, schemas: [webhooksSchema], jobs: true });
@@ -55,12 +61,19 @@ export async function openTrial(): Promise<Trial> {
         ...options,
       });
       dispatcher.start();
-      return { ...dispatcher, facts, [Symbol.asyncDispose]: () => dispatcher.stop({ graceMs: 0 }) };
+      return {
+        ...dispatcher,
+        facts,
+        async [Symbol.asyncDispose]() {
+          await dispatcher.stop({ graceMs: 0 });
+          await query(database.em(), forgetCallbacks, []);
+        },
+      };
     },
   };
 }
 
-/** For tests: events `from` to `to` of a loan. */
+/** Events `from` to `to` of a loan. */
 export function eventsOn(lenderId: string, loan: string, from: number, to: number): EventToEmit[] {
   return Array.from({ length: to - from + 1 }, (_, index) => {
     const eventId = newId();
@@ -77,12 +90,12 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
   });
 }
 
-/** For tests: waits until `check` holds, looking every few milliseconds. */
+/** Waits until `check` holds, looking every few milliseconds. */
 export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** For tests: how many deliveries of a lender are in a state. */
+/** How many deliveries of a lender are in a state. */
 export async function countIn(database: Database, lenderId: string, state: string): Promise<number> {
   const [row] = await query<{ count: number }>(database.em(), countDeliveries, [lenderId, state]);
   return row?.count ?? 0;
@@ -92,3 +105,5 @@ const countDeliveries = statement(
   "webhooks-trial.count",
   `select count(*)::int as count from webhooks.delivery where lender_id = $1 and state = $2`,
 );
+
+const forgetCallbacks = statement("webhooks-trial.forget-callbacks", `update webhooks.endpoint set url = null`);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** For tests: one request as a receiver saw it. */
+/** One request as a receiver saw it. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -12,7 +12,7 @@ export interface Received {
   readonly sequence: number;
 }
 
-/** For tests: a lender's callback on 127.0.0.1. */
+/** A lender's callback on 127.0.0.1. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly received: Received[];
@@ -22,7 +22,7 @@ export interface Receiver extends AsyncDisposable {
   arrived(count: number): Promise<void>;
 }
 
-/** For tests: answers as told with what it has read whole; by default 204. */
+/** Answers as told with what it has read whole; by default 204. */
 export async function openReceiver(
   answer: (response: ServerResponse, request: Received, number: number) => void = (response) =>
     void response.writeHead(204).end(),
