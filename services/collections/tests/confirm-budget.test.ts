@@ -1,0 +1,135 @@
+import { AMOUNT_FIELDS, caseByLoan } from "@collections/cases";
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
+import { assignCase, type Confirmation, confirmPayments, importCases, onboardLender } from "@collections/flows";
+import { createVault, type Lender } from "@collections/lenders";
+import { AmountLiteral, parseJson } from "@collections/money";
+import { parseAllowList } from "@collections/outbound";
+import { recordMinted, requestLink } from "@collections/payment-links";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { schemas } from "../src/schemas.ts";
+import { aRow } from "./fixture.ts";
+
+const ENVIRONMENT = "sandbox";
+const ROUND_TRIPS = 3;
+const MAX_STATEMENTS = 14;
+/** The first hint leaves at once; what gathers meanwhile leaves as one. */
+const MAX_WAKE_UPS = 2;
+const COMMIT = "commit";
+
+interface Sent {
+  readonly name: string | undefined;
+  readonly text: string;
+  readonly roundTrip: boolean;
+}
+
+let database: Database;
+let url: string;
+let lender: Lender;
+let fieldPartner: FieldPartner;
+let loansMade = 0;
+
+beforeAll(async () => {
+  ({ url } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  }));
+  database = await createDatabase({ url, schemas });
+  const vault = createVault({ masterKey: "a".repeat(64) });
+  const onboarding = { vault, allow: parseAllowList("127.0.0.1:*"), environment: ENVIRONMENT };
+  const input = { code: "ACME", name: "Acme Finance", currency: "INR", commissionPercent: "2.5" };
+  ({ lender } = await onboardLender(database.em(), onboarding, input));
+  fieldPartner = await transaction(database.em(), (tx) =>
+    createFieldPartner(tx, { displayName: "Asha Rao", phone: "+919800000002" }),
+  );
+});
+
+afterAll(() => database.close());
+
+/** Loans that owe 5,000, each with a field partner. */
+async function loans(count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, () => `LN-${(loansMade += 1)}`);
+  const { rows } = parseJson(JSON.stringify({ rows: names.map((loan) => aRow(loan)) }), AMOUNT_FIELDS) as {
+    rows: unknown[];
+  };
+  const result = await importCases(database.em(), { lender, rows, dryRun: false, atomic: true }, ENVIRONMENT);
+  expect(result.success).toBe(true);
+  for (const loan of names) {
+    const order = { lender, loan, reason: null, fieldPartnerId: fieldPartner.id };
+    expect(await assignCase(database.em(), order, ENVIRONMENT)).toMatchObject({ kind: "done" });
+  }
+  return names;
+}
+
+/** A minted link on the loan's case; its id is the lender's. */
+async function linkOn(loan: string): Promise<string> {
+  const linkId = `plink_${loan}`;
+  const { id: caseId, currency } = (await caseByLoan(database.em(), lender.id, loan))!;
+  const owner = { lenderId: lender.id, caseId, sourceLoanNumber: loan, fieldPartnerId: fieldPartner.id };
+  await transaction(database.em(), async (tx) => {
+    const now = new Date();
+    const link = await requestLink(tx, { ...owner, visitId: newId(), amountMinor: 400_000n, currency }, now);
+    await recordMinted(tx, link, { linkId, url: `https://pay.acme.example/${linkId}` }, now);
+  });
+  return linkId;
+}
+
+function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation {
+  return {
+    lender,
+    loan,
+    amount: new AmountLiteral("1000"),
+    amountIsMajorUnits: false,
+    reference: "pay_1",
+    paidAt: new Date("2026-11-20T09:40:55Z"),
+    mode: "upi",
+    rawMode: "upi",
+    linkId: null,
+    warnings: [],
+    ...fields,
+  };
+}
+
+/** Books the batch and answers with what its transaction sent; behind the commit goes nothing but wake-ups. */
+async function statementsOf(batch: readonly Confirmation[]): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+  const outcomes = await confirmPayments(observed.em(), batch, ENVIRONMENT);
+  await observed.close();
+  expect(outcomes.map(({ kind }) => kind)).toEqual(batch.map(() => "booked"));
+  const commit = sent.findIndex(({ text }) => text === COMMIT);
+  const behind = sent.slice(commit + 1);
+  expect(behind.filter(({ text }) => !text.includes("pg_notify"))).toEqual([]);
+  expect(behind.length).toBeLessThanOrEqual(MAX_WAKE_UPS);
+  return sent.slice(0, commit + 1);
+}
+
+function budgetOf(statements: readonly Sent[]): { statements: number; roundTrips: number } {
+  return { statements: statements.length, roundTrips: statements.filter(({ roundTrip }) => roundTrip).length };
+}
+
+describe("what a batch of confirmations asks of the database", () => {
+  test("is three round trips, whether it holds one confirmation or 32", async () => {
+    const [first, ...others] = await loans(33);
+    const one = await statementsOf([payment(first!)]);
+    const many = await statementsOf(others.map((loan) => payment(loan)));
+    expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
+    expect(budgetOf(many)).toEqual(budgetOf(one));
+    expect(budgetOf(one).roundTrips).toBe(ROUND_TRIPS);
+  });
+
+  test("is at most 14 statements, also when every payment came by a link, clears its case and credits earnings", async () => {
+    const names = await loans(33);
+    await statementsOf(names.map((loan) => payment(loan)));
+    const clearing: Confirmation[] = [];
+    for (const loan of names) {
+      const fields = { reference: "pay_2", amount: new AmountLiteral("4000"), linkId: await linkOn(loan) };
+      clearing.push(payment(loan, fields));
+    }
+    const [first, ...others] = clearing;
+    const one = budgetOf(await statementsOf([first!]));
+    expect(one).toEqual({ statements: MAX_STATEMENTS, roundTrips: ROUND_TRIPS });
+    expect(budgetOf(await statementsOf(others))).toEqual(one);
+    expect(await caseByLoan(database.em(), lender.id, names.at(-1)!)).toMatchObject({ status: "collected" });
+  });
+});
