@@ -20,8 +20,9 @@ export interface LinkDeps {
   readonly log?: LinkLog;
 }
 
-/** What operators should know of and nobody waits for. */
+/** One line for each call that a job has made. */
 export interface LinkLog {
+  info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
 }
 

@@ -21,6 +21,7 @@ export async function mintPaymentLink(deps: LinkDeps, { lenderId, linkId }: Mint
 
   // Ask the lender, outside any transaction.
   const answer = "unavailable" in setup ? setup : await askLender(deps, setup, claim);
+  logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
   // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
   await untilAvailable(RECORD_FOR_MS, () => recordMint(deps, claim.link, answer));
@@ -80,4 +81,10 @@ function askLender(
     timeoutMs: mintTimeoutMs,
     now: new Date(),
   });
+}
+
+/** Also the only trace of a minted link should it never be recorded. */
+function logAnswer({ log }: LinkDeps, about: object, answer: MintAnswer): void {
+  if ("minted" in answer) log?.info({ ...about, linkId: answer.minted.linkId }, "link minted");
+  else log?.warn({ ...about, reason: answer.unavailable, detail: answer.detail }, "link unavailable");
 }

@@ -4,7 +4,6 @@ import { MailNotSentError, WhatsAppNotSentError } from "@collections/messaging";
 import { money } from "@collections/money";
 import {
   type DeliveryReport,
-  isLive,
   type LinkDelivery,
   linkEmail,
   type LinkMessage,
@@ -24,73 +23,72 @@ export interface SendOutcome {
   readonly mayPass: boolean;
 }
 
-/** Sends one message that carries a link, if as things stand the borrower may still get it. Network, no transaction. */
-export async function sendMessage(deps: LinkDeps, link: PaymentLink, delivery: LinkDelivery): Promise<SendOutcome> {
-  if (!isLive(link)) return final({ status: "suppressed", failureCode: "LINK_NOT_LIVE" });
-  const suppression = suppressionOf((await channelFacts(deps.database.em(), link))[delivery.channel]);
-  if (suppression) return final({ status: "suppressed", failureCode: suppression });
-  try {
-    const providerMessageId = await SENDERS[delivery.channel](deps, link, delivery);
-    return final({ status: "sent", providerMessageId });
-  } catch (error) {
-    return outcomeOf(error);
-  }
-}
+/** The name under which a lender has the template approved that it does not name itself. */
+const DEFAULT_TEMPLATE = "payment_link";
 
-/** By channel: sends and answers with the channel's id of the message. */
-const SENDERS = { email: sendEmail, whatsapp: sendWhatsapp };
+/** Gives a message to its channel, which answers with its id of the message. Network only. */
+export type ReadyMessage = () => Promise<string>;
 
-/** The delivery's id is the Message-ID: sent again, it is the same mail to whoever gets it. */
-async function sendEmail(deps: LinkDeps, link: PaymentLink, delivery: LinkDelivery): Promise<string> {
-  const { message, theCase } = await messageOf(deps, link);
-  const { messageId } = await deps.mailer.send({
-    to: theCase.borrowerEmail!,
-    ...linkEmail(message),
-    messageId: `link-delivery:${delivery.id}`,
-  });
-  return messageId;
-}
-
-async function sendWhatsapp(deps: LinkDeps, link: PaymentLink): Promise<string> {
-  const { message, theCase, lender } = await messageOf(deps, link);
-  const { phoneNumberId, token, template } = (await whatsappAccount(deps.database.em(), deps.vault, lender.id))!;
-  const { messageId } = await deps.whatsapp.sendTemplate({
-    phoneNumberId,
-    accessToken: token,
-    to: theCase.borrowerPhone,
-    template: {
-      name: template!,
-      // A template is approved in the lender's language. Meta writes `en_IN` for `en-IN`.
-      language: lender.language.replaceAll("-", "_"),
-      bodyParameters: whatsappParameters(message),
-    },
-  });
-  return messageId;
-}
-
-async function messageOf({ database }: LinkDeps, { lenderId, caseId, amountMinor, currency, url }: PaymentLink) {
-  const theCase = (await caseById(database.em(), { lenderId, caseId }))!;
-  const lender = (await lenderById(database.em(), lenderId))!;
+/**
+ * Reads all that a message needs, so that from its claim on nothing but the channel can fail; or says why, as things
+ * stand, it is not to be sent.
+ */
+export async function prepareMessage(
+  deps: LinkDeps,
+  link: PaymentLink,
+  { id, channel }: LinkDelivery,
+): Promise<ReadyMessage | SendReport> {
+  const em = deps.database.em();
+  const suppression = suppressionOf((await channelFacts(em, link))[channel]);
+  if (suppression) return { status: "suppressed", failureCode: suppression };
+  const theCase = (await caseById(em, link))!;
+  const lender = (await lenderById(em, link.lenderId))!;
   const message: LinkMessage = {
     borrowerName: theCase.borrowerName,
     lenderName: lender.name,
-    amount: money(amountMinor, currency),
-    url: url!,
+    amount: money(link.amountMinor, link.currency),
+    url: link.url!,
     locale: theCase.language ?? lender.language,
   };
-  return { message, theCase, lender };
+  if (channel === "email") return emailTo(deps, theCase.borrowerEmail!, message, id);
+  // A template is approved in the lender's language. Meta writes `en_IN` for `en-IN`.
+  const language = lender.language.replaceAll("-", "_");
+  return whatsappTo(deps, { lenderId: lender.id, to: theCase.borrowerPhone, language }, message);
 }
 
-function outcomeOf(error: unknown): SendOutcome {
-  if (error instanceof SealedValueError) {
-    return final({ status: "failed", failureCode: error.code, failureDetail: error.message });
+/** Sends a prepared message once. */
+export async function sendMessage(message: ReadyMessage): Promise<SendOutcome> {
+  try {
+    return { report: { status: "sent", providerMessageId: await message() }, mayPass: false };
+  } catch (error) {
+    if (!(error instanceof MailNotSentError || error instanceof WhatsAppNotSentError)) throw error;
+    const { code, detail, retryable } = error;
+    const status = code === "NOT_CONFIGURED" ? "suppressed" : "failed";
+    return { report: { status, failureCode: code, failureDetail: detail }, mayPass: retryable };
   }
-  if (!(error instanceof MailNotSentError || error instanceof WhatsAppNotSentError)) throw error;
-  const { code, detail, retryable } = error;
-  const status = code === "NOT_CONFIGURED" ? "suppressed" : "failed";
-  return { report: { status, failureCode: code, failureDetail: detail }, mayPass: retryable };
 }
 
-function final(report: SendReport): SendOutcome {
-  return { report, mayPass: false };
+/** The delivery's id is the Message-ID: sent again, it is the same mail to whoever gets it. */
+function emailTo({ mailer }: LinkDeps, to: string, message: LinkMessage, deliveryId: string): ReadyMessage {
+  const mail = { to, ...linkEmail(message), messageId: `link-delivery:${deliveryId}` };
+  return async () => (await mailer.send(mail)).messageId;
+}
+
+async function whatsappTo(
+  { database, vault, whatsapp }: LinkDeps,
+  { lenderId, to, language }: { lenderId: string; to: string; language: string },
+  message: LinkMessage,
+): Promise<ReadyMessage | SendReport> {
+  try {
+    const {
+      phoneNumberId,
+      token: accessToken,
+      template: registered,
+    } = (await whatsappAccount(database.em(), vault, lenderId))!;
+    const template = { name: registered ?? DEFAULT_TEMPLATE, language, bodyParameters: whatsappParameters(message) };
+    return async () => (await whatsapp.sendTemplate({ phoneNumberId, accessToken, to, template })).messageId;
+  } catch (error) {
+    if (!(error instanceof SealedValueError)) throw error;
+    return { status: "failed", failureCode: error.code, failureDetail: error.message };
+  }
 }

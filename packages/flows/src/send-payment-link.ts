@@ -2,6 +2,9 @@ import { type Job, signal, transaction } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
   claimDelivery,
+  type DeliveryClaim,
+  deliveryById,
+  isLive,
   type LinkDelivery,
   type PaymentLink,
   recordDelivery,
@@ -10,7 +13,7 @@ import {
 import { type LinkDeps, RECORD_FOR_MS, SEND_LOST_AFTER_MS, SEND_RETRIES, type SendJob } from "./link-jobs.ts";
 import { lockLoan, recordOnLoan } from "./lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
-import { sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
+import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
 import { untilAvailable } from "./until-available.ts";
 
 /** The channel would not take the message now: thrown so that its job is tried again. */
@@ -33,32 +36,46 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
   const { lenderId, deliveryId: id } = data;
   const em = () => deps.database.em();
 
+  // Read what goes to whom, before anything is promised.
+  const known = await deliveryById(em(), { lenderId, id });
+  if (known?.delivery.status !== "queued") return;
+  const message = await prepareMessage(deps, known.link, known.delivery);
+
   // Claim the message; one that is settled, or that another job is at, is left alone.
   const lostAfterMs = SEND_LOST_AFTER_MS;
   const claim = await transaction(em(), (tx) => claimDelivery(tx, { lenderId, id, now: new Date(), lostAfterMs }));
   if (claim.kind === "settled" || claim.kind === "busy") return;
-  const { link, delivery } = claim;
 
   // Send it, outside any transaction.
-  const { report, mayPass } = claim.kind === "lost" ? LOST : await sendMessage(deps, link, delivery);
+  const { report, mayPass } = await sendClaimed(claim, message);
+  const facts = { lenderId, deliveryId: id, channel: claim.delivery.channel, attempt, ...report };
+  deps.log?.[report.status === "failed" ? "warn" : "info"](facts, "link message");
 
   // What the channel would not take now, the next run of this job tries again.
   if (mayPass && attempt <= SEND_RETRIES) {
-    await transaction(em(), (tx) => releaseDelivery(tx, { lenderId, id, now: new Date() }));
-    throw new MessageNotTakenError(delivery, report);
+    await untilAvailable(RECORD_FOR_MS, () =>
+      transaction(em(), (tx) => releaseDelivery(tx, { lenderId, id, now: new Date() })),
+    );
+    throw new MessageNotTakenError(claim.delivery, report);
   }
 
   // Record what came of it.
-  await untilAvailable(RECORD_FOR_MS, () => recordSending(deps, link, delivery, report));
+  await untilAvailable(RECORD_FOR_MS, () => recordSending(deps, claim.link, claim.delivery, report));
 }
 
-const LOST: SendOutcome = {
-  report: {
-    status: "failed",
-    failureCode: "OUTCOME_UNKNOWN",
-    failureDetail: "The process that gave the message to the channel ended before it recorded the answer.",
-  },
-  mayPass: false,
+async function sendClaimed(
+  { kind, link }: Extract<DeliveryClaim, { link: PaymentLink }>,
+  message: ReadyMessage | SendReport,
+): Promise<SendOutcome> {
+  if (kind === "lost") return { report: LOST, mayPass: false };
+  if (!isLive(link)) return { report: { status: "suppressed", failureCode: "LINK_NOT_LIVE" }, mayPass: false };
+  return typeof message === "function" ? sendMessage(message) : { report: message, mayPass: false };
+}
+
+const LOST: SendReport = {
+  status: "failed",
+  failureCode: "OUTCOME_UNKNOWN",
+  failureDetail: "The process that gave the message to the channel ended before it recorded the answer.",
 };
 
 async function recordSending(

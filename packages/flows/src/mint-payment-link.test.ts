@@ -1,0 +1,320 @@
+import { type Server, type Socket, connect, createServer } from "node:net";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { transaction } from "@collections/database";
+import type { MintBehaviour } from "@collections/lender-twin";
+import { createVault } from "@collections/lenders";
+import { createOutbound } from "@collections/outbound";
+import {
+  activeLinks,
+  claimMint,
+  deliveriesOf,
+  type PaymentLink,
+  type UnavailableReason,
+} from "@collections/payment-links";
+import { afterEach, describe, expect, test } from "vitest";
+import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabaseUrl, openDatabase } from "../tests/fixture.ts";
+import { jobsWith, linkStage } from "../tests/link-stage.ts";
+import { holdCase } from "./change-case.ts";
+import { type LinkDeps, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { mintPaymentLink } from "./mint-payment-link.ts";
+import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+import { settleLostMint } from "./record-mint.ts";
+
+const url = await flowsDatabaseUrl();
+const database = await openDatabase(url);
+const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
+afterEach(() => {
+  twin.mintBehaviour = "ok";
+});
+
+function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<void> {
+  return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
+}
+
+/** Plays a worker that dies right after it has claimed the call. */
+function dieAfterClaim({ lenderId, id }: PaymentLink, now: Date) {
+  return transaction(database.em(), (tx) => claimMint(tx, { lenderId, id, now }));
+}
+
+describe("a link that the lender mints", () => {
+  test("is the borrower's to pay by, told to the lender and on its way over each channel", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested);
+
+    const { linkId } = twin.mints.at(-1)!;
+    const minted = await link(requested);
+    expect(minted).toMatchObject({ status: "minted", linkId, url: twin.payUrl(linkId!) });
+    expect(twin.mints.at(-1)).toMatchObject({
+      outcome: "minted",
+      idempotencyKey: requested.mintKey,
+      request: {
+        sourceLoanNumber: theCase.sourceLoanNumber,
+        caseId: `case_${theCase.id.replaceAll("-", "")}`,
+        visitId: `vis_${visitId.replaceAll("-", "")}`,
+        amount: 2_500,
+        currency: "INR",
+        borrowerName: "Ravi Kumar",
+        borrowerPhone: "+919800000001",
+      },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.created",
+      sequence: 4,
+      status: "in_progress",
+      data: { visitId: `vis_${visitId.replaceAll("-", "")}`, linkId, amount: 2_500 },
+    });
+    const deliveries = await deliveriesOf(database.em(), [minted]);
+    expect(deliveries).toMatchObject([
+      { channel: "whatsapp", status: "queued" },
+      { channel: "email", status: "queued" },
+    ]);
+    for (const { id } of deliveries) expect(await jobsWith(database, sendPaymentLinkQueue, id)).toHaveLength(1);
+  });
+
+  test("is asked for by one call, however many jobs there are", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const calls = twin.mints.length;
+    await Promise.all(Array.from({ length: 4 }, () => mint(requested)));
+    await mint(requested);
+    expect(twin.mints).toHaveLength(calls + 1);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+  });
+
+  test("takes the place of the case's live one", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const first = await request(visitId);
+    const second = await request(visitId, { amountMinor: 100_000n });
+    const changed: string[] = [];
+    const stop = database.signals.on(PAYMENT_LINK_CHANNEL, (id) => changed.push(id));
+    await mint(first);
+    await mint(second);
+    stop();
+    expect(await link(first)).toMatchObject({ status: "superseded" });
+    expect(await activeLinks(database.em(), [{ lenderId: lender.id, caseId: theCase.id }])).toMatchObject([
+      { id: second.id, status: "minted" },
+    ]);
+    expect(changed).toEqual([first.id, second.id, first.id]);
+  });
+
+  test("by a second tap is the same link of the lender's", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const taps = [await request(visitId), await request(visitId)];
+    for (const tap of taps) await mint(tap);
+    expect(twin.mints.slice(-2).map(({ outcome }) => outcome)).toEqual(["minted", "repeated"]);
+    const [first, second] = await Promise.all(taps.map(link));
+    expect(second).toMatchObject({ status: "minted", linkId: first!.linkId });
+    expect(first).toMatchObject({ status: "superseded" });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(5);
+  });
+
+  test("for two at once leaves exactly one live", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const links = await Promise.all([1n, 2n, 3n].map((amountMinor) => request(visitId, { amountMinor })));
+    await Promise.all(links.map((one) => mint(one)));
+    const statuses = (await Promise.all(links.map(link))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === "minted")).toHaveLength(1);
+    expect(statuses.filter((status) => status === "superseded")).toHaveLength(2);
+    const events = await eventsOfLoan(database, theCase);
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test("for a case that was held meanwhile is told and changes no state", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const order = { lender, loan: theCase.sourceLoanNumber, reason: "dispute" };
+    await holdCase(database.em(), order, ENVIRONMENT);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.created",
+      status: "on_hold",
+    });
+  });
+
+  test("that the borrower may be told of by no channel is told to be undelivered at once", async () => {
+    const { theCase, visitId } = await visitedCase({ consent: { whatsapp: false, email: false } });
+    const requested = await request(visitId);
+    await mint(requested);
+    expect(await deliveriesOf(database.em(), [requested])).toMatchObject([
+      { channel: "whatsapp", status: "suppressed", failureCode: "CONSENT_REFUSED" },
+      { channel: "email", status: "suppressed", failureCode: "CONSENT_REFUSED" },
+    ]);
+    expect((await eventsOfLoan(database, theCase)).slice(-2)).toMatchObject([
+      { kind: "payment_link.created", sequence: 4 },
+      { kind: "payment_link.undelivered", sequence: 5, data: { channels: ["whatsapp", "email"] } },
+    ]);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+  });
+
+  test("slowly, but in time, is minted", async () => {
+    twin.mintBehaviour = "slow:50";
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+  });
+});
+
+describe("a link that cannot be had", () => {
+  test.each<[MintBehaviour, UnavailableReason]>([
+    ["error500", "non_2xx"],
+    ["status:401", "non_2xx"],
+    ["redirect", "non_2xx"],
+    ["refuse", "refused"],
+    ["garbage", "bad_answer"],
+    ["noLinkId", "bad_answer"],
+    ["hugeBody", "bad_answer"],
+    ["httpUrl", "bad_url"],
+    ["javascriptUrl", "bad_url"],
+    ["hang", "timeout"],
+    ["drip", "timeout"],
+    ["slow:60000", "timeout"],
+    ["reset", "connect"],
+  ])("because the lender plays %s is unavailable: %s", async (behaviour, reason) => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    twin.mintBehaviour = behaviour;
+    await mint(requested, reason === "timeout" ? { mintTimeoutMs: 150 } : {});
+    expect((await expectUnavailable(requested, reason)).url).toBeNull();
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.unavailable",
+      sequence: 4,
+      data: { visitId: `vis_${visitId.replaceAll("-", "")}`, amount: 2_500, reason },
+    });
+    // Nothing is repeated by itself, and the next tap starts afresh.
+    twin.mintBehaviour = "ok";
+    const calls = twin.mints.length;
+    await mint(requested);
+    expect(twin.mints).toHaveLength(calls);
+  });
+
+  test("because the door out refuses the lender's address is unavailable: blocked_address", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const outbound = createOutbound();
+    await mint(requested, { outbound });
+    await outbound.close();
+    const { url } = await expectUnavailable(requested, "blocked_address");
+    expect(url).toBeNull();
+  });
+
+  test("because the lender's secrets do not open is unavailable, and the operator reads why", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested, { vault: createVault({ masterKey: "b2".repeat(32) }) });
+    const { unavailableDetail } = await expectUnavailable(requested, "not_configured");
+    expect(unavailableDetail).toContain("master key");
+  });
+
+  async function expectUnavailable(requested: PaymentLink, reason: UnavailableReason): Promise<PaymentLink> {
+    const now = await link(requested);
+    expect(now).toMatchObject({ status: "unavailable", unavailableReason: reason });
+    expect(now.unavailableDetail).not.toBe("");
+    expect(await deliveriesOf(database.em(), [requested])).toEqual([]);
+    return now;
+  }
+});
+
+describe("a lender", () => {
+  test("who has registered no mint endpoint mints nothing", async () => {
+    const stage = await linkStage(database, { lender: { mintLinkUrl: null, mintAuthHeader: null } });
+    const { visitId } = await stage.visitedCase();
+    const requested = await stage.request(visitId);
+    await mint(requested);
+    expect(await stage.link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "not_configured" });
+  });
+
+  test("who is not there mints nothing", async () => {
+    const stage = await linkStage(database);
+    const { visitId } = await stage.visitedCase();
+    const requested = await stage.request(visitId);
+    await stage.twin.close();
+    await mint(requested);
+    expect(await stage.link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "connect" });
+  });
+});
+
+describe("a worker that dies after it has claimed the call", () => {
+  test("is given the time that the call may take, then the outcome is unknown and nobody calls again", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const started = new Date();
+    await dieAfterClaim(requested, started);
+    const calls = twin.mints.length;
+
+    await mint(requested);
+    const claimed = await link(requested);
+    expect(claimed).toMatchObject({ status: "requested", mintStartedAt: started });
+
+    await settleLostMint(deps, claimed, new Date(started.getTime() + 60_000));
+    expect(await link(requested)).toMatchObject({ status: "requested" });
+    await settleLostMint(deps, claimed, new Date(started.getTime() + 60_000 + deps.mintTimeoutMs));
+    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
+    expect(twin.mints).toHaveLength(calls);
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.unavailable",
+      data: { reason: "outcome_unknown" },
+    });
+  });
+
+  test("leaves a job that, when it comes back, gives the link up", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await dieAfterClaim(requested, new Date(Date.now() - 90_000));
+    const calls = twin.mints.length;
+    await mint(requested);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
+    expect(twin.mints).toHaveLength(calls);
+  });
+});
+
+test("a minted link is recorded although the database is away when the lender answers", async () => {
+  const wire = await cuttableWire(new URL(url));
+  const behindWire = await openDatabase(wire.url);
+  const { theCase, visitId } = await visitedCase();
+  const requested = await request(visitId);
+  twin.mintBehaviour = "slow:100";
+  const calls = twin.mints.length;
+  const minting = mint(requested, { database: behindWire });
+  await twin.waitFor(() => twin.mints.length > calls);
+  wire.cut();
+  setTimeout(() => wire.mend(), 400);
+  await minting;
+  wire.close();
+  expect(await link(requested)).toMatchObject({ status: "minted", linkId: twin.mints.at(-1)!.linkId });
+  expect((await currentCase(database, lender, theCase.sourceLoanNumber)).sequence).toBe(4n);
+});
+
+/** A wire to PostgreSQL that can be cut: what is under way breaks, and nobody gets through until it is mended. */
+async function cuttableWire(to: URL): Promise<{ url: string; cut(): void; mend(): void; close(): void }> {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server: Server = createServer((near) => {
+    if (isCut) return void near.destroy();
+    const far = connect(Number(to.port), to.hostname);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => {}).on("close", () => (near.destroy(), far.destroy()));
+    }
+    near.pipe(far).pipe(near);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = new URL(to);
+  url.hostname = "127.0.0.1";
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend: () => (isCut = false),
+    close: () => void server.close(),
+  };
+}

@@ -1,0 +1,65 @@
+import { query, statement, transaction } from "@collections/database";
+import { claimMint, deliveriesOf } from "@collections/payment-links";
+import { describe, expect, test } from "vitest";
+import { flowsDatabase } from "../tests/fixture.ts";
+import { jobsWith, linkStage } from "../tests/link-stage.ts";
+import { mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { mintPaymentLink } from "./mint-payment-link.ts";
+import { sweepPaymentLinks } from "./sweep-payment-links.ts";
+
+const database = await flowsDatabase();
+const { deps, twin, visitedCase, request, link } = await linkStage(database);
+
+function sweepIn(seconds: number): Promise<void> {
+  return sweepPaymentLinks(deps, new Date(Date.now() + seconds * 1_000));
+}
+
+/** All jobs of this database are lost. */
+async function loseJobs(): Promise<void> {
+  await query(database.em(), deleteJobs, []);
+}
+
+const deleteJobs = statement("sweep-test.lose-jobs", "delete from pgboss.job");
+
+describe("a sweep", () => {
+  test("re-makes the job of a link that waits to be minted, not before it is overdue", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await loseJobs();
+    await sweepIn(25);
+    expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
+    await sweepIn(35);
+    const [job] = await jobsWith(database, mintPaymentLinkQueue, requested.id);
+    await mintPaymentLink(deps, job!);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+    await loseJobs();
+    await sweepIn(35);
+    expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
+  });
+
+  test("gives up a mint call whose end nobody recorded, and never repeats it", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await transaction(database.em(), (tx) => claimMint(tx, { ...requested, now: new Date() }));
+    await loseJobs();
+    const calls = twin.mints.length;
+    await sweepIn(60);
+    expect(await link(requested)).toMatchObject({ status: "requested" });
+    await sweepIn(70);
+    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
+    expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
+    expect(twin.mints).toHaveLength(calls);
+  });
+
+  test("re-makes the jobs of messages that wait to be sent, not before they are overdue", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mintPaymentLink(deps, { lenderId: requested.lenderId, linkId: requested.id });
+    await loseJobs();
+    const deliveries = await deliveriesOf(database.em(), [requested]);
+    await sweepIn(110);
+    for (const { id } of deliveries) expect(await jobsWith(database, sendPaymentLinkQueue, id)).toEqual([]);
+    await sweepIn(130);
+    for (const { id } of deliveries) expect(await jobsWith(database, sendPaymentLinkQueue, id)).toHaveLength(1);
+  });
+});

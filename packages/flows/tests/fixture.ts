@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { AMOUNT_FIELDS, type Case, caseByLoan } from "@collections/cases";
+import { casesSchema } from "@collections/cases/schema";
+import {
+  createDatabase,
+  type Database,
+  type DatabaseOptions,
+  migrate,
+  type PackageSchema,
+  transaction,
+} from "@collections/database";
+import { earningsSchema } from "@collections/earnings/schema";
+import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
+import { fieldPartnersSchema } from "@collections/field-partners/schema";
+import { ledgerSchema } from "@collections/ledger/schema";
+import { createVault, type IssuedKey, type Lender, type NewLender } from "@collections/lenders";
+import { lendersSchema } from "@collections/lenders/schema";
+import { AmountLiteral, parseJson } from "@collections/money";
+import { parseAllowList } from "@collections/outbound";
+import { paymentLinksSchema } from "@collections/payment-links/schema";
+import { testDatabase } from "@collections/testing";
+import { eventsOf } from "@collections/webhooks";
+import { webhooksSchema } from "@collections/webhooks/schema";
+import { afterAll } from "vitest";
+import { assignCase } from "../src/change-case.ts";
+import type { Confirmation } from "../src/confirmation.ts";
+import { importCases } from "../src/import-cases.ts";
+import { onboardLender } from "../src/onboard-lender.ts";
+import { flowsSchema } from "../src/schema.ts";
+
+export const ENVIRONMENT = "sandbox";
+
+/** Lender twins and their like listen there. */
+export const ALLOW = parseAllowList("127.0.0.1:*");
+
+export const VAULT = createVault({ masterKey: "a1".repeat(32) });
+
+const SCHEMAS: PackageSchema[] = [
+  lendersSchema,
+  fieldPartnersSchema,
+  casesSchema,
+  paymentLinksSchema,
+  ledgerSchema,
+  earningsSchema,
+  webhooksSchema,
+  flowsSchema,
+];
+
+/** A migrated database for this test file, with pg-boss, closed after its tests. Call it at the top of the file. */
+export async function flowsDatabase(options: Partial<DatabaseOptions> = {}): Promise<Database> {
+  return openDatabase(await flowsDatabaseUrl(), options);
+}
+
+/** The address of a migrated database for this test file. */
+export async function flowsDatabaseUrl(): Promise<string> {
+  const { url } = await testDatabase("flows", async (at) => {
+    await migrate({ url: at, schemas: SCHEMAS, jobs: true });
+  });
+  return url;
+}
+
+/** One more process's way to a database, closed after the tests. */
+export async function openDatabase(url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> {
+  const database = await createDatabase({ url, schemas: SCHEMAS, ...options });
+  afterAll(() => database.close());
+  return database;
+}
+
+/** A lender of its own, in INR unless told. */
+export function aLender(
+  database: Database,
+  given: Partial<NewLender> & { callbackUrl?: string } = {},
+): Promise<{ lender: Lender } & IssuedKey> {
+  const onboarding = { vault: VAULT, allow: ALLOW, environment: ENVIRONMENT };
+  const code = `L${randomInt(1e12)}`;
+  return onboardLender(database.em(), onboarding, { code, name: "Acme Finance", currency: "INR", ...given });
+}
+
+/** A field partner with a phone of their own. */
+export function aFieldPartner(database: Database): Promise<FieldPartner> {
+  const phone = `+9198${String(randomInt(1e8)).padStart(8, "0")}`;
+  return transaction(database.em(), (tx) => createFieldPartner(tx, { displayName: "Asha Rao", phone }));
+}
+
+/** A case of its own loan with 5,000 outstanding; `row` adds to its import row. `fieldPartner` holds it, if given. */
+export async function aCase(
+  database: Database,
+  lender: Lender,
+  { fieldPartner, row = {} }: { fieldPartner?: FieldPartner; row?: object } = {},
+): Promise<Case> {
+  const loan = `LN/${randomInt(1e12)}`;
+  await importRow(database, lender, { sourceLoanNumber: loan, ...BORROWER, outstandingAmount: 5_000, ...row });
+  if (fieldPartner) {
+    const order = { lender, loan, reason: null, fieldPartnerId: fieldPartner.id };
+    const { kind } = await assignCase(database.em(), order, ENVIRONMENT);
+    assert.equal(kind, "done");
+  }
+  return currentCase(database, lender, loan);
+}
+
+/** The loan's current case as it is now. */
+export async function currentCase(database: Database, { id }: Lender, loan: string): Promise<Case> {
+  const found = await caseByLoan(database.em(), id, loan);
+  assert(found);
+  return found;
+}
+
+/** Imports one row. */
+export async function importRow(database: Database, lender: Lender, row: object): Promise<void> {
+  const { rows } = parseJson(JSON.stringify({ rows: [row] }), AMOUNT_FIELDS) as { rows: unknown[] };
+  const { success, results } = await importCases(
+    database.em(),
+    { lender, rows, dryRun: false, atomic: false },
+    ENVIRONMENT,
+  );
+  assert(success, JSON.stringify(results));
+}
+
+/** A payment of 2,500 on the case's loan, under a reference of its own. */
+export function aConfirmation(
+  { id, code }: Pick<Lender, "id" | "code">,
+  { sourceLoanNumber }: Pick<Case, "sourceLoanNumber">,
+  given: Partial<Confirmation> = {},
+): Confirmation {
+  return {
+    lender: { id, code },
+    loan: sourceLoanNumber,
+    amount: new AmountLiteral("2500"),
+    amountIsMajorUnits: false,
+    reference: `pay_${randomInt(1e12)}`,
+    paidAt: new Date(),
+    mode: "upi",
+    rawMode: "upi",
+    linkId: null,
+    warnings: [],
+    ...given,
+  };
+}
+
+/** The events of a loan in their sequence, their bodies read. */
+export async function eventsOfLoan(
+  database: Database,
+  { lenderId, sourceLoanNumber }: Pick<Case, "lenderId" | "sourceLoanNumber">,
+): Promise<EventBody[]> {
+  const events = await eventsOf(database.em(), lenderId, sourceLoanNumber);
+  return events.map(({ body }) => JSON.parse(body) as EventBody);
+}
+
+/** An event's envelope. contract: Events */
+export interface EventBody {
+  readonly eventId: string;
+  readonly kind: string;
+  readonly caseId: string;
+  readonly cycle: number;
+  readonly sequence: number;
+  readonly status: string;
+  readonly totalCollected: number;
+  readonly outstandingAfter: number;
+  readonly data: Record<string, unknown>;
+}
+
+const BORROWER = {
+  borrowerName: "Ravi Kumar",
+  borrowerPhone: "+919800000001",
+  borrowerEmail: "ravi@example.com",
+};

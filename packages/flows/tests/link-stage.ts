@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import type { Case } from "@collections/cases";
+import { type Database, query, type Queue, statement } from "@collections/database";
+import type { FieldPartner } from "@collections/field-partners";
+import {
+  type FakeWhatsApp,
+  type LenderTwin,
+  type MailCatcher,
+  startFakeWhatsApp,
+  startLenderTwin,
+  startMailCatcher,
+} from "@collections/lender-twin";
+import { createCredentials, type Lender, type NewLender } from "@collections/lenders";
+import { createMailer, createWhatsApp } from "@collections/messaging";
+import { createOutbound } from "@collections/outbound";
+import { linkById, type PaymentLink } from "@collections/payment-links";
+import { afterAll } from "vitest";
+import type { LinkDeps } from "../src/link-jobs.ts";
+import { requestPaymentLink, type PaymentLinkWish } from "../src/request-payment-link.ts";
+import { startVisit } from "../src/start-visit.ts";
+import { aCase, aFieldPartner, aLender, ALLOW, ENVIRONMENT, VAULT } from "./fixture.ts";
+
+/** A lender on real sockets, a WhatsApp and a mail server, and what the jobs of links work with. */
+export interface LinkStage {
+  readonly deps: LinkDeps;
+  readonly twin: LenderTwin;
+  readonly whatsapp: FakeWhatsApp;
+  readonly mails: MailCatcher;
+  readonly lender: Lender;
+  readonly fieldPartner: FieldPartner;
+  /** A case of the lender's that the field partner is visiting; `row` adds to its import row. */
+  visitedCase(row?: object): Promise<VisitedCase>;
+  /** Asks for a link on a visit of the field partner's. */
+  request(visitId: string, wish?: Partial<PaymentLinkWish>): Promise<PaymentLink>;
+  /** The link as it is now. */
+  link(of: PaymentLink): Promise<PaymentLink>;
+}
+
+export interface VisitedCase {
+  readonly theCase: Case;
+  readonly visitId: string;
+}
+
+const WHATSAPP = { token: "EAAG-test-token", phoneNumberId: "106540352242922" };
+
+/** The data of the jobs that wait in a queue and have `value` somewhere in them, oldest first. */
+export async function jobsWith<Data extends object>(
+  database: Database,
+  { name }: Queue<Data>,
+  value: string,
+): Promise<Data[]> {
+  const jobs = await query<{ data: Data }>(database.em(), selectJobs, [name]);
+  return jobs.map(({ data }) => data).filter((data) => Object.values(data).includes(value));
+}
+
+const selectJobs = statement(
+  "link-stage.jobs",
+  "select data from pgboss.job where name = $1 and state = 'created' order by created_on",
+);
+
+/** Everything is closed after the tests of the file. */
+export async function linkStage(
+  database: Database,
+  { lender: given = {}, ...changes }: Partial<LinkDeps> & { lender?: Partial<NewLender> } = {},
+): Promise<LinkStage> {
+  const [twin, whatsapp, mails] = await Promise.all([
+    startLenderTwin(),
+    startFakeWhatsApp(WHATSAPP),
+    startMailCatcher(),
+  ]);
+  const outbound = createOutbound({ allow: ALLOW });
+  const mailer = createMailer({ smtpUrl: mails.smtpUrl, from: "Collections <no-reply@example.com>" });
+  afterAll(async () => {
+    await Promise.all([mailer.close(), outbound.close()]);
+    await Promise.all([twin.close(), whatsapp.close(), mails.close()]);
+  });
+
+  const { name, value } = twin.mintAuth;
+  const { lender, apiKeyId, hmacSecret } = await aLender(database, {
+    mintLinkUrl: twin.mintUrl,
+    mintAuthHeader: `${name}: ${value}`,
+    whatsappPhoneNumberId: WHATSAPP.phoneNumberId,
+    whatsappToken: WHATSAPP.token,
+    whatsappTemplate: "payment_link",
+    ...given,
+  });
+  twin.connect({ apiKeyId, hmacSecret });
+  const fieldPartner = await aFieldPartner(database);
+
+  const deps: LinkDeps = {
+    database,
+    outbound,
+    allow: ALLOW,
+    credentials: createCredentials(() => database.em(), VAULT),
+    vault: VAULT,
+    mailer,
+    whatsapp: createWhatsApp({ baseUrl: whatsapp.url, outbound }),
+    environment: ENVIRONMENT,
+    mintTimeoutMs: 5_000,
+    ...changes,
+  };
+
+  async function visitedCase(row = {}): Promise<VisitedCase> {
+    const theCase = await aCase(database, lender, { fieldPartner, row });
+    const visitId = crypto.randomUUID();
+    const told = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
+    assert.equal((await startVisit(database.em(), told, { environment: ENVIRONMENT })).kind, "started");
+    return { theCase, visitId };
+  }
+
+  async function request(visitId: string, wish: Partial<PaymentLinkWish> = {}): Promise<PaymentLink> {
+    const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: lender.currency };
+    const outcome = await requestPaymentLink(database.em(), { ...asked, ...wish }, {});
+    assert(outcome.kind === "requested", outcome.kind);
+    return outcome.link;
+  }
+
+  async function link(of: PaymentLink): Promise<PaymentLink> {
+    const found = await linkById(database.em(), of);
+    assert(found);
+    return found;
+  }
+
+  return { deps, twin, whatsapp, mails, lender, fieldPartner, visitedCase, request, link };
+}
