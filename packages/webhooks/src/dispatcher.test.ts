@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { query, statement, transaction } from "@collections/database";
-import { changeEndpoint, deliveryTotals, emit } from "./index.ts";
+import { changeEndpoint, deliveryTotals, emit, type WebhookKey } from "./index.ts";
 import { openReceiver, type Received } from "../tests/receiver.ts";
-import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
+import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;
@@ -113,6 +113,30 @@ describe("a worker that dies", () => {
     await query(database.em(), leaseToNobody, [lenderId, "LN-1", -1]);
     await until(async () => (await countIn(database, lenderId, "delivered")) === 3);
     expect(sequencesOf(receiver.received, "LN-1")).toEqual([1, 2]);
+  });
+});
+
+describe("a lender whose key cannot be had", () => {
+  test("loses no attempt: the delivery is left until its lease runs out, then made", async () => {
+    await using receiver = await openReceiver();
+    const lenderId = await trial.addLender(receiver.url);
+    const { promise: wasAsked, resolve: asked } = Promise.withResolvers<void>();
+    let keys: WebhookKey[] = [];
+    await using dispatcher = trial.dispatch({
+      pollIntervalMs: 10,
+      signingKeyOf() {
+        asked();
+        if (!keys[0]) throw new Error("no signing key");
+        return keys[0];
+      },
+    });
+    await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+    await wasAsked;
+    keys = [{ keyId: KEY_ID, secret: SECRET }];
+    await until(async () => (await query(database.em(), selectLeased, [lenderId])).length === 1);
+    await query(database.em(), leaseToNobody, [lenderId, "LN-1", -1]);
+    await until(() => dispatcher.facts.length === 1);
+    expect(receiver.received.map(({ headers }) => headers["x-service-attempt"])).toEqual(["1"]);
   });
 });
 

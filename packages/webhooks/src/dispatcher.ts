@@ -10,6 +10,8 @@ import { createSlots } from "./slots.ts";
 const DEFAULT_MAX_IN_FLIGHT = 256;
 const DEFAULT_MAX_PER_ENDPOINT = 32;
 const DEFAULT_POLL_INTERVAL_MS = 1_000;
+/** After the grace, for giving back what was given up. Should the database be away too, the leases run out. */
+const LAST_WRITES_MS = 2_000;
 
 export interface DispatcherOptions {
   readonly database: Database;
@@ -86,10 +88,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       isStopped = true;
       stopListening();
       clearInterval(timer);
-      const deadline = setTimeout(() => giveUp.abort(), graceMs);
-      await polling;
-      await Promise.all([...lanes.values()].map((lane) => lane.stop()));
-      clearTimeout(deadline);
+      const stopped = Promise.all([polling, ...[...lanes.values()].map((lane) => lane.stop())]);
+      const { promise: tooLate, resolve: leave } = Promise.withResolvers<void>();
+      const timers = [setTimeout(() => giveUp.abort(), graceMs), setTimeout(leave, graceMs + LAST_WRITES_MS)];
+      await Promise.race([stopped, tooLate]);
+      for (const timer of timers) clearTimeout(timer);
     },
   };
 }

@@ -139,10 +139,10 @@ export class Lane {
   }
 
   #start(): void {
+    this.#giveBackStale();
     const next = this.#ready.shift();
-    if (next === undefined || next.startBefore < performance.now()) {
+    if (next === undefined) {
       this.#options.slots.release();
-      if (next) void this.#giveBack([next]).then(() => this.wake());
       return;
     }
     const running = this.#attempt(next).finally(() => {
@@ -152,6 +152,14 @@ export class Lane {
       this.#refill();
     });
     this.#running.add(running);
+  }
+
+  /** What has waited for a slot so long that its lease might end before its attempt, oldest first. */
+  #giveBackStale(): void {
+    const now = performance.now();
+    const firstFresh = this.#ready.findIndex(({ startBefore }) => startBefore >= now);
+    const stale = this.#ready.splice(0, firstFresh === -1 ? this.#ready.length : firstFresh);
+    if (stale.length > 0) void this.#giveBack(stale).then(() => this.wake());
   }
 
   async #attempt(delivery: LeasedDelivery): Promise<void> {
