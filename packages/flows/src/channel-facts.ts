@@ -14,7 +14,7 @@ export async function channelFacts(
     whatsapp: {
       consent: consent.whatsapp,
       hasAddress: true,
-      isConfigured: whatsapp.phoneNumberId !== null && whatsapp.hasToken && whatsapp.template !== null,
+      isConfigured: whatsapp.phoneNumberId !== null && whatsapp.hasToken,
     },
     // Whether the operator has a mail server is known to the mailer, which says so when it is asked to send.
     email: { consent: consent.email, hasAddress: borrowerEmail !== null, isConfigured: true },

@@ -50,19 +50,19 @@ async function opening(stage: Stage, { act, step }: Timeline): Promise<Phone> {
   act("Prologue: a lender joins");
   await step("operator", "registers Acme Finance, with its callback, its mint endpoint and its fallback", async () => {
     const { apiKeyId, hmacSecret } = await operator<{ apiKeyId: string; hmacSecret: string }>(
-      ...["lender", "create", "--code", "ACME", "--name", "Acme Finance", "--currency", "INR"],
-      ...["--callback-url", twin.callbackUrl, "--mint-link-url", twin.mintUrl],
-      ...["--mint-auth-header", `${twin.mintAuth.name}: ${twin.mintAuth.value}`],
-      ...["--technical-contact", "dev@acme.example", "--commission-percent", "2.5"],
-      ...["--fallback-upi-id", "acme@okbank", "--fallback-bank", "accountNumber=50100012345678,ifsc=HDFC0000123"],
-      ...["--whatsapp-phone-number-id", stage.whatsappNumberId, "--whatsapp-token", stage.whatsappToken],
+      "lender create --code ACME --currency INR --commission-percent 2.5 --technical-contact dev@acme.example",
+      "--name=Acme Finance",
+      `--callback-url ${twin.callbackUrl} --mint-link-url ${twin.mintUrl}`,
+      `--mint-auth-header=${twin.mintAuth.name}: ${twin.mintAuth.value}`,
+      "--fallback-upi-id acme@okbank --fallback-bank accountNumber=50100012345678,ifsc=HDFC0000123",
+      `--whatsapp-phone-number-id ${stage.whatsappNumberId} --whatsapp-token ${stage.whatsappToken}`,
     );
     twin.connect({ serviceUrl: stage.serviceUrl, apiKeyId, hmacSecret });
   });
   const { fieldPartnerId } = await step("operator", "registers Asha Rao, who visits borrowers", () =>
-    operator<{ fieldPartnerId: string }>("field-partner", "create", "--name", "Asha Rao", "--phone", "+919810000001"),
+    operator<{ fieldPartnerId: string }>("field-partner create --phone +919810000001", "--name=Asha Rao"),
   );
-  const { accessToken } = await operator<{ accessToken: string }>("field-partner", "token", fieldPartnerId);
+  const { accessToken } = await operator<{ accessToken: string }>(`field-partner token ${fieldPartnerId}`);
   await step(
     "lender",
     "signs its first request: GET /api/v1/partner/health",
@@ -90,8 +90,8 @@ async function opening(stage: Stage, { act, step }: Timeline): Promise<Phone> {
     ({ created }) => [`${created} cases created, ₹5,000.00 and ₹1,200.00 outstanding`],
   );
   await step("operator", "assigns both to Asha", async () => {
-    await operator("case", "assign", "ACME", LOAN, fieldPartnerId);
-    await operator("case", "assign", "ACME", SECOND_LOAN, fieldPartnerId);
+    await operator(`case assign ACME ${LOAN} ${fieldPartnerId}`);
+    await operator(`case assign ACME ${SECOND_LOAN} ${fieldPartnerId}`);
   });
   return new Phone(stage.serviceUrl, accessToken);
 }
@@ -159,7 +159,7 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
     "operator",
     "reads the ledger's statement",
     async () => {
-      const { cases } = await operator<{ cases: [Statement] }>("ledger", "statement", "ACME", LOAN);
+      const { cases } = await operator<{ cases: [Statement] }>(`ledger statement ACME ${LOAN}`);
       expected(cases[0].totals.outstanding === "0.00", () => JSON.stringify(cases[0].totals));
       return cases[0];
     },
@@ -213,7 +213,7 @@ async function whatCanGoWrong(stage: Stage, { act, step }: Timeline, phone: Phon
       const visitId = await startVisit(phone, caseOf(await myCases(phone), SECOND_LOAN));
       const link = await lastUpdate(phone, await requestLink(phone, visitId, "120000"), ["UNAVAILABLE"]);
       twin.mintBehaviour = "ok";
-      expected(link.fallback?.upiUri != null && link.fallback.bankAccount != null, () => JSON.stringify(link));
+      expected(Boolean(link.fallback?.upiUri && link.fallback.bankAccount), () => JSON.stringify(link));
       return link;
     },
     ({ unavailableReason, fallback }) => [
@@ -226,7 +226,7 @@ async function whatCanGoWrong(stage: Stage, { act, step }: Timeline, phone: Phon
     "operator",
     "verifies the books",
     async () => {
-      const verdict = await operator<{ ok: boolean; counts: Record<string, number> }>("ledger", "verify");
+      const verdict = await operator<{ ok: boolean; counts: Record<string, number> }>("ledger verify");
       expected(verdict.ok, () => JSON.stringify(verdict));
       return verdict.counts;
     },

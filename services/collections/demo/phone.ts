@@ -22,7 +22,7 @@ export class Phone {
     const decoder = new TextDecoder();
     let text = "";
     for await (const chunk of response.body!) {
-      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      text += decoder.decode(chunk, { stream: true });
       const messages = text.split("\n\n");
       text = messages.pop() ?? "";
       for (const message of messages) {

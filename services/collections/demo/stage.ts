@@ -16,8 +16,8 @@ export interface Stage {
   readonly mail: MailCatcher;
   readonly whatsappToken: string;
   readonly whatsappNumberId: string;
-  /** Runs an operator's command and returns its JSON. */
-  operator<Answer>(...command: string[]): Promise<Answer>;
+  /** Runs an operator's command and returns its JSON. A part that holds an option with `=` is one word, spaces and all. */
+  operator<Answer>(...parts: string[]): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -55,7 +55,8 @@ export async function setUp(): Promise<Stage> {
     mail,
     whatsappToken: WHATSAPP_TOKEN,
     whatsappNumberId: WHATSAPP_NUMBER_ID,
-    async operator<Answer>(...command: string[]) {
+    async operator<Answer>(...parts: string[]) {
+      const command = parts.flatMap((part) => (/^--[a-z-]+=/.test(part) ? [part] : part.split(" ")));
       const argv = [pathOf("../src/cli/main.ts"), ...command, "--json"];
       const { stdout } = await run(process.execPath, argv, { env, maxBuffer: MAX_OUTPUT_BYTES });
       return JSON.parse(stdout) as Answer;

@@ -36,7 +36,8 @@ function importRow(fields: object): Promise<Answer> {
 }
 
 /** A way to each code. A code without one does not compile. */
-const scenes: Record<Exclude<ProblemCode, "RATE_LIMITED">, () => Promise<Answer>> = {
+const scenes: Record<ProblemCode, () => Promise<Answer>> = {
+  RATE_LIMITED: () => Promise.reject(new Error("Rate limits are not there yet.")),
   MALFORMED_JSON: () => lender.call("POST", CONFIRM, '{"amount":'),
   MALFORMED_PATH: () => lender.call("GET", "/api/v1/partner/cases/%E0%A4%A"),
   MISSING_AUTHORIZATION: () => lender.call("GET", "/api/v1/partner/health", "", { authorization: null }),
@@ -103,16 +104,26 @@ const scenes: Record<Exclude<ProblemCode, "RATE_LIMITED">, () => Promise<Answer>
   },
 };
 
-test.each(PROBLEM_CODES.filter((code) => code !== "RATE_LIMITED"))(
+/** Codes that one row of an import gets, in an answer of 200. */
+const ROW_CODES: ReadonlySet<ProblemCode> = new Set([
+  "INVALID_PHONE",
+  "INVALID_CURRENCY",
+  "DUPLICATE_IN_REQUEST",
+  "STALE_SNAPSHOT",
+  "CURRENCY_MISMATCH",
+]);
+
+test.each([...ROW_CODES])("%s rejects a row", async (code) => {
+  const answer = await scenes[code]();
+  const rows = answer.body["results"] as { errors?: { code: string }[] }[];
+  expect(answer.status).toBe(200);
+  expect(rows.flatMap(({ errors }) => errors ?? []).map((fault) => fault.code)).toContain(code);
+});
+
+test.each(PROBLEM_CODES.filter((code) => code !== "RATE_LIMITED" && !ROW_CODES.has(code)))(
   "%s is answered as the contract says",
   async (code) => {
-    const answer = await scenes[code as keyof typeof scenes]();
-    const rows = (answer.body["results"] ?? []) as { errors?: { code: string }[] }[];
-    const rowCodes = rows.flatMap(({ errors }) => errors ?? []).map((fault) => fault.code);
-    if (rowCodes.length > 0 && answer.status === 200) {
-      expect(rowCodes).toContain(code);
-      return;
-    }
+    const answer = await scenes[code]();
     const expected = problemBody(new Problem(code, ""), "");
     expect(answer.body).toMatchObject({
       type: expected["type"],

@@ -104,7 +104,7 @@ function withLenderOptions(command: Command): Command {
     .option("--commission-percent <percent>", "what field partners earn of what they collect, such as 2.5")
     .option("--whatsapp-phone-number-id <id>", "the lender's own WhatsApp Cloud API number")
     .option("--whatsapp-token <token>", "its access token, never shown again")
-    .option("--whatsapp-template <name>", "its approved template");
+    .option("--whatsapp-template <name>", "its approved template; payment_link unless told");
 }
 
 function collect(value: string, before: string[] = []): string[] {

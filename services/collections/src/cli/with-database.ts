@@ -40,8 +40,13 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
 
 /** Prints what a command answers: one JSON document with `--json`, else the text for people. */
 export function answer(json: unknown, text: string): void {
-  const output = process.argv.includes("--json") ? JSON.stringify(json, null, 2) : text;
+  const output = process.argv.includes("--json") ? JSON.stringify(json, plainNumbers, 2) : text;
   process.stdout.write(`${output}\n`);
+}
+
+/** Counts and minor units are bigint inside; none comes near what a JSON number holds exactly. */
+function plainNumbers(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
 }
 
 /** The lender with a code, or a refusal that says so. */

@@ -28,7 +28,8 @@ export function instant() {
 
 function textFault(value: string, maxLength: number): { code: string; message: string } | undefined {
   if (value === "") return { code: "REQUIRED", message: "may not be empty" };
-  if ([...value].length > maxLength) return { code: "TOO_LONG", message: `takes at most ${maxLength} characters` };
+  if (Array.from(value).length > maxLength)
+    return { code: "TOO_LONG", message: `takes at most ${maxLength} characters` };
   if (/\p{Cc}/u.test(value) || !value.isWellFormed()) {
     return { code: "INVALID_TEXT", message: "has control characters or half a surrogate pair" };
   }
