@@ -44,18 +44,15 @@ export async function extendChain(
   lenderId: string,
   { now, everything = false }: ExtendOptions,
 ): Promise<ChainExtension> {
-  const extension: { -readonly [Key in keyof ChainExtension]: ChainExtension[Key] } = {
-    blocks: 0,
-    rows: 0,
-    head: await chainHead(em, lenderId),
-  };
+  let [blocks, rows] = [0, 0];
+  let afterId = everything ? BEFORE_ALL_IDS : undefined;
   for (;;) {
-    const added = await transaction(em, (tx) => extendOnce(tx, lenderId, now, everything));
-    const last = added.at(-1);
-    if (last === undefined) return extension;
-    extension.blocks += added.length;
-    extension.rows += added.reduce((sum, { rowCount }) => sum + rowCount, 0);
-    extension.head = { number: last.number, hash: last.hash };
+    const added = await transaction(em, (tx) => extendOnce(tx, lenderId, afterId, now));
+    const addedRows = added.reduce((sum, { rowCount }) => sum + rowCount, 0);
+    blocks += added.length;
+    rows += addedRows;
+    if (addedRows < STEP_ROWS) return { blocks, rows, head: await chainHead(em, lenderId) };
+    afterId = added.at(-1)?.lastId;
   }
 }
 
@@ -65,14 +62,15 @@ export async function chainHead(em: EntityManager, lenderId: string): Promise<Ch
   return head;
 }
 
-interface AddedBlock extends ChainHead {
+interface AddedBlock {
   readonly rowCount: number;
+  readonly lastId: string;
 }
 
-async function extendOnce(tx: Tx, lenderId: string, now: Date, everything: boolean): Promise<AddedBlock[]> {
+/** One step: in the order of their ids, the first rows after `afterId` that are in no block. */
+async function extendOnce(tx: Tx, lenderId: string, afterId: string | undefined, now: Date): Promise<AddedBlock[]> {
   await query(tx, takeTurn, [lenderId]);
-  const [last] = everything ? [] : await query<LastBlock>(tx, selectLast, [lenderId]);
-  const fromId = last === undefined ? BEFORE_ALL_IDS : searchFrom(last);
+  const fromId = afterId ?? searchFrom(await query<LastBlock>(tx, selectLast, [lenderId]));
   return query(tx, insertBlocks, [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()]);
 }
 
@@ -82,18 +80,20 @@ interface LastBlock {
 }
 
 /**
- * The id from which on rows may be in no block yet. A full step has left rows above its last id behind, a step that
- * took everything rows that were not visible then: so the look back begins at the older one of the two moments.
+ * The id after which rows may be in no block yet. A call that broke off has left rows above the last id behind, one
+ * that came to its end rows that were not visible then: so the look back begins at the older one of the two moments.
  */
-function searchFrom({ createdAt, lastId }: LastBlock): string {
+function searchFrom([last]: readonly LastBlock[]): string {
+  if (last === undefined) return BEFORE_ALL_IDS;
+  const { createdAt, lastId } = last;
   const lastIdMs = Number.parseInt(lastId.replaceAll("-", "").slice(0, 12), 16);
   const fromMs = Math.max(0, Math.min(createdAt.getTime(), lastIdMs) - LOOK_BACK_MS);
   const hex = fromMs.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** The hash of a block's rows, of a table with their `id` and `digest`. Ids of two tables never coincide. */
-export const ROWS_HASH = `sha256(string_agg(digest, ''::bytea order by id))`;
+/** What the hash of a block's rows is made of, given their `id` and `digest`. Ids of two tables never coincide. */
+export const ROW_DIGESTS = `string_agg(digest, ''::bytea order by id)`;
 
 /** What the first block names as the hash before it. */
 export const GENESIS = `decode(repeat('00', 32), 'hex')`;
@@ -119,21 +119,21 @@ const insertBlocks = statement(
   "ledger.extend-chain",
   `with recursive member as (
      select unnest(transfer_ids || booking_ids) as id
-     from ledger.chain_block where lender_id = $1 and last_id >= $2
+     from ledger.chain_block where lender_id = $1 and last_id > $2
    ), found as (
-     select 'transfer' as source, id, digest from ledger.transfer where lender_id = $1 and id >= $2
+     select 'transfer' as source, id, digest from ledger.transfer where lender_id = $1 and id > $2
      union all
-     select 'payment_booking', id, digest from ledger.payment_booking where lender_id = $1 and id >= $2
-   ), fresh as materialized (
-     select source, id, digest, (row_number() over (order by id) - 1) / $3 + 1 as part
-     from found where not exists (select from member where member.id = found.id)
-     order by id limit $4
+     select 'payment_booking', id, digest from ledger.payment_booking where lender_id = $1 and id > $2
+   ), fresh as (
+     select * from found where not exists (select from member where member.id = found.id) order by id limit $4
+   ), numbered as (
+     select *, (row_number() over (order by id) - 1) / $3 + 1 as part from fresh
    ), part as materialized (
      select part,
        coalesce(array_agg(id order by id) filter (where source = 'transfer'), '{}') as transfer_ids,
        coalesce(array_agg(id order by id) filter (where source = 'payment_booking'), '{}') as booking_ids,
-       count(*)::integer as row_count, ${ROWS_HASH} as rows_hash, (array_agg(id order by id desc))[1] as last_id
-     from fresh group by part
+       count(*)::integer as row_count, sha256(${ROW_DIGESTS}) as rows_hash, (array_agg(id order by id desc))[1] as last_id
+     from numbered group by part
    ), head as (
      select number, hash from ledger.chain_block where lender_id = $1 order by number desc limit 1
    ), link as (
@@ -150,5 +150,5 @@ const insertBlocks = statement(
      $5::timestamptz, l.hash
    from link l join part p on p.part = l.part
    order by l.number
-   returning number, row_count as "rowCount", encode(hash, 'hex') as hash`,
+   returning row_count as "rowCount", last_id as "lastId"`,
 );

@@ -111,29 +111,23 @@ export const migration0001: readonly string[] = [
      primary key (lender_id, number)
    )`,
 
-  // The canonical text of a row: a tag, then its columns quoted as SQL literals, times in seconds since 1970 (UTC).
-  // Only immutable functions, and bodies that are parsed here: no session setting changes a digest, and the planner
-  // inlines the call. decode(replace(…), 'escape') are the bytes of the text, as convert_to is only stable.
+  // A digest is SHA-256 over a row's columns: first those of fixed width in binary (a nullable one behind 01, or 00 for
+  // null), then the texts, quoted as SQL literals behind a tag. Only immutable functions, in bodies that are parsed
+  // here: no session setting changes a digest, and the planner inlines the call. (convert_to is only stable.)
   `create function ledger.transfer_digest(
      lender_id uuid, id uuid, debit_account text, credit_account text, amount_minor bigint, currency text, kind text,
      case_id uuid, booking_id uuid, corrects uuid, sequence bigint, memo text,
      effective_at timestamptz, recorded_at timestamptz
    ) returns bytea language sql immutable parallel safe
-   return sha256(decode(replace('transfer/1'
-       || ',' || quote_nullable(lender_id::text)
-       || ',' || quote_nullable(id::text)
-       || ',' || quote_nullable(debit_account)
-       || ',' || quote_nullable(credit_account)
-       || ',' || quote_nullable(amount_minor::text)
-       || ',' || quote_nullable(currency)
-       || ',' || quote_nullable(kind)
-       || ',' || quote_nullable(case_id::text)
-       || ',' || quote_nullable(booking_id::text)
-       || ',' || quote_nullable(corrects::text)
-       || ',' || quote_nullable(sequence::text)
-       || ',' || quote_nullable(memo)
-       || ',' || quote_nullable(extract(epoch from effective_at at time zone 'UTC')::text)
-       || ',' || quote_nullable(extract(epoch from recorded_at at time zone 'UTC')::text)
+   return sha256(
+     uuid_send(lender_id) || uuid_send(id) || int8send(amount_minor)
+     || timestamptz_send(effective_at) || timestamptz_send(recorded_at)
+     || coalesce('\\x01'::bytea || uuid_send(case_id), '\\x00'::bytea)
+     || coalesce('\\x01'::bytea || uuid_send(booking_id), '\\x00'::bytea)
+     || coalesce('\\x01'::bytea || uuid_send(corrects), '\\x00'::bytea)
+     || coalesce('\\x01'::bytea || int8send(sequence), '\\x00'::bytea)
+     || decode(replace('transfer/1,' || quote_nullable(debit_account) || ',' || quote_nullable(credit_account)
+       || ',' || quote_nullable(currency) || ',' || quote_nullable(kind) || ',' || quote_nullable(memo)
      , '\\', '\\\\'), 'escape'))`,
 
   `create function ledger.payment_booking_digest(
@@ -143,30 +137,17 @@ export const migration0001: readonly string[] = [
      outstanding_after_minor bigint, total_collected_after_minor bigint, status_after text, sequence bigint,
      warnings jsonb, recorded_at timestamptz
    ) returns bytea language sql immutable parallel safe
-   return sha256(decode(replace('payment_booking/1'
-       || ',' || quote_nullable(lender_id::text)
-       || ',' || quote_nullable(id::text)
-       || ',' || quote_nullable(source_loan_number)
-       || ',' || quote_nullable(reference)
-       || ',' || quote_nullable(case_id::text)
-       || ',' || quote_nullable(cycle::text)
-       || ',' || quote_nullable(amount_minor::text)
-       || ',' || quote_nullable(currency)
-       || ',' || quote_nullable(mode)
-       || ',' || quote_nullable(raw_mode)
-       || ',' || quote_nullable(extract(epoch from paid_at at time zone 'UTC')::text)
-       || ',' || quote_nullable(link_id)
-       || ',' || quote_nullable(visit_id::text)
-       || ',' || quote_nullable(field_partner_id::text)
-       || ',' || quote_nullable(attribution)
-       || ',' || quote_nullable(applied_minor::text)
-       || ',' || quote_nullable(excess_minor::text)
-       || ',' || quote_nullable(outstanding_after_minor::text)
-       || ',' || quote_nullable(total_collected_after_minor::text)
-       || ',' || quote_nullable(status_after)
-       || ',' || quote_nullable(sequence::text)
+   return sha256(
+     uuid_send(lender_id) || uuid_send(id) || uuid_send(case_id) || int4send(cycle) || int8send(amount_minor)
+     || timestamptz_send(paid_at) || int8send(applied_minor) || int8send(excess_minor)
+     || int8send(outstanding_after_minor) || int8send(total_collected_after_minor) || int8send(sequence)
+     || timestamptz_send(recorded_at)
+     || coalesce('\\x01'::bytea || uuid_send(visit_id), '\\x00'::bytea)
+     || coalesce('\\x01'::bytea || uuid_send(field_partner_id), '\\x00'::bytea)
+     || decode(replace('payment_booking/1,' || quote_nullable(source_loan_number) || ',' || quote_nullable(reference)
+       || ',' || quote_nullable(currency) || ',' || quote_nullable(mode) || ',' || quote_nullable(raw_mode)
+       || ',' || quote_nullable(link_id) || ',' || quote_nullable(attribution) || ',' || quote_nullable(status_after)
        || ',' || quote_nullable(warnings::text)
-       || ',' || quote_nullable(extract(epoch from recorded_at at time zone 'UTC')::text)
      , '\\', '\\\\'), 'escape'))`,
 
   // The ids of a block are bound by rows_hash, which is made of the digests of just these rows in the order of ids.

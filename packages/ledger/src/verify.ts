@@ -1,6 +1,6 @@
 import { type EntityManager, query, send, statement, transaction, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
-import { checks, type ProblemCode } from "./verify-checks.ts";
+import { accountsCheck, type Check, checks, type ProblemCode } from "./verify-checks.ts";
 
 /** One row that does not fit, and why. */
 export interface LedgerProblem {
@@ -82,10 +82,11 @@ export async function verify(em: EntityManager, options: VerifyOptions): Promise
         });
       tell("trial balance");
       findings.addCounts(await query(tx, selectCounts, [lenderId]));
-      findings.addTrialBalance(lenderId, await query(tx, selectTrialBalance, [lenderId]));
-      for (const { name, problemsOf, needsChainedUntil } of checks) {
-        tell(name);
-        const found = await query<Found>(tx, problemsOf, needsChainedUntil ? [lenderId, chainedUntil] : [lenderId]);
+      const movements = await query<Movement>(tx, selectMovements, [lenderId]);
+      findings.addTrialBalance(lenderId, movements);
+      for (const check of movements.some(isCrooked) ? [accountsCheck, ...checks] : checks) {
+        tell(check.name);
+        const found = await problemsFoundBy(tx, check, lenderId, chainedUntil);
         findings.addProblems(lenderId, found, found[0]?.total ?? 0n);
       }
     }
@@ -96,6 +97,28 @@ export async function verify(em: EntityManager, options: VerifyOptions): Promise
 type Problem = Omit<LedgerProblem, "lenderId">;
 type Found = Problem & { readonly total: bigint };
 type RowCounts = Omit<LedgerCounts, "lenders">;
+
+/** All that was moved in one currency between accounts of these currencies; null where there is no account. */
+interface Movement {
+  readonly currency: CurrencyCode;
+  readonly debitCurrency: CurrencyCode | null;
+  readonly creditCurrency: CurrencyCode | null;
+  readonly amountMinor: bigint;
+}
+
+function isCrooked({ currency, debitCurrency, creditCurrency }: Movement): boolean {
+  return debitCurrency !== currency || creditCurrency !== currency;
+}
+
+async function problemsFoundBy(tx: Tx, check: Check, lenderId: string, chainedUntil: string): Promise<Found[]> {
+  const { problemsOf, suspectedBy, needsChainedUntil } = check;
+  const values = needsChainedUntil ? [lenderId, chainedUntil] : [lenderId];
+  if (suspectedBy) {
+    const [verdict] = await query<{ suspect: boolean }>(tx, suspectedBy, values);
+    if (verdict?.suspect === false) return [];
+  }
+  return query(tx, problemsOf, values);
+}
 
 /** What has been found so far, over the lenders. */
 class Findings {
@@ -114,14 +137,15 @@ class Findings {
     }
   }
 
-  addTrialBalance(lenderId: string, rows: readonly TrialBalance[]): void {
-    for (const { currency, debitMinor, creditMinor } of rows) {
-      const sum = this.#trialBalance.get(currency) ?? { currency, debitMinor: 0n, creditMinor: 0n };
-      this.#trialBalance.set(currency, {
-        currency,
-        debitMinor: sum.debitMinor + debitMinor,
-        creditMinor: sum.creditMinor + creditMinor,
-      });
+  addTrialBalance(lenderId: string, movements: readonly Movement[]): void {
+    const own = new Map<CurrencyCode, TrialBalance>();
+    for (const { debitCurrency, creditCurrency, amountMinor } of movements) {
+      if (debitCurrency) addTo(own, { currency: debitCurrency, debitMinor: amountMinor, creditMinor: 0n });
+      if (creditCurrency) addTo(own, { currency: creditCurrency, debitMinor: 0n, creditMinor: amountMinor });
+    }
+    for (const balance of own.values()) {
+      const { currency, debitMinor, creditMinor } = balance;
+      addTo(this.#trialBalance, balance);
       if (debitMinor === creditMinor) continue;
       const detail = `The accounts were debited ${debitMinor} and credited ${creditMinor}.`;
       this.addProblems(lenderId, [{ code: "UNBALANCED", table: "account", id: currency, detail }], 1n);
@@ -144,6 +168,15 @@ class Findings {
       totalProblems: this.totalProblems,
     };
   }
+}
+
+function addTo(balances: Map<CurrencyCode, TrialBalance>, { currency, debitMinor, creditMinor }: TrialBalance): void {
+  const sum = balances.get(currency) ?? { currency, debitMinor: 0n, creditMinor: 0n };
+  balances.set(currency, {
+    currency,
+    debitMinor: sum.debitMinor + debitMinor,
+    creditMinor: sum.creditMinor + creditMinor,
+  });
 }
 
 /** Every lender that any table names, also one that only a forged row names. */
@@ -185,15 +218,13 @@ const selectCounts = statement(
      (select count(*) from ledger.chain_block where lender_id = $1) as blocks`,
 );
 
-const selectTrialBalance = statement(
-  "ledger.verify-trial-balance",
-  `select a.currency::text as currency, sum(s.debit)::bigint as "debitMinor", sum(s.credit)::bigint as "creditMinor"
-   from (
-     select debit_account as id, sum(amount_minor) as debit, 0 as credit
-     from ledger.transfer where lender_id = $1 group by debit_account
-     union all
-     select credit_account, 0, sum(amount_minor) from ledger.transfer where lender_id = $1 group by credit_account
-   ) s
-   join ledger.account a on a.lender_id = $1 and a.id = s.id
-   group by a.currency order by a.currency`,
+const selectMovements = statement(
+  "ledger.verify-movements",
+  `select t.currency::text as currency, d.currency::text as "debitCurrency", c.currency::text as "creditCurrency",
+     sum(t.amount_minor)::bigint as "amountMinor"
+   from ledger.transfer t
+   left join ledger.account d on d.lender_id = $1 and d.id = t.debit_account
+   left join ledger.account c on c.lender_id = $1 and c.id = t.credit_account
+   where t.lender_id = $1
+   group by t.currency, d.currency, c.currency`,
 );
