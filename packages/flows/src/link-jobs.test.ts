@@ -11,7 +11,9 @@ const server = await openDatabase(url);
 const worker = await openDatabase(url, { works: true });
 
 test("a link that one process is asked for is minted and sent by another, and the first sees each step", async () => {
-  const { deps, mails, whatsapp, visitedCase, request, link } = await linkStage(server);
+  const { deps, mails, whatsapp, visitedCase, request, link } = await linkStage(server, {
+    lender: { whatsappTemplate: null },
+  });
   const atWork = { ...deps, database: worker };
   await worker.jobs.work(mintPaymentLinkQueue, { concurrency: 2 }, ({ data }) => mintPaymentLink(atWork, data));
   await worker.jobs.work(sendPaymentLinkQueue, { concurrency: 2 }, (job) => sendPaymentLink(atWork, job));
@@ -23,7 +25,8 @@ test("a link that one process is asked for is minted and sent by another, and th
   const { visitId } = await visitedCase();
   const requested = await request(visitId);
   await mails.waitForMail(({ to }) => to.includes("ravi@example.com"));
-  await whatsapp.waitForMessages((messages) => messages.length > 0);
+  const [message] = await whatsapp.waitForMessages((messages) => messages.length > 0);
+  expect(message).toMatchObject({ template: "payment_link" });
   await expect.poll(async () => (await link(requested)).status).toBe("sent");
   await expect.poll(() => seen).toContain(requested.id);
   await worker.jobs.stop(1_000);

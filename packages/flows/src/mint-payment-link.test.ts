@@ -1,6 +1,5 @@
-import { type Server, type Socket, connect, createServer } from "node:net";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { transaction } from "@collections/database";
 import type { MintBehaviour } from "@collections/lender-twin";
 import { createVault } from "@collections/lenders";
@@ -13,13 +12,13 @@ import {
   type UnavailableReason,
 } from "@collections/payment-links";
 import { afterEach, describe, expect, test } from "vitest";
-import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabaseUrl, openDatabase } from "../tests/fixture.ts";
+import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabaseUrl, importRow, openDatabase } from "../tests/fixture.ts";
 import { jobsWith, linkStage } from "../tests/link-stage.ts";
 import { holdCase } from "./change-case.ts";
 import { type LinkDeps, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
-import { settleLostMint } from "./record-mint.ts";
+import { recordMint, settleLostMint } from "./record-mint.ts";
 
 const url = await flowsDatabaseUrl();
 const database = await openDatabase(url);
@@ -133,6 +132,37 @@ describe("a link that the lender mints", () => {
       kind: "payment_link.created",
       status: "on_hold",
     });
+  });
+
+  test("after the loan's next cycle began is told there and undoes nothing of it", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
+    await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });
+    await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 900 });
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "minted", caseId: theCase.id });
+    const events = await eventsOfLoan(database, theCase);
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(events.at(-1)).toMatchObject({
+      kind: "payment_link.created",
+      cycle: 2,
+      status: "new",
+      outstandingAfter: 900,
+    });
+    expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ status: "new", workBegun: false });
+  });
+
+  test("is recorded once, also when nobody knows whether the first commit happened", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const answer = { minted: { linkId: "plink_77", url: "https://pay.example.com/77" } };
+    await dieAfterClaim(requested, new Date());
+    await Promise.all([recordMint(deps, requested, answer), recordMint(deps, requested, answer)]);
+    await recordMint(deps, requested, { unavailable: "outcome_unknown", detail: "Too late." });
+    expect(await link(requested)).toMatchObject({ status: "minted", linkId: "plink_77", unavailableReason: null });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+    expect(await deliveriesOf(database.em(), [requested])).toHaveLength(2);
   });
 
   test("that the borrower may be told of by no channel is told to be undelivered at once", async () => {
@@ -294,7 +324,7 @@ test("a minted link is recorded although the database is away when the lender an
 async function cuttableWire(to: URL): Promise<{ url: string; cut(): void; mend(): void; close(): void }> {
   const sockets = new Set<Socket>();
   let isCut = false;
-  const server: Server = createServer((near) => {
+  const server = createServer((near) => {
     if (isCut) return void near.destroy();
     const far = connect(Number(to.port), to.hostname);
     for (const socket of [near, far]) {

@@ -67,7 +67,7 @@ describe("a link", () => {
     const message = whatsapp.messages.find(({ parameters }) => parameters.includes(stage.minted.url!));
     expect(message).toMatchObject({
       to: "+919800000001",
-      template: "payment_link",
+      template: "acme_payment",
       language: "en",
       parameters: ["Ravi Kumar", "Acme Finance", "₹2,500.00", stage.minted.url],
     });

@@ -81,7 +81,7 @@ export async function linkStage(
     mintAuthHeader: `${name}: ${value}`,
     whatsappPhoneNumberId: WHATSAPP.phoneNumberId,
     whatsappToken: WHATSAPP.token,
-    whatsappTemplate: "payment_link",
+    whatsappTemplate: "acme_payment",
     ...given,
   });
   twin.connect({ apiKeyId, hmacSecret });
