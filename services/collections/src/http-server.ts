@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { App } from "./app.ts";
-import { graphqlHandler } from "./graphql/handler.ts";
+import { graphqlEndpoint } from "./graphql/handler.ts";
 import { partnerRouter } from "./rest/v1/router.ts";
 
 /** A listening HTTP server. */
@@ -21,6 +21,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const READY_TIMEOUT_MS = 2_000;
+const CLOSE_IDLE_EVERY_MS = 50;
 
 /** Serves the APIs where this process is a server, and health and metrics in any case. */
 export async function startHttpServer(app: App): Promise<HttpServer> {
@@ -37,8 +38,9 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
   web.get("/metrics", async (_, response) => {
     response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
   });
-  if (config.role !== "worker") {
-    web.use("/graphql", graphqlHandler(app));
+  const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app);
+  if (graphql) {
+    web.use("/graphql", graphql.handler);
     web.use(partnerRouter(app));
   }
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS }, web);
@@ -53,8 +55,11 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
     },
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
+      graphql?.close();
+      // A connection falls idle when its answer has ended, and its client would keep it open.
+      const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
       await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
+      clearInterval(idle);
       server.closeAllConnections();
       await closed;
     },

@@ -1,0 +1,59 @@
+import { PothosValidationError } from "@pothos/core";
+import { GraphQLError } from "graphql";
+import { isAsyncIterable, mapAsyncIterator, type Plugin } from "graphql-yoga";
+import type { Logger } from "pino";
+import { requestIdOf } from "../rest/server.ts";
+import type { ClientErrorCode } from "./client-error.ts";
+import type { ServerContext } from "./handler.ts";
+
+const CODES: ReadonlySet<unknown> = new Set<ClientErrorCode>([
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "BAD_INPUT",
+  "RATE_LIMITED",
+  "TOO_COMPLEX",
+  "INTERNAL",
+]);
+
+/**
+ * The last thing that an answer passes, streamed ones too: each error gets its code and the request's id, and of what
+ * nobody expected the client sees nothing else.
+ */
+export function answerErrors(log: Logger): Plugin<object, ServerContext> {
+  return {
+    onResultProcess({ result, setResult, serverContext }) {
+      const requestId = requestIdOf(serverContext.res);
+      const answer = <Result extends { errors?: readonly GraphQLError[] | undefined }>(result: Result): Result =>
+        result.errors ? { ...result, errors: result.errors.map((error) => forClient(error, requestId, log)) } : result;
+      if (isAsyncIterable(result)) setResult(mapAsyncIterator(result, answer));
+      else setResult(Array.isArray(result) ? result.map(answer) : answer(result));
+    },
+  };
+}
+
+function forClient(error: GraphQLError, requestId: string, log: Logger): GraphQLError {
+  const { nodes, path, message } = error;
+  const code = codeOf(error);
+  if (code === "INTERNAL") log.error({ requestId, error: error.originalError ?? error, path }, "unexpected error");
+  const { http } = error.extensions;
+  return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
+    ...(nodes && { nodes }),
+    ...(path && { path }),
+    extensions: { code, requestId, ...(http !== undefined && { http }) },
+  });
+}
+
+/**
+ * Errors of ours say their code. GraphQL's own are about the request when they come before execution, which gives each
+ * error a path; after that they tell of a bug of ours.
+ */
+function codeOf(error: GraphQLError): ClientErrorCode {
+  const known = [error, error.originalError].find((link) => CODES.has((link as GraphQLError)?.extensions?.code));
+  if (known) return (known as GraphQLError).extensions.code as ClientErrorCode;
+  if (error.originalError instanceof PothosValidationError) return "BAD_INPUT";
+  return error.path === undefined && isOfGraphql(error) ? "BAD_INPUT" : "INTERNAL";
+}
+
+function isOfGraphql({ originalError }: GraphQLError): boolean {
+  return originalError === undefined || (originalError instanceof GraphQLError && isOfGraphql(originalError));
+}

@@ -1,0 +1,22 @@
+import { GraphQLError } from "graphql";
+
+/** Why a field has no answer. What is expected in the course of work is a member of a result union instead. */
+export type ClientErrorCode =
+  | "UNAUTHENTICATED"
+  | "FORBIDDEN"
+  | "BAD_INPUT"
+  | "RATE_LIMITED"
+  | "TOO_COMPLEX"
+  | "INTERNAL";
+
+/** An error that the client may see as it is: it says what the client should do differently. */
+export class ClientError extends GraphQLError {
+  constructor(code: ClientErrorCode, message: string) {
+    super(message, { extensions: { code } });
+  }
+}
+
+/** The input can never be right. `message` says what is expected. */
+export function badInput(message: string): ClientError {
+  return new ClientError("BAD_INPUT", message);
+}

@@ -1,0 +1,54 @@
+import { badInput } from "./client-error.ts";
+import { builder } from "./builder.ts";
+
+const MAX_PAGE = 100;
+const DEFAULT_PAGE = 20;
+
+/** The arguments of every list. */
+export const pageArgs = builder.args((t) => ({
+  first: t.int({ defaultValue: DEFAULT_PAGE, description: `Items at most, up to ${MAX_PAGE}.` }),
+  after: t.string({ description: "The `endCursor` of the page before." }),
+}));
+
+interface PageArgs {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+}
+
+/** What a list costs: all that is selected of an item, as often as there are items. */
+export function pageComplexity({ first }: PageArgs): { field: number; multiplier: number } {
+  return { field: 1, multiplier: first ?? DEFAULT_PAGE };
+}
+
+/** The page that was asked for. Throws BAD_INPUT. */
+export function pageOf({ first, after }: PageArgs): { first: number; after?: string } {
+  const size = first ?? DEFAULT_PAGE;
+  if (size < 1 || size > MAX_PAGE) throw badInput(`\`first\` is from 1 to ${MAX_PAGE}; got ${size}.`);
+  return { first: size, ...(typeof after === "string" && { after }) };
+}
+
+/** A page as Relay lays it out. */
+export function connectionOf<Node>(
+  edges: readonly { readonly cursor: string; readonly node: Node }[],
+  { hasNextPage, after }: { hasNextPage: boolean; after: string | undefined },
+) {
+  return {
+    edges: [...edges],
+    pageInfo: {
+      hasNextPage,
+      hasPreviousPage: after !== undefined,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+/** Reads a page; a cursor that is not one of the list is BAD_INPUT. */
+export async function readPage<Page>(read: () => Promise<Page>): Promise<Page> {
+  try {
+    return await read();
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "INVALID_CURSOR") throw error;
+    throw badInput("`after` is not a cursor of this list; start again without it.");
+  }
+}

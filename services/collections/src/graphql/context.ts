@@ -1,0 +1,51 @@
+import { fieldPartnerByToken, type FieldPartner } from "@collections/field-partners";
+import type { App } from "../app.ts";
+import { createReads, type Reads } from "./reads.ts";
+
+/** What every resolver of one operation shares. */
+export interface Context {
+  readonly app: App;
+  readonly requestId: string;
+  /** Who is signed in; undefined without a token, or with one that does not count. */
+  readonly fieldPartner: FieldPartner | undefined;
+  /** Looks again whether the token still counts: a subscription outlives many changes. */
+  readonly isStillSignedIn: () => Promise<boolean>;
+  /** Aborted when this process stops taking part: what is watched ends, and the client asks elsewhere. */
+  readonly closing: AbortSignal;
+  /** What has been read; made anew after each change. */
+  reads: Reads;
+}
+
+export interface ContextParts {
+  readonly app: App;
+  readonly requestId: string;
+  readonly authorization: string | undefined;
+  readonly closing: AbortSignal;
+}
+
+/** The context of one operation, with whoever its token belongs to. */
+export async function createContext({ app, requestId, authorization, closing }: ContextParts): Promise<Context> {
+  const accessToken = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
+  const whoseToken = () =>
+    accessToken === undefined ? undefined : fieldPartnerByToken(app.database.em(), accessToken, new Date());
+  const fieldPartner = await whoseToken();
+  return {
+    app,
+    requestId,
+    fieldPartner,
+    isStillSignedIn: async () => (await whoseToken()) !== undefined,
+    closing,
+    reads: createReads(app.database, fieldPartner?.id),
+  };
+}
+
+/** Forgets what was read: the next resolver sees what has changed since. */
+export function readAnew(context: Context): void {
+  context.reads = createReads(context.app.database, context.fieldPartner?.id);
+}
+
+/** Who is signed in: the schema lets nobody else this far. */
+export function viewer({ fieldPartner }: Context): FieldPartner {
+  if (!fieldPartner) throw new Error("A field that needs a field partner is open to everybody.");
+  return fieldPartner;
+}

@@ -1,0 +1,20 @@
+import { badInput } from "./client-error.ts";
+
+/** Types that have a global id. */
+export const NODE_TYPES = ["Case", "EarningLine", "FieldPartner", "PaymentLink"] as const;
+
+const PLAIN = new RegExp(`^(${NODE_TYPES.join("|")}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
+
+/** The global id of a node: its type and its UUID, opaque to clients. */
+export function encodeId(typename: string, id: string | number | bigint): string {
+  return Buffer.from(`${typename}:${id}`).toString("base64url");
+}
+
+/** What a global id was made of. Throws BAD_INPUT for anything else, so that only UUIDs reach the database. */
+export function decodeId(globalId: string): { typename: string; id: string } {
+  const [, typename, id] = PLAIN.exec(Buffer.from(globalId, "base64url").toString("latin1")) ?? [];
+  if (typename === undefined || id === undefined) {
+    throw badInput("An id is what a field named `id` answered with, unchanged.");
+  }
+  return { typename, id };
+}

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import { transaction, type Tx } from "@collections/database";
+import { recallMutation, rememberMutation } from "@collections/field-partners";
+import { type Context, readAnew, viewer } from "./context.ts";
+import { type Refusal, refusedError } from "./user-error.ts";
+
+/** What became of a mutation, as JSON: ids rather than rows, so that a repeat shows them as they are by then. */
+export type Kept<Done> = { readonly done: Done } | { readonly refusal: Refusal };
+
+const CONFLICT: Refusal = {
+  code: "IDEMPOTENCY_CONFLICT",
+  message: "This idempotencyKey was used with another input; make a new key for a new request.",
+};
+
+/**
+ * Does a mutation once per field partner and key: `work` and the memory of it are one transaction, and a repeat gets
+ * what the first got, refusals included. Input that makes `work` throw leaves no memory. Throws RefusedError.
+ */
+export async function once<Done>(
+  context: Context,
+  mutation: string,
+  { idempotencyKey, ...input }: { readonly idempotencyKey: string },
+  work: (tx: Tx) => Promise<Kept<Done>>,
+): Promise<Done> {
+  const key = { fieldPartnerId: viewer(context).id, mutation, key: idempotencyKey };
+  const kept = await transaction(context.reads.em, async (tx) => {
+    const recalled = await recallMutation(tx, { ...key, inputHash: hashOf(input) });
+    if (recalled.kind === "conflict") return { refusal: CONFLICT };
+    if (recalled.kind === "repeat") return recalled.result as Kept<Done>;
+    const kept = await work(tx);
+    await rememberMutation(tx, key, kept);
+    return kept;
+  });
+  readAnew(context);
+  if ("refusal" in kept) throw refusedError(kept.refusal);
+  return kept.done;
+}
+
+/** GraphQL hands input fields over in the order of the schema, so that equal inputs have equal texts. */
+function hashOf(input: object): Uint8Array {
+  const text = JSON.stringify(input, (_name, value: unknown) => value ?? undefined);
+  return createHash("sha256").update(text).digest();
+}

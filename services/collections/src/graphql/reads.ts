@@ -1,0 +1,119 @@
+import {
+  type Case,
+  type CaseKey,
+  latestVisitsOf,
+  openPromisesOf,
+  ownCasesByIds,
+  type Page,
+  type PromiseToPay,
+  type Visit,
+} from "@collections/cases";
+import type { Database, EntityManager } from "@collections/database";
+import { type Earning, earningsByIds, earningsOfCases } from "@collections/earnings";
+import { type Lender, lendersByIds } from "@collections/lenders";
+import {
+  activeLinks,
+  deliveriesOf,
+  type LinkDelivery,
+  type LinkKey,
+  linksOfFieldPartner,
+  type PaymentLink,
+} from "@collections/payment-links";
+import DataLoader from "dataloader";
+
+type Loader<Key, Value> = DataLoader<Key, Value, string>;
+
+/** One operation's EntityManager and its loaders: each relation takes one statement, however long the list is. */
+export interface Reads {
+  readonly em: EntityManager;
+  /** The field partner's own: another's is undefined, like what does not exist. */
+  readonly ownCase: Loader<string, Case | undefined>;
+  readonly ownLink: Loader<string, PaymentLink | undefined>;
+  readonly ownEarning: Loader<string, Earning | undefined>;
+  readonly lender: Loader<string, Lender>;
+  readonly openPromise: Loader<CaseKey, PromiseToPay | undefined>;
+  readonly activeLink: Loader<CaseKey, PaymentLink | undefined>;
+  readonly earningsOfCase: Loader<CaseKey, readonly Earning[]>;
+  readonly deliveries: Loader<LinkKey, readonly LinkDelivery[]>;
+  /** The first so many visits of a case. */
+  readonly latestVisits: (first: number) => Loader<CaseKey, Page<Visit>>;
+}
+
+/** Without a field partner nothing is anybody's own. */
+export function createReads(database: Database, fieldPartnerId: string = NOBODY): Reads {
+  const em = database.em();
+  const latestVisits = new Map<number, Loader<CaseKey, Page<Visit>>>();
+  return {
+    em,
+    ownCase: loader(idItself, (ids) => ownCasesByIds(em, fieldPartnerId, ids)),
+    ownLink: loader(idItself, async (ids) => byId(await linksOfFieldPartner(em, fieldPartnerId, ids))),
+    ownEarning: loader(idItself, async (ids) => byId(await earningsByIds(em, fieldPartnerId, ids))),
+    lender: loader(idItself, (ids) => lendersByIds(em, ids), lenderIsGone),
+    openPromise: loader(caseIdOf, (cases) => openPromisesOf(em, cases)),
+    activeLink: loader(caseIdOf, async (cases) => {
+      const links = await activeLinks(em, cases);
+      return new Map(links.map((link) => [link.caseId, link]));
+    }),
+    earningsOfCase: loader(
+      caseIdOf,
+      async (cases) => Map.groupBy(await earningsOfCases(em, fieldPartnerId, cases), ({ caseId }) => caseId),
+      () => [],
+    ),
+    deliveries: loader(
+      ({ id }: LinkKey) => id,
+      async (links) => Map.groupBy(await deliveriesOf(em, links), ({ paymentLinkId }) => paymentLinkId),
+      () => [],
+    ),
+    latestVisits(first) {
+      const known = latestVisits.get(first);
+      const made = known ?? loader(caseIdOf, (cases) => latestVisitsOf(em, cases, first), noVisits);
+      if (!known) latestVisits.set(first, made);
+      return made;
+    },
+  };
+}
+
+const NOBODY = "00000000-0000-0000-0000-000000000000";
+
+function loader<Key, Value>(
+  keyOf: (key: Key) => string,
+  read: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>,
+): Loader<Key, Value | undefined>;
+function loader<Key, Value>(
+  keyOf: (key: Key) => string,
+  read: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>,
+  absent: (key: string) => Value,
+): Loader<Key, Value>;
+function loader<Key, Value>(
+  keyOf: (key: Key) => string,
+  read: (keys: readonly Key[]) => Promise<ReadonlyMap<string, Value>>,
+  absent?: (key: string) => Value,
+): Loader<Key, Value | undefined> {
+  return new DataLoader(
+    async (keys) => {
+      const found = await read(keys);
+      return keys.map((key) => found.get(keyOf(key)) ?? absent?.(keyOf(key)));
+    },
+    { cacheKeyFn: keyOf },
+  );
+}
+
+function byId<Row extends { readonly id: string }>(rows: readonly Row[]): Map<string, Row> {
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function idItself(id: string): string {
+  return id;
+}
+
+function caseIdOf({ caseId }: CaseKey): string {
+  return caseId;
+}
+
+function lenderIsGone(id: string): never {
+  throw new Error(`The lender ${id} has cases and does not exist.`);
+}
+
+function noVisits(): Page<Visit> {
+  return { items: [], hasNext: false };
+}

@@ -1,0 +1,99 @@
+import type { Tx } from "@collections/database";
+import { type PaymentLinkWish, requestPaymentLinkIn } from "@collections/flows";
+import { display, money } from "@collections/money";
+import { notWorkable } from "./blocked-words.ts";
+import { builder } from "./builder.ts";
+import { viewer } from "./context.ts";
+import { MoneyInput, moneyOf } from "./money.ts";
+import { type Kept, once } from "./once.ts";
+import { ChannelRef, PaymentLinkRef } from "./payment-link.ts";
+import {
+  AmountNotAllowedError,
+  CaseNotWorkableError,
+  IdempotencyConflictError,
+  type Refusal,
+  VisitNotFoundError,
+} from "./user-error.ts";
+
+/** A link that was requested, as it is kept for repeats. */
+interface Requested {
+  readonly linkId: string;
+}
+
+const RequestPaymentLinkInput = builder.inputType("RequestPaymentLinkInput", {
+  description: "A link that the borrower is to pay by.",
+  fields: (t) => ({
+    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+    visitId: t.field({ type: "UUID", required: true, description: "The `visitId` of one of your visits." }),
+    amount: t.field({ type: MoneyInput, required: true, description: "What the borrower is to pay." }),
+    channels: t.field({
+      type: [ChannelRef],
+      description: "Where to send it: every channel unless given, none at all to show it only.",
+    }),
+  }),
+});
+
+const RequestPaymentLinkPayload = builder.objectRef<Requested>("RequestPaymentLinkPayload").implement({
+  description: "A link that the lender is being asked for.",
+  fields: (t) => ({
+    paymentLink: t.field({
+      type: PaymentLinkRef,
+      description: "REQUESTED at first: watch it by `paymentLinkUpdated`, or ask again.",
+      async resolve({ linkId }, _, { reads }) {
+        const link = await reads.ownLink.load(linkId);
+        if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
+        return link;
+      },
+    }),
+  }),
+});
+
+builder.mutationField("requestPaymentLink", (t) =>
+  t.field({
+    type: RequestPaymentLinkPayload,
+    nullable: true,
+    description: "Asks the lender for a link, and answers at once.",
+    args: { input: t.arg({ type: RequestPaymentLinkInput, required: true, description: "The link." }) },
+    errors: {
+      types: [CaseNotWorkableError, AmountNotAllowedError, VisitNotFoundError, IdempotencyConflictError],
+      union: { description: "The link, not minted yet, or why none is asked for." },
+    },
+    resolve(_, { input }, context) {
+      const { visitId, amount, channels } = input;
+      const { minor, currency } = moneyOf(amount);
+      const wish: PaymentLinkWish = {
+        fieldPartnerId: viewer(context).id,
+        visitId,
+        amountMinor: minor,
+        currency,
+        ...(channels && { channels }),
+      };
+      return once(context, "requestPaymentLink", input, (tx) => request(tx, wish));
+    },
+  }),
+);
+
+async function request(tx: Tx, wish: PaymentLinkWish): Promise<Kept<Requested>> {
+  const outcome = await requestPaymentLinkIn(tx, wish, {});
+  switch (outcome.kind) {
+    case "requested":
+      return { done: { linkId: outcome.link.id } };
+    case "visit_not_found":
+      return { refusal: { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits." } };
+    case "case_not_workable":
+      return { refusal: notWorkable(outcome.code) };
+    case "amount_not_allowed":
+      return { refusal: amountNotAllowed(outcome) };
+  }
+}
+
+function amountNotAllowed({ minimumMinor, maximumMinor, currency }: Bounds): Refusal {
+  const [least, most] = [minimumMinor, maximumMinor].map((minor) => display(money(minor, currency)));
+  return {
+    code: "AMOUNT_NOT_ALLOWED",
+    message: `Ask for ${least} to ${most}.`,
+    bounds: { minimumMinor: minimumMinor.toString(), maximumMinor: maximumMinor.toString(), currency },
+  };
+}
+
+type Bounds = Extract<Awaited<ReturnType<typeof requestPaymentLinkIn>>, { kind: "amount_not_allowed" }>;

@@ -1,0 +1,56 @@
+import { isCurrency } from "@collections/money";
+import { badInput } from "./client-error.ts";
+import { builder } from "./builder.ts";
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
+const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+builder.scalarType("CurrencyCode", {
+  description: "Three capital letters of ISO 4217, such as INR.",
+  serialize: String,
+  parseValue(value) {
+    if (typeof value === "string" && isCurrency(value)) return value;
+    throw badInput("Expected a currency of ISO 4217 in capitals, such as INR.");
+  },
+});
+
+builder.scalarType("Date", {
+  description: "A day of the calendar, such as 2026-11-20.",
+  serialize: String,
+  parseValue(value) {
+    const at = typeof value === "string" && ISO_DATE.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;
+    if (at !== undefined && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(value as string)) {
+      return value as string;
+    }
+    throw badInput("Expected a day such as 2026-11-20.");
+  },
+});
+
+builder.scalarType("DateTime", {
+  description: "A moment as RFC 3339 writes it, such as 2026-11-20T09:40:55Z; answered in UTC.",
+  serialize: (value) => value.toISOString(),
+  parseValue(value) {
+    const at = typeof value === "string" && ISO_DATE_TIME.test(value) ? new Date(value) : undefined;
+    if (at !== undefined && !Number.isNaN(at.getTime())) return at;
+    throw badInput("Expected a moment with its offset, such as 2026-11-20T09:40:55Z.");
+  },
+});
+
+builder.scalarType("URL", {
+  description: "An absolute URL.",
+  serialize: String,
+  parseValue(value) {
+    if (typeof value === "string" && URL.canParse(value)) return value;
+    throw badInput("Expected an absolute URL.");
+  },
+});
+
+builder.scalarType("UUID", {
+  description: "A UUID of the client's making; version 7 is best, as its order is the order of time.",
+  serialize: String,
+  parseValue(value) {
+    if (typeof value === "string" && UUID.test(value)) return value.toLowerCase();
+    throw badInput("Expected a UUID such as 0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e01.");
+  },
+});

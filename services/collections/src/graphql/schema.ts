@@ -1,0 +1,12 @@
+import { builder } from "./builder.ts";
+import "./scalars.ts";
+import "./case.ts";
+import "./earning.ts";
+import "./field-partner.ts";
+import "./payment-link.ts";
+import "./start-visit.ts";
+import "./complete-visit.ts";
+import "./request-payment-link.ts";
+
+/** The field-partner app's API. */
+export const schema = builder.toSchema();

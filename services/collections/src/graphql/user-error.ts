@@ -1,0 +1,113 @@
+import type { CurrencyCode } from "@collections/money";
+import { builder } from "./builder.ts";
+import { MoneyRef } from "./money.ts";
+
+/** Why a mutation did nothing, as it is kept under its idempotency key: JSON. */
+export interface Refusal {
+  readonly code: keyof typeof REFUSALS;
+  readonly message: string;
+  /** Of AMOUNT_NOT_ALLOWED. */
+  readonly bounds?: { readonly minimumMinor: string; readonly maximumMinor: string; readonly currency: CurrencyCode };
+}
+
+/** An expected failure on its way to the result union of its mutation. */
+export abstract class RefusedError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+export class AmountNotAllowedError extends RefusedError {}
+export class CaseNotFoundError extends RefusedError {}
+export class CaseNotWorkableError extends RefusedError {}
+export class IdempotencyConflictError extends RefusedError {}
+export class VisitAlreadyCompletedError extends RefusedError {}
+export class VisitIdTakenError extends RefusedError {}
+export class VisitNotFoundError extends RefusedError {}
+
+const REFUSALS = {
+  AMOUNT_NOT_ALLOWED: AmountNotAllowedError,
+  CASE_NOT_FOUND: CaseNotFoundError,
+  CASE_NOT_WORKABLE: CaseNotWorkableError,
+  IDEMPOTENCY_CONFLICT: IdempotencyConflictError,
+  VISIT_ALREADY_COMPLETED: VisitAlreadyCompletedError,
+  VISIT_ID_TAKEN: VisitIdTakenError,
+  VISIT_NOT_FOUND: VisitNotFoundError,
+};
+
+/** The error that carries a refusal to its union. */
+export function refusedError(refusal: Refusal): RefusedError {
+  return new REFUSALS[refusal.code](refusal);
+}
+
+const UserErrorRef = builder.interfaceRef<RefusedError>("UserError").implement({
+  description: "Why a mutation did nothing. The same request again gets the same answer.",
+  fields: (t) => ({
+    code: t.string({ description: "For machines, such as VISIT_NOT_FOUND.", resolve: ({ refusal }) => refusal.code }),
+    message: t.string({ description: "For people: a sentence.", resolve: ({ refusal }) => refusal.message }),
+  }),
+});
+
+const interfaces = [UserErrorRef];
+
+builder.objectType(AmountNotAllowedError, {
+  name: "AmountNotAllowed",
+  description: "The amount is less than the case's minimum or more than what is owed, or in another currency.",
+  interfaces,
+  fields: (t) => ({
+    minimum: t.field({
+      type: MoneyRef,
+      description: "The least that may be asked for.",
+      resolve: ({ refusal }) => bound(refusal, "minimumMinor"),
+    }),
+    maximum: t.field({
+      type: MoneyRef,
+      description: "The most that may be asked for.",
+      resolve: ({ refusal }) => bound(refusal, "maximumMinor"),
+    }),
+  }),
+});
+
+builder.objectType(CaseNotFoundError, {
+  name: "CaseNotFound",
+  description: "There is no such case among your cases.",
+  interfaces,
+});
+
+builder.objectType(CaseNotWorkableError, {
+  name: "CaseNotWorkable",
+  description: "Nobody may visit the borrower or ask for a payment now.",
+  interfaces,
+});
+
+builder.objectType(IdempotencyConflictError, {
+  name: "IdempotencyConflict",
+  description: "The idempotency key was used with another input: make a new key for what is new.",
+  interfaces,
+});
+
+builder.objectType(VisitAlreadyCompletedError, {
+  name: "VisitAlreadyCompleted",
+  description: "The visit ended before, with another disposition.",
+  interfaces,
+});
+
+builder.objectType(VisitIdTakenError, {
+  name: "VisitIdTaken",
+  description: "The visitId belongs to another visit: make a new one.",
+  interfaces,
+});
+
+builder.objectType(VisitNotFoundError, {
+  name: "VisitNotFound",
+  description: "There is no such visit among your visits: start it first.",
+  interfaces,
+});
+
+function bound({ bounds }: Refusal, which: "minimumMinor" | "maximumMinor") {
+  if (!bounds) throw new Error("AMOUNT_NOT_ALLOWED was kept without its bounds.");
+  return { minor: BigInt(bounds[which]), currency: bounds.currency };
+}

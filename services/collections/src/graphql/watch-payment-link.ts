@@ -1,0 +1,62 @@
+import { PAYMENT_LINK_CHANNEL } from "@collections/flows";
+import type { PaymentLink } from "@collections/payment-links";
+import { Repeater } from "graphql-yoga";
+import { badInput, ClientError } from "./client-error.ts";
+import { type Context, readAnew } from "./context.ts";
+
+/** Signals are hints, and one can be lost: the link is looked at this often in any case. */
+const LOOK_EVERY_MS = 5_000;
+
+const FINAL = new Set<PaymentLink["status"]>(["paid", "unavailable", "superseded"]);
+
+/** A field partner's own link as it is now, and again whenever it has changed, until its final status. */
+export async function watchPaymentLink(context: Context, linkId: string): Promise<AsyncIterable<PaymentLink>> {
+  if (!(await context.reads.ownLink.load(linkId))) throw badInput("There is no such payment link of yours.");
+  return new Repeater<PaymentLink>(async (push, stop) => {
+    const { signals } = context.app.database;
+    let look = Promise.withResolvers<boolean>();
+    // Heard before the first look: a change in between is not missed.
+    const stopHearing = signals.on(PAYMENT_LINK_CHANNEL, (id) => id === linkId && look.resolve(true));
+    const timer = setInterval(() => look.resolve(true), LOOK_EVERY_MS);
+    const end = () => look.resolve(false);
+    context.closing.addEventListener("abort", end);
+    let goesOn = !context.closing.aborted;
+    void stop.then(() => {
+      goesOn = false;
+      end();
+    });
+    try {
+      let shown = "";
+      while (goesOn) {
+        look = Promise.withResolvers();
+        const { link, fingerprint } = await lookAt(context, linkId);
+        if (fingerprint !== shown) {
+          shown = fingerprint;
+          // Resolves when the next one is asked for, so nobody reads while the loaders are made anew.
+          await push(link);
+        }
+        if (FINAL.has(link.status)) break;
+        goesOn &&= await look.promise;
+      }
+      stop();
+    } catch (error) {
+      stop(error);
+    } finally {
+      clearInterval(timer);
+      stopHearing();
+      context.closing.removeEventListener("abort", end);
+    }
+  });
+}
+
+/** The link and its messages, and a text that differs when a client would see a difference. */
+async function lookAt(context: Context, linkId: string): Promise<{ link: PaymentLink; fingerprint: string }> {
+  if (!(await context.isStillSignedIn())) throw new ClientError("UNAUTHENTICATED", "The session has ended: sign in.");
+  readAnew(context);
+  const { reads } = context;
+  const link = await reads.ownLink.load(linkId);
+  if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
+  const deliveries = await reads.deliveries.load(link);
+  const updates = [link, ...deliveries].map(({ status, updatedAt }) => `${status}@${updatedAt.getTime()}`);
+  return { link, fingerprint: updates.join() };
+}
