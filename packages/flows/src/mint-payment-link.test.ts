@@ -1,27 +1,16 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { transaction } from "@collections/database";
 import type { MintBehaviour } from "@collections/lender-twin";
 import { createVault } from "@collections/lenders";
 import { createOutbound } from "@collections/outbound";
-import {
-  activeLinks,
-  claimMint,
-  deliveriesOf,
-  type PaymentLink,
-  type UnavailableReason,
-} from "@collections/payment-links";
+import { activeLinks, deliveriesOf, type PaymentLink, type UnavailableReason } from "@collections/payment-links";
 import { afterEach, describe, expect, test } from "vitest";
-import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabaseUrl, importRow, openDatabase } from "../tests/fixture.ts";
+import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../tests/fixture.ts";
 import { jobsWith, linkStage } from "../tests/link-stage.ts";
 import { holdCase } from "./change-case.ts";
 import { type LinkDeps, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
-import { recordMint, settleLostMint } from "./record-mint.ts";
 
-const url = await flowsDatabaseUrl();
-const database = await openDatabase(url);
+const database = await flowsDatabase();
 const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
 afterEach(() => {
   twin.mintBehaviour = "ok";
@@ -29,11 +18,6 @@ afterEach(() => {
 
 function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<void> {
   return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
-}
-
-/** Plays a worker that dies right after it has claimed the call. */
-function dieAfterClaim({ lenderId, id }: PaymentLink, now: Date) {
-  return transaction(database.em(), (tx) => claimMint(tx, { lenderId, id, now }));
 }
 
 describe("a link that the lender mints", () => {
@@ -153,18 +137,6 @@ describe("a link that the lender mints", () => {
     expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ status: "new", workBegun: false });
   });
 
-  test("is recorded once, also when nobody knows whether the first commit happened", async () => {
-    const { theCase, visitId } = await visitedCase();
-    const requested = await request(visitId);
-    const answer = { minted: { linkId: "plink_77", url: "https://pay.example.com/77" } };
-    await dieAfterClaim(requested, new Date());
-    await Promise.all([recordMint(deps, requested, answer), recordMint(deps, requested, answer)]);
-    await recordMint(deps, requested, { unavailable: "outcome_unknown", detail: "Too late." });
-    expect(await link(requested)).toMatchObject({ status: "minted", linkId: "plink_77", unavailableReason: null });
-    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
-    expect(await deliveriesOf(database.em(), [requested])).toHaveLength(2);
-  });
-
   test("that the borrower may be told of by no channel is told to be undelivered at once", async () => {
     const { theCase, visitId } = await visitedCase({ consent: { whatsapp: false, email: false } });
     const requested = await request(visitId);
@@ -267,84 +239,3 @@ describe("a lender", () => {
     expect(await stage.link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "connect" });
   });
 });
-
-describe("a worker that dies after it has claimed the call", () => {
-  test("is given the time that the call may take, then the outcome is unknown and nobody calls again", async () => {
-    const { theCase, visitId } = await visitedCase();
-    const requested = await request(visitId);
-    const started = new Date();
-    await dieAfterClaim(requested, started);
-    const calls = twin.mints.length;
-
-    await mint(requested);
-    const claimed = await link(requested);
-    expect(claimed).toMatchObject({ status: "requested", mintStartedAt: started });
-
-    await settleLostMint(deps, claimed, new Date(started.getTime() + 60_000));
-    expect(await link(requested)).toMatchObject({ status: "requested" });
-    await settleLostMint(deps, claimed, new Date(started.getTime() + 60_000 + deps.mintTimeoutMs));
-    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
-    expect(twin.mints).toHaveLength(calls);
-    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
-      kind: "payment_link.unavailable",
-      data: { reason: "outcome_unknown" },
-    });
-  });
-
-  test("leaves a job that, when it comes back, gives the link up", async () => {
-    const { visitId } = await visitedCase();
-    const requested = await request(visitId);
-    await dieAfterClaim(requested, new Date(Date.now() - 90_000));
-    const calls = twin.mints.length;
-    await mint(requested);
-    await mint(requested);
-    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
-    expect(twin.mints).toHaveLength(calls);
-  });
-});
-
-test("a minted link is recorded although the database is away when the lender answers", async () => {
-  const wire = await cuttableWire(new URL(url));
-  const behindWire = await openDatabase(wire.url);
-  const { theCase, visitId } = await visitedCase();
-  const requested = await request(visitId);
-  twin.mintBehaviour = "slow:100";
-  const calls = twin.mints.length;
-  const minting = mint(requested, { database: behindWire });
-  await twin.waitFor(() => twin.mints.length > calls);
-  wire.cut();
-  setTimeout(() => wire.mend(), 400);
-  await minting;
-  wire.close();
-  expect(await link(requested)).toMatchObject({ status: "minted", linkId: twin.mints.at(-1)!.linkId });
-  expect((await currentCase(database, lender, theCase.sourceLoanNumber)).sequence).toBe(4n);
-});
-
-/** A wire to PostgreSQL that can be cut: what is under way breaks, and nobody gets through until it is mended. */
-async function cuttableWire(to: URL): Promise<{ url: string; cut(): void; mend(): void; close(): void }> {
-  const sockets = new Set<Socket>();
-  let isCut = false;
-  const server = createServer((near) => {
-    if (isCut) return void near.destroy();
-    const far = connect(Number(to.port), to.hostname);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on("error", () => {}).on("close", () => (near.destroy(), far.destroy()));
-    }
-    near.pipe(far).pipe(near);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const url = new URL(to);
-  url.hostname = "127.0.0.1";
-  url.port = String((server.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    cut() {
-      isCut = true;
-      for (const socket of sockets) socket.destroy();
-    },
-    mend: () => (isCut = false),
-    close: () => void server.close(),
-  };
-}
