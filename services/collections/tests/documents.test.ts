@@ -1,0 +1,120 @@
+import { existsSync } from "node:fs";
+import { glob, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSchema, parse, validate } from "graphql";
+import { describe, expect, test } from "vitest";
+import { Problem, PROBLEM_CODES } from "../src/rest/problem.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+const names = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...(await filesLike("docs/**/*.md"))];
+const documents = new Map(await Promise.all(names.map(async (name) => [name, await textOf(name)] as const)));
+const contract = documents.get("docs/interface.md")!;
+
+describe.each(names)("%s", (name) => {
+  const text = documents.get(name)!;
+
+  test("links to files and headings that exist", () => {
+    const targets = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target]) => target!);
+    expect(targets.filter((target) => !leadsSomewhere(name, target))).toEqual([]);
+  });
+
+  test("names files that exist", () => {
+    const paths = [...text.matchAll(/`((?:packages|services|tooling|docs)\/[\w./-]+)`/g)].map(([, path]) => path!);
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+});
+
+describe("docs/interface.md", () => {
+  test("lists every error code with its status", () => {
+    const rows = [...section("Errors").matchAll(/^\| (\d{3}) +\| `([A-Z_]+)`/gm)];
+    const listed = rows.map(([, status, code]) => ({ code, status: Number(status) }));
+    const known = PROBLEM_CODES.map((code) => ({ code, status: new Problem(code, "").status }));
+    expect(listed.toSorted(byCode)).toEqual(known.toSorted(byCode));
+  });
+
+  test("has a heading for each section that the code refers to", async () => {
+    const files = await filesLike("{packages,services,tooling}/*/{src,tests}/**/*.ts");
+    const texts = await Promise.all(files.map(textOf));
+    const referred = texts.flatMap((text) => [...text.matchAll(/contract: ([A-Z][A-Za-z -]+)/g)].map(([, to]) => to!));
+    expect(referred.length).toBeGreaterThan(20);
+    const headings = headingsOf(contract);
+    // A comment may break the line in the middle of a name, and goes on after it.
+    expect(
+      referred.filter((to) => !headings.some((heading) => heading.startsWith(to.trim()) || to.startsWith(heading))),
+    ).toEqual([]);
+  });
+
+  test("shows signatures that are in the vectors", async () => {
+    const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
+    const rows = [
+      ...section("Signature").matchAll(/^\| `(GET|POST) ([^` ]+)`.*?\| +(?:`(.*?)`)? *\| `([0-9a-f]{64})`/gm),
+    ];
+    const shown = rows.map(([, method, path, body = "", signature]) => ({ method, path, body, signature }));
+    expect(shown).toHaveLength(5);
+    for (const one of shown) expect(vectors).toContainEqual(expect.objectContaining(one));
+  });
+});
+
+test("README.md lists every setting", async () => {
+  const [, settings = ""] = /z\.object\(\{([\s\S]*?)\n\}\)/.exec(await textOf("services/collections/src/config.ts"))!;
+  const known = [...settings.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name!);
+  expect(known.length).toBeGreaterThan(15);
+  const [, table = ""] = /^## Settings$([\s\S]*?)^## /m.exec(documents.get("README.md")!)!;
+  const rows = [...table.matchAll(/^\| (`[A-Z_`, ]+`) /gm)].map(([, cell]) => cell!);
+  const listed = rows.flatMap((cell) => [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!));
+  expect(listed.toSorted()).toEqual(known.toSorted());
+});
+
+test("docs/field-app/README.md asks what the schema answers", async () => {
+  const schema = buildSchema(await textOf("services/collections/schema.graphql"));
+  const queries = [...documents.get("docs/field-app/README.md")!.matchAll(/^```graphql\n([\s\S]*?)^```$/gm)];
+  expect(queries.length).toBeGreaterThan(8);
+  for (const [, query] of queries) expect(validate(schema, parse(query!))).toEqual([]);
+});
+
+interface Vector {
+  method: string;
+  path: string;
+  body?: string;
+  signature: string;
+}
+
+function filesLike(pattern: string): Promise<string[]> {
+  return Array.fromAsync(glob(pattern, { cwd: ROOT }));
+}
+
+function textOf(name: string): Promise<string> {
+  return readFile(join(ROOT, name), "utf8");
+}
+
+/** The text below a heading, up to the next one of its level or above. */
+function section(heading: string): string {
+  const [, level = "", rest = ""] = new RegExp(`^(#+) ${heading}$([\\s\\S]*)`, "m").exec(contract)!;
+  return rest.split(new RegExp(`^#{1,${level.length}} `, "m"))[0]!;
+}
+
+function headingsOf(text: string): string[] {
+  return [...text.replaceAll(/^```[\s\S]*?^```$/gm, "").matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!);
+}
+
+function leadsSomewhere(from: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const to = path === "" ? from : join(dirname(from), path);
+  if (!existsSync(join(ROOT, to))) return false;
+  const text = documents.get(to);
+  return anchor === undefined || (text !== undefined && headingsOf(text).map(anchorOf).includes(anchor));
+}
+
+/** As GitHub makes them. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+function byCode(a: { code: string | undefined }, b: { code: string | undefined }): number {
+  return String(a.code).localeCompare(String(b.code));
+}
