@@ -50,6 +50,11 @@ export interface WorkOptions {
 
 /** The jobs of one process. */
 export interface Jobs {
+  /**
+   * Gets ready to enqueue. Without it the first `enqueue` does so, and waits for a second connection while its
+   * transaction holds one: where requests take every connection, that waits for nothing.
+   */
+  start(): Promise<void>;
   /** Works a queue. A handler that throws lets pg-boss retry the job as its queue says. */
   work<Data extends object>(
     queue: Queue<Data>,
@@ -121,6 +126,9 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals): Jobs 
   }
 
   return {
+    async start() {
+      await boss();
+    },
     async work(queue, { concurrency }, handler) {
       started = await boss();
       const workId = await started.work(

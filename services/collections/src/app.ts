@@ -63,6 +63,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     works: config.role !== "server",
     onError: (error) => log.warn({ error }, "database trouble in the background"),
   });
+  await database.jobs.start();
   const vault = createVault({
     masterKey: given.masterKey,
     ...(config.masterKeyPrevious !== undefined && { previous: config.masterKeyPrevious }),
