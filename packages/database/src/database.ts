@@ -57,7 +57,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     em: () => orm.em.fork(),
     pool,
     signals,
-    jobs: createJobs(startedBoss, signals),
+    jobs: createJobs(startedBoss, signals, onError),
     boss: startedBoss,
     onError,
     async close() {

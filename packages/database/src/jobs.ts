@@ -1,6 +1,7 @@
 import type { Pool } from "pg";
 import { fromKysely, PgBoss } from "pg-boss";
 import { databaseOf } from "./open-database.ts";
+import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "./signals.ts";
 import { kyselyOf, signal, type Tx } from "./transaction.ts";
 
@@ -66,7 +67,6 @@ export interface Jobs {
 }
 
 const SIGNAL_CHANNEL = "jobs";
-const POLLING_INTERVAL_SECONDS = 0.5;
 
 /**
  * Writes a job in the transaction of the change that it follows from: invisible before the commit, gone after a
@@ -115,42 +115,22 @@ export function createBoss(pool: Pool, works: boolean, onError: (error: unknown)
   return boss;
 }
 
-export function createJobs(boss: () => Promise<PgBoss>, signals: Signals): Jobs {
-  const workers = new Map<string, string>();
-  signals.on(SIGNAL_CHANNEL, (name) => wake(name));
-  let started: PgBoss | undefined;
-
-  function wake(name: string): void {
-    const workId = workers.get(name);
-    if (workId !== undefined) started?.notifyWorker(workId);
-  }
+export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onError: (error: unknown) => void): Jobs {
+  const workers = new Map<string, QueueWorker>();
+  signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
 
   return {
     async start() {
       await boss();
     },
     async work(queue, { concurrency }, handler) {
-      started = await boss();
-      const workId = await started.work(
-        queue.name,
-        {
-          batchSize: 1,
-          localConcurrency: concurrency,
-          pollingIntervalSeconds: POLLING_INTERVAL_SECONDS,
-          includeMetadata: true,
-        },
-        async ([job]) => {
-          if (!job) return;
-          // There may be more: without this, a backlog drains at one job per polling interval.
-          wake(queue.name);
-          await handler({ id: job.id, data: job.data as never, attempt: job.retryCount + 1 });
-        },
-      );
-      workers.set(queue.name, workId);
+      const started = await boss();
+      const worker = new QueueWorker({ boss: started, queue, concurrency, handler, onError });
+      workers.set(queue.name, worker);
+      worker.start();
     },
     async stop(graceMs) {
-      workers.clear();
-      await started?.stop({ graceful: true, timeout: graceMs, close: false });
+      await Promise.all([...workers.values()].map((worker) => worker.stop(graceMs)));
     },
   };
 }

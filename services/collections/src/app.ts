@@ -61,7 +61,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     schemas,
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",
-    onError: (error) => log.warn({ error }, "database trouble in the background"),
+    onError: (error) => log.warn({ error }, "fault in the background"),
   });
   await database.jobs.start();
   const vault = createVault({

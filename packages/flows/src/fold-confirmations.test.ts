@@ -1,0 +1,208 @@
+import type { LockedCase } from "@collections/cases";
+import { newId } from "@collections/database";
+import type { Posting } from "@collections/ledger";
+import { AmountLiteral, currency, type Percent } from "@collections/money";
+import type { PaidLink } from "@collections/payment-links";
+import { array, assert, bigInt, constantFrom, integer, property, record } from "fast-check";
+import { expect, test } from "vitest";
+import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
+import { foldConfirmations, type LoadedSet } from "./fold-confirmations.ts";
+
+const LENDER = { id: newId(), code: "ACME" };
+const NOW = new Date("2026-11-20T09:41:07.512Z");
+const SURROUNDINGS = { environment: "sandbox", now: NOW };
+const TWO_AND_A_HALF = 25_000n as Percent;
+
+function aCase(fields: Partial<LockedCase> = {}): LockedCase {
+  return {
+    lenderId: LENDER.id,
+    id: newId(),
+    sourceLoanNumber: "LN-1",
+    cycle: 1,
+    isCurrent: true,
+    currency: currency("INR"),
+    placedMinor: 500_000n,
+    outstandingMinor: 500_000n,
+    totalCollectedMinor: 0n,
+    excessMinor: 0n,
+    minimumMinor: null,
+    doNotContactUntil: null,
+    lastPaymentAt: null,
+    status: "assigned",
+    statusReason: null,
+    statusBeforeHold: null,
+    fieldWork: "open",
+    blockedAt: null,
+    workBegun: false,
+    settledByLender: false,
+    assignedFieldPartnerId: newId(),
+    lastVisitId: null,
+    lastDisposition: null,
+    sequence: 2n,
+    closedAt: null,
+    closeReason: null,
+    ...fields,
+  };
+}
+
+function aConfirmation(fields: Partial<Confirmation> & { amount?: AmountLiteral } = {}): Confirmation {
+  return {
+    lender: LENDER,
+    loan: "LN-1",
+    amount: new AmountLiteral("2500"),
+    amountIsMajorUnits: false,
+    reference: "pay_1",
+    paidAt: new Date("2026-11-20T09:40:55Z"),
+    mode: "upi",
+    rawMode: "upi",
+    linkId: null,
+    warnings: [],
+    ...fields,
+  };
+}
+
+function loaded(fields: Partial<LoadedSet> = {}): LoadedSet {
+  const plans = new Map([[LENDER.id, TWO_AND_A_HALF]]);
+  return { lockedCases: [aCase()], bookings: [], links: [], plans, pendingEarnings: [], ...fields };
+}
+
+function aLink(theCase: LockedCase): PaidLink {
+  return {
+    lenderId: LENDER.id,
+    linkId: "plink_77",
+    id: newId(),
+    caseId: theCase.id,
+    sourceLoanNumber: theCase.sourceLoanNumber,
+    visitId: newId(),
+    fieldPartnerId: newId(),
+    amountMinor: 250_000n,
+    status: "sent",
+  };
+}
+
+function bookingOf(outcome: ConfirmationOutcome | undefined) {
+  if (outcome?.kind !== "booked") throw new Error(`Not booked: ${outcome?.kind}.`);
+  return outcome.booking;
+}
+
+test("a payment on a link is due to whoever asked for it, on its visit, although another holds the case by now", () => {
+  const theCase = aCase();
+  const link = aLink(theCase);
+  const set = loaded({ lockedCases: [theCase], links: [link] });
+  const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: link.linkId })], SURROUNDINGS);
+  expect(bookingOf(outcomes[0])).toMatchObject({
+    attribution: "exact",
+    fieldPartnerId: link.fieldPartnerId,
+    visitId: link.visitId,
+    warnings: [],
+  });
+  expect(toWrite.paidLinks).toMatchObject([{ id: link.id }]);
+  expect(toWrite.earnings).toMatchObject([
+    { fieldPartnerId: link.fieldPartnerId, amountMinor: 6_250n, status: "pending" },
+  ]);
+});
+
+test("a payment on a case that nobody holds is booked and earns nothing", () => {
+  const set = loaded({ lockedCases: [aCase({ assignedFieldPartnerId: null, status: "new" })] });
+  const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation()], SURROUNDINGS);
+  expect(bookingOf(outcomes[0])).toMatchObject({ attribution: "none", fieldPartnerId: null, visitId: null });
+  expect(toWrite.earnings).toEqual([]);
+});
+
+test("a link of another loan is refused and leaves nothing to write", () => {
+  const link = { ...aLink(aCase()), sourceLoanNumber: "LN-2" };
+  const set = loaded({ links: [link] });
+  const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: link.linkId })], SURROUNDINGS);
+  expect(outcomes).toMatchObject([{ kind: "refused", code: "LINK_LOAN_MISMATCH", pointer: "/linkId" }]);
+  expect(Object.values(toWrite).every((rows) => rows.length === 0)).toBe(true);
+});
+
+test("the payment that clears the case credits what earlier ones earned, in the same set and before it", () => {
+  const theCase = aCase({ outstandingMinor: 250_000n });
+  const before = foldConfirmations(
+    loaded({ lockedCases: [aCase({ id: theCase.id, assignedFieldPartnerId: theCase.assignedFieldPartnerId })] }),
+    [aConfirmation({ reference: "before" })],
+    SURROUNDINGS,
+  ).toWrite.earnings;
+  const set = loaded({ lockedCases: [theCase], pendingEarnings: before });
+  const half = new AmountLiteral("1250");
+  const { toWrite } = foldConfirmations(
+    set,
+    [aConfirmation({ reference: "a", amount: half }), aConfirmation({ reference: "b", amount: half })],
+    SURROUNDINGS,
+  );
+  expect(toWrite.creditedEarnings).toEqual(before);
+  expect(toWrite.earnings.map(({ status, creditedAt }) => [status, creditedAt])).toEqual([
+    ["credited", NOW],
+    ["credited", NOW],
+  ]);
+  const kinds = toWrite.postings.map(({ kind }) => kind).toSorted();
+  expect(kinds.filter((kind) => kind === "earning_credited")).toHaveLength(3);
+});
+
+const payments = array(
+  record({
+    reference: integer({ min: 0, max: 30 }).map(String),
+    minor: bigInt({ min: 1n, max: 400_000n }),
+    loan: constantFrom("LN-1", "LN-2", "LN-unknown"),
+  }),
+  { minLength: 1, maxLength: 40 },
+);
+
+test("whatever is confirmed in whatever batches: money adds up, sequences have no gap, each reference is booked once", () => {
+  assert(
+    property(payments, integer({ min: 1, max: 40 }), (all, batchSize) => {
+      const set = loaded({ lockedCases: [aCase(), aCase({ sourceLoanNumber: "LN-2", outstandingMinor: 10_000n })] });
+      const start = new Map(set.lockedCases.map((one) => [one.sourceLoanNumber, one]));
+      const written = { postings: [] as Posting[], events: [] as string[], booked: new Map<string, bigint>() };
+      for (let index = 0; index < all.length; index += batchSize) {
+        const batch = all.slice(index, index + batchSize).map(({ reference, minor, loan }) =>
+          aConfirmation({
+            reference,
+            loan,
+            amount: new AmountLiteral(`${minor / 100n}.${String(minor % 100n).padStart(2, "0")}`),
+            amountIsMajorUnits: true,
+          }),
+        );
+        const { outcomes, toWrite } = foldConfirmations(set, batch, SURROUNDINGS);
+        for (const [at, outcome] of outcomes.entries()) {
+          const { loan, reference } = batch[at]!;
+          const key = `${loan}/${reference}`;
+          const isKnown = loan !== "LN-unknown";
+          expect(outcome.kind).toBe(!isKnown ? "refused" : written.booked.has(key) ? "duplicate" : "booked");
+          if (outcome.kind === "booked") written.booked.set(key, outcome.booking.amountMinor);
+        }
+        written.postings.push(...toWrite.postings);
+        written.events.push(...toWrite.events.map(({ loan, sequence, kind }) => `${loan}/${sequence}/${kind}`));
+        Object.assign(set, {
+          lockedCases: set.lockedCases.map((one) => toWrite.cases.find(({ id }) => id === one.id) ?? one),
+          bookings: [...set.bookings, ...toWrite.bookings],
+          pendingEarnings: [
+            ...set.pendingEarnings.filter(({ id }) => !toWrite.creditedEarnings.some((credited) => credited.id === id)),
+            ...toWrite.earnings.filter(({ status }) => status === "pending"),
+          ],
+        });
+      }
+      for (const after of set.lockedCases) {
+        const before = start.get(after.sourceLoanNumber)!;
+        const booked = [...written.booked].filter(([key]) => key.startsWith(`${after.sourceLoanNumber}/`));
+        const collected = booked.reduce((sum, [, minor]) => sum + minor, 0n);
+        const applied = written.postings
+          .filter(({ caseId, kind }) => caseId === after.id && kind === "payment")
+          .reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+        expect(after.totalCollectedMinor).toBe(collected);
+        expect(after.outstandingMinor).toBe(before.outstandingMinor - applied);
+        expect(after.outstandingMinor >= 0n).toBe(true);
+        expect(after.excessMinor).toBe(collected - applied);
+        const own = written.events.filter((event) => event.startsWith(`${after.sourceLoanNumber}/`));
+        expect(own.map((event) => Number(event.split("/")[1]))).toEqual(
+          own.map((_, index) => Number(before.sequence) + 1 + index),
+        );
+        expect(Number(after.sequence)).toBe(Number(before.sequence) + own.length);
+        expect(own.filter((event) => event.endsWith("case.closed")).length).toBe(after.status === "collected" ? 1 : 0);
+        const isPendingAfterTheEnd = set.pendingEarnings.some(({ caseId }) => caseId === after.id && after.closedAt);
+        expect(isPendingAfterTheEnd).toBe(false);
+      }
+    }),
+  );
+});
