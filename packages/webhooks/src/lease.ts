@@ -65,7 +65,7 @@ export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight.
 // A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, which searches the
 // primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut.
-const leaseHeads = statement(
+export const leaseHeads = statement(
   "webhooks.lease",
   `with recursive target as materialized (
      select id, url from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
@@ -111,7 +111,7 @@ const leaseHeads = statement(
    order by l.loan`,
 );
 
-const releaseLeases = statement(
+export const releaseLeases = statement(
   "webhooks.release-leases",
   `update webhooks.delivery d set claim_id = null, leased_until = null
    from unnest($2::uuid[], $3::uuid[]) as held (id, claim_id)
@@ -119,7 +119,7 @@ const releaseLeases = statement(
 );
 
 // ORDER BY and LIMIT make it one probe of the index per endpoint: an EXISTS may become a join that reads the backlog.
-const selectBacklogs = statement(
+export const selectBacklogs = statement(
   "webhooks.lenders-with-backlog",
   `select e.lender_id as "lenderId"
    from webhooks.endpoint e cross join lateral (

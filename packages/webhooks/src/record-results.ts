@@ -90,7 +90,7 @@ function keptHeaders(headers: Record<string, string>): string {
 
 // `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
 // `d.id = any ($2)` says no more than the join, but holds the planner to the primary key. Only a waiting row has a claim.
-const settleDeliveries = statement(
+export const settleDeliveries = statement(
   "webhooks.record-results",
   `with result as materialized (
      select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::timestamptz[],

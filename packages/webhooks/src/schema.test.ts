@@ -1,0 +1,55 @@
+import { createDatabase, migrate, newId } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { leaseHeads, releaseLeases, selectBacklogs } from "./lease.ts";
+import { settleDeliveries } from "./record-results.ts";
+import { webhooksSchema } from "./schema.ts";
+
+const { url } = await testDatabase("webhooks", async (at) => {
+  await migrate({ url: at, schemas: [webhooksSchema], jobs: true });
+});
+const database = await createDatabase({ url, schemas: [webhooksSchema], poolMax: 1 });
+afterAll(() => database.close());
+
+const uuid = newId();
+const noResults = Array.from({ length: 13 }, () => "'{}'").join(", ");
+
+const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id = `;
+const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;
+
+// The worst moment to prepare a statement: with empty tables every index looks as good as the right one.
+test.each([
+  { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32` },
+  { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
+  { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
+  { ...selectBacklogs, values: "" },
+])("$name, prepared on empty tables, searches its indexes by all that it knows", async ({ text, values }) => {
+  const plan = await genericPlan(text, values);
+  expect(plan).not.toMatch(/Seq Scan on (delivery|event)/);
+  const scans = [...plan.matchAll(/using (?:delivery|event)_(\w+) on .*\n\s*(.*)/g)];
+  expect(scans.length).toBeGreaterThan(0);
+  for (const [, index, condition] of scans) {
+    expect(`${index} ${condition}`).toMatch(new RegExp(`^(${byKey}|${byEndpoint})`));
+  }
+});
+
+test("every entity can be read from its table", async () => {
+  for (const entity of webhooksSchema.entities) expect(await database.em().find(entity, {})).toEqual([]);
+});
+
+test("taking a lease touches no index: neither a key nor a condition names its columns", async () => {
+  const { rows } = await database.pool.query<{ definition: string }>(
+    "select indexdef as definition from pg_indexes where schemaname = 'webhooks' and tablename = 'delivery'",
+  );
+  expect(rows.length).toBeGreaterThan(1);
+  for (const { definition } of rows) expect(definition).not.toMatch(/claim_id|leased_until/);
+});
+
+async function genericPlan(text: string, values: string): Promise<string> {
+  await database.pool.query("set plan_cache_mode = force_generic_plan");
+  await database.pool.query(`prepare trial as ${text}`);
+  const execute = values === "" ? "execute trial" : `execute trial (${values})`;
+  const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`explain ${execute}`);
+  await database.pool.query("deallocate trial");
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
+}
