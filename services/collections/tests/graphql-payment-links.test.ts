@@ -151,11 +151,13 @@ describe("what is watched", () => {
 });
 
 describe("a request for a link", () => {
-  test("ten times at once, with one key, asks the lender once", async () => {
+  test("ten times at once, with one key and as the first thing that a process does, asks the lender once", async () => {
+    const fresh = await startTestService({ settings: { DATABASE_URL: service.databaseUrl }, works: false });
     const { visitId, loan } = await aVisit();
     const idempotencyKey = randomUUID();
+    const elsewhere = new AppClient(fresh.url, app.accessToken);
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => requestLink({ visitId, idempotencyKey, channels: [] })),
+      Array.from({ length: 10 }, () => requestLink({ visitId, idempotencyKey, channels: [] }, elsewhere)),
     );
     expect(new Set(answers.map(({ paymentLink }) => paymentLink.id)).size).toBe(1);
     await until(app.watch(WATCH, { id: answers[0].paymentLink.id }), "MINTED");

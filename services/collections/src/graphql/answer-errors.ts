@@ -23,23 +23,31 @@ export function answerErrors(log: Logger): Plugin<object, ServerContext> {
   return {
     onResultProcess({ result, setResult, serverContext }) {
       const requestId = requestIdOf(serverContext.res);
-      const answer = <Result extends { errors?: readonly GraphQLError[] | undefined }>(result: Result): Result =>
-        result.errors ? { ...result, errors: result.errors.map((error) => forClient(error, requestId, log)) } : result;
+      const answer = <Result extends { data?: unknown; errors?: readonly GraphQLError[] | undefined }>(
+        result: Result,
+      ) => (result.errors ? { ...result, errors: answered(result, requestId, log) } : result);
       if (isAsyncIterable(result)) setResult(mapAsyncIterator(result, answer));
       else setResult(Array.isArray(result) ? result.map(answer) : answer(result));
     },
   };
 }
 
-function forClient(error: GraphQLError, requestId: string, log: Logger): GraphQLError {
-  const { nodes, path, message } = error;
-  const code = codeOf(error);
-  if (code === "INTERNAL") log.error({ requestId, error: error.originalError ?? error, path }, "unexpected error");
-  const { http } = error.extensions;
-  return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
-    ...(nodes && { nodes }),
-    ...(path && { path }),
-    extensions: { code, requestId, ...(http !== undefined && { http }) },
+function answered(
+  { data, errors = [] }: { data?: unknown; errors?: readonly GraphQLError[] | undefined },
+  requestId: string,
+  log: Logger,
+): GraphQLError[] {
+  return errors.map((error) => {
+    const { nodes, path, message } = error;
+    const code = codeOf(error);
+    if (code === "INTERNAL") log.error({ requestId, error: error.originalError ?? error, path }, "unexpected error");
+    // A status for whoever watches the service from outside: an answer with some data is one.
+    const http = code === "INTERNAL" && data === undefined ? { status: 500 } : error.extensions["http"];
+    return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
+      ...(nodes && { nodes }),
+      ...(path && { path }),
+      extensions: { code, requestId, ...(http !== undefined && { http }) },
+    });
   });
 }
 

@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { type Context, createContext } from "./context.ts";
+import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
 import { schema } from "./schema.ts";
 
 /** What Yoga is handed with each request. */
@@ -54,20 +55,25 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
     cors: false,
     landingPage: false,
     graphiql: sandbox,
+    renderGraphiQL: renderGraphiql,
     logging: false,
   });
   return {
     handler(request, response) {
       const startedAt = performance.now();
+      const requestId = requestIdOf(response);
       response.setHeader("Cache-Control", "no-store");
       response.on("close", () => {
         const { statusCode: status } = response;
         // A stream lasts as long as somebody watches: that is no answer's time.
         const endpoint = String(response.getHeader("content-type")).startsWith(STREAM) ? "graphql-stream" : "graphql";
-        app.metrics.onAnswer({ endpoint, status, durationMs: performance.now() - startedAt });
+        const durationMs = performance.now() - startedAt;
+        app.metrics.onAnswer({ endpoint, status, durationMs });
+        app.log.debug({ requestId, endpoint, status, durationMs }, "answered");
       });
       const refusal = refusalOf(request, sandbox);
       if (refusal) return refuse(response, refusal);
+      if (request.method === "GET") allowGraphiql(response);
       return yoga.handle(request, response, { req: request, res: response });
     },
     close: () => closing.abort(),
@@ -76,7 +82,11 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
 
 /** Why a request is no GraphQL request here; undefined when it is one. */
 function refusalOf(request: Request, sandbox: boolean): { status: number; message: string } | undefined {
-  if (sandbox && request.method === "GET" && request.accepts(["json", "html"]) === "html") return undefined;
+  const host = request.get("host") ?? "";
+  // Yoga makes a URL of it.
+  if (!URL.canParse(`http://${host}/`)) return { status: 400, message: "Send a valid Host header." };
+  if (request.path !== "/") return { status: 404, message: "There is nothing at this path; send to /graphql." };
+  if (sandbox && request.method === "GET" && request.get("accept")?.includes("text/html")) return undefined;
   if (request.method !== "POST") return { status: 405, message: "Send POST with a JSON body." };
   // A page of another site can send a form by itself, but not JSON.
   if (!request.is("application/json")) return { status: 415, message: "Send Content-Type: application/json." };

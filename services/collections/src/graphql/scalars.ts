@@ -2,7 +2,8 @@ import { isCurrency } from "@collections/money";
 import { badInput } from "./client-error.ts";
 import { builder } from "./builder.ts";
 
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}$/;
+const ISO_DAY = /^\d{4}-\d{2}-\d{2}$/;
+const ISO_DAY_CHARS = "2026-11-20".length;
 const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -19,10 +20,7 @@ builder.scalarType("Date", {
   description: "A day of the calendar, such as 2026-11-20.",
   serialize: String,
   parseValue(value) {
-    const at = typeof value === "string" && ISO_DATE.test(value) ? new Date(`${value}T00:00:00Z`) : undefined;
-    if (at !== undefined && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(value as string)) {
-      return value as string;
-    }
+    if (typeof value === "string" && isDay(value)) return value;
     throw badInput("Expected a day such as 2026-11-20.");
   },
 });
@@ -31,8 +29,10 @@ builder.scalarType("DateTime", {
   description: "A moment as RFC 3339 writes it, such as 2026-11-20T09:40:55Z; answered in UTC.",
   serialize: (value) => value.toISOString(),
   parseValue(value) {
-    const at = typeof value === "string" && ISO_DATE_TIME.test(value) ? new Date(value) : undefined;
-    if (at !== undefined && !Number.isNaN(at.getTime())) return at;
+    if (typeof value === "string" && ISO_DATE_TIME.test(value) && isDay(value.slice(0, ISO_DAY_CHARS))) {
+      const at = new Date(value);
+      if (!Number.isNaN(at.getTime())) return at;
+    }
     throw badInput("Expected a moment with its offset, such as 2026-11-20T09:40:55Z.");
   },
 });
@@ -54,3 +54,9 @@ builder.scalarType("UUID", {
     throw badInput("Expected a UUID such as 0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e01.");
   },
 });
+
+/** Whether a text is a day that exists: JavaScript reads the 30th of February as one of March. */
+function isDay(text: string): boolean {
+  const at = ISO_DAY.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  return at !== undefined && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
