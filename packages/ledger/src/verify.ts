@@ -190,7 +190,7 @@ const takeTime = statement(
   "ledger.verify-settings",
   `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '0', true),
      set_config('work_mem', '128MB', true), set_config('plan_cache_mode', 'force_custom_plan', true),
-     set_config('jit', 'off', true)`,
+     set_config('jit', 'off', true), set_config('parallel_tuple_cost', '0', true)`,
 );
 
 const TABLES = ["account", "transfer", "payment_booking", "chain_block"];
