@@ -165,6 +165,14 @@ test("closing waits for the mail that is on its way", async () => {
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({ code: "UNREACHABLE", retryable: true });
 });
 
+test("closing with a grace breaks off the mail that is still on its way after it", async () => {
+  await using server = await openRawServer(() => undefined);
+  const mailer = createMailer({ smtpUrl: server.url, from: FROM, timeoutMs: 60_000 });
+  const sending = failureOf(mailer.send(MAIL));
+  await mailer.close({ graceMs: 50 });
+  expect(await sending).toMatchObject({ code: "TIMEOUT", retryable: true });
+});
+
 async function failureOf(sending: Promise<unknown>): Promise<MailNotSentError> {
   const error: unknown = await sending.catch((caught: unknown) => caught);
   if (error instanceof MailNotSentError) return error;

@@ -40,8 +40,8 @@ export type Mailer = {
    * The mail may have gone out although a `TIMEOUT` or `UNREACHABLE` was thrown: send it again with the same key.
    */
   send(mail: Mail): Promise<SentMail>;
-  /** Refuses new mail and waits for the running sends. */
-  close(): Promise<void>;
+  /** Refuses new mail and waits for the running sends; those that still run after `graceMs` are broken off. */
+  close(options?: { graceMs?: number }): Promise<void>;
 };
 
 /** The SMTP URL or the sender cannot be used. The message never repeats the URL: it holds a password. */
@@ -60,6 +60,7 @@ export function createMailer(options: MailerOptions): Mailer {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const transport = options.smtpUrl === undefined ? undefined : openTransport(options.smtpUrl, timeoutMs);
   const running = new Set<Promise<SentMail>>();
+  const breakOff = new AbortController();
   let isClosed = false;
 
   async function deliver(mail: Mail): Promise<SentMail> {
@@ -78,7 +79,7 @@ export function createMailer(options: MailerOptions): Mailer {
         headers: { "Auto-Submitted": "auto-generated" },
         disableFileAccess: true,
         disableUrlAccess: true,
-        signal: AbortSignal.timeout(SEND_TIMEOUTS * timeoutMs),
+        signal: AbortSignal.any([breakOff.signal, AbortSignal.timeout(SEND_TIMEOUTS * timeoutMs)]),
       })
       .catch((error: unknown) => {
         throw explainSmtpError(error);
@@ -92,9 +93,11 @@ export function createMailer(options: MailerOptions): Mailer {
     return sending.finally(() => running.delete(sending));
   }
 
-  async function close(): Promise<void> {
+  async function close({ graceMs }: { graceMs?: number } = {}): Promise<void> {
     isClosed = true;
+    const grace = graceMs === undefined ? undefined : setTimeout(() => breakOff.abort(), graceMs);
     await Promise.allSettled(running);
+    clearTimeout(grace);
   }
 
   return { send, close };

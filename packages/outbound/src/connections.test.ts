@@ -204,6 +204,15 @@ test("closing waits for what runs, leaves no socket behind, and refuses what com
   await outbound.close();
 });
 
+test("closing with a grace breaks off what still runs after it", async () => {
+  await using origin = await openOrigin(() => {});
+  const outbound = createOutbound({ allow: "127.0.0.1:*" });
+  const running = post(outbound, origin.url, { timeoutMs: 60_000 });
+  await expect.poll(() => openConnections(origin.server)).toBe(1);
+  await outbound.close({ graceMs: 50 });
+  expect(await running).toMatchObject({ kind: "failure", code: "ABORTED", ownFault: true, requestSent: true });
+});
+
 function openConnections(server: { getConnections(callback: (error: Error | null, count: number) => void): unknown }) {
   return new Promise<number>((settle) => {
     server.getConnections((_error, count) => settle(count));

@@ -61,10 +61,10 @@ export function explainFailure(error: Error): FailureCause {
   return blame("CONNECT", CONNECT_WORDS[errno] ?? "The connection failed", errno);
 }
 
-/** Nothing is sent any more: this process is shutting down. */
+/** Nothing is sent any more, and nothing waited for: this process is shutting down. */
 export const CLOSED: FailureCause = {
   code: "ABORTED",
-  detail: "The request was not made because this process is shutting down.",
+  detail: "We gave up on the request because this process is shutting down.",
   ownFault: true,
 };
 

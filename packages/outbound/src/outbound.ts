@@ -47,8 +47,11 @@ export type Outbound = {
    * Rejects only for a bug of the caller: a header or method that cannot be sent. contract: Delivery
    */
   request(request: OutboundRequest): Promise<OutboundAnswer>;
-  /** Refuses new requests, waits for the running ones (each has its deadline), closes all sockets. */
-  close(): Promise<void>;
+  /**
+   * Refuses new requests, waits for the running ones (each has its deadline), closes all sockets. What still runs after
+   * `graceMs` is broken off: `ABORTED`.
+   */
+  close(options?: { graceMs?: number }): Promise<void>;
 };
 
 /** Opens the door. One per process: it holds the keep-alive sockets, one pool for each origin. */
@@ -94,9 +97,11 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     return answer.finally(() => running.delete(answer));
   }
 
-  async function close(): Promise<void> {
+  async function close({ graceMs }: { graceMs?: number } = {}): Promise<void> {
     isClosed = true;
+    const breakOff = graceMs === undefined ? undefined : setTimeout(() => void agent.destroy(), graceMs);
     await Promise.allSettled(running);
+    clearTimeout(breakOff);
     await agent.destroy();
   }
 

@@ -46,6 +46,7 @@ export interface App {
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
   readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
   readonly webhookTest: TestWebhook;
+  /** Breaks off what still runs: whoever stops the process has given it its time before. */
   close(): Promise<void>;
 }
 
@@ -112,7 +113,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
     async close() {
-      await Promise.all([mailer.close(), outbound.close(), messengerOutbound.close()]);
+      await Promise.all([mailer, outbound, messengerOutbound].map((door) => door.close({ graceMs: 0 })));
       await database.close();
     },
   };
