@@ -30,6 +30,11 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
   const web: Express = express();
   web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
   web.use(helmet());
+  web.use((_, response, next) => {
+    // Else a busy client goes on over the connection that it has.
+    if (draining) response.setHeader("Connection", "close");
+    next();
+  });
   web.get("/healthz", (_, response) => void response.json({ ok: true }));
   web.get("/readyz", async (_, response) => {
     const ready = !draining && (await isDatabaseReady(app));

@@ -37,7 +37,6 @@ async function main(): Promise<void> {
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);
-  announce(server, config.role);
 
   let stopping = false;
   async function stop(signal: string): Promise<void> {
@@ -56,6 +55,7 @@ async function main(): Promise<void> {
   }
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+  announce(server, config.role);
 }
 
 /** For people and for scripts that wait: the one line that the service prints on stdout. */
