@@ -82,7 +82,7 @@ const insertEarnings = statement("earnings.add", INSERT);
 
 // The rows are there. ON CONFLICT finds them by the key on every plan; an UPDATE joined to the arrays reads the whole
 // table when its plan was made while the table was small.
-const upsertCredited = statement(
+export const upsertCredited = statement(
   "earnings.credit",
   `${INSERT}
    on conflict (lender_id, id) do update set status = excluded.status, credited_at = excluded.credited_at
@@ -90,7 +90,7 @@ const upsertCredited = statement(
 );
 
 // Lateral, with a barrier: one index probe per case, on every plan.
-const selectPending = statement(
+export const selectPending = statement(
   "earnings.pending",
   `select ${selectedEarning("e")}
    from unnest($1::uuid[], $2::uuid[]) as c (lender_id, case_id)

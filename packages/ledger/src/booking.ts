@@ -146,7 +146,7 @@ export async function bookingPage(
 export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 // Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
-const selectBookings = statement(
+export const selectBookings = statement(
   "ledger.bookings-for",
   `select ${bookings.selected("b")}
    from unnest($1::uuid[], $2::text[], $3::text[]) as k (lender_id, loan, reference)
@@ -157,14 +157,14 @@ const selectBookings = statement(
    ) b`,
 );
 
-const selectPayments = statement(
+export const selectPayments = statement(
   "ledger.payments-of",
   `select ${bookings.selected("b")} from ledger.payment_booking b
    where b.lender_id = $1 and b.source_loan_number = $2
    order by b.sequence desc limit $3`,
 );
 
-const selectPaymentsAfter = statement(
+export const selectPaymentsAfter = statement(
   "ledger.payments-after",
   `select ${bookings.selected("b")}
    from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as k (lender_id, loan, after)

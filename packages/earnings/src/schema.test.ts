@@ -1,0 +1,29 @@
+import { createDatabase, migrate } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { selectPending, upsertCredited } from "./keep-earnings.ts";
+import { EarningEntity, earningsSchema } from "./schema.ts";
+
+const schemas = [earningsSchema];
+const { url } = await testDatabase("earnings", async (at) => void (await migrate({ url: at, schemas })));
+const database = await createDatabase({ url, schemas, poolMax: 1 });
+afterAll(() => database.close());
+
+const noEarnings = Array.from({ length: 15 }, () => "'{}'").join(", ");
+
+// The worst moment to prepare a statement: with an empty table, reading all of it looks as good as an index.
+test.each([
+  { ...selectPending, values: "'{}', '{}'", finds: /using earning_pending .*\n.*lender_id = .*case_id = / },
+  { ...upsertCredited, values: noEarnings, finds: /Conflict Arbiter Indexes: earning_pkey/ },
+])("$name, prepared on an empty table, searches its index", async ({ text, values, finds }) => {
+  await database.pool.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
+  const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
+  await database.pool.query("deallocate trial; reset plan_cache_mode");
+  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(plan).not.toContain("Seq Scan");
+  expect(plan).toMatch(finds);
+});
+
+test("the entity can be read from its table", async () => {
+  expect(await database.em().find(EarningEntity, {})).toEqual([]);
+});

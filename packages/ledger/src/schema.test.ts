@@ -1,0 +1,41 @@
+import { createDatabase, migrate, newId } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { selectBookings, selectPayments, selectPaymentsAfter } from "./booking.ts";
+import { extendChain } from "./index.ts";
+import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
+import { ChainBlockEntity, ledgerSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
+
+const schemas = [ledgerSchema];
+const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
+const database = await createDatabase({ url, schemas, poolMax: 1 });
+afterAll(() => database.close());
+
+// The worst moment to prepare a statement: with empty tables, reading all of one looks as good as an index.
+test.each([
+  { ...selectBookings, values: "'{}', '{}', '{}'", searchedBy: /lender_id = .*source_loan_number = .*reference = / },
+  { ...selectPaymentsAfter, values: "'{}', '{}', '{}'", searchedBy: /lender_id = .*source_loan_number = / },
+  { ...selectPayments, values: `'${newId()}', '', 50`, searchedBy: /lender_id = .*source_loan_number = / },
+])("$name, prepared on empty tables, searches the key of the loan", async ({ text, values, searchedBy }) => {
+  await database.pool.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
+  const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
+  await database.pool.query("deallocate trial; reset plan_cache_mode");
+  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(plan).not.toContain("Seq Scan");
+  expect(/Index Cond: (.*)/.exec(plan)?.[1]).toMatch(searchedBy);
+});
+
+test("every entity reads what the statements have written", async () => {
+  const sample = new SampleCase(newId()).place(1_000n).pay(400n);
+  const [booking] = sample.bookings;
+  await writeBooks(database, [sample]);
+  await extendChain(database.em(), sample.lenderId, { now: NOW });
+  const em = database.em();
+  for (const entity of ledgerSchema.entities) expect(await em.count(entity, {})).toBeGreaterThan(0);
+  expect(await em.findOne(PaymentBookingEntity, { lenderId: sample.lenderId })).toMatchObject(booking!);
+  const payment = await em.findOne(TransferEntity, { lenderId: sample.lenderId, kind: "payment" });
+  expect(payment).toMatchObject({ bookingId: booking!.id, amountMinor: 400n, recordedAt: NOW });
+  expect(payment?.digest).toHaveLength(32);
+  const block = await em.findOne(ChainBlockEntity, { lenderId: sample.lenderId });
+  expect(block).toMatchObject({ number: 1n, bookingIds: [booking!.id], rowCount: 3 });
+});
