@@ -99,6 +99,8 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
   const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
   if (role === "" || rows[0]?.same) return;
   const grantee = escapeIdentifier(role);
+  // In one transaction: not for a moment may the role have what is taken back at the end.
+  await client.query("begin");
   for (const name of [...schemas.map((schema) => schema.name), "pgboss"]) {
     const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);
     if (rowCount === 0) continue;
@@ -112,4 +114,5 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
     const quoted = table.split(".").map(escapeIdentifier).join(".");
     await client.query(`revoke update, delete, truncate on ${quoted} from ${grantee}`);
   }
+  await client.query("commit");
 }
