@@ -24,7 +24,8 @@ export async function caseSnapshot(
     const holders = await fieldPartnersByIds(tx, holderId === null ? [] : [holderId]);
     const lastVisit = lastVisitId === null ? null : await visitById(tx, lenderId, lastVisitId);
     const link = await liveLink(tx, { lenderId, caseId: theCase.id });
-    const payments = await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS);
+    // Of this cycle: they add up to its totalCollected.
+    const payments = (await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS)).filter(({ caseId }) => caseId === theCase.id);
     const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments });
     return { sequence: theCase.sequence, body };
   });

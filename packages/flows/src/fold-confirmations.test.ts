@@ -102,6 +102,16 @@ test("a payment on a link is due to whoever asked for it, on its visit, although
   ]);
 });
 
+test("a payment on a link that the gateway gave out twice marks both paid and is due to the newest", () => {
+  const theCase = aCase();
+  const older = aLink(theCase);
+  const newer = aLink(theCase);
+  const set = loaded({ lockedCases: [theCase], links: [older, newer] });
+  const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: older.linkId })], SURROUNDINGS);
+  expect(bookingOf(outcomes[0])).toMatchObject({ attribution: "exact", visitId: newer.visitId });
+  expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([newer.id, older.id]);
+});
+
 test("a payment on a case that nobody holds is booked and earns nothing", () => {
   const set = loaded({ lockedCases: [aCase({ assignedFieldPartnerId: null, status: "new" })] });
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation()], SURROUNDINGS);

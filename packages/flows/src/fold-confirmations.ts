@@ -44,7 +44,8 @@ interface Surroundings {
 interface Fold {
   readonly cases: Map<string, LockedCase>;
   readonly bookings: Map<string, Booking>;
-  readonly links: ReadonlyMap<string, PaidLink>;
+  /** By the lender's id of the link, the newest first. */
+  readonly links: ReadonlyMap<string, readonly PaidLink[]>;
   readonly plans: ReadonlyMap<string, Percent>;
   /** By case: written before and not credited yet. */
   readonly pending: Map<string, Earning[]>;
@@ -74,7 +75,10 @@ function startFold({ lockedCases, bookings, links, plans, pendingEarnings }: Loa
   return {
     cases: new Map(lockedCases.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber), one])),
     bookings: new Map(bookings.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber, one.reference), one])),
-    links: new Map(links.map((one) => [keyOf(one.lenderId, one.linkId), one])),
+    links: Map.groupBy(
+      links.toSorted((a, b) => (a.id < b.id ? 1 : -1)),
+      ({ lenderId, linkId }) => keyOf(lenderId, linkId),
+    ),
     plans,
     pending: Map.groupBy(pendingEarnings, ({ caseId }) => caseId),
     changed: new Set(),
@@ -89,21 +93,22 @@ function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings
 
   const lockedCase = fold.cases.get(keyOf(lender.id, loan));
   if (!lockedCase) return refused("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
-  const link = linkId === null ? undefined : fold.links.get(keyOf(lender.id, linkId));
-  const checked = checkConfirmation(confirmation, lockedCase, link, surroundings.now);
+  const links = linkId === null ? [] : (fold.links.get(keyOf(lender.id, linkId)) ?? []);
+  const checked = checkConfirmation(confirmation, lockedCase, links[0], surroundings.now);
   if ("kind" in checked) return checked;
 
-  const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, link }, surroundings);
+  const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, links }, surroundings);
   return { kind: "booked", booking };
 }
 
 function book(
   fold: Fold,
   payment: Confirmation & { amountMinor: bigint },
-  { lockedCase, link }: { lockedCase: LockedCase; link: PaidLink | undefined },
+  { lockedCase, links }: { lockedCase: LockedCase; links: readonly PaidLink[] },
   { environment, now }: Surroundings,
 ): Booking {
   const { lender, loan, reference } = payment;
+  const [link] = links;
   const { caseAfter, appliedMinor, excessMinor, events } = applyPayment(lockedCase, payment, now);
   const [collected] = events;
   if (!collected) throw new Error("A payment without an event.");
@@ -141,7 +146,8 @@ function book(
   fold.bookings.set(keyOf(lender.id, loan, reference), booking);
   fold.written.bookings.push(booking);
   fold.written.postings.push(...paymentPostings(booking));
-  if (link) fold.written.paidLinks.push({ lenderId: link.lenderId, id: link.id, paidAt: payment.paidAt });
+  const ownLinks = links.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
+  fold.written.paidLinks.push(...ownLinks.map(({ lenderId, id }) => ({ lenderId, id, paidAt: payment.paidAt })));
   earn(fold, booking, now);
   if (caseAfter.closedAt !== null) credit(fold, caseAfter.id, now);
   return booking;

@@ -21,8 +21,9 @@ export interface PaidLink extends LenderLinkKey {
 }
 
 /**
- * The links that confirmations name, in one statement and in no particular order; an unknown one has no row. Of several
- * links with one linkId it is the newest. contract: Payment confirmation request
+ * The links that confirmations name, in one statement and in no particular order; an unknown one has no row. A gateway
+ * that was asked twice under one key answers with one linkId: then it is several links, of which the newest counts.
+ * contract: Payment confirmation request
  */
 export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly LenderLinkKey[]): Promise<PaidLink[]> {
   if (keys.length === 0) return [];
@@ -53,7 +54,7 @@ const selectByLinkId = statement(
      select * from payment_links.payment_link p
      where p.lender_id = k.lender_id and p.link_id = k.link_id
      order by p.id desc
-     limit 1
+     limit 8
    ) l`,
 );
 

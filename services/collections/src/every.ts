@@ -18,7 +18,10 @@ export function every(intervalMs: number, log: Logger, name: string, work: () =>
     } catch (error) {
       log.warn({ error, routine: name }, "routine failed");
     }
-    if (!stopped) timer = setTimeout(() => (running = run()), intervalMs).unref();
+    if (stopped) return;
+    timer = setTimeout(() => {
+      running = run();
+    }, intervalMs).unref();
   }
 
   return {

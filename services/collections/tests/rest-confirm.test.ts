@@ -150,6 +150,23 @@ describe("a confirmation", () => {
     ]);
   });
 
+  test("is not refused for a linkId that no link can have", async () => {
+    await lender.importCases([aRow("LN-7")]);
+    const blank = await lender.confirm("LN-7", payment({ linkId: " " }));
+    expect([blank.status, blank.body["warnings"]]).toEqual([200, []]);
+    for (const linkId of ["x".repeat(129), "a\u0000b"]) {
+      const odd = await lender.confirm("LN-7", payment({ reference: linkId.slice(0, 1), amount: 1, linkId }));
+      expect(odd.status).toBe(200);
+      expect(odd.body["warnings"]).toMatchObject([{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId" }]);
+    }
+  });
+
+  test("without a body is not JSON, whatever its type", async () => {
+    const path = "/api/v1/partner/cases/LN-1/payments/confirm";
+    const empty = await lender.call("POST", path, "", { contentType: null });
+    expect(empty.body).toMatchObject({ code: "MALFORMED_JSON" });
+  });
+
   test("works for a loan number with a slash, signed as it stands in the path", async () => {
     await lender.importCases([aRow("MUM/2023/00123")]);
     expect((await lender.confirm("MUM/2023/00123", payment())).status).toBe(200);

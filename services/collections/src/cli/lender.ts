@@ -28,7 +28,7 @@ export function lenderCommand(): Command {
     lender
       .command(act)
       .argument("<code>", "the lender's code")
-      .requiredOption("--reason <text>", "why; it is kept in the audit")
+      .option("--reason <text>", "why; it is kept in the audit", "no reason given")
       .description(act === "suspend" ? "Refuse the lender's calls, within a second." : "Take the lender's calls again.")
       .addHelpText("after", `\nExample:\n  pnpm collections lender ${act} ACME --reason "asked by their CTO"`)
       .action((code: string, { reason }: { reason: string }) =>

@@ -44,14 +44,13 @@ forEachCommand(program, (command) => {
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.notUnderstood;
-  } else {
-    const { code, detail, exitCode } = explain(error);
-    process.stderr.write(`${detail}\n`);
-    if (process.argv.includes("--json")) process.stdout.write(`${JSON.stringify({ error: { code, detail } })}\n`);
-    process.exitCode = exitCode;
+  const { code, detail, exitCode } = explain(error);
+  // Commander has written its own complaint, or the help that was asked for.
+  if (!(error instanceof CommanderError)) process.stderr.write(`${detail}\n`);
+  if (exitCode !== EXIT.done && process.argv.includes("--json")) {
+    process.stdout.write(`${JSON.stringify({ error: { code, detail } })}\n`);
   }
+  process.exitCode = exitCode;
 }
 
 function forEachCommand(command: Command, visit: (command: Command) => void): void {

@@ -1,5 +1,6 @@
 import { isUnavailable } from "@collections/database";
 import { PostgresError } from "@collections/postgres";
+import { CommanderError } from "commander";
 import { InvalidConfigError } from "../config.ts";
 
 /** What an exit code says. */
@@ -30,6 +31,10 @@ export function notFound(what: string, name: string): Refusal {
 /** What went wrong, in words for whoever typed the command. */
 export function explain(error: unknown): { code: string; detail: string; exitCode: number } {
   if (error instanceof Refusal) return { code: error.code, detail: error.message, exitCode: error.exitCode };
+  if (error instanceof CommanderError) {
+    const exitCode = error.exitCode === 0 ? EXIT.done : EXIT.notUnderstood;
+    return { code: "NOT_UNDERSTOOD", detail: error.message.replace(/^error: /, ""), exitCode };
+  }
   if (error instanceof InvalidConfigError) {
     return { code: "INVALID_SETTINGS", detail: error.message, exitCode: EXIT.notUnderstood };
   }

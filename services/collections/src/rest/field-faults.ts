@@ -1,4 +1,4 @@
-import { distance } from "fastest-levenshtein";
+import { nearestName } from "@collections/cases";
 import type { z } from "zod";
 import type { FieldFault, ProblemCode } from "./problem.ts";
 import { PROBLEM_CODES } from "./problem.ts";
@@ -11,7 +11,8 @@ export interface Warning {
 }
 
 const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
-const CLOSE_ENOUGH = 3;
+/** Enough to see the mistake; a hostile body does not come back longer than it was. */
+const MAX_WARNINGS = 20;
 
 /** The faults of a failed zod parse as field faults. A schema names a code of its own by `params: { code }`. */
 export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
@@ -24,16 +25,16 @@ export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
 
 /** A warning for each field that the schema does not know, with the nearest name that it does. */
 export function unknownFieldWarnings(body: Record<string, unknown>, known: readonly string[]): Warning[] {
-  return Object.keys(body)
-    .filter((name) => !known.includes(name))
-    .map((name) => {
-      const nearest = nearestName(name, known);
-      return {
-        code: "UNKNOWN_FIELD",
-        pointer: pointerOf([name]),
-        detail: `The field ${clipped(name)} was ignored.${nearest ? ` Did you mean ${nearest}?` : ""}`,
-      };
-    });
+  const names = new Set(known);
+  const unknown = Object.keys(body).filter((name) => !names.has(name));
+  return unknown.slice(0, MAX_WARNINGS).map((name) => {
+    const nearest = nearestName(name, names);
+    return {
+      code: "UNKNOWN_FIELD",
+      pointer: pointerOf([name]),
+      detail: `The field ${clipped(name)} was ignored.${nearest === undefined ? "" : ` Did you mean ${nearest}?`}`,
+    };
+  });
 }
 
 function sentence(text: string): string {
@@ -65,15 +66,6 @@ function valueAt(input: unknown, path: PropertyKey[]): unknown {
 /** RFC 6901. */
 function pointerOf(path: PropertyKey[]): string {
   return path.map((key) => `/${clipped(String(key)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-}
-
-function nearestName(name: string, known: readonly string[]): string | undefined {
-  const scored = known.map((candidate) => ({
-    candidate,
-    score: distance(clipped(name).toLowerCase(), candidate.toLowerCase()),
-  }));
-  const best = scored.toSorted((a, b) => a.score - b.score)[0];
-  return best && best.score <= CLOSE_ENOUGH ? best.candidate : undefined;
 }
 
 function clipped(name: string): string {

@@ -9,7 +9,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * @throws Problem UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON
  */
 export function jsonObject(request: SignedRequest, amountKeys: ReadonlySet<string>): Record<string, unknown> {
-  requireJsonType(request);
+  if (request.body.length > 0) requireJsonType(request);
   let value: unknown;
   try {
     value = parseJson(decoder.decode(request.body), amountKeys);

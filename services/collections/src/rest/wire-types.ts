@@ -26,7 +26,8 @@ export function instant() {
     });
 }
 
-function textFault(value: string, maxLength: number): { code: string; message: string } | undefined {
+/** What is wrong with a text that has to fit into `maxLength` characters, or undefined. */
+export function textFault(value: string, maxLength: number): { code: string; message: string } | undefined {
   if (value === "") return { code: "REQUIRED", message: "may not be empty" };
   if (Array.from(value).length > maxLength)
     return { code: "TOO_LONG", message: `takes at most ${maxLength} characters` };

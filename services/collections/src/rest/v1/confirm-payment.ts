@@ -7,9 +7,10 @@ import { fieldFaults, unknownFieldWarnings, type Warning } from "../field-faults
 import { jsonObject } from "../json-body.ts";
 import { Problem, validationProblem } from "../problem.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
-import { instant, text } from "../wire-types.ts";
+import { instant, text, textFault } from "../wire-types.ts";
 
 const AMOUNT_KEYS = new Set(["amount"]);
+const LINK_ID_CHARACTERS = 128;
 
 /** Payment confirmation request (contract: Payment confirmation request). */
 export const confirmationBody = z.object({
@@ -21,7 +22,10 @@ export const confirmationBody = z.object({
   }),
   paidAt: instant().meta({ description: "When the payment was captured: ISO 8601 with Z or an offset." }),
   mode: text(40).meta({ description: `Payment mode: ${PAYMENT_MODES.join(", ")}, or a token of your own.` }),
-  linkId: text(128).nullish().meta({ description: "The linkId of the mint-link response." }),
+  linkId: z
+    .string({ error: "takes a string" })
+    .nullish()
+    .meta({ description: "The linkId of the mint-link response. One that no link has is booked with a warning." }),
   amountIsMajorUnits: z
     .boolean({ error: "takes true or false" })
     .nullish()
@@ -56,7 +60,8 @@ function readConfirmation(request: SignedRequest): Confirmation {
     faults.push({ code: "INVALID_ENUM", pointer: "/mode", detail });
   }
   if (!parsed.success || mode === undefined) throw validationProblem(faults, warnings.length > 0 ? { warnings } : {});
-  const { amount, reference, paidAt, linkId, amountIsMajorUnits } = parsed.data;
+  const { amount, reference, paidAt, amountIsMajorUnits } = parsed.data;
+  const link = readLinkId(parsed.data.linkId);
   return {
     lender: request.lender,
     loan: request.loan ?? "",
@@ -64,11 +69,20 @@ function readConfirmation(request: SignedRequest): Confirmation {
     amountIsMajorUnits: amountIsMajorUnits === true,
     reference,
     paidAt,
-    linkId: linkId ?? null,
+    linkId: link.linkId,
     mode: mode.mode,
     rawMode: mode.rawMode,
-    warnings: [...warnings, ...mode.warnings],
+    warnings: [...warnings, ...mode.warnings, ...link.warnings],
   };
+}
+
+/** Captured money is not refused for a linkId that no link can have: a blank one is none, an odd one is warned about. */
+function readLinkId(given: string | null | undefined): { linkId: string | null; warnings: Warning[] } {
+  const linkId = given?.trim() ?? "";
+  if (linkId === "") return { linkId: null, warnings: [] };
+  if (textFault(linkId, LINK_ID_CHARACTERS) === undefined) return { linkId, warnings: [] };
+  const detail = `No link has an id like this (1 to ${LINK_ID_CHARACTERS} printable characters); booked without it.`;
+  return { linkId: null, warnings: [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }] };
 }
 
 /** The 200 of a booking (contract: Payment confirmation response); the same again in the `original` of a repeat. */

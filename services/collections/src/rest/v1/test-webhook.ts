@@ -4,7 +4,7 @@ import {
   PingAbandonedError,
   type TestedDelivery,
 } from "@collections/webhooks";
-import { fieldFaults } from "../field-faults.ts";
+import { fieldFaults, unknownFieldWarnings, type Warning } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
 import { Problem, validationProblem } from "../problem.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
@@ -23,11 +23,7 @@ export interface TestWebhook {
 
 /** POST /api/v1/partner/webhooks/test (contract: Partner endpoints): a signed ping, and what came of it. */
 export async function testWebhook(request: SignedRequest, { ping, endpoint }: TestWebhook): Promise<Answer> {
-  if (request.body.length > 0) {
-    const body = jsonObject(request, new Set());
-    const parsed = testWebhookBody.safeParse(body);
-    if (!parsed.success) throw validationProblem(fieldFaults(parsed.error, body));
-  }
+  const warnings = request.body.length > 0 ? readBody(request) : [];
   const tested = await ping(request.lender).catch((error: unknown) => {
     if (error instanceof CallbackNotConfiguredError) throw new Problem("CALLBACK_NOT_CONFIGURED", error.message);
     if (error instanceof PingAbandonedError) throw new Problem("SERVICE_UNAVAILABLE", error.message);
@@ -52,6 +48,16 @@ export async function testWebhook(request: SignedRequest, { ping, endpoint }: Te
         waiting: status?.waiting ?? 0,
         parked: status?.parked ?? 0,
       },
+      ...(warnings.length > 0 && { warnings }),
     },
   };
+}
+
+function readBody(request: SignedRequest): Warning[] {
+  const body = jsonObject(request, new Set());
+  const parsed = testWebhookBody.safeParse(body);
+  const warnings = unknownFieldWarnings(body, Object.keys(testWebhookBody.shape));
+  if (!parsed.success)
+    throw validationProblem(fieldFaults(parsed.error, body), warnings.length > 0 ? { warnings } : {});
+  return warnings;
 }
