@@ -49,7 +49,11 @@ export async function startWorker(app: App): Promise<Worker> {
       await sweepPaymentLinks(links, new Date());
     }),
     every(CHAIN_EVERY_MS, log, "extend the hash chains", async () => {
-      for (const { id } of await listLenders(database.em())) await extendChain(database.em(), id, { now: new Date() });
+      for (const { id: lenderId } of await listLenders(database.em())) {
+        const { blocks, head } = await extendChain(database.em(), lenderId, { now: new Date() });
+        // Outside the database the head proves what was there, also if the newest blocks should vanish.
+        if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");
+      }
     }),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
