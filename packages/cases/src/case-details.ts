@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type CurrencyCode, toWire } from "@collections/money";
 import { type Address, addresses, type Consent, consent, email, language, phone } from "./contact-readers.ts";
 import { amount, day, type FieldReader, instant, list, stringPairs, text, wholeNumber } from "./field-readers.ts";
+import { refusalOfPair } from "./refused-pairs.ts";
 
 /** What a lender's row says of a case, besides the balance. Amounts in minor units, days as `YYYY-MM-DD`. */
 export interface CaseDetails {
@@ -68,7 +69,7 @@ export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailFi
   doNotContactUntil: { field: "doNotContactUntil", read: day, cleared: null },
   metadata: {
     field: "metadata",
-    read: stringPairs({ maxPairs: 20, maxName: 64, maxValue: 500 }),
+    read: stringPairs({ maxPairs: 20, maxName: 64, maxValue: 500, refusal: refusalOfPair }),
     cleared: {},
     confidential: true,
   },

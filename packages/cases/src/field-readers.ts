@@ -98,11 +98,12 @@ export function list<Value>(read: FieldReader<Value>, maxItems: number): FieldRe
   };
 }
 
-/** String pairs that are the lender's own. */
+/** String pairs that are the lender's own, except those that `refusal` has a sentence against. */
 export function stringPairs(limits: {
   maxPairs: number;
   maxName: number;
   maxValue: number;
+  refusal: (name: string, value: unknown) => string | undefined;
 }): FieldReader<Record<string, string>> {
   const readValue = text(limits.maxValue);
   return (value, context) => {
@@ -116,6 +117,8 @@ export function stringPairs(limits: {
       const at = below(context, name.slice(0, limits.maxName));
       if (name.length > limits.maxName) refuse(at, "TOO_LONG", `Expected a name of at most ${limits.maxName} letters.`);
       if (name === "" || !isPrintable(name)) refuse(at, "WRONG_TYPE", "Expected a name of printable characters.");
+      const refusal = limits.refusal(name, item);
+      if (refusal !== undefined) return [name, refuse(at, "PERSONAL_DATA", refusal)] as const;
       return [name, readValue(item, at)] as const;
     });
     return context.faults.length > faultsBefore ? undefined : (Object.fromEntries(read) as Record<string, string>);

@@ -161,6 +161,9 @@ test.each([
   [{ consent: { whatsapp: "no" } }, "WRONG_TYPE", "consent/whatsapp"],
   [{ metadata: pairs(21) }, "TOO_LONG", "metadata"],
   [{ metadata: { "a/b": 7 } }, "WRONG_TYPE", "metadata/a~1b"],
+  [{ metadata: { region: "west", PAN_Number: "ABCDE1234F" } }, "PERSONAL_DATA", "metadata/PAN_Number"],
+  [{ metadata: { note: "4111 1111 1111 1111" } }, "PERSONAL_DATA", "metadata/note"],
+  [{ metadata: { dob: 19_800_101 } }, "PERSONAL_DATA", "metadata/dob"],
 ] as const)("%j is %s", (fields, code, field) => {
   expect(faultsOf({ ...required, ...fields })).toEqual([
     { code, pointer: `/rows/2/${field}`, detail: expect.stringMatching(/^\S.+\.$/) as string },
