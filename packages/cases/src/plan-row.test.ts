@@ -140,6 +140,35 @@ test.each([{}, { status: "on_hold", statusBeforeHold: "new", fieldWork: "blocked
   },
 );
 
+test("the reason of a row that settles is kept and told", () => {
+  const settled = applied({ outstandingAmount: "0", reason: "waived" }, exampleCase());
+  expect(settled).toMatchObject({
+    caseAfter: { status: "closed", closeReason: "settled_by_lender", statusReason: "waived" },
+    events: [{ kind: "case.returned", data: { reason: "waived" } }],
+    warnings: [],
+  });
+  const opened = applied({ outstandingAmount: "0", reason: "waived" }, undefined);
+  expect(opened).toMatchObject({ outcome: "created", caseAfter: { statusReason: "waived" }, warnings: [] });
+  expect(opened.events[1]).toMatchObject({ kind: "case.returned", data: { reason: "waived" } });
+  expect(planOf({ outstandingAmount: "0", reason: "waived" }, settled.caseAfter)).toMatchObject({
+    outcome: "unchanged",
+    warnings: [],
+  });
+});
+
+test("the reason of an upsert that settles nothing is told to be lost", () => {
+  const lost = { code: "FIELD_NOT_APPLIED", pointer: "/rows/0/reason" };
+  const row = { outstandingAmount: "5000", reason: "moved" };
+  expect(planOf(row, undefined)).toMatchObject({ outcome: "created", warnings: [lost] });
+  expect(planOf(row, exampleCase())).toMatchObject({ outcome: "unchanged", warnings: [lost] });
+  expect(planOf({ ...row, dpd: 1 }, exampleCase())).toMatchObject({ outcome: "updated", warnings: [lost] });
+  const collected = exampleCase({ ...ended, status: "collected", outstandingMinor: 0n });
+  expect(planOf({ ...row, outstandingAmount: "0" }, collected)).toMatchObject({
+    outcome: "unchanged",
+    warnings: [lost],
+  });
+});
+
 test.each([
   ["collected", { status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n }],
   ["settled", { status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n, settledByLender: true }],

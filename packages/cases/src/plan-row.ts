@@ -60,6 +60,10 @@ export type RowPlan =
  */
 export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (row.action !== "upsert") return planControl(row, current, facts);
+  return withLostReason(row, planUpsert(row, current, facts));
+}
+
+function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   const balance = balanceOf(row, current, facts);
   if (current === undefined) return openCase("created", row, undefined, balance, facts);
   if (current.closedAt !== null) return planAfterTheEnd(row, current, current.closedAt, balance, facts);
@@ -67,6 +71,13 @@ export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: 
     return rejected(row, "CURRENCY_MISMATCH", "currency", `The case is in ${current.currency}; send it in the row.`);
   }
   return planUpdate(row, current, balance, facts);
+}
+
+/** A row that neither settles the case nor repeats the reason that it has would lose its own without a word. */
+function withLostReason(row: UpsertRow, plan: RowPlan): RowPlan {
+  if (row.reason === null || plan.outcome === "rejected" || plan.caseAfter.statusReason === row.reason) return plan;
+  const detail = "A reason is kept only of a row that ends, holds or releases the case; this one does not.";
+  return { ...plan, warnings: [...plan.warnings, warningOf(row, "FIELD_NOT_APPLIED", "reason", detail)] };
 }
 
 interface Balance {
@@ -148,7 +159,8 @@ function openCase(
   const opened = numbered(blank, ["case.created"]);
   const data = { importId: publicId("imp", facts.importId), cycle: blank.cycle };
   const created = opened.events.map((event) => ({ ...event, status: blank.status, data }));
-  const { caseAfter, events } = outstandingMinor > 0n ? { ...opened, events: [] } : settle(opened.caseAfter, facts.now);
+  const { caseAfter, events } =
+    outstandingMinor > 0n ? { ...opened, events: [] } : settle(opened.caseAfter, row, facts);
   return {
     outcome,
     caseAfter,
@@ -182,7 +194,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
     cycle: current.cycle,
     changes: publicChanges(changes),
   };
-  const { caseAfter, events } = settles ? settle(updated, facts.now) : told(updated, data);
+  const { caseAfter, events } = settles ? settle(updated, row, facts) : told(updated, data);
   return {
     outcome: settles ? "settled" : "updated",
     caseAfter,
@@ -232,11 +244,15 @@ function changesBetween(before: ImportedCase, after: ImportedCase): FieldChange[
   return [{ field: "outstandingAmount", from, to: toWire(after.outstandingMinor, after.currency) }, ...details];
 }
 
-function settle(theCase: ImportedCase, now: Date): { caseAfter: ImportedCase; events: PlannedEvent[] } {
-  const verdict = transition(theCase, { kind: "settle", reason: null }, now);
+function settle(
+  theCase: ImportedCase,
+  { reason }: UpsertRow,
+  { now }: PlanFacts,
+): { caseAfter: ImportedCase; events: PlannedEvent[] } {
+  const verdict = transition(theCase, { kind: "settle", reason }, now);
   if (!verdict.allowed) throw new Error(`An open case refused to be settled: ${verdict.refusal.detail}`);
   const { caseAfter, events } = verdict;
-  const data = { reason: caseAfter.closeReason };
+  const data = { reason: reason ?? caseAfter.closeReason };
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 

@@ -18,6 +18,7 @@ test("a row with the required fields is enough", () => {
     sourceLoanNumber: "LN-1001",
     currency: "INR",
     outstandingMinor: 500_000n,
+    reason: null,
     details: { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" },
     defaultLanguage: "hi-IN",
     warnings: [],

@@ -32,6 +32,8 @@ export interface UpsertRow {
   readonly sourceLoanNumber: string;
   readonly currency: CurrencyCode;
   readonly outstandingMinor: bigint;
+  /** Why the case is settled, where this row settles it. */
+  readonly reason: string | null;
   readonly details: DetailChanges & Pick<CaseDetails, "borrowerName" | "borrowerPhone">;
   /** Language of a case that this row makes and says nothing about. */
   readonly defaultLanguage: string | null;
@@ -102,7 +104,7 @@ export function checkRow(raw: unknown, defaults: LenderDefaults, index: number):
   warnOfUnknown(raw, root, ROW_FIELDS);
   const row =
     action === "upsert"
-      ? { action, ...balanceAndDetails(raw, root), defaultLanguage: defaults.language }
+      ? { action, reason, ...balanceAndDetails(raw, root), defaultLanguage: defaults.language }
       : { action, reason };
   if (action !== "upsert") warnOfNotApplied(raw, root, action);
   if (sourceLoanNumber === undefined || faults.length > 0) return { index, sourceLoanNumber, errors: faults };
