@@ -1,22 +1,30 @@
-import { exponentOf } from "./currency.ts";
+import { type CurrencyCode, exponentOf } from "./currency.ts";
 import { toDecimal } from "./decimal.ts";
 import type { Money } from "./money.ts";
 
 const FALLBACK_LOCALE = "en";
 const MOST_FORMATS = 500;
+/** Room for every language tag that is not made to be long (RFC 5646, 4.4.1). */
+const MAX_LOCALE_CHARS = 35;
 
-// Making a NumberFormat costs far more than using it. Locales come from clients, hence the cap.
+// Making a NumberFormat costs far more than using it. Locales come from clients, hence the caps on number and length.
 const formats = new Map<string, Intl.NumberFormat>();
 
 /**
  * An amount for people, with the currency's symbol and all of its decimals: `₹62.50`.
- * A locale that is absent, malformed or unknown to this runtime reads as English, on every machine alike.
+ * A locale that is absent, malformed, too long or unknown to this runtime reads as English, on every machine alike.
  */
 export function display(money: Money, locale?: string): string {
-  return formatFor(money, locale).format(toDecimal(money.minor, money.currency) as Intl.StringNumericLiteral);
+  return formatFor(money.currency, shortened(locale)).format(
+    toDecimal(money.minor, money.currency) as Intl.StringNumericLiteral,
+  );
 }
 
-function formatFor({ currency }: Money, locale = FALLBACK_LOCALE): Intl.NumberFormat {
+function shortened(locale = FALLBACK_LOCALE): string {
+  return locale.length > MAX_LOCALE_CHARS ? FALLBACK_LOCALE : locale;
+}
+
+function formatFor(currency: CurrencyCode, locale: string): Intl.NumberFormat {
   const key = `${currency} ${locale}`;
   const known = formats.get(key);
   if (known !== undefined) return known;
