@@ -6,7 +6,7 @@ import { completeVisit, type VisitCompletion } from "./complete-visit.ts";
 import { exampleCase } from "./example-case.ts";
 import { lockCase } from "./lock-cases.ts";
 import type { LockedCase } from "./locked-case.ts";
-import { InvalidCursorError } from "./page.ts";
+import { encodeCursor, InvalidCursorError } from "./page.ts";
 import {
   countVisits,
   lastVisitsOf,
@@ -192,6 +192,10 @@ test("the visits of a case come page by page, the latest first", async () => {
   const second = await visitsOfCase(database.em(), key, { first: 2, after });
   expect([...first.items, ...second.items].map(({ id }) => id)).toEqual(ids);
   expect([first.hasNext, second.hasNext]).toEqual([true, false]);
+  for (const instant of ["-271821-04-20T00:00:00.000Z", "+275760-09-13T00:00:00.000Z", "1899-12-31T23:59:59.999Z"]) {
+    const farOff = encodeCursor({ at: new Date(instant), id: theCase.id });
+    await expect(visitsOfCase(database.em(), key, { first: 2, after: farOff })).rejects.toThrow(InvalidCursorError);
+  }
   await expect(visitsOfCase(database.em(), key, { first: 2, after: "x" })).rejects.toThrow(InvalidCursorError);
 });
 

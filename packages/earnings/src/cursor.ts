@@ -15,6 +15,8 @@ export interface Place {
 }
 
 const PLACE = /^([0-9]{1,15}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+/** Later than any earning, and early enough for PostgreSQL. */
+const END_MS = Date.UTC(2200, 0, 1);
 
 /** A place as clients carry it, opaque to them. */
 export function encodeCursor({ earnedAt, id }: Place): string {
@@ -24,6 +26,6 @@ export function encodeCursor({ earnedAt, id }: Place): string {
 /** The place of a cursor. Throws InvalidCursorError. */
 export function decodeCursor(cursor: string): Place {
   const [, earnedMs, id] = PLACE.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
-  if (earnedMs === undefined || id === undefined) throw new InvalidCursorError();
+  if (earnedMs === undefined || id === undefined || Number(earnedMs) >= END_MS) throw new InvalidCursorError();
   return { earnedAt: new Date(Number(earnedMs)), id };
 }

@@ -101,10 +101,15 @@ describe("a cursor", () => {
     expect(decodeCursor(encodeCursor(place))).toEqual(place);
   });
 
-  test.each(["", "x", "MTIz", Buffer.from("1:not-an-id").toString("base64url"), "'; drop table"])(
-    "%j is refused with a code",
-    (text) => {
-      expect(() => decodeCursor(text)).toThrow(InvalidCursorError);
-    },
-  );
+  test.each([
+    "",
+    "x",
+    "MTIz",
+    Buffer.from("1:not-an-id").toString("base64url"),
+    "'; drop table",
+    encodeCursor({ earnedAt: new Date(999_999_999_999_999), id: newId() }),
+    encodeCursor({ earnedAt: new Date("2200-01-01T00:00:00Z"), id: newId() }),
+  ])("%j is refused with a code", (text) => {
+    expect(() => decodeCursor(text)).toThrow(InvalidCursorError);
+  });
 });
