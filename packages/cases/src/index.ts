@@ -55,6 +55,7 @@ export {
   checkRow,
   checkRows,
   type ControlRow,
+  inCurrencyOfCase,
   type LenderDefaults,
   type UpsertRow,
 } from "./row.ts";

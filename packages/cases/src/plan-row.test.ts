@@ -1,22 +1,9 @@
-import { AmountLiteral, currency } from "@collections/money";
+import { currency } from "@collections/money";
 import { expect, test } from "vitest";
-import { AMOUNT_FIELDS } from "./case-details.ts";
 import { exampleCase } from "./example-case.ts";
-import type { ImportedCase } from "./locked-case.ts";
-import { type PlanFacts, planRow, type RowPlan } from "./plan-row.ts";
-import { checkRow } from "./row.ts";
+import { applied, EARLIER, ended, facts, NOW, planOf } from "./plan-example.ts";
 
-const EARLIER = new Date("2026-11-19T10:00:00Z");
-const NOW = new Date("2026-11-20T10:00:00Z");
 const importId = "imp_0193bf7c000070008000000000000002";
-const facts: PlanFacts = {
-  lenderId: "0193bf7c-0000-7000-8000-000000000001",
-  importId: "0193bf7c-0000-7000-8000-000000000002",
-  newCaseId: "0193bf7c-0000-7000-8000-000000000003",
-  paymentsAfterSnapshotMinor: 0n,
-  now: NOW,
-};
-const ended = { fieldWork: "blocked", blockedAt: EARLIER, closedAt: EARLIER } as const;
 
 test("a first row makes a case", () => {
   const plan = applied({ outstandingAmount: "5000", dpd: 12 }, undefined);
@@ -232,50 +219,13 @@ test("no balance after the end is no news, also when only later payments make it
 
 test("an open case keeps its currency; the next cycle may have another", () => {
   const dollars = exampleCase({ currency: currency("USD"), minimumMinor: 100n });
-  expect(planOf({ outstandingAmount: "5000" }, dollars)).toMatchObject({
+  const rupees = { outstandingAmount: "5000", currency: "INR" };
+  expect(planOf(rupees, dollars)).toMatchObject({
     outcome: "rejected",
     errors: [{ code: "CURRENCY_MISMATCH", pointer: "/rows/0/currency" }],
   });
-  const plan = applied({ outstandingAmount: "5000" }, { ...dollars, ...ended, status: "withdrawn" });
+  const plan = applied(rupees, { ...dollars, ...ended, status: "withdrawn" });
   expect(plan).toMatchObject({ outcome: "reopened", caseAfter: { currency: "INR", minimumMinor: null } });
-});
-
-test("withdraw, hold and release are told with the lender's reason", () => {
-  const held = applied({ action: "hold", reason: "complaint" }, exampleCase());
-  expect(held).toMatchObject({ outcome: "held", adjustmentMinor: 0n, caseAfter: { status: "on_hold" } });
-  expect(held.events).toEqual([{ kind: "case.held", sequence: 2n, status: "on_hold", data: { reason: "complaint" } }]);
-  const released = applied({ action: "release" }, held.caseAfter);
-  expect(released).toMatchObject({ outcome: "released", caseAfter: { status: "new", sequence: 3n } });
-  expect(released.events).toMatchObject([{ kind: "case.released", data: { reason: null } }]);
-  const withdrawn = applied({ action: "withdraw", reason: "recalled" }, released.caseAfter);
-  expect(withdrawn).toMatchObject({
-    outcome: "withdrawn",
-    caseAfter: { status: "withdrawn", outstandingMinor: 500_000n, statusReason: "recalled" },
-    events: [{ kind: "case.withdrawn", sequence: 4n, status: "withdrawn" }],
-  });
-});
-
-test("an action that has happened already changes nothing", () => {
-  const withdrawn = applied({ action: "withdraw" }, exampleCase()).caseAfter;
-  expect(planOf({ action: "withdraw" }, withdrawn)).toMatchObject({ outcome: "unchanged", warnings: [] });
-  const held = applied({ action: "hold" }, exampleCase()).caseAfter;
-  expect(planOf({ action: "hold" }, held)).toMatchObject({ outcome: "unchanged", warnings: [] });
-  expect(planOf({ action: "release" }, exampleCase())).toMatchObject({ outcome: "unchanged", warnings: [] });
-});
-
-test.each(["withdraw", "hold", "release"])("%s after the end changes nothing and says so", (action) => {
-  const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
-  expect(planOf({ action }, old)).toMatchObject({
-    outcome: "unchanged",
-    warnings: [{ code: "CASE_ENDED", pointer: "/rows/0/action" }],
-  });
-});
-
-test.each(["withdraw", "hold", "release"])("%s of a loan that nobody imported is rejected", (action) => {
-  expect(planOf({ action }, undefined)).toMatchObject({
-    outcome: "rejected",
-    errors: [{ code: "LOAN_NOT_FOUND", pointer: "/rows/0/sourceLoanNumber" }],
-  });
 });
 
 const everything = {
@@ -290,33 +240,6 @@ const everything = {
   alternatePhones: ["+919800000002"],
   nextDueDate: "2026-12-01",
 };
-
-function planOf(
-  fields: Record<string, unknown>,
-  current: ImportedCase | undefined,
-  more: Partial<PlanFacts> = {},
-): RowPlan {
-  const raw = Object.fromEntries(
-    Object.entries({
-      sourceLoanNumber: "LN-1001",
-      ...(fields["action"] === undefined && { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" }),
-      ...fields,
-    }).map(([name, value]) => [name, AMOUNT_FIELDS.has(name) ? new AmountLiteral(value) : value]),
-  );
-  const checked = checkRow(raw, { currency: currency("INR"), country: "IN", language: "hi-IN" }, 0);
-  if (!("row" in checked)) throw new Error(JSON.stringify(checked.errors));
-  return planRow(checked.row, current, { ...facts, ...more });
-}
-
-function applied(
-  fields: Record<string, unknown>,
-  current: ImportedCase | undefined,
-  more: Partial<PlanFacts> = {},
-): Exclude<RowPlan, { outcome: "unchanged" | "rejected" }> {
-  const plan = planOf(fields, current, more);
-  if (plan.outcome === "unchanged" || plan.outcome === "rejected") throw new Error(JSON.stringify(plan.outcome));
-  return plan;
-}
 
 function json(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown;

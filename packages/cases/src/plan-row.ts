@@ -68,7 +68,8 @@ function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: Pl
   if (current === undefined) return openCase("created", row, undefined, balance, facts);
   if (current.closedAt !== null) return planAfterTheEnd(row, current, current.closedAt, balance, facts);
   if (row.currency !== current.currency) {
-    return rejected(row, "CURRENCY_MISMATCH", "currency", `The case is in ${current.currency}; send it in the row.`);
+    const detail = `The case is in ${current.currency} and keeps it until it ends; send amounts in that currency.`;
+    return rejected(row, "CURRENCY_MISMATCH", "currency", detail);
   }
   return planUpdate(row, current, balance, facts);
 }

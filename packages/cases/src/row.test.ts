@@ -209,6 +209,13 @@ test("a national identity number is a field that nobody reads", () => {
   );
 });
 
+test("a row that is rejected tells what it would have been warned of", () => {
+  const misspelt = { ...required, outstandingAmont: 1 };
+  const warnings = [{ code: "UNKNOWN_FIELD", pointer: expect.stringMatching(/outstandingAmont$/) as string }];
+  expect(checkRow(parsed({ ...misspelt, dpd: -1 }), defaults, 0)).toMatchObject({ errors: [{}], warnings });
+  expect(checkRows([parsed(required), parsed(misspelt)], defaults)[1]).toMatchObject({ errors: [{}], warnings });
+});
+
 test("what the service sets is told as such", () => {
   expect(accepted({ ...required, status: "new" }).warnings).toMatchObject([{ code: "READ_ONLY_FIELD" }]);
 });

@@ -13,7 +13,7 @@ import {
   shown,
   text,
 } from "./field-readers.ts";
-import { pointerTo, type RowFault, type RowWarning } from "./row-fault.ts";
+import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 import { warnOfUnknown } from "./unknown-fields.ts";
 
 /** What a row falls back to where it is silent. */
@@ -51,15 +51,30 @@ export interface ControlRow {
 
 export type CaseRow = UpsertRow | ControlRow;
 
-/** A row that may be applied, or its faults; the loan number in any case, as far as it could be read. */
+/** A row that may be applied, or what is wrong with it; the loan number in any case, as far as it could be read. */
 export type CheckedRow =
-  | { readonly index: number; readonly sourceLoanNumber: string; readonly row: CaseRow }
-  | { readonly index: number; readonly sourceLoanNumber: string | undefined; readonly errors: readonly RowFault[] };
+  | {
+      readonly index: number;
+      readonly sourceLoanNumber: string;
+      /** It names no currency: in that of the loan's case its amounts may read otherwise. */
+      readonly assumesCurrency: boolean;
+      readonly row: CaseRow;
+    }
+  | {
+      readonly index: number;
+      readonly sourceLoanNumber: string | undefined;
+      /** The same; false when another currency could change nothing. */
+      readonly assumesCurrency: boolean;
+      readonly errors: readonly RowFault[];
+      readonly warnings: readonly RowWarning[];
+    };
 
 const MAX_LOAN_NUMBER = 64;
 const MAX_REASON = 500;
 const ACTIONS = ["upsert", "withdraw", "hold", "release"] as const;
 const CONTROL_FIELDS = ["sourceLoanNumber", "action", "reason"];
+/** Faults that an amount may have in one currency and not in another. */
+const IN_CURRENCY: ReadonlySet<RowFaultCode> = new Set(["AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE"]);
 const ROW_FIELDS: ReadonlySet<string> = new Set([
   ...CONTROL_FIELDS,
   "outstandingAmount",
@@ -82,8 +97,28 @@ export function checkRows(rows: readonly unknown[], defaults: LenderDefaults): C
     }
     const pointer = `/rows/${index}/sourceLoanNumber`;
     const detail = `Row ${first} is about the same loan; send one row for each loan.`;
-    return { index, sourceLoanNumber: loan, errors: [{ code: "DUPLICATE_IN_REQUEST", pointer, detail }] };
+    return {
+      index,
+      sourceLoanNumber: loan,
+      assumesCurrency: false,
+      errors: [{ code: "DUPLICATE_IN_REQUEST", pointer, detail }],
+      warnings: "row" in checked ? checked.row.warnings : checked.warnings,
+    };
   });
+}
+
+/**
+ * The row as it reads once the currency of the loan's case is known: absent is unchanged, so that amounts without a
+ * currency are of the case's.
+ */
+export function inCurrencyOfCase(
+  checked: CheckedRow,
+  raw: unknown,
+  defaults: LenderDefaults,
+  ofCase: CurrencyCode,
+): CheckedRow {
+  if (!checked.assumesCurrency || ofCase === defaults.currency) return checked;
+  return checkRow(raw, { ...defaults, currency: ofCase }, checked.index);
 }
 
 /**
@@ -96,7 +131,7 @@ export function checkRow(raw: unknown, defaults: LenderDefaults, index: number):
   const root: FieldContext = { ...defaults, pointer: `/rows/${index}`, faults, warnings };
   if (!isObject(raw)) {
     refuse(root, "WRONG_TYPE", `Expected an object; got ${shown(raw)}.`);
-    return { index, sourceLoanNumber: undefined, errors: faults };
+    return { index, sourceLoanNumber: undefined, assumesCurrency: false, errors: faults, warnings };
   }
   const sourceLoanNumber = required(raw, root, "sourceLoanNumber", loanNumber);
   const action = optional(raw, root, "action", oneOf(ACTIONS)) ?? "upsert";
@@ -107,9 +142,14 @@ export function checkRow(raw: unknown, defaults: LenderDefaults, index: number):
       ? { action, reason, ...balanceAndDetails(raw, root), defaultLanguage: defaults.language }
       : { action, reason };
   if (action !== "upsert") warnOfNotApplied(raw, root, action);
-  if (sourceLoanNumber === undefined || faults.length > 0) return { index, sourceLoanNumber, errors: faults };
+  const assumesCurrency = action === "upsert" && (isAbsent(raw, "currency") || raw["currency"] === null);
+  if (sourceLoanNumber === undefined || faults.length > 0) {
+    const mayPass =
+      assumesCurrency && sourceLoanNumber !== undefined && faults.some(({ code }) => IN_CURRENCY.has(code));
+    return { index, sourceLoanNumber, assumesCurrency: mayPass, errors: faults, warnings };
+  }
   // Without a fault every required field has been read.
-  return { index, sourceLoanNumber, row: { ...row, index, sourceLoanNumber, warnings } as CaseRow };
+  return { index, sourceLoanNumber, assumesCurrency, row: { ...row, index, sourceLoanNumber, warnings } as CaseRow };
 }
 
 function balanceAndDetails(raw: Raw, root: FieldContext): Partial<UpsertRow> {

@@ -1,7 +1,7 @@
 import {
-  type CaseRow,
   type CheckedRow,
   checkRows,
+  inCurrencyOfCase,
   type ImportedCase,
   insertCases,
   lockCasesForImport,
@@ -24,7 +24,7 @@ import type { LenderProfile } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent } from "./event.ts";
-import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
+import { type ImportResult, importResult, type JudgedRow } from "./import-result.ts";
 
 /** Rows that one import takes at most (contract: Limits). */
 export const MAX_IMPORT_ROWS = 1_000;
@@ -50,14 +50,9 @@ export async function importCases(
   request: ImportRequest,
   environment: string,
 ): Promise<ImportResult> {
-  const { lender, dryRun, atomic } = request;
-  const checked = checkRows(request.rows, lender);
+  const checked = checkRows(request.rows, request.lender);
   try {
-    return await transaction(em, async (tx) => {
-      const result = await applyRows(tx, checked, request, environment);
-      if (dryRun || (atomic && !result.success)) throw new TakenBack(result);
-      return result;
-    });
+    return await transaction(em, (tx) => applyRows(tx, checked, request, environment));
   } catch (error) {
     if (error instanceof TakenBack) return error.result;
     throw error;
@@ -75,27 +70,28 @@ class TakenBack extends Error {
   }
 }
 
+/** @throws TakenBack when it is a rehearsal, or all rows or none and not all. */
 async function applyRows(
   tx: Tx,
   checked: readonly CheckedRow[],
-  { lender, dryRun }: ImportRequest,
+  request: ImportRequest,
   environment: string,
 ): Promise<ImportResult> {
+  const { lender, dryRun, atomic } = request;
   const importId = newId();
   const now = new Date();
-  const rows = checked.flatMap((one) => ("row" in one ? [one.row] : []));
 
   // Lock the loans, plan each row over its case, and make the new cases; a loan that another import has made in the
   // same moment is locked then and planned again.
-  const planned = new Map<number, PlannedRow>();
-  let open: readonly CaseRow[] = rows;
+  const judged = new Map<number, JudgedRow>();
+  let open = checked;
   while (open.length > 0) {
-    const plans = await planRows(tx, open, lender, importId, now);
+    const plans = await judgeRows(tx, open, request, importId, now);
     const missed = new Set((await insertNewCases(tx, plans, now)).map(({ id }) => id));
-    for (const plan of plans) if (!missed.has(newCaseIdOf(plan) ?? "")) planned.set(plan.row.index, plan);
-    open = open.filter(({ index }) => !planned.has(index));
+    for (const one of plans) if (!missed.has(newCaseIdOf(one) ?? "")) judged.set(one.checked.index, one);
+    open = open.filter(({ index }) => !judged.has(index));
   }
-  const applied = [...planned.values()].flatMap((one) => ("events" in one.plan ? [{ ...one, plan: one.plan }] : []));
+  const applied = [...judged.values()].flatMap((one) => ("events" in one.plan ? [{ ...one, plan: one.plan }] : []));
 
   // Write the set: one statement per table.
   writeImportedCases(
@@ -132,40 +128,61 @@ async function applyRows(
       plan.events.map((event) => caseEvent({ ...plan.caseAfter, status: event.status }, event, origin)),
     ),
   );
-  const result = importResult(checked, planned, { importId, dryRun });
+  const inOrder = checked.map(({ index }) => judged.get(index)!);
+  const kept = !dryRun && !(atomic && inOrder.some(({ plan }) => plan.outcome === "rejected"));
+  const result = importResult(inOrder, { importId: kept ? importId : null, dryRun });
+  if (!kept) throw new TakenBack(result);
   recordImport(tx, { lenderId: lender.id, importId, summary: { ...result.summary } }, now);
   return result;
 }
 
 type Applied = Extract<RowPlan, { events: unknown }>;
 
-async function planRows(
+async function judgeRows(
   tx: Tx,
-  rows: readonly CaseRow[],
-  lender: LenderProfile,
+  rows: readonly CheckedRow[],
+  { lender, rows: raw }: ImportRequest,
   importId: string,
   now: Date,
-): Promise<PlannedRow[]> {
-  const loans = rows.map(({ sourceLoanNumber }) => ({ lenderId: lender.id, loan: sourceLoanNumber }));
-  const current = new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
-  const paidAfter = await paidAfterSnapshots(tx, rows, lender.id);
-  return rows.map((row) => {
+): Promise<JudgedRow[]> {
+  const current = await currentCases(tx, rows, lender.id);
+  const read = rows.map((one) => {
+    const theCase = current.get(one.sourceLoanNumber);
+    return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency);
+  });
+  const paidAfter = await paidAfterSnapshots(tx, read, lender.id);
+  return read.map((checked): JudgedRow => {
+    if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
     const facts = {
       lenderId: lender.id,
       importId,
       newCaseId: newId(),
-      paymentsAfterSnapshotMinor: paidAfter.get(row.sourceLoanNumber) ?? 0n,
+      paymentsAfterSnapshotMinor: paidAfter.get(checked.sourceLoanNumber) ?? 0n,
       now,
     };
-    return { row, plan: planRow(row, current.get(row.sourceLoanNumber), facts) };
+    return { checked, plan: planRow(checked.row, current.get(checked.sourceLoanNumber), facts) };
   });
 }
 
+/** By loan: its current case, locked, where the verdict on a row depends on it. */
+async function currentCases(
+  tx: Tx,
+  rows: readonly CheckedRow[],
+  lenderId: string,
+): Promise<Map<string | undefined, ImportedCase>> {
+  const loans = rows.flatMap((one) =>
+    one.sourceLoanNumber !== undefined && ("row" in one || one.assumesCurrency)
+      ? [{ lenderId, loan: one.sourceLoanNumber }]
+      : [],
+  );
+  return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
+}
+
 /** By loan: the sum of what was paid after the moment that the row's balance is of. */
-async function paidAfterSnapshots(tx: Tx, rows: readonly CaseRow[], lenderId: string): Promise<Map<string, bigint>> {
-  const snapshots = rows.flatMap((row) => {
-    const after = row.action === "upsert" ? row.details.outstandingAsOf : null;
-    return after ? [{ lenderId, loan: row.sourceLoanNumber, after }] : [];
+async function paidAfterSnapshots(tx: Tx, rows: readonly CheckedRow[], lenderId: string): Promise<Map<string, bigint>> {
+  const snapshots = rows.flatMap((one) => {
+    if (!("row" in one) || one.row.action !== "upsert" || !one.row.details.outstandingAsOf) return [];
+    return [{ lenderId, loan: one.sourceLoanNumber, after: one.row.details.outstandingAsOf }];
   });
   const sums = new Map<string, bigint>();
   for (const { sourceLoanNumber: loan, amountMinor } of await paymentsAfter(tx, snapshots)) {
@@ -174,7 +191,7 @@ async function paidAfterSnapshots(tx: Tx, rows: readonly CaseRow[], lenderId: st
   return sums;
 }
 
-function insertNewCases(tx: Tx, plans: readonly PlannedRow[], now: Date): Promise<ImportedCase[]> {
+function insertNewCases(tx: Tx, plans: readonly JudgedRow[], now: Date): Promise<ImportedCase[]> {
   const newOnes = plans.flatMap(({ plan }) => ("events" in plan && isNew(plan) ? [plan] : []));
   return insertCases(
     tx,
@@ -188,7 +205,7 @@ function isNew({ outcome }: RowPlan): boolean {
   return outcome === "created" || outcome === "reopened";
 }
 
-function newCaseIdOf({ plan }: PlannedRow): string | undefined {
+function newCaseIdOf({ plan }: JudgedRow): string | undefined {
   return "caseAfter" in plan && isNew(plan) ? plan.caseAfter.id : undefined;
 }
 

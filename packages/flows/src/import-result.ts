@@ -1,4 +1,4 @@
-import type { CaseRow, CheckedRow, FieldChange, RowFault, RowPlan, RowWarning } from "@collections/cases";
+import type { CheckedRow, FieldChange, RowFault, RowPlan, RowWarning } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { toWire, type WireNumber } from "@collections/money";
 
@@ -7,6 +7,7 @@ export interface ImportResult {
   /** No row was rejected. */
   readonly success: boolean;
   readonly dryRun: boolean;
+  /** Null when nothing was kept: a rehearsal, or all rows or none and not all. */
   readonly importId: string | null;
   readonly summary: Readonly<Record<(typeof SUMMARY)[number], number>>;
   readonly results: readonly RowResult[];
@@ -17,7 +18,7 @@ export type RowResult =
       readonly index: number;
       readonly sourceLoanNumber: string;
       readonly outcome: AcceptedOutcome;
-      /** Absent for a case that a rehearsal would have made. */
+      /** Absent for a new case when nothing was kept. */
       readonly caseId?: string;
       readonly status: string;
       readonly outstandingAmount: WireNumber;
@@ -30,11 +31,13 @@ export type RowResult =
       readonly sourceLoanNumber: string | null;
       readonly outcome: "rejected";
       readonly errors: readonly RowFault[];
+      /** Absent when there are none. */
+      readonly warnings?: readonly RowWarning[];
     };
 
-/** A row that could be read, and what is to be done about it. */
-export interface PlannedRow {
-  readonly row: CaseRow;
+/** A row as it was read, and what is to be done about it. */
+export interface JudgedRow {
+  readonly checked: CheckedRow;
   readonly plan: RowPlan;
 }
 
@@ -54,40 +57,42 @@ const OUTCOMES: Record<Exclude<RowPlan["outcome"], "rejected">, AcceptedOutcome>
   unchanged: "unchanged",
 };
 
-/** The answer for all rows, in their order. */
+/** The answer for all rows, in the order given; `importId` is null when nothing is kept of them. */
 export function importResult(
-  checked: readonly CheckedRow[],
-  planned: ReadonlyMap<number, PlannedRow>,
-  { importId, dryRun }: { importId: string; dryRun: boolean },
+  rows: readonly JudgedRow[],
+  { importId, dryRun }: { importId: string | null; dryRun: boolean },
 ): ImportResult {
-  const results = checked.map((one): RowResult => {
-    if ("errors" in one) return rejected(one.index, one.sourceLoanNumber ?? null, one.errors);
-    const { plan } = planned.get(one.index)!;
-    if (plan.outcome === "rejected") return rejected(one.index, one.sourceLoanNumber, plan.errors);
-    return accepted(one.index, plan, dryRun);
-  });
+  const results = rows.map(({ checked, plan }): RowResult =>
+    plan.outcome === "rejected"
+      ? rejected(checked, plan.errors)
+      : accepted(checked.index, plan, { kept: importId !== null }),
+  );
   const counts = Map.groupBy(results, ({ outcome }) => outcome);
   const summary = Object.fromEntries(
-    SUMMARY.map((name) => [name, name === "received" ? checked.length : (counts.get(name)?.length ?? 0)]),
+    SUMMARY.map((name) => [name, name === "received" ? rows.length : (counts.get(name)?.length ?? 0)]),
   ) as ImportResult["summary"];
   return {
     success: summary.rejected === 0,
     dryRun,
-    importId: dryRun ? null : publicId("imp", importId),
+    importId: importId === null ? null : publicId("imp", importId),
     summary,
     results,
   };
 }
 
-function accepted(index: number, plan: Exclude<RowPlan, { outcome: "rejected" }>, dryRun: boolean): RowResult {
+function accepted(
+  index: number,
+  plan: Exclude<RowPlan, { outcome: "rejected" }>,
+  { kept }: { kept: boolean },
+): RowResult {
   const { caseAfter, warnings } = plan;
   const outcome = OUTCOMES[plan.outcome];
-  const wouldBeMade = dryRun && (outcome === "created" || outcome === "reopened");
+  const exists = kept || (outcome !== "created" && outcome !== "reopened");
   return {
     index,
     sourceLoanNumber: caseAfter.sourceLoanNumber,
     outcome,
-    ...(!wouldBeMade && { caseId: publicId("case", caseAfter.id) }),
+    ...(exists && { caseId: publicId("case", caseAfter.id) }),
     status: caseAfter.status,
     outstandingAmount: toWire(caseAfter.outstandingMinor, caseAfter.currency),
     sequence: Number(caseAfter.sequence),
@@ -96,6 +101,8 @@ function accepted(index: number, plan: Exclude<RowPlan, { outcome: "rejected" }>
   };
 }
 
-function rejected(index: number, sourceLoanNumber: string | null, errors: readonly RowFault[]): RowResult {
-  return { index, sourceLoanNumber, outcome: "rejected", errors };
+function rejected(checked: CheckedRow, errors: readonly RowFault[]): RowResult {
+  const { index, sourceLoanNumber = null } = checked;
+  const { warnings } = "row" in checked ? checked.row : checked;
+  return { index, sourceLoanNumber, outcome: "rejected", errors, ...(warnings.length > 0 && { warnings }) };
 }

@@ -127,7 +127,14 @@ describe("an import", () => {
   test("that is atomic applies all of its rows or none", async () => {
     const refused = await importRows([aRow("ATOM-1"), aRow("ATOM-2", { borrowerPhone: "1" })], { atomic: true });
     expect(refused.status).toBe(422);
-    expect(refused.body).toMatchObject({ code: "IMPORT_REJECTED", summary: { created: 1, rejected: 1 } });
+    expect(refused.body).toMatchObject({
+      code: "IMPORT_REJECTED",
+      dryRun: false,
+      importId: null,
+      summary: { created: 1, rejected: 1 },
+    });
+    expect(refused.results[0]).toMatchObject({ outcome: "created" });
+    expect(refused.results[0]).not.toHaveProperty("caseId");
     expect((await lender.getCase("ATOM-1")).status).toBe(404);
     expect((await importRows([aRow("ATOM-1"), aRow("ATOM-2")], { atomic: true })).summary).toMatchObject({
       created: 2,
@@ -137,6 +144,41 @@ describe("an import", () => {
   test("warns of a misspelt field with the nearest name", async () => {
     const { warnings } = await importRow(aRow("C-1", { borowerEmail: "x@example.com" }));
     expect(warnings).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/rows/0/borowerEmail" }]);
+    const rejected = await importRow(aRow("C-2", { borrowerPhone: "1", outstandingAsof: "2026-11-20T00:00:00Z" }));
+    expect(rejected).toMatchObject({
+      outcome: "rejected",
+      errors: [{ code: "INVALID_PHONE" }],
+      warnings: [{ code: "UNKNOWN_FIELD", pointer: "/rows/0/outstandingAsof" }],
+    });
+    expect(await importRow(aRow("C-2", { borrowerPhone: "1" }))).not.toHaveProperty("warnings");
+  });
+
+  test("reads amounts without a currency in the currency of the case", async () => {
+    await importRow(aRow("CUR-1", { currency: "KWD", outstandingAmount: 10.125 }));
+    expect(await importRow(aRow("CUR-1", { outstandingAmount: 9.875 }))).toMatchObject({
+      outcome: "updated",
+      outstandingAmount: 9.875,
+      changes: [{ field: "outstandingAmount", from: 10.125, to: 9.875 }],
+    });
+    expect(await importRow(aRow("CUR-1", { outstandingAmount: 9.8755 }))).toMatchObject({
+      outcome: "rejected",
+      errors: [{ code: "AMOUNT_PRECISION", pointer: "/rows/0/outstandingAmount" }],
+    });
+    expect(await importRow(aRow("CUR-1", { outstandingAmount: 9, currency: "INR", dpd_: 1 }))).toMatchObject({
+      outcome: "rejected",
+      errors: [{ code: "CURRENCY_MISMATCH", pointer: "/rows/0/currency" }],
+      warnings: [{ code: "UNKNOWN_FIELD", pointer: "/rows/0/dpd_" }],
+    });
+    expect((await lender.getCase("CUR-1")).body).toMatchObject({ currency: "KWD", outstandingAfter: 9.875 });
+  });
+
+  test("refuses metadata of a kind that is not kept, and goes on with the other rows", async () => {
+    const { results } = await importRows([aRow("META-1", { metadata: { panNumber: "ABCDE1234F" } }), aRow("META-2")]);
+    expect(results[0]).toMatchObject({
+      outcome: "rejected",
+      errors: [{ code: "PERSONAL_DATA", pointer: "/rows/0/metadata/panNumber" }],
+    });
+    expect(results[1]).toMatchObject({ outcome: "created" });
   });
 });
 
