@@ -16,4 +16,13 @@ export { type Database } from "./open-database.ts";
 export { type Signals } from "./signals.ts";
 export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
 export { statement, type Statement } from "./statement.ts";
-export { afterCommit, query, readSnapshot, send, signal, transaction, type Tx } from "./transaction.ts";
+export {
+  afterCommit,
+  query,
+  type QueryOptions,
+  readSnapshot,
+  send,
+  signal,
+  transaction,
+  type Tx,
+} from "./transaction.ts";

@@ -14,6 +14,9 @@ export interface Signals {
 
 const PG_CHANNEL = "collections";
 const RECONNECT_DELAY_MS = 1_000;
+/** A connection that only listens cannot tell silence from a cut wire: it asks now and then. */
+const HEARTBEAT_INTERVAL_MS = 10_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 const MAX_PAYLOAD_CHARACTERS = 1_000;
 
 /**
@@ -53,11 +56,18 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
   }
 
   async function connect(): Promise<void> {
-    const client = new Client({ connectionString: directUrl, application_name: "collections-signals" });
+    const client = new Client({
+      connectionString: directUrl,
+      application_name: "collections-signals",
+      connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
+      query_timeout: ANSWER_TIMEOUT_MS,
+    });
     hearing = client;
     client.on("notification", (message) => hear(message.payload ?? ""));
     client.on("error", () => {});
+    const heartbeat = setInterval(() => void client.query("select").catch(onError), HEARTBEAT_INTERVAL_MS).unref();
     client.once("end", () => {
+      clearInterval(heartbeat);
       hearing = undefined;
       if (!closed) reconnect = setTimeout(() => void connect(), RECONNECT_DELAY_MS).unref();
     });

@@ -6,21 +6,27 @@ export class CommitOutcomeUnknownError extends Error {
   override readonly name = "CommitOutcomeUnknownError";
 }
 
+/** Each has a digit: EPIPE, which looks like one, is an errno. */
+const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
+
 const UNIQUE_VIOLATION = "23505";
 
-/** Classes of SQLSTATE that say "not now": connection, resources, operator intervention, lock and statement time-outs. */
-const UNAVAILABLE_STATES = /^(08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
+/**
+ * Classes of SQLSTATE that say "not now": connection, resources, operator intervention, lock and statement time-outs.
+ * 08P01 is of the first class and yet a bug: we have sent what the protocol does not allow, and would send it again.
+ */
+const UNAVAILABLE_STATES = /^((?!08P01)08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
 
 const UNAVAILABLE_ERRNOS = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOENT", "EHOSTUNREACH"]);
 
 /** Messages of `pg` for faults that carry no code. */
 const UNAVAILABLE_MESSAGES =
-  /timeout exceeded when trying to connect|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
+  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
 
 /** The SQLSTATE of an error of PostgreSQL, looked for through its causes too. */
 export function sqlState(error: unknown): string | undefined {
   for (const link of causes(error)) {
-    if (typeof link.code === "string" && /^[0-9A-Z]{5}$/.test(link.code)) return link.code;
+    if (typeof link.code === "string" && SQL_STATE.test(link.code)) return link.code;
   }
   return undefined;
 }

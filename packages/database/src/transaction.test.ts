@@ -1,5 +1,6 @@
 import { emptyDatabase, testDatabase } from "@collections/testing";
 import { EntitySchema } from "@mikro-orm/postgresql";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   afterCommit,
@@ -196,6 +197,35 @@ describe("a transaction", () => {
     });
     await expect(killed).rejects.toThrow(/terminat/i);
     expect(await noteIn(newId())).toEqual([]);
+  });
+});
+
+describe("a connection that has gone silent", () => {
+  test("is given up after the time that the query allows, and the next one works", async () => {
+    const target = new URL(url);
+    let isSilent = false;
+    const relay = createServer((near) => {
+      const far = connect(Number(target.port), target.hostname);
+      near.on("error", () => {}).on("close", () => far.destroy());
+      far.on("error", () => {}).on("close", () => near.destroy());
+      near.on("data", (bytes) => !isSilent && far.write(bytes));
+      far.on("data", (bytes) => !isSilent && near.write(bytes));
+    });
+    await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+    const wired = new URL(url);
+    wired.port = String((relay.address() as AddressInfo).port);
+    const behind = await createDatabase({ url: wired.href, schemas: [trialSchema], poolMax: 1 });
+    try {
+      expect(await query(behind.em(), noteById, [newId()])).toEqual([]);
+      isSilent = true;
+      const lost = query(behind.em(), noteById, [newId()], { timeoutMs: 200 });
+      await expect(lost).rejects.toThrow("timeout");
+      isSilent = false;
+      expect(await query(behind.em(), noteById, [newId()])).toEqual([]);
+    } finally {
+      await behind.close();
+      relay.close();
+    }
   });
 });
 

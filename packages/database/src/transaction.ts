@@ -1,4 +1,4 @@
-import type { PoolClient, QueryResult } from "pg";
+import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { type ControlledTransaction, Kysely, PostgresDialect } from "kysely";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { databaseOf } from "./open-database.ts";
@@ -25,6 +25,17 @@ interface TxState {
 const states = new WeakMap<EntityManager, TxState>();
 
 const IN_FAILED_TRANSACTION = "25P02";
+
+/**
+ * More than a statement of a request takes, its wait for a lock included. A connection that has gone silent (a failover,
+ * a cut wire) is found out by this and by nothing else.
+ */
+const ANSWER_TIMEOUT_MS = 12_000;
+
+export interface QueryOptions {
+  /** How long to wait for the answer; then the connection is given up. For work that takes longer than a request may. */
+  readonly timeoutMs?: number;
+}
 
 /**
  * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. MikroORM's finds and flushes, pg-boss
@@ -71,10 +82,15 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
  * Sends a prepared statement and waits for its rows, in the transaction or, given a plain EntityManager, outside one.
  * int8 arrives as bigint, timestamptz as Date, date and numeric as text.
  */
-export async function query<Row>(on: EntityManager, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+export async function query<Row>(
+  on: EntityManager,
+  statement: Statement,
+  values: readonly unknown[],
+  { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
+): Promise<Row[]> {
   const state = states.get(on);
   const target = state ? openClient(state) : databaseOf(on).pool;
-  const result: QueryResult = await target.query(prepared(statement, values));
+  const result: QueryResult = await target.query(prepared(statement, values, timeoutMs));
   return result.rows as Row[];
 }
 
@@ -194,6 +210,7 @@ function openClient(state: Omit<TxState, "kysely">): PoolClient {
   return state.client;
 }
 
-function prepared({ name, text }: Statement, values: readonly unknown[]) {
-  return { name, text, values: values as unknown[], types: statementTypes };
+function prepared({ name, text }: Statement, values: readonly unknown[], timeoutMs = ANSWER_TIMEOUT_MS): QueryConfig {
+  const config = { name, text, values: values as unknown[], types: statementTypes, query_timeout: timeoutMs };
+  return config;
 }

@@ -94,7 +94,7 @@ export async function earningPage(
 
 /** What every field partner has earned with a lender: for checks against the books. */
 export async function earningsTotals(em: EntityManager, lenderId: string): Promise<EarningsTotal[]> {
-  return query(em, selectTotals, [lenderId]);
+  return query(em, selectTotals, [lenderId], { timeoutMs: 35_000 });
 }
 
 const sumOf = (status: string) => `coalesce(sum(amount_minor) filter (where status = '${status}'), 0)::bigint`;

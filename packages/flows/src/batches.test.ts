@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { inBatches } from "./batches.ts";
+import { inBatches, OverloadedError } from "./batches.ts";
 
 test("a lone item leaves at once, and what arrives meanwhile leaves as one batch", async () => {
   const batches: number[][] = [];
@@ -64,4 +64,19 @@ test("when the database is away the whole batch is told so, without asking it ag
   const outcomes = await Promise.allSettled([1, 2, 3].map(echo));
   expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
   expect(runs).toBe(1);
+});
+
+test("what would wait too long is turned away at once", async () => {
+  let finish = (): void => {};
+  const stalled = inBatches<number, number>({
+    maxItems: 1,
+    maxUnderWay: 1,
+    run: (items) => new Promise((resolve) => (finish = () => resolve(items))),
+  });
+  const first = stalled(0);
+  await delay(5);
+  const crowd = Array.from({ length: 5_001 }, (_, index) => stalled(index));
+  await expect(crowd.at(-1)).rejects.toThrow(OverloadedError);
+  finish();
+  expect(await first).toBe(0);
 });

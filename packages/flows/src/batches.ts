@@ -9,6 +9,14 @@ export interface BatchOptions<Item, Outcome> {
   maxUnderWay: number;
 }
 
+/** So much is waiting already that one more would wait too long: try again in a moment. */
+export class OverloadedError extends Error {
+  override readonly name = "OverloadedError";
+}
+
+/** Minutes of work for a stalled database; more would only fill the memory. */
+const MAX_GATHERED = 5_000;
+
 interface Waiting<Item, Outcome> {
   item: Item;
   resolve(outcome: Outcome): void;
@@ -17,7 +25,7 @@ interface Waiting<Item, Outcome> {
 
 /**
  * Does items in batches without ever waiting for a batch to fill: while one is under way, what arrives gathers, and
- * leaves as the next. An idle caller is served at once, a crowd shares its round trips.
+ * leaves as the next. An idle caller is served at once, a crowd shares its round trips. Throws OverloadedError.
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   const { run, maxItems, maxUnderWay } = options;
@@ -52,6 +60,10 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
 
   return (item) =>
     new Promise((resolve, reject) => {
+      if (gathered.length >= MAX_GATHERED) {
+        reject(new OverloadedError("Too many items are waiting for their batch."));
+        return;
+      }
       gathered.push({ item, resolve, reject });
       if (scheduled || underWay >= maxUnderWay) return;
       // What the same turn of the event loop brings leaves together.

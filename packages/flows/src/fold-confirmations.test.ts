@@ -112,6 +112,16 @@ test("a payment on a link that the gateway gave out twice marks both paid and is
   expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([newer.id, older.id]);
 });
 
+test("a linkId that a gateway has used for two loans is due to the loan that is paid", () => {
+  const theCase = aCase();
+  const own = aLink(theCase);
+  const newerOfAnother = { ...aLink(aCase()), sourceLoanNumber: "LN-2" };
+  const set = loaded({ lockedCases: [theCase], links: [own, newerOfAnother] });
+  const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: own.linkId })], SURROUNDINGS);
+  expect(bookingOf(outcomes[0])).toMatchObject({ visitId: own.visitId });
+  expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([own.id]);
+});
+
 test("a payment on a case that nobody holds is booked and earns nothing", () => {
   const set = loaded({ lockedCases: [aCase({ assignedFieldPartnerId: null, status: "new" })] });
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation()], SURROUNDINGS);

@@ -93,7 +93,10 @@ function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings
 
   const lockedCase = fold.cases.get(keyOf(lender.id, loan));
   if (!lockedCase) return refused("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
-  const links = linkId === null ? [] : (fold.links.get(keyOf(lender.id, linkId)) ?? []);
+  // A gateway may have used the id for another loan too: that is none of this payment's business.
+  const named = linkId === null ? [] : (fold.links.get(keyOf(lender.id, linkId)) ?? []);
+  const own = named.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
+  const links = own.length > 0 ? own : named;
   const checked = checkConfirmation(confirmation, lockedCase, links[0], surroundings.now);
   if ("kind" in checked) return checked;
 
@@ -146,8 +149,7 @@ function book(
   fold.bookings.set(keyOf(lender.id, loan, reference), booking);
   fold.written.bookings.push(booking);
   fold.written.postings.push(...paymentPostings(booking));
-  const ownLinks = links.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
-  fold.written.paidLinks.push(...ownLinks.map(({ lenderId, id }) => ({ lenderId, id, paidAt: payment.paidAt })));
+  fold.written.paidLinks.push(...links.map(({ lenderId, id }) => ({ lenderId, id, paidAt: payment.paidAt })));
   earn(fold, booking, now);
   if (caseAfter.closedAt !== null) credit(fold, caseAfter.id, now);
   return booking;

@@ -1,4 +1,4 @@
-export { type BatchOptions, inBatches } from "./batches.ts";
+export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { type Confirmation, type ConfirmationOutcome, type ConfirmationRefusal } from "./confirmation.ts";
 export { confirmPayments } from "./confirm-payments.ts";
 export { type EventOrigin, pingBody } from "./event.ts";

@@ -50,13 +50,16 @@ export async function receivableBalances(
   afterCaseId: string | undefined,
   limit: number,
 ): Promise<CaseBalance[]> {
-  return query(em, selectCaseBalances, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit]);
+  return query(em, selectCaseBalances, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit], PATIENT);
 }
 
 /** What the books say of every field partner's earnings with this lender: for checks against the earnings themselves. */
 export async function fieldPartnerBalances(em: EntityManager, lenderId: string): Promise<FieldPartnerBalance[]> {
-  return query(em, selectFieldPartnerBalances, [lenderId]);
+  return query(em, selectFieldPartnerBalances, [lenderId], PATIENT);
 }
+
+/** Sums over many rows: as long as the server itself allows a statement. */
+const PATIENT = { timeoutMs: 35_000 };
 
 const SUMS = `
   coalesce(sum(amount_minor) filter (where debit_account = $2), 0)::bigint as "debitMinor",

@@ -34,6 +34,9 @@ const STEP_ROWS = 200_000;
  */
 const LOOK_BACK_MS = 15 * 60_000;
 
+/** For a step of many rows: as long as the server itself allows a statement. */
+const PATIENT = { timeoutMs: 35_000 };
+
 /**
  * Adds a lender's new transfers and bookings to its hash chain. A block lists the ids of its rows, so the order in
  * which transactions commit does not matter: a row that appears late is in a later block. Processes that call this at
@@ -69,9 +72,9 @@ interface AddedBlock {
 
 /** One step: in the order of their ids, the first rows after `afterId` that are in no block. */
 async function extendOnce(tx: Tx, lenderId: string, afterId: string | undefined, now: Date): Promise<AddedBlock[]> {
-  await query(tx, takeTurn, [lenderId]);
+  await query(tx, takeTurn, [lenderId], PATIENT);
   const fromId = afterId ?? searchFrom(await query<LastBlock>(tx, selectLast, [lenderId]));
-  return query(tx, insertBlocks, [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()]);
+  return query(tx, insertBlocks, [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()], PATIENT);
 }
 
 interface LastBlock {

@@ -81,8 +81,8 @@ export async function verify(em: EntityManager, options: VerifyOptions): Promise
           totalProblems: findings.totalProblems,
         });
       tell("trial balance");
-      findings.addCounts(await query(tx, selectCounts, [lenderId]));
-      const movements = await query<Movement>(tx, selectMovements, [lenderId]);
+      findings.addCounts(await query(tx, selectCounts, [lenderId], UNHURRIED));
+      const movements = await query<Movement>(tx, selectMovements, [lenderId], UNHURRIED);
       findings.addTrialBalance(lenderId, movements);
       for (const check of movements.some(isCrooked) ? [accountsCheck, ...checks] : checks) {
         tell(check.name);
@@ -114,10 +114,10 @@ async function problemsFoundBy(tx: Tx, check: Check, lenderId: string, chainedUn
   const { problemsOf, suspectedBy, needsChainedUntil } = check;
   const values = needsChainedUntil ? [lenderId, chainedUntil] : [lenderId];
   if (suspectedBy) {
-    const [verdict] = await query<{ suspect: boolean }>(tx, suspectedBy, values);
+    const [verdict] = await query<{ suspect: boolean }>(tx, suspectedBy, values, UNHURRIED);
     if (verdict?.suspect === false) return [];
   }
-  return query(tx, problemsOf, values);
+  return query(tx, problemsOf, values, UNHURRIED);
 }
 
 /** What has been found so far, over the lenders. */
@@ -181,9 +181,12 @@ function addTo(balances: Map<CurrencyCode, TrialBalance>, { currency, debitMinor
 
 /** Every lender that any table names, also one that only a forged row names. */
 async function lendersInBooks(tx: Tx): Promise<string[]> {
-  const lenders = await query<{ id: string }>(tx, selectLenders, []);
+  const lenders = await query<{ id: string }>(tx, selectLenders, [], UNHURRIED);
   return lenders.map(({ id }) => id);
 }
+
+/** For one check of a lender with hundreds of millions of rows. */
+const UNHURRIED = { timeoutMs: 3_600_000 };
 
 // Reads only, takes its time and memory, and plans for the rows that are there now.
 const takeTime = statement(

@@ -21,12 +21,12 @@ export interface DeliveryTotals {
 
 /** What breaks the promise of a sequence from 1 without gaps, of one lender or of all. contract: Envelope */
 export async function sequenceProblems(em: EntityManager, lenderId?: string): Promise<SequenceProblem[]> {
-  return query(em, selectProblems, [lenderId ?? null]);
+  return query(em, selectProblems, [lenderId ?? null], PATIENT);
 }
 
 /** Counts by state, read in one statement, so that they agree with each other. */
 export async function deliveryTotals(em: EntityManager, lenderId?: string): Promise<DeliveryTotals> {
-  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null]);
+  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null], PATIENT);
   return totals as DeliveryTotals;
 }
 
@@ -39,6 +39,9 @@ export async function lastSequences(
   const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [lenderId, loans]);
   return new Map(rows.map(({ loan, sequence }) => [loan, sequence]));
 }
+
+/** Reads of many rows: as long as the server itself allows a statement. */
+const PATIENT = { timeoutMs: 35_000 };
 
 const selectLastSequences = statement(
   "webhooks.last-sequences",

@@ -161,6 +161,25 @@ describe("a confirmation", () => {
     }
   });
 
+  test("is booked whatever its unknown fields are called", async () => {
+    await lender.importCases([aRow("LN-8")]);
+    const names = ["a\u0000b", "\ud800", `${"x".repeat(63)}😀`, "__proto__", ""];
+    for (const [index, name] of names.entries()) {
+      const body = JSON.stringify(payment({ reference: `r${index}`, amount: 1 })).replace(
+        "{",
+        `{${JSON.stringify(name)}:1,`,
+      );
+      const answer = await lender.call("POST", "/api/v1/partner/cases/LN-8/payments/confirm", body);
+      expect([name, answer.status]).toEqual([name, 200]);
+      expect(answer.body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD" }]);
+    }
+  });
+
+  test("of a loan that no database could hold is of no loan", async () => {
+    const answer = await lender.call("POST", "/api/v1/partner/cases/LN%00/payments/confirm", payment());
+    expect(answer.body).toMatchObject({ status: 404, code: "LOAN_NOT_FOUND" });
+  });
+
   test("without a body is not JSON, whatever its type", async () => {
     const path = "/api/v1/partner/cases/LN-1/payments/confirm";
     const empty = await lender.call("POST", path, "", { contentType: null });

@@ -189,6 +189,12 @@ test("nothing is parsed before the signature holds, and the checks come in their
   for (const [code, send] of order) expect((await send()).body["code"]).toBe(code);
 });
 
+test("a body of more values than anybody needs is refused before it is parsed", async () => {
+  const body = `{"rows":[${"1,".repeat(200_001)}1]}`;
+  const answer = await lender.call("POST", "/api/v1/partner/cases", body);
+  expect(answer.body).toMatchObject({ status: 422, code: "VALIDATION_FAILED" });
+});
+
 test("outside a sandbox a bad signature is not shown what the server saw", async () => {
   const live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });
   const customer = await aLender(live);

@@ -21,20 +21,34 @@ export interface AuthenticationRules {
 /** Unknown keys cost as much as known ones: the answer's time tells nobody which key ids exist. */
 const NOBODYS_KEY = signingKey("the key of nobody");
 
-/**
- * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication).
- * The first check that fails decides: headers present, timestamp, window, key, signature, lender suspended.
- */
-export async function authenticate(
-  request: Request,
-  body: Buffer,
-  rules: AuthenticationRules,
-  nowMs: number,
-): Promise<Authenticated> {
+/** What a request says of itself before its body is read: complete, and of this hour. */
+export interface Presented {
+  readonly keyId: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly skewMs: number;
+  readonly at: Date;
+}
+
+/** Checks what needs no body: headers present, timestamp, window. The first check that fails decides. */
+export function presentedBy(request: Request, nowMs: number): Presented {
   const keyId = bearer(request.headers.authorization);
   const timestamp = header(request, "x-service-timestamp");
   const signature = header(request, "x-service-signature");
   const { skewMs } = inWindow(timestamp, signature, nowMs);
+  return { keyId, timestamp, signature, skewMs, at: new Date(nowMs) };
+}
+
+/**
+ * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication).
+ * The first check that fails decides: key, signature, lender suspended.
+ */
+export async function authenticate(
+  request: Request,
+  body: Buffer,
+  { keyId, timestamp, signature, skewMs, at }: Presented,
+  rules: AuthenticationRules,
+): Promise<Authenticated> {
   const key = await rules.credentials.byKeyId(keyId);
   const signed = {
     method: request.method,
@@ -46,10 +60,10 @@ export async function authenticate(
   if (!key) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
   if (key.keyState === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");
   if (!holds) throw badSignature(signed, rules.sandbox);
+  rules.keyUses.note({ lenderId: key.lender.id, keyId, at });
   if (key.lender.state === "suspended") {
     throw new Problem("LENDER_SUSPENDED", "The operator has suspended this lender; please contact them.");
   }
-  rules.keyUses.note({ lenderId: key.lender.id, keyId, at: new Date(nowMs) });
   return { keyId, lender: key.lender, skewMs };
 }
 

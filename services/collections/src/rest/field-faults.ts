@@ -13,6 +13,7 @@ export interface Warning {
 const KNOWN_CODES: ReadonlySet<string> = new Set(PROBLEM_CODES);
 /** Enough to see the mistake; a hostile body does not come back longer than it was. */
 const MAX_WARNINGS = 20;
+const MAX_NAME_CHARACTERS = 64;
 
 /** The faults of a failed zod parse as field faults. A schema names a code of its own by `params: { code }`. */
 export function fieldFaults(error: z.ZodError, input: unknown): FieldFault[] {
@@ -68,6 +69,8 @@ function pointerOf(path: PropertyKey[]): string {
   return path.map((key) => `/${clipped(String(key)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
+/** Somebody else's text for a sentence or a pointer that is stored: short, and of characters that can be. */
 function clipped(name: string): string {
-  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
+  const short = name.length > MAX_NAME_CHARACTERS ? `${name.slice(0, MAX_NAME_CHARACTERS)}…` : name;
+  return short.toWellFormed().replaceAll(/\p{Cc}/gu, "\uFFFD");
 }

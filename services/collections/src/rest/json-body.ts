@@ -2,6 +2,10 @@ import { parseJson } from "@collections/money";
 import { Problem } from "./problem.ts";
 import type { SignedRequest } from "./request-context.ts";
 
+/** Values in one body at most: many times what 1,000 rows hold, and few enough to parse without holding up others. */
+const MAX_VALUES = 200_000;
+const COMMA = 0x2c;
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
@@ -10,6 +14,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  */
 export function jsonObject(request: SignedRequest, amountKeys: ReadonlySet<string>): Record<string, unknown> {
   if (request.body.length > 0) requireJsonType(request);
+  refuseTooManyValues(request.body);
   let value: unknown;
   try {
     value = parseJson(decoder.decode(request.body), amountKeys);
@@ -20,6 +25,14 @@ export function jsonObject(request: SignedRequest, amountKeys: ReadonlySet<strin
     throw new Problem("MALFORMED_JSON", 'The body must be a JSON object, such as {"amount": 2500}.');
   }
   return value as Record<string, unknown>;
+}
+
+/** Every value but the first of its list or object stands behind a comma; commas in texts count too, generously. */
+function refuseTooManyValues(body: Buffer): void {
+  let commas = 0;
+  for (let at = body.indexOf(COMMA); at !== -1; at = body.indexOf(COMMA, at + 1)) commas += 1;
+  if (commas <= MAX_VALUES) return;
+  throw new Problem("VALIDATION_FAILED", `The body has more than ${MAX_VALUES} values; send it in parts.`);
 }
 
 function requireJsonType({ contentType, headers }: SignedRequest): void {

@@ -1,9 +1,10 @@
 import { isUnavailable, newId, publicId } from "@collections/database";
+import { OverloadedError } from "@collections/flows";
 import type { NextFunction, Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";
 import readBody from "raw-body";
-import { authenticate, type AuthenticationRules } from "./authenticate.ts";
+import { authenticate, type AuthenticationRules, presentedBy } from "./authenticate.ts";
 import { Problem, problemBody } from "./problem.ts";
 import type { Answer, SignedRequest } from "./request-context.ts";
 
@@ -67,8 +68,12 @@ async function answerTo(
   requestId: string,
   options: RestOptions,
 ): Promise<Answer> {
+  // A body that nobody vouches for is not even read.
+  const length = request.get("content-length");
+  if (Number(length) > endpoint.limitBytes) throw tooLarge(endpoint.limitBytes);
+  const presented = presentedBy(request, Date.now());
   const body = await rawBody(request, endpoint.limitBytes);
-  const { keyId, lender, skewMs } = await authenticate(request, body, options, Date.now());
+  const { keyId, lender, skewMs } = await authenticate(request, body, presented, options);
   const handle = endpoint.methods[request.method as "GET" | "POST"];
   if (!handle) {
     const allowed = Object.keys(endpoint.methods).join(", ");
@@ -91,9 +96,12 @@ async function rawBody(request: Request, limitBytes: number): Promise<Buffer> {
   try {
     return await readBody(request, { length: request.get("content-length") ?? null, limit: limitBytes });
   } catch (error) {
-    if ((error as { type?: string }).type !== "entity.too.large") throw error;
-    throw new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
+    throw (error as { type?: string }).type === "entity.too.large" ? tooLarge(limitBytes) : error;
   }
+}
+
+function tooLarge(limitBytes: number): Problem {
+  return new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
 }
 
 /** The id in `X-Request-Id` of an answer: made once per request, also for requests that no endpoint takes. */
@@ -110,8 +118,8 @@ function asProblem(error: unknown, log: Logger, requestId: string): Problem {
   if (error instanceof URIError) {
     return new Problem("MALFORMED_PATH", "The path has a % that no two hexadecimal digits in UTF-8 follow.");
   }
-  if (isUnavailable(error)) {
-    log.warn({ requestId, error }, "database unavailable");
+  if (isUnavailable(error) || error instanceof OverloadedError) {
+    log.warn({ requestId, error }, "unavailable");
     return new Problem("SERVICE_UNAVAILABLE", "Repeat the same request, with the same bytes, in a moment.");
   }
   log.error({ requestId, error }, "unexpected error");

@@ -8,6 +8,7 @@ import { jsonObject } from "../json-body.ts";
 import { Problem, validationProblem } from "../problem.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
 import { instant, text, textFault } from "../wire-types.ts";
+import { couldBeLoan, loanNotFound } from "./get-case.ts";
 
 const AMOUNT_KEYS = new Set(["amount"]);
 const LINK_ID_CHARACTERS = 128;
@@ -37,7 +38,9 @@ export async function confirmPayment(
   request: SignedRequest,
   confirm: (confirmation: Confirmation) => Promise<ConfirmationOutcome>,
 ): Promise<Answer> {
-  const outcome = await confirm(readConfirmation(request));
+  const confirmation = readConfirmation(request);
+  if (!couldBeLoan(confirmation.loan)) throw loanNotFound();
+  const outcome = await confirm(confirmation);
   switch (outcome.kind) {
     case "booked":
       return { status: 200, body: bookingBody(outcome.booking) };

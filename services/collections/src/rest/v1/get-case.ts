@@ -9,11 +9,15 @@ export async function getCase(
 ): Promise<Answer> {
   const loan = request.loan ?? "";
   const snapshot = couldBeLoan(loan) ? await read(request.lender.id, loan) : undefined;
-  if (!snapshot) throw new Problem("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
+  if (!snapshot) throw loanNotFound();
   const etag = `"${snapshot.sequence}"`;
   const headers = { ETag: etag };
   if (isKnown(request.headers["if-none-match"], etag)) return { status: 304, headers };
   return { status: 200, body: snapshot.body, headers };
+}
+
+export function loanNotFound(): Problem {
+  return new Problem("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
 }
 
 /** What PostgreSQL cannot hold was never a loan number. */
