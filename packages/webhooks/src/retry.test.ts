@@ -204,6 +204,14 @@ describe("the end of a wait", () => {
     expect(await sweep(database.em(), new Date(due + 61_000))).toBeGreaterThanOrEqual(1);
     expect(await countIn(database, lenderId, "waiting")).toBe(1);
   });
+
+  test("comes by one sweep for more deliveries than one transaction takes", async () => {
+    const lenderId = await trial.addLender("https://example.com/");
+    await trial.publish(eventsOn(lenderId, "LN-1", 1, 2_001));
+    await query(database.em(), loseJobs, [lenderId]);
+    expect(await sweep(database.em(), new Date())).toBe(2_001);
+    expect(await countIn(database, lenderId, "waiting")).toBe(2_001);
+  });
 });
 
 async function retryingDelivery(): Promise<{ lenderId: string; deliveryId: string }> {
@@ -229,6 +237,12 @@ function delivered(): AttemptResult {
     ownFault: false,
   };
 }
+
+const loseJobs = statement(
+  "webhooks-trial.lose-jobs",
+  `update webhooks.delivery set state = 'retrying', next_attempt_at = now() - interval '2 minutes'
+   where lender_id = $1`,
+);
 
 const expireLeases = statement(
   "webhooks-trial.expire-leases",

@@ -20,6 +20,8 @@ export interface RetryDue {
 const JOB_EXPIRES_SECONDS = 60;
 /** A retry that is this late has lost its job. */
 const OVERDUE_MS = 60_000;
+/** Waits that one transaction of the sweep ends: an outage can leave many, and dispatchers want the same rows. */
+const SWEEP_ROWS = 1_000;
 
 /** Ends the wait between two attempts of a delivery. A job that is lost is made good by `sweep`. */
 export const retryQueue = queue<RetryDue>("webhooks.retry", {
@@ -47,12 +49,19 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
  * Leases need no sweep, a dispatcher takes over what has expired.
  */
 export async function sweep(em: EntityManager, now: Date): Promise<number> {
-  return transaction(em, async (tx) => {
-    const overdue = new Date(now.getTime() - OVERDUE_MS).toISOString();
-    const ended = await query<{ lenderId: string }>(tx, endOverdueWaits, [overdue]);
-    for (const lenderId of new Set(ended.map((row) => row.lenderId))) signal(tx, WEBHOOKS_CHANNEL, lenderId);
-    return ended.length;
-  });
+  const overdue = new Date(now.getTime() - OVERDUE_MS);
+  let total = 0;
+  for (;;) {
+    const ended = await transaction(em, (tx) => endOverdue(tx, overdue));
+    total += ended;
+    if (ended < SWEEP_ROWS) return total;
+  }
+}
+
+async function endOverdue(tx: Tx, overdue: Date): Promise<number> {
+  const ended = await query<{ lenderId: string }>(tx, endOverdueWaits, [overdue.toISOString(), SWEEP_ROWS]);
+  for (const lenderId of new Set(ended.map((row) => row.lenderId))) signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  return ended.length;
 }
 
 const endWait = statement(
@@ -64,7 +73,13 @@ const endWait = statement(
 
 const endOverdueWaits = statement(
   "webhooks.end-overdue-waits",
-  `update webhooks.delivery set state = 'waiting', next_attempt_at = null
-   where state = 'retrying' and next_attempt_at < $1
-   returning lender_id as "lenderId"`,
+  `with overdue as materialized (
+     select lender_id, id from webhooks.delivery
+     where state = 'retrying' and next_attempt_at < $1
+     limit $2
+     for update skip locked
+   )
+   update webhooks.delivery d set state = 'waiting', next_attempt_at = null
+   from overdue where d.lender_id = overdue.lender_id and d.id = overdue.id
+   returning d.lender_id as "lenderId"`,
 );
