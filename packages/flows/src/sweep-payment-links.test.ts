@@ -21,6 +21,11 @@ async function loseJobs(): Promise<void> {
 
 const deleteJobs = statement("sweep-test.lose-jobs", "delete from pgboss.job");
 
+const renameLoan = statement(
+  "sweep-test.rename-loan",
+  "update payment_links.payment_link set source_loan_number = $2 where id = $1",
+);
+
 describe("a sweep", () => {
   test("re-makes the job of a link that waits to be minted, not before it is overdue", async () => {
     const { visitId } = await visitedCase();
@@ -49,6 +54,28 @@ describe("a sweep", () => {
     expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
     expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
     expect(twin.mints).toHaveLength(calls);
+  });
+
+  test("passes over a link that cannot be given up, says so, and does all the rest", async () => {
+    const broken = await request((await visitedCase()).visitId);
+    const lost = await request((await visitedCase()).visitId);
+    const sent = await request((await visitedCase()).visitId);
+    for (const { lenderId, id } of [broken, lost]) {
+      await transaction(database.em(), (tx) => claimMint(tx, { lenderId, id, now: new Date() }));
+    }
+    await mintPaymentLink(deps, { lenderId: sent.lenderId, linkId: sent.id });
+    await loseJobs();
+    await query(database.em(), renameLoan, [broken.id, "LN-NOBODY-KNOWS"]);
+    const warnings: object[] = [];
+    const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
+    await sweepPaymentLinks({ ...deps, log }, new Date(Date.now() + 130_000));
+    await query(database.em(), renameLoan, [broken.id, broken.sourceLoanNumber]);
+    expect(warnings).toEqual([{ lenderId: broken.lenderId, linkId: broken.id, error: expect.any(Error) }]);
+    expect(await link(broken)).toMatchObject({ status: "requested" });
+    expect(await link(lost)).toMatchObject({ status: "unavailable" });
+    for (const { id } of await deliveriesOf(database.em(), [sent])) {
+      expect(await jobsWith(database, sendPaymentLinkQueue, id)).toHaveLength(1);
+    }
   });
 
   test("re-makes the jobs of messages that wait to be sent, not before they are overdue", async () => {

@@ -1,5 +1,5 @@
 import { enqueue, transaction } from "@collections/database";
-import { stuckDeliveries, stuckRequested } from "@collections/payment-links";
+import { type PaymentLink, stuckDeliveries, stuckRequested } from "@collections/payment-links";
 import { type LinkDeps, mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { settleLostMint } from "./record-mint.ts";
 
@@ -11,7 +11,7 @@ const SEND_OVERDUE_MS = 120_000;
 
 /**
  * Re-makes from the rows the jobs that were lost, and gives up the mint calls whose process died. A job too many is
- * harmless: it finds its link or message claimed.
+ * harmless: it finds its link or message claimed. A call that cannot be given up is logged, and left to the next sweep.
  */
 export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void> {
   const em = () => deps.database.em();
@@ -26,7 +26,7 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
 
   // Links whose mint call has no end.
   for (const link of requested) {
-    if (link.mintStartedAt !== null) await settleLostMint(deps, link, now);
+    if (link.mintStartedAt !== null) await settle(deps, link, now);
   }
 
   // Messages that wait to be sent.
@@ -36,4 +36,14 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
       await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });
     }
   });
+}
+
+/** The oldest links come first each time: one that cannot be settled must not stand before all the others. */
+async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
+  try {
+    await settleLostMint(deps, link, now);
+  } catch (error) {
+    const { lenderId, id: linkId } = link;
+    deps.log?.warn({ lenderId, linkId, error }, "lost mint call not settled");
+  }
 }
