@@ -11,6 +11,7 @@ export type AppInputFaultCode =
   | "CURRENCY_MISMATCH"
   | "INVALID_DATE"
   | "INVALID_LOCATION"
+  | "INVALID_TEXT"
   | "PROMISE_NOT_EXPECTED"
   | "PROMISE_REQUIRED"
   | "TOO_LONG";

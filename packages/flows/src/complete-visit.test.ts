@@ -1,4 +1,4 @@
-import { openPromisesOf } from "@collections/cases";
+import { openPromisesOf, visitById } from "@collections/cases";
 import { currency } from "@collections/money";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
@@ -63,6 +63,13 @@ describe("the end of a visit", () => {
     });
   });
 
+  test("keeps a note as it was written: line breaks, tabs and every script", async () => {
+    const { visitId } = await aVisitedCase();
+    const note = "घर पर नहीं।\r\n\tवापस: रविवार 🙏🏽\n";
+    expect(await complete(visitId, { note })).toMatchObject({ kind: "completed", visit: { note } });
+    expect(await visitById(database.em(), lender.id, visitId)).toMatchObject({ note });
+  });
+
   test("keeps a promise with its amount and day", async () => {
     const { theCase, visitId } = await aVisitedCase();
     await complete(visitId, { disposition: "PROMISE_TO_PAY", promise: PROMISE });
@@ -115,6 +122,9 @@ describe("the end of a visit", () => {
     ["INVALID_DATE", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, dueOn: "2026-02-30" } }],
     ["INVALID_DATE", { occurredAt: new Date("2999-01-01T00:00:00Z") }],
     ["TOO_LONG", { note: "x".repeat(MAX_NOTE_CHARS + 1) }],
+    ["INVALID_TEXT", { note: "Back on\u0000Sunday." }],
+    ["INVALID_TEXT", { note: "Back on \u001b[31mSunday." }],
+    ["INVALID_TEXT", { note: "Back on Sunday \ud83d" }],
   ] as const)("is refused as %s and leaves the visit open", async (code, given) => {
     const { theCase, visitId } = await aVisitedCase();
     expect(await complete(visitId, given)).toMatchObject({ kind: "invalid", code });

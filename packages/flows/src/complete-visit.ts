@@ -22,7 +22,7 @@ export interface VisitToComplete {
   readonly occurredAt: Date;
   /** With PROMISE_TO_PAY, and only with it. */
   readonly promise?: PromiseTerms;
-  /** At most MAX_NOTE_CHARS. */
+  /** At most MAX_NOTE_CHARS; of control characters only line breaks and tabs. */
   readonly note?: string;
 }
 
@@ -36,6 +36,9 @@ export type CompleteVisitOutcome =
   | AppInputFault;
 
 export const MAX_NOTE_CHARS = 2_000;
+
+/** PostgreSQL takes neither U+0000 nor half a surrogate pair, and nobody types the others. */
+const UNKEPT_CHARS = /(?![\n\r\t])[\p{Cc}\p{Cs}]/u;
 
 /** Ends a visit. The same end again answers with what is stored. A dispute holds the case. */
 export function completeVisit(
@@ -92,6 +95,13 @@ function refusalOf(
 }
 
 function noteFault(note = ""): AppInputFault | undefined {
-  if (note.length <= MAX_NOTE_CHARS) return undefined;
-  return { kind: "invalid", code: "TOO_LONG", detail: `A note has at most ${MAX_NOTE_CHARS} characters.` };
+  if (note.length > MAX_NOTE_CHARS) {
+    return { kind: "invalid", code: "TOO_LONG", detail: `A note has at most ${MAX_NOTE_CHARS} characters.` };
+  }
+  if (UNKEPT_CHARS.test(note)) {
+    const detail =
+      "A note is text: of control characters it has line breaks and tabs only, and no halves of surrogates.";
+    return { kind: "invalid", code: "INVALID_TEXT", detail };
+  }
+  return undefined;
 }
