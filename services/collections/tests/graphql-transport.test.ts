@@ -3,9 +3,10 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { revokeAccessToken, suspendFieldPartner } from "@collections/field-partners";
-import { transaction } from "@collections/database";
+import { createDatabase, transaction } from "@collections/database";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startHttpServer } from "../src/http-server.ts";
+import { schemas } from "../src/schemas.ts";
 import { aFieldPartner, startTestService, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
 
@@ -204,6 +205,18 @@ test("what nobody expected is not told to anybody", async () => {
   });
   expect(JSON.stringify(answer)).not.toContain("hunter2");
   await server.stop(1_000);
+});
+
+test("a database that is away is answered as a passing trouble: try again in a moment", async () => {
+  const database = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
+  const server = await startHttpServer({ ...service.app, database });
+  const answer = await new AppClient(server.url, accessToken).ask("{ viewer { id } }");
+  expect(answer).toMatchObject({ status: 503, errors: [{ extensions: { code: "INTERNAL" } }] });
+  expect(answer.headers.get("retry-after")).toBe("2");
+  expect(answer.errors).toHaveLength(1);
+  expect(answer.errors![0]!.extensions).not.toHaveProperty("http");
+  await server.stop(1_000);
+  await database.close();
 });
 
 interface Posted {

@@ -1,3 +1,4 @@
+import { isUnavailable } from "@collections/database";
 import { PothosValidationError } from "@pothos/core";
 import { GraphQLError } from "graphql";
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from "graphql-yoga";
@@ -14,6 +15,10 @@ const CODES: ReadonlySet<unknown> = new Set<ClientErrorCode>([
   "TOO_COMPLEX",
   "INTERNAL",
 ]);
+
+/** What HTTP says of a bug, and of a database that is away for a moment. */
+const FAILED = { status: 500 };
+const AWAY = { status: 503, headers: { "Retry-After": "2" } };
 
 /**
  * The last thing that an answer passes, streamed ones too: each error gets its code and the request's id, and of what
@@ -40,15 +45,21 @@ function answered(
   return errors.map((error) => {
     const { nodes, path, message } = error;
     const code = codeOf(error);
-    if (code === "INTERNAL") log.error({ requestId, error: error.originalError ?? error, path }, "unexpected error");
+    const away = code === "INTERNAL" && isUnavailable(error.originalError);
+    if (code === "INTERNAL") logFault(log, away, { requestId, error: error.originalError ?? error, path });
     // A status for whoever watches the service from outside: an answer with some data is one.
-    const http = code === "INTERNAL" && data === undefined ? { status: 500 } : error.extensions["http"];
+    const http = code === "INTERNAL" && data === undefined ? (away ? AWAY : FAILED) : error.extensions["http"];
     return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
       ...(nodes && { nodes }),
       ...(path && { path }),
       extensions: { code, requestId, ...(http !== undefined && { http }) },
     });
   });
+}
+
+function logFault(log: Logger, away: boolean, facts: object): void {
+  if (away) log.warn(facts, "unavailable");
+  else log.error(facts, "unexpected error");
 }
 
 /**
