@@ -44,17 +44,11 @@ export async function startWorker(app: App): Promise<Worker> {
     database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
   ]);
   const routines = [
-    every(SWEEP_EVERY_MS, log, "sweep", async () => {
+    every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
       await sweep(database.em(), new Date());
-      await sweepPaymentLinks(links, new Date());
     }),
-    every(CHAIN_EVERY_MS, log, "extend the hash chains", async () => {
-      for (const { id: lenderId } of await listLenders(database.em())) {
-        const { blocks, head } = await extendChain(database.em(), lenderId, { now: new Date() });
-        // Outside the database the head proves what was there, also if the newest blocks should vanish.
-        if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");
-      }
-    }),
+    every(SWEEP_EVERY_MS, log, "sweep payment links", () => sweepPaymentLinks(links, new Date())),
+    every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
     }),
@@ -68,6 +62,19 @@ export async function startWorker(app: App): Promise<Worker> {
       ]);
     },
   };
+}
+
+/** Extends the chain of every lender: one that cannot be extended holds up no other. */
+export async function extendChains({ database, log }: Pick<App, "database" | "log">): Promise<void> {
+  for (const { id: lenderId } of await listLenders(database.em())) {
+    try {
+      const { blocks, head } = await extendChain(database.em(), lenderId, { now: new Date() });
+      // Outside the database the head proves what was there, also if the newest blocks should vanish.
+      if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");
+    } catch (error) {
+      log.warn({ lenderId, error }, "ledger chain not extended");
+    }
+  }
 }
 
 function linkDeps(app: App): LinkDeps {
