@@ -21,7 +21,7 @@ export {
 export type { Address, Consent } from "./contact-readers.ts";
 export { type ImportRun, type ImportSummary, recordImport } from "./import-run.ts";
 export { type InstantReading, readInstant } from "./instant.ts";
-export { lockCase, lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
+export { lockCase, lockCasesForImport, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 export { maskedPhone } from "./masked-phone.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";

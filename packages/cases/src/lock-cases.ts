@@ -4,6 +4,7 @@ import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.t
 
 // NO KEY: a plain FOR UPDATE would also stop every insert of a row that references the case.
 const lockCurrent = statement("cases.lock-current", lockText(LOCKED_PROPERTIES));
+const lockFree = statement("cases.lock-free", `${lockText(LOCKED_PROPERTIES)} skip locked`);
 const lockImported = statement("cases.lock-imported", lockText(IMPORTED_PROPERTIES));
 const lockOne = statement(
   "cases.lock-one",
@@ -17,6 +18,13 @@ const lockOne = statement(
  */
 export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
   return lockLoans<LockedCase>(tx, lockCurrent, loans);
+}
+
+/**
+ * The same without waiting: a case that somebody else has locked is missing from the answer, like a loan without one.
+ */
+export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
+  return loans.length === 0 ? [] : query<LockedCase>(tx, lockFree, unnestable(uniqueOf(loans)));
 }
 
 /** The same for an import, which reads everything that a row may change. */
@@ -43,7 +51,7 @@ async function lockLoans<Row extends LockedCase>(
   loans: readonly LoanKey[],
 ): Promise<Row[]> {
   if (loans.length === 0) return [];
-  const unique = [...new Map(loans.map((loan) => [keyOf(loan), loan])).values()];
+  const unique = uniqueOf(loans);
   const locked = await query<Row>(tx, statement, unnestable(unique));
   if (locked.length === unique.length) return locked;
   const found = new Set(locked.map(({ lenderId, sourceLoanNumber }) => keyOf({ lenderId, loan: sourceLoanNumber })));
@@ -58,6 +66,10 @@ function lockText(properties: readonly CaseProperty[]): string {
     where c.is_current
     order by c.lender_id, c.source_loan_number
     for no key update of c`;
+}
+
+function uniqueOf(loans: readonly LoanKey[]): LoanKey[] {
+  return [...new Map(loans.map((loan) => [keyOf(loan), loan])).values()];
 }
 
 function unnestable(loans: readonly LoanKey[]): [lenderIds: string[], loans: string[]] {

@@ -1,4 +1,4 @@
-import { lockCurrentCases, writeCases } from "@collections/cases";
+import { lockCurrentCases, lockFreeCases, writeCases } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } from "@collections/database";
 import { addEarnings, creditEarnings, pendingOf } from "@collections/earnings";
 import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
@@ -9,6 +9,9 @@ import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
+/** What became of a confirmation whose case is looked for without waiting: `busy` says to ask again, and to wait. */
+export type SwiftOutcome = ConfirmationOutcome | { readonly kind: "busy" };
+
 /**
  * Books captured payments, each exactly once (contract: Payment confirmation request). One outcome per confirmation,
  * in their order: booked, a repeat of what was booked, or refused; a refused one leaves the others alone.
@@ -18,23 +21,37 @@ export async function confirmPayments(
   confirmations: readonly Confirmation[],
   environment: string,
 ): Promise<ConfirmationOutcome[]> {
+  const run = () => transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment, lockCurrentCases));
   try {
-    return await transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment));
+    return await run();
   } catch (error) {
     // The lock on the case rules this out between us. Whoever else wrote the booking: now it can be read.
     if (!isUniqueViolation(error)) throw error;
-    return transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment));
+    return run();
   }
+}
+
+/** The same, except that nothing waits for a case that somebody else has locked: its confirmations are `busy`. */
+export async function confirmFreePayments(
+  em: EntityManager,
+  confirmations: readonly Confirmation[],
+  environment: string,
+): Promise<SwiftOutcome[]> {
+  const outcomes = await transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment, lockFreeCases));
+  return outcomes.map((outcome) =>
+    outcome.kind === "refused" && outcome.code === "LOAN_NOT_FOUND" ? { kind: "busy" } : outcome,
+  );
 }
 
 async function confirmInOneSet(
   tx: Tx,
   confirmations: readonly Confirmation[],
   environment: string,
+  lock: typeof lockCurrentCases,
 ): Promise<ConfirmationOutcome[]> {
   // Lock the cases, in one order everywhere: from here on their loans are ours alone.
   const loans = confirmations.map(({ lender, loan }) => ({ lenderId: lender.id, loan }));
-  const lockedCases = await lockCurrentCases(tx, loans);
+  const lockedCases = await lock(tx, loans);
 
   // Read what the fold has to know.
   const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));

@@ -4,11 +4,10 @@ import {
   type CaseSnapshot,
   type Confirmation,
   type ConfirmationOutcome,
-  confirmPayments,
+  createConfirmer,
   importCases,
   type ImportRequest,
   type ImportResult,
-  inBatches,
   pingBody,
 } from "@collections/flows";
 import {
@@ -49,9 +48,6 @@ export interface App {
   /** Breaks off what still runs: whoever stops the process has given it its time before. */
   close(): Promise<void>;
 }
-
-/** More batches under way, or larger ones, gained nothing when measured. */
-const CONFIRMATION_BATCHES = { maxItems: 64, maxUnderWay: 2 };
 
 export async function createApp(config: Config, given: Essentials, log: Logger): Promise<App> {
   const { environment } = config;
@@ -95,13 +91,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     courier,
     mailer,
     whatsapp: createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound }),
-    confirmPayment: inBatches({
-      ...CONFIRMATION_BATCHES,
-      run(confirmations: Confirmation[]) {
-        metrics.onBatch(confirmations.length);
-        return confirmPayments(database.em(), confirmations, environment);
-      },
-    }),
+    confirmPayment: createConfirmer({ em: () => database.em(), environment, onBatch: metrics.onBatch }),
     importCases: (request) => importCases(database.em(), request, environment),
     caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
     webhookTest: {

@@ -20,6 +20,8 @@ export interface Worker {
   stop(graceMs: number): Promise<void>;
 }
 
+/** They only wait for others: so many that a lender whose endpoint hangs does not take every place. */
+const LINKS_AT_A_TIME = 128;
 const SWEEP_EVERY_MS = 15_000;
 const CHAIN_EVERY_MS = 10_000;
 const FORGET_EVERY_MS = 3_600_000;
@@ -39,8 +41,10 @@ export async function startWorker(app: App): Promise<Worker> {
   });
   dispatcher.start();
   await Promise.all([
-    database.jobs.work(mintPaymentLinkQueue, { concurrency: 16 }, ({ data }) => mintPaymentLink(links, data)),
-    database.jobs.work(sendPaymentLinkQueue, { concurrency: 8 }, (job) => sendPaymentLink(links, job)),
+    database.jobs.work(mintPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, ({ data }) =>
+      mintPaymentLink(links, data),
+    ),
+    database.jobs.work(sendPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, (job) => sendPaymentLink(links, job)),
     database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
   ]);
   const routines = [

@@ -238,6 +238,23 @@ describe("at the same time", () => {
     });
   });
 
+  test("a loan that somebody has locked holds up no other loan", async () => {
+    const other = await aLender(service);
+    await lender.importCases(["HELD-1", "HELD-2", "HELD-3"].map((loan) => aRow(loan)));
+    await other.importCases([aRow("FREE-1")]);
+    const holder = await service.app.database.pool.connect();
+    await holder.query("begin");
+    await holder.query("select from cases.collection_case where source_loan_number like 'HELD-%' for update");
+    const waiting = ["HELD-1", "HELD-2", "HELD-3"].map((loan) => lender.confirm(loan, payment()));
+    const free = await Promise.all(
+      [1, 2, 3].map((n) => other.confirm("FREE-1", payment({ reference: `r${n}`, amount: n }))),
+    );
+    expect(free.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await holder.query("rollback");
+    holder.release();
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
   test("two processes book what arrives at both exactly once", async () => {
     const second = await startTestService({ works: false, settings: { DATABASE_URL: service.databaseUrl } });
     await lender.importCases([aRow("RACE-4", { outstandingAmount: 10_000 })]);

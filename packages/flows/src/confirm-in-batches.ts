@@ -1,0 +1,39 @@
+import type { EntityManager } from "@collections/database";
+import { inBatches } from "./batches.ts";
+import { confirmFreePayments, confirmPayments } from "./confirm-payments.ts";
+import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
+
+export interface ConfirmerOptions {
+  /** A fresh EntityManager for each batch. */
+  readonly em: () => EntityManager;
+  readonly environment: string;
+  /** Told of each batch that leaves. */
+  readonly onBatch?: (confirmations: number) => void;
+}
+
+/** More batches under way, or larger ones, gained nothing when measured. */
+const SWIFT = { maxItems: 64, maxUnderWay: 2 };
+const PATIENT = { maxItems: 64, maxUnderWay: 4 };
+
+/**
+ * Confirms payments as they come, in batches that mix loans and lenders. A batch waits for nobody: payments of a loan
+ * that somebody has locked leave it, and wait in batches of their own. Throws OverloadedError.
+ */
+export function createConfirmer(options: ConfirmerOptions): (payment: Confirmation) => Promise<ConfirmationOutcome> {
+  const { em, environment, onBatch } = options;
+  const swift = inBatches({
+    ...SWIFT,
+    run(payments: Confirmation[]) {
+      onBatch?.(payments.length);
+      return confirmFreePayments(em(), payments, environment);
+    },
+  });
+  const patient = inBatches({
+    ...PATIENT,
+    run: (payments: Confirmation[]) => confirmPayments(em(), payments, environment),
+  });
+  return async (payment) => {
+    const outcome = await swift(payment);
+    return outcome.kind === "busy" ? patient(payment) : outcome;
+  };
+}
