@@ -69,6 +69,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
       if (boss) await (await boss.catch(() => undefined))?.stop({ graceful: false, close: false });
       await signals.close();
       await orm.close();
+      // MikroORM ends a pool only that it has used itself.
+      if (!pool.ended) await pool.end();
     },
   };
   rememberDatabase(orm.em, database);
