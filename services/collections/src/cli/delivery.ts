@@ -8,8 +8,8 @@ import {
   listDeliveries,
 } from "@collections/webhooks";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { notFound } from "./refusal.ts";
-import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
+import { EXIT, notFound, Refusal } from "./refusal.ts";
+import { answer, idOf, isUuid, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
 const STATES = ["waiting", "in_flight", "retrying", "delivered", "parked"] as const satisfies DeliveryState[];
 const MAX_LIMIT = 200;
@@ -31,7 +31,7 @@ export function deliveryCommand(): Command {
     .option("--lender <code>", "of this lender only")
     .option("--loan <loan>", "of this loan only; needs --lender")
     .addOption(new Option("--state <state>", "in this state only").choices([...STATES]))
-    .option("--cursor <cursor>", "go on where a page ended")
+    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", cursor)
     .option("--limit <count>", "at most so many", limit, 50)
     .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked")
     .action((options: ListOptions) => list(options));
@@ -45,6 +45,9 @@ export function deliveryCommand(): Command {
 }
 
 async function list({ lender: code, loan, state, cursor, limit }: ListOptions): Promise<void> {
+  if (loan !== undefined && code === undefined) {
+    throw new Refusal("REQUIRED", "Loan numbers are a lender's own: give --lender with --loan.", EXIT.notUnderstood);
+  }
   await withDatabase(async ({ em }) => {
     const lender = code === undefined ? undefined : await lenderNamed(em(), code);
     const page = await listDeliveries(
@@ -118,6 +121,11 @@ function shown(summary: DeliverySummary): object {
     createdAt,
     settledAt,
   };
+}
+
+function cursor(text: string): string {
+  if (isUuid(text)) return text;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
 }
 
 function limit(text: string): number {

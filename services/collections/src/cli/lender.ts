@@ -5,7 +5,7 @@ import { percentText } from "@collections/money";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";
 import { Command } from "commander";
 import { readBank } from "./bank.ts";
-import { Refusal } from "./refusal.ts";
+import { EXIT, Refusal } from "./refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
 /** `lender …`: who places cases with us. */
@@ -135,7 +135,9 @@ async function create(
 async function update({ config, vault, em }: Operator, code: string, options: LenderOptions): Promise<void> {
   const { id } = await lenderNamed(em(), code);
   const changes = changesOf(options);
-  if (Object.keys(changes).length === 0) throw new Refusal("REQUIRED", "Say what to change; see --help.");
+  if (Object.keys(changes).length === 0) {
+    throw new Refusal("REQUIRED", "Say what to change; see --help.", EXIT.notUnderstood);
+  }
   const lender = await changeLender(em(), onboarding(config, vault), id, changes);
   answer(shown(lender, await endpointOf(em(), id)), `Lender ${lender.code} is updated.`);
 }

@@ -1,48 +1,9 @@
-import { Command, CommanderError } from "commander";
-import { caseCommand } from "./case.ts";
-import { deliveryCommand } from "./delivery.ts";
-import { endpointCommand } from "./endpoint.ts";
-import { fieldPartnerCommand } from "./field-partner.ts";
-import { ledgerCommand } from "./ledger.ts";
-import { lenderCommand } from "./lender.ts";
-import { masterKeyCommand } from "./master-key.ts";
+import { CommanderError } from "commander";
+import { createProgram } from "./program.ts";
 import { EXIT, explain } from "./refusal.ts";
 
-const program = new Command("collections")
-  .description("The operators' commands of Partner Collections.")
-  .option("--json", "print exactly one JSON document on stdout; everything else goes to stderr")
-  .showHelpAfterError("Add --help to see how the command is used.")
-  .addHelpText(
-    "after",
-    `
-Works on DATABASE_URL, or on the embedded database of this checkout without it.
-
-Exit codes: 0 done · 1 refused, nothing was changed · 2 not understood · 3 not found · 4 the database is away · 5 a fault of ours
-
-Example:
-  pnpm collections lender list --json`,
-  );
-
-for (const command of [
-  lenderCommand(),
-  fieldPartnerCommand(),
-  caseCommand(),
-  endpointCommand(),
-  deliveryCommand(),
-  ledgerCommand(),
-  masterKeyCommand(),
-]) {
-  program.addCommand(command);
-}
-
-// `--json` may stand anywhere: before the command, behind it, or at the end.
-forEachCommand(program, (command) => {
-  command.exitOverride().configureOutput({ writeErr: (text) => void process.stderr.write(text) });
-  if (command !== program) command.option("--json", "print exactly one JSON document on stdout");
-});
-
 try {
-  await program.parseAsync();
+  await createProgram().parseAsync();
 } catch (error) {
   const { code, detail, exitCode } = explain(error);
   // Commander has written its own complaint, or the help that was asked for.
@@ -51,9 +12,4 @@ try {
     process.stdout.write(`${JSON.stringify({ error: { code, detail } })}\n`);
   }
   process.exitCode = exitCode;
-}
-
-function forEachCommand(command: Command, visit: (command: Command) => void): void {
-  visit(command);
-  for (const child of command.commands) forEachCommand(child, visit);
 }

@@ -1,6 +1,6 @@
 import { resealSecrets } from "@collections/lenders";
 import { Command } from "commander";
-import { Refusal } from "./refusal.ts";
+import { EXIT, Refusal } from "./refusal.ts";
 import { answer, withDatabase } from "./with-database.ts";
 
 /** `master-key …`: the key that seals every secret at rest. */
@@ -24,7 +24,8 @@ Example:
 async function rotate(): Promise<void> {
   await withDatabase(async ({ config, vault, em }) => {
     if (config.masterKey === undefined) {
-      throw new Refusal("REQUIRED", "Set MASTER_KEY to the new key and MASTER_KEY_PREVIOUS to the old one.");
+      const detail = "Set MASTER_KEY to the new key and MASTER_KEY_PREVIOUS to the old one.";
+      throw new Refusal("REQUIRED", detail, EXIT.notUnderstood);
     }
     const { resealed, unreadable } = await resealSecrets(em(), vault);
     if (unreadable.length > 0) {

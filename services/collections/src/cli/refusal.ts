@@ -1,10 +1,13 @@
-import { isUnavailable } from "@collections/database";
+import { isUnavailable, sqlState } from "@collections/database";
 import { PostgresError } from "@collections/postgres";
 import { CommanderError } from "commander";
 import { InvalidConfigError } from "../config.ts";
 
 /** What an exit code says. */
 export const EXIT = { done: 0, refused: 1, notUnderstood: 2, notFound: 3, unavailable: 4, fault: 5 } as const;
+
+/** A wrong role or password, or no such database. */
+const NO_WAY_IN = /^(28...|3D000)$/;
 
 /** A command that was understood and is not done: nothing was changed. */
 export class Refusal extends Error {
@@ -33,12 +36,13 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   if (error instanceof Refusal) return { code: error.code, detail: error.message, exitCode: error.exitCode };
   if (error instanceof CommanderError) {
     const exitCode = error.exitCode === 0 ? EXIT.done : EXIT.notUnderstood;
-    return { code: "NOT_UNDERSTOOD", detail: error.message.replace(/^error: /, ""), exitCode };
+    const detail = error.code === "commander.help" ? "Say which command; see --help." : error.message;
+    return { code: "NOT_UNDERSTOOD", detail: detail.replace(/^error: /, ""), exitCode };
   }
   if (error instanceof InvalidConfigError) {
     return { code: "INVALID_SETTINGS", detail: error.message, exitCode: EXIT.notUnderstood };
   }
-  if (error instanceof PostgresError || isUnavailable(error)) {
+  if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;
     return { code: "SERVICE_UNAVAILABLE", detail, exitCode: EXIT.unavailable };
   }

@@ -58,10 +58,13 @@ export async function lenderNamed(em: EntityManager, code: string): Promise<Lend
 
 /** The UUID of an id as it is shown outside (`fp_…`) or as it is inside. */
 export function idOf(prefix: string, what: string, text: string): string {
-  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text) ? text.toLowerCase() : undefined;
-  const id = uuid ?? parsePublicId(prefix, text);
+  const id = isUuid(text) ? text.toLowerCase() : parsePublicId(prefix, text);
   if (id === undefined) throw notFound(what, text);
   return id;
+}
+
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
 /** Columns for people, as wide as their widest cell. */

@@ -1,0 +1,50 @@
+import { Command } from "commander";
+import { caseCommand } from "./case.ts";
+import { deliveryCommand } from "./delivery.ts";
+import { endpointCommand } from "./endpoint.ts";
+import { fieldPartnerCommand } from "./field-partner.ts";
+import { ledgerCommand } from "./ledger.ts";
+import { lenderCommand } from "./lender.ts";
+import { masterKeyCommand } from "./master-key.ts";
+
+/** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
+export function createProgram(): Command {
+  const program = new Command("collections")
+    .description("The operators' commands of Partner Collections.")
+    .option("--json", "print exactly one JSON document on stdout; everything else goes to stderr")
+    .showHelpAfterError("Add --help to see how the command is used.")
+    .addHelpText(
+      "after",
+      `
+Works on DATABASE_URL, or on the embedded database of this checkout without it.
+
+Exit codes: 0 done · 1 refused, nothing was changed · 2 not understood · 3 not found · 4 the database is away · 5 a fault of ours
+
+Example:
+  pnpm collections lender list --json`,
+    );
+
+  for (const command of [
+    lenderCommand(),
+    fieldPartnerCommand(),
+    caseCommand(),
+    endpointCommand(),
+    deliveryCommand(),
+    ledgerCommand(),
+    masterKeyCommand(),
+  ]) {
+    program.addCommand(command);
+  }
+
+  // `--json` may stand anywhere: before the command, behind it, or at the end.
+  forEachCommand(program, (command) => {
+    command.exitOverride().configureOutput({ writeErr: (text) => void process.stderr.write(text) });
+    if (command !== program) command.option("--json", "print exactly one JSON document on stdout");
+  });
+  return program;
+}
+
+function forEachCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command);
+  for (const child of command.commands) forEachCommand(child, visit);
+}

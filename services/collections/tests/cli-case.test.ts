@@ -1,0 +1,175 @@
+import { Client } from "pg";
+import { beforeAll, expect, test, vi } from "vitest";
+import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "./fixture.ts";
+import { AppClient } from "./graphql-client.ts";
+import { type Cli, operatorsCli } from "./processes.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let cli: Cli;
+
+beforeAll(async () => {
+  service = await startTestService();
+  lender = await aLender(service);
+  cli = operatorsCli({ DATABASE_URL: service.databaseUrl });
+  await lender.importCases([aRow("LN-1"), aRow("LN/2")]);
+  const paid = { amount: 2500, reference: "pay_1", paidAt: "2026-11-20T09:40:55Z", mode: "upi" };
+  await lender.confirm("LN/2", paid);
+  await lender.waitForEvents((events) => events.length === 3);
+});
+
+test("a field partner is registered, and signs in with a token that is shown once and kept as a hash only", async () => {
+  const { fieldPartnerId } = await cli.json(
+    ..."field-partner create --phone +919820000001 --time-zone Asia/Kolkata --name".split(" "),
+    "Asha Rao",
+  );
+  expect(fieldPartnerId).toMatch(/^fp_[0-9a-f]{32}$/);
+  const issued = await cli.json("field-partner", "token", String(fieldPartnerId));
+  expect(issued).toEqual({
+    accessToken: expect.stringMatching(/^fpt_[\w-]{43}$/) as string,
+    expiresAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+  });
+  const app = new AppClient(service.url, String(issued["accessToken"]));
+  expect((await app.ask("{ viewer { displayName } }")).data).toEqual({ viewer: { displayName: "Asha Rao" } });
+});
+
+test("a person who cannot be registered, or is not there, is told so", async () => {
+  const [badPhone, unknown] = await Promise.all([
+    cli("field-partner", "create", "--name", "Asha", "--phone", "98200", "--json"),
+    cli("field-partner", "token", `fp_${"0".repeat(32)}`, "--json"),
+  ]);
+  expect(badPhone.code).toBe(1);
+  expect(JSON.parse(badPhone.stdout)).toEqual({
+    error: { code: "INVALID_PHONE", detail: expect.stringContaining("E.164") as string },
+  });
+  expect(unknown.code).toBe(3);
+  expect(JSON.parse(unknown.stdout)).toMatchObject({ error: { code: "FIELD_PARTNER_NOT_FOUND" } });
+});
+
+test("a case is assigned, taken back, held, released and closed, and the lender hears of each", async () => {
+  const { id } = await aFieldPartner(service);
+  const holder = `fp_${id.replaceAll("-", "")}`;
+  const order = (name: string, ...more: string[]) => cli.json("case", name, lender.code.toLowerCase(), "LN-1", ...more);
+  const open = { sourceLoanNumber: "LN-1", outstandingAmount: "5000.00", currency: "INR" };
+  expect(await order("assign", holder)).toEqual({
+    ...open,
+    caseId: expect.stringMatching(/^case_[0-9a-f]{32}$/) as string,
+    status: "assigned",
+    fieldWork: "open",
+    fieldPartnerId: holder,
+    sequence: 2,
+  });
+  expect(await order("hold", "--reason", "dispute")).toMatchObject({ status: "on_hold", fieldWork: "blocked" });
+  expect(await order("release")).toMatchObject({ status: "assigned", fieldWork: "open", sequence: 4 });
+  expect(await order("unassign", "--reason", "on leave")).toMatchObject({ status: "new", fieldPartnerId: null });
+  const closed = await cli("case", "close", lender.code, "LN-1", "--reason", "settled in court");
+  expect(closed).toEqual({ code: 0, stdout: "The case of LN-1 is closed, field work is blocked.\n", stderr: "" });
+
+  await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 6);
+  expect(lender.events.filter(({ sourceLoanNumber }) => sourceLoanNumber === "LN-1").map(({ kind }) => kind)).toEqual([
+    "case.created",
+    "case.assigned",
+    "case.held",
+    "case.released",
+    "case.unassigned",
+    "case.returned",
+  ]);
+  expect(lender.events.find(({ kind }) => kind === "case.held")?.data).toEqual({ reason: "dispute" });
+});
+
+test("an order that a case does not allow ends with 1, one to what is not there with 3", async () => {
+  const nobody = `fp_${"0".repeat(32)}`;
+  const answers = await Promise.all([
+    cli("case", "release", lender.code, "LN/2", "--json"),
+    cli("case", "hold", lender.code, "LN-404", "--reason", "x", "--json"),
+    cli("case", "assign", lender.code, "LN/2", nobody, "--json"),
+  ]);
+  expect(answers.map(({ code }) => code)).toEqual([1, 3, 3]);
+  const errors = answers.map(({ stdout }) => (JSON.parse(stdout) as { error: object }).error);
+  expect(errors).toEqual([
+    { code: expect.stringMatching(/^[A-Z_]+$/) as string, detail: expect.stringMatching(/\.$/) as string },
+    { code: "LOAN_NOT_FOUND", detail: "There is no loan LN-404." },
+    { code: "FIELD_PARTNER_NOT_FOUND", detail: `There is no field partner ${nobody}.` },
+  ]);
+  expect((await lender.getCase("LN/2")).body).toMatchObject({ sequence: 2 });
+});
+
+test("a callback and its deliveries can be looked at, down to each attempt", async () => {
+  const [endpoint, ofLoan, firstPage] = await Promise.all([
+    cli.json("endpoint", "show", lender.code),
+    cli.json("delivery", "list", "--lender", lender.code, "--loan", "LN/2", "--state", "delivered"),
+    cli.json("delivery", "list", "--limit", "1"),
+  ]);
+  expect(endpoint).toMatchObject({ url: lender.callbackUrl, state: "active", waiting: 0, parked: 0 });
+  const deliveries = ofLoan["deliveries"] as Record<string, unknown>[];
+  expect(deliveries).toMatchObject([
+    { kind: "payment.collected", sourceLoanNumber: "LN/2", sequence: 2, state: "delivered", attempts: 1 },
+    { kind: "case.created", sequence: 1 },
+  ]);
+  const paid = lender.events.find(({ kind }) => kind === "payment.collected")!;
+  expect(deliveries[0]).toMatchObject({ eventId: paid.eventId, lastError: null });
+
+  const [shown, nextPage, unknown] = await Promise.all([
+    cli.json("delivery", "show", paid.eventId),
+    cli.json("delivery", "list", "--limit", "1", "--cursor", String(firstPage["nextCursor"])),
+    cli("delivery", "show", `evt_${"0".repeat(32)}`),
+  ]);
+  expect(shown).toMatchObject({
+    eventId: paid.eventId,
+    state: "delivered",
+    body: JSON.parse(paid.rawBody) as object,
+    log: [{ number: 1, outcome: "delivered", status: 200 }],
+  });
+  expect(unknown).toMatchObject({ code: 3, stdout: "" });
+  const [first] = firstPage["deliveries"] as { eventId: string }[];
+  const [next] = nextPage["deliveries"] as { eventId: string }[];
+  expect(next!.eventId < first!.eventId).toBe(true);
+});
+
+test("a statement has every line of the loan, and its totals are their sum", async () => {
+  const statement = await cli.json("ledger", "statement", lender.code, "LN/2");
+  expect(statement).toMatchObject({
+    lenderCode: lender.code,
+    sourceLoanNumber: "LN/2",
+    cases: [
+      {
+        cycle: 1,
+        currency: "INR",
+        lines: [
+          { sequence: 1, kind: "placement", debit: "5000.00", credit: "0.00", balance: "5000.00" },
+          { sequence: 2, kind: "payment", debit: "0.00", credit: "2500.00", balance: "2500.00", reference: "pay_1" },
+        ],
+        totals: { placed: "5000.00", collected: "2500.00", excess: "0.00", outstanding: "2500.00" },
+      },
+    ],
+  });
+});
+
+test("verify says that the books hold, and ends with 1 and the row once a superuser has changed a byte", async () => {
+  expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({
+    ok: true,
+    counts: { bookings: 1, cases: 2 },
+    problems: [],
+  });
+  const bookingId = await flipAByte(service.databaseUrl);
+  const [json, text] = await Promise.all([cli("ledger", "verify", "--json"), cli("ledger", "verify")]);
+  expect(json).toMatchObject({ code: 1, stderr: "" });
+  const { ok, problems } = JSON.parse(json.stdout) as { ok: boolean; problems: object[] };
+  expect(ok).toBe(false);
+  expect(problems).toContainEqual(expect.objectContaining({ table: "payment_booking", id: bookingId }));
+  expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining(bookingId) as string, stderr: "" });
+});
+
+/** As nobody may: past the triggers, one byte of what was booked. */
+async function flipAByte(databaseUrl: string): Promise<string> {
+  const superuser = new Client({ connectionString: databaseUrl });
+  await superuser.connect();
+  await superuser.query("set session_replication_role = replica");
+  const { rows } = await superuser.query<{ id: string }>(
+    "update ledger.payment_booking set raw_mode = 'upj' where raw_mode = 'upi' returning id",
+  );
+  await superuser.end();
+  return rows[0]!.id;
+}

@@ -1,0 +1,159 @@
+import { migrate } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { beforeAll, expect, test, vi } from "vitest";
+import { schemas } from "../src/schemas.ts";
+import { type Cli, operatorsCli } from "./processes.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const OLD_KEY = "a".repeat(64);
+const NEW_KEY = "b".repeat(64);
+const SECRETS = ["Bearer mint-s3cret", "EAAG-whatsapp-t0ken"];
+
+let databaseUrl: string;
+let cli: Cli;
+let created: Record<string, unknown>;
+
+beforeAll(async () => {
+  ({ url: databaseUrl } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  }));
+  cli = operatorsCli({ DATABASE_URL: databaseUrl });
+  created = await cli.json(
+    ..."lender create --code ACME --currency INR --language hi-IN --time-zone Asia/Kolkata --country IN".split(" "),
+    "--name",
+    "Acme Finance",
+    "--callback-url",
+    "https://acme.example/hooks",
+    "--mint-link-url",
+    "https://acme.example/mint",
+    "--mint-auth-header",
+    `Authorization: ${SECRETS[0]}`,
+    ..."--technical-contact dev@acme.example --technical-contact ops@acme.example".split(" "),
+    ..."--fallback-upi-id acme@okbank --commission-percent 2.5".split(" "),
+    "--fallback-bank",
+    "accountNumber=50100012345678,ifsc=HDFC0000123,accountName=Acme Finance, Mumbai",
+    "--fallback-instructions",
+    "Send us the receipt.",
+    ..."--whatsapp-phone-number-id 106540352242922 --whatsapp-template payment_link --whatsapp-token".split(" "),
+    SECRETS[1]!,
+  );
+});
+
+test("create answers with the key and its secret, the only time that it is seen", async () => {
+  expect(created).toEqual({
+    lenderCode: "ACME",
+    apiKeyId: expect.stringMatching(/^lk_\w{16,}$/) as string,
+    hmacSecret: expect.stringMatching(/^sk_sandbox_[0-9a-f]{64}$/) as string,
+  });
+  const seen = await Promise.all([
+    cli("lender", "show", "acme", "--json"),
+    cli("lender", "show", "ACME"),
+    cli("lender", "list", "--json"),
+  ]);
+  for (const { code, stdout, stderr } of seen) {
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const secret of [...SECRETS, String(created["hmacSecret"])]) expect(stdout).not.toContain(secret);
+    expect(stdout).not.toMatch(/sk_sandbox|v1:[0-9a-f]{8}:/);
+  }
+  const [shown, , listed] = seen.map(({ stdout }) => stdout);
+  expect(JSON.parse(shown!)).toMatchObject({
+    lenderCode: "ACME",
+    name: "Acme Finance",
+    country: "IN",
+    currency: "INR",
+    language: "hi-IN",
+    timeZone: "Asia/Kolkata",
+    technicalContacts: ["dev@acme.example", "ops@acme.example"],
+    callbackUrl: "https://acme.example/hooks",
+    mintLinkUrl: "https://acme.example/mint",
+    commissionPercent: "2.5",
+    hasMintAuthHeader: true,
+    fallback: {
+      upiId: "acme@okbank",
+      bank: { accountNumber: "50100012345678", ifsc: "HDFC0000123", accountName: "Acme Finance, Mumbai" },
+      instructions: "Send us the receipt.",
+    },
+    whatsapp: { phoneNumberId: "106540352242922", template: "payment_link", hasToken: true },
+    state: "active",
+  });
+  expect(JSON.parse(listed!)).toMatchObject({ lenders: [{ lenderCode: "ACME", state: "active" }] });
+});
+
+test("what is refused changes nothing, ends with 1, and names the field and what it takes", async () => {
+  const create = ["lender", "create", "--code", "NEXT", "--name", "Next", "--currency", "INR"];
+  const refused: [string[], string, RegExp][] = [
+    [["lender", "create", "--code", "ACME", "--name", "A", "--currency", "INR"], "DUPLICATE_CODE", /a lender ACME/],
+    [[...create, "--callback-url", "http://next.example"], "INVALID_URL", /callbackUrl: .*https/],
+    [[...create, "--mint-auth-header", "no colon s3cret"], "INVALID_HEADER", /mintAuthHeader: /],
+  ];
+  await Promise.all(
+    refused.map(async ([line, code, detail]) => {
+      const result = await cli(...line, "--json");
+      expect({ line, code: result.code }).toEqual({ line, code: 1 });
+      expect(JSON.parse(result.stdout)).toEqual({ error: { code, detail: expect.stringMatching(detail) as string } });
+      expect(result.stderr).toMatch(detail);
+      expect(result.stderr).not.toContain("s3cret");
+    }),
+  );
+  expect(await cli.json("lender", "list")).toMatchObject({
+    lenders: [{ lenderCode: "ACME", commissionPercent: "2.5" }],
+  });
+});
+
+test("update changes what is given, leaves the rest, and takes away what is empty", async () => {
+  const updated = await cli.json(
+    ..."lender update ACME --commission-percent 3 --technical-contact new@acme.example --name".split(" "),
+    "Acme Bank",
+    "--fallback-upi-id",
+    "",
+    "--callback-url",
+    "",
+  );
+  expect(updated).toMatchObject({
+    lenderCode: "ACME",
+    name: "Acme Bank",
+    currency: "INR",
+    commissionPercent: "3",
+    fallback: { upiId: null, instructions: "Send us the receipt." },
+    callbackUrl: null,
+    technicalContacts: ["new@acme.example"],
+    mintLinkUrl: "https://acme.example/mint",
+  });
+  expect(await cli("lender", "update", "ACME")).toMatchObject({ code: 2, stderr: "Say what to change; see --help.\n" });
+});
+
+test("suspend and resume say the state, and a lender that is not there ends with 3", async () => {
+  expect(await cli.json("lender", "suspend", "ACME", "--reason", "asked by their CTO")).toEqual({
+    lenderCode: "ACME",
+    state: "suspended",
+  });
+  const [resumed, unknown] = await Promise.all([
+    cli("lender", "resume", "ACME", "--reason", "paid"),
+    cli("lender", "suspend", "NOBODY", "--reason", "x", "--json"),
+  ]);
+  expect(resumed).toEqual({ code: 0, stdout: "Lender ACME is active.\n", stderr: "" });
+  expect(unknown).toMatchObject({ code: 3, stderr: "There is no lender NOBODY.\n" });
+  expect(JSON.parse(unknown.stdout)).toEqual({
+    error: { code: "LENDER_NOT_FOUND", detail: "There is no lender NOBODY." },
+  });
+});
+
+test("a rotation seals every secret under the new key, and says when it cannot", async () => {
+  const rotate = (settings: Record<string, string>) =>
+    operatorsCli({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
+  const stranger = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: "c".repeat(64) });
+  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining("secrets do not open") as string });
+  expect(JSON.parse(stranger.stdout)).toMatchObject({ error: { code: "UNREADABLE_SECRETS" } });
+
+  const rotated = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: OLD_KEY });
+  expect(rotated).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(rotated.stdout)).toEqual({
+    resealed: 3,
+    masterKeyId: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
+  });
+  expect(await rotate({ MASTER_KEY: "" })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("Set MASTER_KEY to the new key") as string,
+  });
+});
