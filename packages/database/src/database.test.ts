@@ -26,9 +26,3 @@ test.each([
     .toMatchObject({ rowCount: 0 });
   await watcher.end();
 });
-  await watcher.connect();
-  const { rows } = await watcher.query("select pid from pg_stat_activity where application_name = 'closes'");
-  await watcher.end();
-  expect(rows).toEqual([]);
-  expect(database.pool.ended).toBe(true);
-});
