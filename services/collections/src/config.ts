@@ -1,5 +1,6 @@
 import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
+import { isIP } from "node:net";
 import { z } from "zod";
 
 /** What the service is told by its environment, read once at the start. */
@@ -70,6 +71,20 @@ const duration = z.string().transform((text, context) => {
   return ms;
 });
 
+/** A time to wait for an answer: 0 would be no wait at all. */
+const timeout = duration.refine((ms) => ms > 0, "takes a duration above 0");
+
+const PROXY = /^(loopback|linklocal|uniquelocal)$/;
+
+const proxies = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").flatMap((hop) => hop.trim() || []))
+  .refine(
+    (hops) => hops.every((hop) => PROXY.test(hop) || isAddressOrRange(hop)),
+    "takes addresses or ranges with commas, such as 10.0.0.0/8,192.168.1.7, or loopback, linklocal, uniquelocal",
+  );
+
 const postgresUrl = z
   .url({ protocol: /^postgres(ql)?$/, error: "takes a URL such as postgres://user:password@host:5432/database" })
   .optional();
@@ -109,10 +124,14 @@ const settings = z.object({
     .string()
     .default(DEFAULT_LADDER)
     .transform((text, context) => parsed(context, () => parseLadder(text))),
-  WEBHOOK_TIMEOUT: duration.default(10_000),
-  WEBHOOK_SUSPEND_AFTER: z.coerce.number().int().min(1, "takes a count of failures, at least 1").default(20),
-  WEBHOOK_PROBE_INTERVAL: duration.default(15 * DURATION_UNITS_MS.m),
-  MINT_TIMEOUT: duration.default(10_000),
+  WEBHOOK_TIMEOUT: timeout.default(10_000),
+  WEBHOOK_SUSPEND_AFTER: z.coerce
+    .number({ error: "takes a count of failures" })
+    .int("takes a whole count of failures")
+    .min(1, "takes a count of failures, at least 1")
+    .default(20),
+  WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
+  MINT_TIMEOUT: timeout.default(10_000),
   RATE_LIMITS: z
     .string()
     .default("default")
@@ -122,12 +141,15 @@ const settings = z.object({
       if (mistake !== undefined) context.addIssue({ code: "custom", message: mistake });
       return limits;
     }),
-  TRUST_PROXY: z
-    .string()
-    .default("")
-    .transform((text) => text.split(",").flatMap((hop) => hop.trim() || [])),
+  TRUST_PROXY: proxies,
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: "takes a URL such as smtp://user:password@host:587" }).optional(),
-  MAIL_FROM: z.string().default("Partner Collections <no-reply@localhost>"),
+  MAIL_FROM: z
+    .string()
+    .regex(
+      /^([^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/,
+      "takes Name <name@example.com> or name@example.com",
+    )
+    .default("Partner Collections <no-reply@localhost>"),
   WHATSAPP_BASE_URL: z
     .url({ protocol: /^https?$/, error: "takes a URL such as https://graph.facebook.com/v23.0" })
     .default("https://graph.facebook.com/v23.0"),
@@ -177,6 +199,13 @@ export function parseDuration(text: string): number | undefined {
   if (!match) return undefined;
   const ms = Number(match[1]) * DURATION_UNITS_MS[match[2] as keyof typeof DURATION_UNITS_MS];
   return ms <= LONGEST_DURATION_MS ? ms : undefined;
+}
+
+function isAddressOrRange(text: string): boolean {
+  const [address = "", bits, ...others] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || others.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
 /** What a package's own reader makes of a setting; its complaint becomes one of ours. */

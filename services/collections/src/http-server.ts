@@ -3,7 +3,10 @@ import helmet from "helmet";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { query, statement } from "@collections/database";
+import type { Logger } from "pino";
 import type { App } from "./app.ts";
+import { type Config, InvalidConfigError } from "./config.ts";
 import { graphqlEndpoint } from "./graphql/handler.ts";
 import { partnerRouter } from "./rest/v1/router.ts";
 
@@ -21,6 +24,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const READY_TIMEOUT_MS = 2_000;
+
+const askAnything = statement("collections.ready", "select 1");
 const CLOSE_IDLE_EVERY_MS = 50;
 
 /** Serves the APIs where this process is a server, and health and metrics in any case. */
@@ -50,7 +55,7 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
   }
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS }, web);
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-  await listen(server, config.port, config.host);
+  await listen(server, config, app.log);
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   return {
@@ -71,15 +76,21 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
   };
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
+/** Throws InvalidConfigError when the address is taken or not this machine's. */
+async function listen(server: Server, { port, host }: Config, log: Logger): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, host, resolve);
+    });
+  } catch (error) {
+    throw new InvalidConfigError([`HOST and PORT cannot be listened on: ${(error as Error).message}`]);
+  }
+  server.on("error", (error) => log.error({ error }, "fault of the HTTP server"));
 }
 
 async function isDatabaseReady({ database }: App): Promise<boolean> {
-  const answer = database.pool.query("select 1").then(
+  const answer = query(database.em(), askAnything, [], { timeoutMs: READY_TIMEOUT_MS }).then(
     () => true,
     () => false,
   );

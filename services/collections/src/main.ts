@@ -1,21 +1,22 @@
 import { migrate } from "@collections/database";
 import { createApp } from "./app.ts";
-import { InvalidConfigError, readConfig } from "./config.ts";
+import { explain } from "./cli/refusal.ts";
+import { readConfig } from "./config.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
 import { essentials } from "./local-data.ts";
 import { createLog } from "./log.ts";
 import { schemas } from "./schemas.ts";
 import { recordKeyUses, startWorker } from "./worker.ts";
 
-const EXIT_BAD_SETTINGS = 2;
 /** The whole stop takes less: an orchestrator kills what is still there. */
 const STOP_WITHIN_MS = 15_000;
 const GRACE_MS = 12_000;
 
 await main().catch((error: unknown) => {
-  if (!(error instanceof InvalidConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = EXIT_BAD_SETTINGS;
+  const { detail, exitCode } = explain(error);
+  process.stderr.write(`${detail}\n`);
+  // What was opened before the fault must not keep a process alive that serves nobody.
+  process.exit(exitCode);
 });
 
 /** One executable: `ROLE` says which half of the service this process is; `main.ts migrate` only migrates. */
