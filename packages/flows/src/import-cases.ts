@@ -150,7 +150,7 @@ async function judgeRows(
     const theCase = current.get(one.sourceLoanNumber);
     return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency);
   });
-  const paidAfter = await paidAfterSnapshots(tx, read, lender.id);
+  const paidAfter = await paidAfterSnapshots(tx, read, current, lender.id);
   return read.map((checked): JudgedRow => {
     if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
     const facts = {
@@ -179,14 +179,20 @@ async function currentCases(
 }
 
 /** By loan: the sum of what was paid after the moment that the row's balance is of. */
-async function paidAfterSnapshots(tx: Tx, rows: readonly CheckedRow[], lenderId: string): Promise<Map<string, bigint>> {
+async function paidAfterSnapshots(
+  tx: Tx,
+  rows: readonly CheckedRow[],
+  current: ReadonlyMap<string, ImportedCase>,
+  lenderId: string,
+): Promise<Map<string, bigint>> {
   const snapshots = rows.flatMap((one) => {
     if (!("row" in one) || one.row.action !== "upsert" || !one.row.details.outstandingAsOf) return [];
     return [{ lenderId, loan: one.sourceLoanNumber, after: one.row.details.outstandingAsOf }];
   });
   const sums = new Map<string, bigint>();
-  for (const { sourceLoanNumber: loan, amountMinor } of await paymentsAfter(tx, snapshots)) {
-    sums.set(loan, (sums.get(loan) ?? 0n) + amountMinor);
+  for (const { sourceLoanNumber: loan, caseId, amountMinor } of await paymentsAfter(tx, snapshots)) {
+    // What an earlier cycle was paid has nothing to do with the balance of this one.
+    if (caseId === current.get(loan)?.id) sums.set(loan, (sums.get(loan) ?? 0n) + amountMinor);
   }
   return sums;
 }

@@ -192,6 +192,14 @@ describe("a balance", () => {
   });
 });
 
+test("a snapshot of the new cycle is not lowered by what the earlier one was paid", async () => {
+  await importRow(aRow("S-4", { outstandingAmount: 100 }));
+  await lender.confirm("S-4", { amount: 100, reference: "p1", paidAt: new Date().toISOString(), mode: "upi" });
+  await importRow(aRow("S-4", { outstandingAmount: 70 }));
+  const older = aRow("S-4", { outstandingAmount: 65, outstandingAsOf: "2026-01-01T00:00:00Z" });
+  expect(await importRow(older)).toMatchObject({ outcome: "updated", outstandingAmount: 65, warnings: [] });
+});
+
 describe("control rows", () => {
   test("hold, release and withdraw a case", async () => {
     const fieldPartner = await aFieldPartner(service);
