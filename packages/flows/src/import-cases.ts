@@ -182,7 +182,7 @@ async function currentCases(
 async function paidAfterSnapshots(
   tx: Tx,
   rows: readonly CheckedRow[],
-  current: ReadonlyMap<string, ImportedCase>,
+  current: ReadonlyMap<string | undefined, ImportedCase>,
   lenderId: string,
 ): Promise<Map<string, bigint>> {
   const snapshots = rows.flatMap((one) => {
