@@ -1,0 +1,99 @@
+import { signingKey } from "@collections/signing";
+import { Client } from "pg";
+import { HttpConnection } from "./http-connection.ts";
+import { COMMISSION_PERCENT, CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "./payment.ts";
+import { operator, startService } from "./service.ts";
+import { signedPost } from "./signed-request.ts";
+
+/** A lender's first key. */
+export interface LenderKey {
+  readonly lenderCode: string;
+  readonly apiKeyId: string;
+  readonly hmacSecret: string;
+}
+
+/** Lenders and their loans to set up. */
+export interface Group {
+  readonly loans: Loans;
+  /** Where their events go; nowhere when absent: they wait. */
+  readonly callbackUrl?: string;
+}
+
+/** Lenders whose loans a field partner holds. */
+export interface Books {
+  readonly keys: readonly LenderKey[];
+  /** By their codes. */
+  readonly lenderIds: Readonly<Record<string, string>>;
+}
+
+const IMPORT_PATH = "/api/v1/partner/cases";
+const ROWS_AT_A_TIME = 1_000;
+
+/**
+ * Fills an empty database over the public interfaces: operators register lenders and a field partner, lenders import
+ * loans. Operators assign one case at a time, so only the first of each lender goes their way; the other cases are
+ * given to the same person by SQL.
+ */
+export async function fillBooks(databaseUrl: string, groups: readonly Group[]): Promise<Books> {
+  const service = await startService({ databaseUrl, role: "server" });
+  const url = new URL(service.url);
+  const connection = await HttpConnection.open(url);
+  const person = await operator(databaseUrl, "field-partner", "create", "--name=Asha Rao", "--phone=+919800000001");
+  const keys: LenderKey[] = [];
+  for (const { loans, callbackUrl } of groups) {
+    for (const lenderCode of loans.lenderCodes) {
+      const key = await createLender(databaseUrl, lenderCode, callbackUrl);
+      await importLoans(connection, url.host, key, loans);
+      const firstLoan = loanNumber(lenderCode, 0);
+      await operator(databaseUrl, "case", "assign", lenderCode, firstLoan, String(person["fieldPartnerId"]));
+      keys.push(key);
+    }
+  }
+  connection.close();
+  await service.stop();
+  return { keys, lenderIds: await assignOthers(databaseUrl) };
+}
+
+async function createLender(databaseUrl: string, lenderCode: string, callbackUrl?: string): Promise<LenderKey> {
+  const answer = await operator(
+    databaseUrl,
+    "lender",
+    "create",
+    `--code=${lenderCode}`,
+    `--name=Lender ${lenderCode}`,
+    `--currency=${CURRENCY}`,
+    `--commission-percent=${COMMISSION_PERCENT}`,
+    ...(callbackUrl === undefined ? [] : [`--callback-url=${callbackUrl}`]),
+  );
+  return { lenderCode, apiKeyId: String(answer["apiKeyId"]), hmacSecret: String(answer["hmacSecret"]) };
+}
+
+async function importLoans(connection: HttpConnection, host: string, key: LenderKey, loans: Loans): Promise<void> {
+  const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
+  const rows = loansOf({ ...loans, lenderCodes: [key.lenderCode] }).map(({ number }) => ({
+    sourceLoanNumber: number,
+    borrowerName: "Ravi Kumar",
+    borrowerPhone: "+919800000002",
+    outstandingAmount: OUTSTANDING,
+  }));
+  for (let first = 0; first < rows.length; first += ROWS_AT_A_TIME) {
+    const body = JSON.stringify({ rows: rows.slice(first, first + ROWS_AT_A_TIME), atomic: true });
+    const { status, body: answer } = await connection.send(signedPost(signer, host, IMPORT_PATH, body, Date.now()));
+    if (status !== 200) throw new Error(`An import was answered with ${status}: ${answer}`);
+  }
+}
+
+async function assignOthers(databaseUrl: string): Promise<Record<string, string>> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `update cases.collection_case c
+     set status = 'assigned', assigned_field_partner_id = (
+       select assigned_field_partner_id from cases.collection_case where assigned_field_partner_id is not null limit 1)
+     where assigned_field_partner_id is null`,
+  );
+  await client.query("vacuum analyze");
+  const { rows } = await client.query<{ code: string; id: string }>("select code, id from lenders.lender");
+  await client.end();
+  return Object.fromEntries(rows.map(({ code, id }) => [code, id]));
+}

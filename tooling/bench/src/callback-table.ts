@@ -1,0 +1,74 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
+
+/** An event as the bare loop posts it. */
+export interface WaitingEvent {
+  readonly deliveryId: string;
+  readonly body: string;
+}
+
+/** One lender's callback and deliveries, as their tables hold them. */
+export interface CallbackTable {
+  readonly url: string;
+  /** From now on events wait. */
+  takeAway(): Promise<void>;
+  giveBack(): Promise<void>;
+  waiting(): Promise<WaitingEvent[]>;
+  untilNothingWaits(): Promise<void>;
+  /** When the events of these deliveries were committed, in milliseconds since 1970, to the microsecond. */
+  committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
+  close(): Promise<void>;
+}
+
+const POLL_MS = 50;
+const NOTHING_WAITS_WITHIN_MS = 60_000;
+
+const DELIVERY_ID = "'evt_' || replace(e.id::text, '-', '')";
+
+/** Opens a connection of its own. */
+export async function openCallbackTable(databaseUrl: string, lenderId: string, url: string): Promise<CallbackTable> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+
+  async function setUrl(value: string | null): Promise<void> {
+    await client.query("update webhooks.endpoint set url = $2 where lender_id = $1", [lenderId, value]);
+  }
+
+  return {
+    url,
+    takeAway: () => setUrl(null),
+    giveBack: () => setUrl(url),
+    async waiting() {
+      const { rows } = await client.query<WaitingEvent>(
+        `select ${DELIVERY_ID} as "deliveryId", e.body
+         from webhooks.delivery d join webhooks.event e on e.lender_id = d.lender_id and e.id = d.id
+         where d.lender_id = $1 and d.state = 'waiting' order by d.id`,
+        [lenderId],
+      );
+      return rows;
+    },
+    async untilNothingWaits() {
+      const deadline = performance.now() + NOTHING_WAITS_WITHIN_MS;
+      for (;;) {
+        const { rows } = await client.query<{ waits: boolean }>(
+          "select exists (select from webhooks.delivery where lender_id = $1 and state <> 'delivered') as waits",
+          [lenderId],
+        );
+        if (rows[0]?.waits === false) return;
+        if (performance.now() > deadline) throw new Error("There are events that the service does not deliver.");
+        await delay(POLL_MS);
+      }
+    },
+    async committedAtMs(deliveryIds) {
+      const { rows } = await client.query<{ deliveryId: string; atMs: number }>(
+        `select ${DELIVERY_ID} as "deliveryId",
+           (extract(epoch from pg_xact_commit_timestamp(e.xmin)) * 1000)::float8 as "atMs"
+         from webhooks.event e
+         where e.lender_id = $1 and ${DELIVERY_ID} = any ($2)`,
+        [lenderId, deliveryIds],
+      );
+      return new Map(rows.map(({ deliveryId, atMs }) => [deliveryId, atMs]));
+    },
+    close: () => client.end(),
+  };
+}

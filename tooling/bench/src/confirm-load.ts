@@ -1,0 +1,57 @@
+import { signingKey } from "@collections/signing";
+import { answerQuestions } from "./child.ts";
+import { type Client, closedLoop, type Extent } from "./closed-loop.ts";
+import { HttpConnection } from "./http-connection.ts";
+import { confirmBody, confirmPath, type Loans, loansOf, paymentSeries } from "./payment.ts";
+import { type Signer, signedPost } from "./signed-request.ts";
+
+/** Confirmations over signed HTTP, from clients that each wait for their answer. */
+export interface ConfirmLoad {
+  readonly serviceUrl: string;
+  readonly keys: readonly { readonly lenderCode: string; readonly apiKeyId: string; readonly hmacSecret: string }[];
+  readonly loans: Loans;
+  readonly series: string;
+  readonly clients: number;
+  readonly extent: Extent;
+}
+
+/** Requests that are signed before the clock runs; should they run out, the rest is signed on the way. */
+const SIGNED_AHEAD_PER_MS = 8;
+
+const connections: HttpConnection[] = [];
+
+answerQuestions(async (load: ConfirmLoad) => {
+  const url = new URL(load.serviceUrl);
+  while (connections.length < load.clients) connections.push(await HttpConnection.open(url));
+  const nextRequest = requests(load, url.host);
+  const { extent } = load;
+  const ahead = "count" in extent ? extent.count : extent.durationMs * SIGNED_AHEAD_PER_MS;
+  const signedAhead = Array.from({ length: ahead }, nextRequest);
+  let taken = 0;
+  const take = (): Buffer => signedAhead[taken++] ?? nextRequest();
+  return closedLoop(
+    connections.slice(0, load.clients).map((connection) => confirmer(connection, take)),
+    extent,
+  );
+});
+
+function confirmer(connection: HttpConnection, take: () => Buffer): Client {
+  return async () => {
+    const { status, body } = await connection.send(take());
+    if (status !== 200) throw new Error(`A confirmation was answered with ${status}: ${body}`);
+  };
+}
+
+function requests({ keys, loans, series }: ConfirmLoad, host: string): () => Buffer {
+  const signers = new Map<string, Signer>(
+    keys.map(({ lenderCode, apiKeyId, hmacSecret }) => [lenderCode, { apiKeyId, key: signingKey(hmacSecret) }]),
+  );
+  const nextPayment = paymentSeries(loansOf(loans), series);
+  return () => {
+    const payment = nextPayment();
+    const signer = signers.get(payment.loan.lenderCode);
+    if (!signer) throw new Error(`There is no key of ${payment.loan.lenderCode}.`);
+    const nowMs = Date.now();
+    return signedPost(signer, host, confirmPath(payment.loan), confirmBody(payment, nowMs), nowMs);
+  };
+}

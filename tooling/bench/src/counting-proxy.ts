@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { MessageReader, StatementReader } from "./wire.ts";
+
+/** A transaction as it went over the wire. */
+export interface CountedTransaction {
+  readonly texts: readonly string[];
+  /** Times that the client waited for an answer before it could go on, the one to COMMIT included. */
+  readonly roundTrips: number;
+}
+
+/** Stands between the service and PostgreSQL and counts what passes. */
+export interface CountingProxy {
+  readonly url: string;
+  /** What was committed so far, in the order of the commits. */
+  readonly transactions: readonly CountedTransaction[];
+  /** Keeps back what clients send until `release`. */
+  hold(): void;
+  release(): void;
+  /** Connections that have something kept back. */
+  heldConnections(): number;
+  close(): Promise<void>;
+}
+
+/** Answers travel that long, as over a network: what is sent meanwhile has not waited for them. */
+const ANSWER_DELAY_MS = 5;
+const READY_FOR_QUERY = "Z";
+
+/** Starts the proxy in front of a database. */
+export async function startCountingProxy(databaseUrl: string): Promise<CountingProxy> {
+  const target = new URL(databaseUrl);
+  const transactions: CountedTransaction[] = [];
+  const passages = new Set<Passage>();
+  let isHolding = false;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    const passage = new Passage(client, upstream, (transaction) => transactions.push(transaction));
+    passages.add(passage);
+    if (isHolding) passage.hold();
+    client.once("close", () => passages.delete(passage));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = new URL(databaseUrl);
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    transactions,
+    hold() {
+      isHolding = true;
+      for (const passage of passages) passage.hold();
+    },
+    release() {
+      isHolding = false;
+      for (const passage of passages) passage.release();
+    },
+    heldConnections: () => [...passages].filter((passage) => passage.hasHeld()).length,
+    async close() {
+      for (const passage of passages) passage.close();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** One connection through the proxy. */
+class Passage {
+  readonly #client: Socket;
+  readonly #upstream: Socket;
+  readonly #onTransaction: (transaction: CountedTransaction) => void;
+  readonly #statements = new StatementReader();
+  readonly #answers = new MessageReader("server");
+  #held: Buffer[] | undefined;
+  /** Greeting the server ends with an answer too. */
+  #unanswered = 1;
+  #isWaitedFor = false;
+  #open: { texts: string[]; roundTrips: number } | undefined;
+
+  constructor(client: Socket, upstream: Socket, onTransaction: (transaction: CountedTransaction) => void) {
+    this.#client = client.setNoDelay();
+    this.#upstream = upstream.setNoDelay();
+    this.#onTransaction = onTransaction;
+    client.on("data", (chunk: Buffer) => this.#forward(chunk));
+    upstream.on("data", (chunk: Buffer) => setTimeout(() => this.#answer(chunk), ANSWER_DELAY_MS));
+    for (const socket of [client, upstream]) socket.on("error", () => {}).on("close", () => this.close());
+  }
+
+  hold(): void {
+    this.#held ??= [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const chunk of held) this.#upstream.write(chunk);
+  }
+
+  hasHeld(): boolean {
+    return this.#held !== undefined && this.#held.length > 0;
+  }
+
+  close(): void {
+    this.#client.destroy();
+    this.#upstream.destroy();
+  }
+
+  #forward(chunk: Buffer): void {
+    for (const sent of this.#statements.read(chunk)) {
+      if (sent.kind === "sync") this.#unanswered += 1;
+      else this.#count(sent.text);
+    }
+    if (this.#held) this.#held.push(chunk);
+    else this.#upstream.write(chunk);
+  }
+
+  #count(text: string): void {
+    if (/^begin\b/i.test(text)) {
+      this.#open = { texts: [], roundTrips: 0 };
+      this.#isWaitedFor = false;
+    }
+    if (!this.#open) return;
+    this.#open.texts.push(text);
+    if (!this.#isWaitedFor) this.#open.roundTrips += 1;
+    this.#isWaitedFor = true;
+    if (!/^commit\b/i.test(text)) return;
+    this.#onTransaction(this.#open);
+    this.#open = undefined;
+  }
+
+  #answer(chunk: Buffer): void {
+    this.#unanswered -= this.#answers.read(chunk).filter(({ type }) => type === READY_FOR_QUERY).length;
+    if (this.#unanswered === 0) this.#isWaitedFor = false;
+    if (!this.#client.destroyed) this.#client.write(chunk);
+  }
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { requireSameEffect } from "./effect.ts";
+
+const before = { service: new Map([["ledger.transfer +", 100]]), statement: new Map<string, number>() };
+const confirmations = { service: 1_000, statement: 500 };
+
+test("both sides may write at different rates, and have housekeeping of their own", () => {
+  const service = new Map([
+    ["ledger.transfer +", 2_100],
+    ["cases.collection_case ~", 998],
+    ["lenders.api_key ~", 3],
+  ]);
+  const statement = new Map([
+    ["cases.collection_case ~", 500],
+    ["ledger.transfer +", 1_000],
+  ]);
+  expect(() => requireSameEffect(before, { service, statement }, confirmations)).not.toThrow();
+});
+
+test("a table that only one side writes is named", () => {
+  const service = new Map([["ledger.transfer +", 2_100]]);
+  const statement = new Map([
+    ["ledger.transfer +", 1_000],
+    ["webhooks.event +", 500],
+  ]);
+  expect(() => requireSameEffect(before, { service, statement }, confirmations)).toThrow("webhooks.event +1.0");
+});

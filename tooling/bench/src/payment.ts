@@ -1,0 +1,62 @@
+/** A loan that is paid again and again: more is owed than a run can pay. */
+export interface Loan {
+  readonly lenderCode: string;
+  readonly number: string;
+}
+
+/** One payment to confirm. */
+export interface Payment {
+  readonly loan: Loan;
+  readonly reference: string;
+}
+
+/** The loans of a run: `perLender` of each lender. */
+export interface Loans {
+  readonly lenderCodes: readonly string[];
+  readonly perLender: number;
+}
+
+/** In major units; it earns something with the commission below. */
+export const AMOUNT = 125.5;
+export const AMOUNT_MINOR = 12_550;
+export const COMMISSION_PERCENT = "2.5";
+/** As it is stored: in ten-thousandths of a percent. */
+export const COMMISSION_STORED = 25_000;
+export const EARNING_MINOR = 314;
+export const CURRENCY = "INR";
+export const MODE = "upi";
+/** No loan is cleared: it would take 79,000 payments. */
+export const OUTSTANDING = 9_999_999.5;
+
+/** All loans, the lenders in turn. */
+export function loansOf({ lenderCodes, perLender }: Loans): Loan[] {
+  return Array.from({ length: perLender }, (_, index) => index).flatMap((index) =>
+    lenderCodes.map((lenderCode) => ({ lenderCode, number: loanNumber(lenderCode, index) })),
+  );
+}
+
+/** The lender's own number of its loan. */
+export function loanNumber(lenderCode: string, index: number): string {
+  return `${lenderCode}-${index}`;
+}
+
+/** Payments over all loans in turn, so that no loan has two under way; each series has references of its own. */
+export function paymentSeries(loans: readonly Loan[], series: string): () => Payment {
+  let next = 0;
+  return () => {
+    const loan = loans[next % loans.length];
+    if (!loan) throw new Error("There are no loans to pay.");
+    next += 1;
+    return { loan, reference: `${series}-${next}` };
+  };
+}
+
+/** The path that confirms a payment of the loan (contract: Partner endpoints). */
+export function confirmPath(loan: Loan): string {
+  return `/api/v1/partner/cases/${loan.number}/payments/confirm`;
+}
+
+/** The body of the confirmation. */
+export function confirmBody({ reference }: Payment, nowMs: number): string {
+  return JSON.stringify({ amount: AMOUNT, reference, paidAt: new Date(nowMs).toISOString(), mode: MODE });
+}

@@ -1,0 +1,26 @@
+import { HEADERS, sign, type SigningKey } from "@collections/signing";
+
+/** A lender's key, ready to sign with. */
+export interface Signer {
+  readonly apiKeyId: string;
+  readonly key: SigningKey;
+}
+
+/** The bytes of a signed POST over HTTP/1.1, as they go on the wire: nothing is left to do when the clock runs. */
+export function signedPost(signer: Signer, host: string, path: string, body: string, nowMs: number): Buffer {
+  const timestamp = String(nowMs);
+  const signature = sign({ method: "POST", path, timestamp, body, secret: signer.key });
+  return Buffer.from(
+    [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${host}`,
+      `Authorization: Bearer ${signer.apiKeyId}`,
+      "Content-Type: application/json",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `${HEADERS.timestamp}: ${timestamp}`,
+      `${HEADERS.signature}: ${signature}`,
+      "",
+      body,
+    ].join("\r\n"),
+  );
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { processorMs, TICK_MS } from "./processor-time.ts";
+
+/** A round, and the processors that others kept busy meanwhile: 0.5 is half of one. Undefined where nobody says. */
+export interface Watched<Round> {
+  readonly round: Round;
+  readonly othersBusy: number | undefined;
+}
+
+/** Part of the machine that others may use before a round counts as disturbed. */
+const TOLERATED_PART = 0.1;
+/** On a machine that never rests the least disturbed rounds of so many times the number have to do. */
+const TRIES_PER_ROUND = 2;
+
+/**
+ * Measures `count` rounds, and more when others disturb some: on a busy machine the side of a comparison with more
+ * processes gets more of it. `pids` are ours, their children included.
+ */
+export async function leastDisturbed<Round>(
+  count: number,
+  pids: readonly number[],
+  measure: () => Promise<Round>,
+): Promise<Watched<Round>[]> {
+  const tolerated = TOLERATED_PART * availableParallelism();
+  const watched: Watched<Round>[] = [];
+  let undisturbed = 0;
+  while (undisturbed < count && watched.length < count * TRIES_PER_ROUND) {
+    const one = await watch(pids, measure);
+    watched.push(one);
+    if ((one.othersBusy ?? 0) <= tolerated) undisturbed += 1;
+  }
+  return watched.toSorted((a, b) => (a.othersBusy ?? 0) - (b.othersBusy ?? 0)).slice(0, count);
+}
+
+async function watch<Round>(pids: readonly number[], measure: () => Promise<Round>): Promise<Watched<Round>> {
+  const [startedAt, ownBefore, allBefore] = [performance.now(), processorMs(pids), machineMs()];
+  const round = await measure();
+  const [elapsedMs, ownAfter, allAfter] = [performance.now() - startedAt, processorMs(pids), machineMs()];
+  if (ownBefore === undefined || ownAfter === undefined) return { round, othersBusy: undefined };
+  const othersMs = allAfter - allBefore - (ownAfter - ownBefore);
+  return { round, othersBusy: Math.max(0, othersMs / elapsedMs) };
+}
+
+/** Milliseconds that the processors have been busy so far, on whatever; only where processes' own times are known. */
+function machineMs(): number {
+  if (process.platform !== "linux") return 0;
+  const [user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync("/proc/stat", "latin1")
+    .split("\n", 1)[0]!
+    .trim()
+    .split(/ +/)
+    .slice(1)
+    .map(Number);
+  return (user! + nice! + system! + interrupts! + softInterrupts! + stolen!) * TICK_MS;
+}
