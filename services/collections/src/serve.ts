@@ -1,0 +1,65 @@
+import { migrate } from "@collections/database";
+import { createApp } from "./app.ts";
+import { explain } from "./cli/refusal.ts";
+import { readConfig } from "./config.ts";
+import { type HttpServer, startHttpServer } from "./http-server.ts";
+import { essentials } from "./local-data.ts";
+import { createLog } from "./log.ts";
+import { schemas } from "./schemas.ts";
+import { recordKeyUses, startWorker } from "./worker.ts";
+
+/** The whole stop takes less: an orchestrator kills what is still there. */
+const STOP_WITHIN_MS = 15_000;
+const GRACE_MS = 12_000;
+
+await main().catch((error: unknown) => {
+  const { detail, exitCode } = explain(error);
+  process.stderr.write(`${detail}\n`);
+  // What was opened before the fault must not keep a process alive that serves nobody.
+  process.exit(exitCode);
+});
+
+/** One executable: `ROLE` says which half of the service this process is; `main.ts migrate` only migrates. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = createLog(config.logLevel, { role: config.role });
+  const given = await essentials(config, (message) => log.info(message));
+  const { applied } = await migrate({
+    url: given.databaseMigrationUrl,
+    runtimeUrl: given.databaseUrl,
+    schemas,
+    jobs: true,
+  });
+  log.info({ applied }, "database is up to date");
+  if (process.argv[2] === "migrate") return given.release();
+
+  const app = await createApp(config, given, log);
+  const server = await startHttpServer(app);
+  app.database.signals.listen();
+  const keyUses = recordKeyUses(app);
+  const worker = config.role === "server" ? undefined : await startWorker(app);
+
+  let stopping = false;
+  async function stop(signal: string): Promise<void> {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "stopping: finishing what runs");
+    setTimeout(() => {
+      log.error("did not stop in time");
+      process.exit(1);
+    }, STOP_WITHIN_MS).unref();
+    server.drain();
+    await Promise.all([server.stop(GRACE_MS), worker?.stop(GRACE_MS), keyUses.stop()]);
+    await app.close();
+    await given.release();
+    log.info("stopped");
+  }
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", (signal) => void stop(signal));
+  announce(server, config.role);
+}
+
+/** For people and for scripts that wait: the one line that the service prints on stdout. */
+function announce(server: HttpServer, role: string): void {
+  process.stdout.write(`Partner Collections (${role}) is ready at ${server.url}\n`);
+}
