@@ -11,6 +11,8 @@ export default defineConfig({
     setupFiles: "tooling/testing/src/drop-after-file.ts",
     reporters: ["default", new SummaryReporter()],
     pool: "forks",
+    // Files share what they import, and nothing else: each has a database of its own. Importing took most of the time.
+    isolate: false,
     // Tests that wait for a database leave a processor idle, so never one worker alone.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 20_000,
