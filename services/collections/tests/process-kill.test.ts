@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Answer, isBooked, LenderClient, type LenderTwin } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   aLoan,
   aRegisteredFieldPartner,
   aRegisteredLender,
+  atEnd,
   freePort,
   operatorsCli,
   type ServiceProcess,
@@ -95,7 +96,7 @@ async function aDurableDatabase(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "collections-kill-"));
   chmodSync(folder, 0o755);
   const postgres = await startPostgres({ dataDir: join(folder, "data"), temporary: true, durable: true });
-  afterAll(async () => {
+  atEnd(async () => {
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   });

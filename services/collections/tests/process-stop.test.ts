@@ -5,7 +5,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlink
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { AppClient } from "./graphql-client.ts";
 import {
   aLoan,
@@ -13,6 +13,7 @@ import {
   aRegisteredFieldPartner,
   aRegisteredLender,
   askForLink,
+  atEnd,
   linkNow,
   operatorsCli,
   type ServiceProcess,
@@ -154,7 +155,7 @@ function connected(serviceUrl: string): Promise<Socket> {
 function aCheckout(): string {
   const root = temporaryDataDir("collections-checkout-");
   chmodSync(root, 0o755);
-  afterAll(() => rmSync(root, { recursive: true, force: true }));
+  atEnd(() => rmSync(root, { recursive: true, force: true }));
   const service = fileURLToPath(new URL("..", import.meta.url));
   const copy = join(root, "services/collections");
   mkdirSync(copy, { recursive: true });

@@ -52,6 +52,7 @@ const FIRST_PORT = 21_000;
 const PORTS = 10_000;
 
 const running = new Set<ChildProcess>();
+const endings: (() => unknown)[] = [];
 
 afterAll(async () => {
   await Promise.all(
@@ -60,7 +61,13 @@ afterAll(async () => {
       return once(child, "close");
     }),
   );
+  for (const end of endings.reverse()) await end();
 });
+
+/** Does something once the tests of this file have ended; vitest ignores an `afterAll` that a test or a hook calls. */
+export function atEnd(act: () => unknown): void {
+  endings.push(act);
+}
 
 /**
  * Starts the service and resolves once it says that it is ready; it is killed after the test file.
@@ -124,7 +131,7 @@ export async function aRegisteredLender(
   options: Record<string, string> = {},
 ): Promise<LenderTwin> {
   const twin = await startLenderTwin({ serviceUrl });
-  afterAll(() => twin.close());
+  atEnd(() => twin.close());
   const registration = {
     code: "ACME",
     name: "Acme Finance",
@@ -210,7 +217,7 @@ export async function aWire(databaseUrl: string): Promise<{ url: string; cut(): 
     isCut = true;
     for (const socket of sockets) socket.destroy();
   }
-  afterAll(() => {
+  atEnd(() => {
     cut();
     relay.close();
   });
