@@ -1,10 +1,9 @@
 import { migrate } from "@collections/database";
-import { emptyDatabase, testDatabase } from "@collections/testing";
+import { afterFile, emptyDatabase, testDatabase } from "@collections/testing";
 import { MikroORM, SchemaGenerator } from "@mikro-orm/postgresql";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../src/schemas.ts";
-import { atEnd } from "./processes.ts";
 
 const OURS = schemas.map(({ name }) => name);
 
@@ -113,6 +112,6 @@ async function columnsIn(client: Client): Promise<Record<string, Record<string, 
 async function connected(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  atEnd(() => client.end());
+  afterFile(() => client.end());
   return client;
 }

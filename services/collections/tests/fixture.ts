@@ -3,8 +3,7 @@ import { createFieldPartner, issueAccessToken } from "@collections/field-partner
 import { assignCase, onboardLender } from "@collections/flows";
 import { lenderByCode, type NewLender } from "@collections/lenders";
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
-import { testDatabase } from "@collections/testing";
-import { afterAll } from "vitest";
+import { afterFile, testDatabase } from "@collections/testing";
 import { type App, createApp } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { type HttpServer, startHttpServer } from "../src/http-server.ts";
@@ -54,7 +53,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const server = await startHttpServer(app);
   app.database.signals.listen();
   const worker = options.works === false ? undefined : await startWorker(app);
-  afterAll(async () => {
+  afterFile(async () => {
     await server.stop(1_000);
     await worker?.stop(2_000);
     await app.close();
@@ -75,7 +74,7 @@ export async function aLender(
   input: Partial<NewLender> = {},
 ): Promise<LenderTwin & { code: string }> {
   const twin = await startLenderTwin();
-  afterAll(() => twin.close());
+  afterFile(() => twin.close());
   const { app, url } = service;
   const onboarding = { vault: app.vault, allow: app.config.outboundAllow, environment: app.config.environment };
   lendersMade += 1;

@@ -4,7 +4,8 @@ import { createDatabase, transaction } from "@collections/database";
 import { holdCase, unassignCase } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { recordMinted } from "@collections/payment-links";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterFile } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
 import { startHttpServer } from "../src/http-server.ts";
 import { schemas } from "../src/schemas.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "./fixture.ts";
@@ -170,7 +171,7 @@ describe("the list of cases", () => {
       onStatement: ({ text }) => statements.push(text),
     });
     const server = await startHttpServer({ ...service.app, database });
-    afterAll(async () => {
+    afterFile(async () => {
       await server.stop(1_000);
       await database.close();
     });

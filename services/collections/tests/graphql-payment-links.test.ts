@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { transaction } from "@collections/database";
 import { issueAccessToken, revokeAccessToken } from "@collections/field-partners";
 import { startMailCatcher } from "@collections/lender-twin";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterFile } from "@collections/testing";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "./fixture.ts";
 import { AppClient, everything } from "./graphql-client.ts";
 
@@ -19,7 +20,7 @@ let loansMade = 0;
 
 beforeAll(async () => {
   const mail = await startMailCatcher();
-  afterAll(() => mail.close());
+  afterFile(() => mail.close());
   service = await startTestService({ settings: { SMTP_URL: mail.smtpUrl } });
   lender = await aLender(service);
   const fieldPartner = await aFieldPartner(service);

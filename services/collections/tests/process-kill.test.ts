@@ -1,4 +1,5 @@
 import { startPostgres } from "@collections/postgres";
+import { afterFile } from "@collections/testing";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,6 @@ import {
   aLoan,
   aRegisteredFieldPartner,
   aRegisteredLender,
-  atEnd,
   freePort,
   operatorsCli,
   type ServiceProcess,
@@ -96,7 +96,7 @@ async function aDurableDatabase(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "collections-kill-"));
   chmodSync(folder, 0o755);
   const postgres = await startPostgres({ dataDir: join(folder, "data"), temporary: true, durable: true });
-  atEnd(async () => {
+  afterFile(async () => {
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   });

@@ -1,5 +1,5 @@
 import { startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
-import { emptyDatabase } from "@collections/testing";
+import { afterFile, emptyDatabase } from "@collections/testing";
 import { randomBytes } from "node:crypto";
 import { Client, DatabaseError } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
@@ -10,7 +10,6 @@ import {
   aRegisteredFieldPartner,
   aRegisteredLender,
   askForLink,
-  atEnd,
   BORROWER_PHONE,
   type Cli,
   FIELD_PARTNER_PHONE,
@@ -45,7 +44,7 @@ beforeAll(async () => {
   secrets["WhatsApp token"] = `EAAG${randomBytes(24).toString("hex")}`;
   const whatsapp = await startFakeWhatsApp({ token: secrets["WhatsApp token"], phoneNumberId: "106540352242922" });
   const mail = await startMailCatcher();
-  atEnd(() => Promise.all([whatsapp.close(), mail.close()]));
+  afterFile(() => Promise.all([whatsapp.close(), mail.close()]));
   const settings = {
     DATABASE_URL: runtimeUrl,
     DATABASE_MIGRATION_URL: ownerUrl,
@@ -165,7 +164,7 @@ async function aDatabaseWithTwoRoles(): Promise<{ ownerUrl: string; runtimeUrl: 
   owner = new Client({ connectionString: database.url });
   runtime = new Client({ connectionString: url.href });
   await Promise.all([owner.connect(), runtime.connect()]);
-  atEnd(async () => {
+  afterFile(async () => {
     await Promise.all([owner.end(), runtime.end()]);
     await database.drop();
     await admin.query(`drop role ${role}`);

@@ -1,6 +1,6 @@
 import { LenderClient } from "@collections/lender-twin";
 import { temporaryDataDir } from "@collections/postgres";
-import { emptyDatabase } from "@collections/testing";
+import { afterFile, emptyDatabase } from "@collections/testing";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -13,7 +13,6 @@ import {
   aRegisteredFieldPartner,
   aRegisteredLender,
   askForLink,
-  atEnd,
   linkNow,
   operatorsCli,
   type ServiceProcess,
@@ -155,7 +154,7 @@ function connected(serviceUrl: string): Promise<Socket> {
 function aCheckout(): string {
   const root = temporaryDataDir("collections-checkout-");
   chmodSync(root, 0o755);
-  atEnd(() => rmSync(root, { recursive: true, force: true }));
+  afterFile(() => rmSync(root, { recursive: true, force: true }));
   const service = fileURLToPath(new URL("..", import.meta.url));
   const copy = join(root, "services/collections");
   mkdirSync(copy, { recursive: true });

@@ -1,12 +1,11 @@
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { afterFile } from "@collections/testing";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { AppClient } from "./graphql-client.ts";
 
 /** Settings by their names in the environment. */
@@ -50,24 +49,6 @@ export const BORROWER_PHONE = "+919800000001";
 /** Below the ports that systems give to outgoing connections, so that a port stays ours while nobody listens. */
 const FIRST_PORT = 21_000;
 const PORTS = 10_000;
-
-const running = new Set<ChildProcess>();
-const endings: (() => unknown)[] = [];
-
-afterAll(async () => {
-  await Promise.all(
-    [...running].map((child) => {
-      child.kill("SIGKILL");
-      return once(child, "close");
-    }),
-  );
-  for (const end of endings.reverse()) await end();
-});
-
-/** Does something once the tests of this file have ended; vitest ignores an `afterAll` that a test or a hook calls. */
-export function atEnd(act: () => unknown): void {
-  endings.push(act);
-}
 
 /**
  * Starts the service and resolves once it says that it is ready; it is killed after the test file.
@@ -131,7 +112,7 @@ export async function aRegisteredLender(
   options: Record<string, string> = {},
 ): Promise<LenderTwin> {
   const twin = await startLenderTwin({ serviceUrl });
-  atEnd(() => twin.close());
+  afterFile(() => twin.close());
   const registration = {
     code: "ACME",
     name: "Acme Finance",
@@ -217,24 +198,28 @@ export async function aWire(databaseUrl: string): Promise<{ url: string; cut(): 
     isCut = true;
     for (const socket of sockets) socket.destroy();
   }
-  atEnd(() => {
+  afterFile(() => {
     cut();
     relay.close();
   });
   return { url: url.href, cut, mend: () => void (isCut = false) };
 }
 
-/** Nothing of this process's environment reaches it but what finds programs, and Node's own switches. */
+/** Nothing of this process's environment reaches it but what finds programs. */
 function run(args: string[], settings: Settings) {
-  const { PATH = "", NODE_OPTIONS = "" } = process.env;
-  const env = { PATH, NODE_OPTIONS, NODE_COMPILE_CACHE: join(tmpdir(), "node-compile-cache"), ...settings };
+  const env = { PATH: process.env["PATH"], ...settings };
   const child = spawn(process.execPath, [...FLAGS, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  running.add(child);
-  child.once("close", () => running.delete(child));
+  afterFile(() => killed(child));
   return { child, output };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "close");
 }
 
 async function ending(child: ChildProcess): Promise<Ending> {

@@ -1,8 +1,9 @@
 import type { Answer, CallOverrides } from "@collections/lender-twin";
 import { transaction } from "@collections/database";
 import { lenderByCode, revokeKey, suspendLender } from "@collections/lenders";
+import { afterFile } from "@collections/testing";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { type ProblemCode, PROBLEM_CODES, problemBody, Problem } from "../src/rest/problem.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "./fixture.ts";
 
@@ -246,6 +247,6 @@ async function aWire(databaseUrl: string): Promise<{ url: string; cut(): Promise
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => relay.close(resolve));
   }
-  afterAll(cut);
+  afterFile(cut);
   return { url: url.href, cut };
 }

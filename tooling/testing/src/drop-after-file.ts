@@ -1,6 +1,6 @@
-/** A setup file: drops what a test file made after all its tests, wherever in the file it was made. */
+/** A setup file: after all tests of a file it ends what they began and drops what they made. */
 import { afterAll } from "vitest";
-import { dropOpenDatabases } from "./open-databases.ts";
+import { endFile } from "./after-file.ts";
 
-// Hooks run in reverse order, so those of the test file have closed its connections by then.
-afterAll(dropOpenDatabases);
+// Hooks run in reverse order, so those of the test file itself have run by then.
+afterAll(endFile);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { escapeIdentifier, Client, DatabaseError } from "pg";
 import { inject } from "vitest";
-import { dropAfterFile } from "./open-databases.ts";
+import { afterFile } from "./after-file.ts";
 
 const IN_USE = "55006";
 
@@ -49,7 +49,7 @@ async function copyOf(template: string): Promise<TestDatabase> {
   const database = `${inject("databasePrefix")}_${randomBytes(6).toString("hex")}`;
   await asAdmin((admin) => createDatabase(admin, database, template));
   const drop = (): Promise<void> => asAdmin((admin) => dropDatabase(admin, database));
-  dropAfterFile(drop);
+  afterFile(drop);
   return { url: urlOf(database), drop };
 }
 

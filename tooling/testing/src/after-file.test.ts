@@ -1,0 +1,16 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterFile } from "./index.ts";
+
+const done: string[] = [];
+
+beforeAll(() => afterFile(() => done.push("asked for by a hook")));
+
+test("what a hook or a test asks for is done after the file, the last first", () => {
+  afterFile(() => {
+    done.push("asked for by a test");
+    expect(done).toEqual(["of the file itself", "asked for by a test"]);
+  });
+  expect(done).toEqual([]);
+});
+
+afterAll(() => void done.push("of the file itself"));
