@@ -94,16 +94,20 @@ const masterKey = z
   .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
   .optional();
 
+/** Decimal digits only: what JavaScript makes of " ", "0x50" or "1e3" is not what anybody meant. */
+function wholeNumber({ from, to }: { from: number; to: number }, error: string) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, error)
+    .transform(Number)
+    .refine((number) => number >= from && number <= to, error);
+}
+
 const settings = z.object({
   DATABASE_URL: postgresUrl,
   DATABASE_DIRECT_URL: postgresUrl,
   DATABASE_MIGRATION_URL: postgresUrl,
-  PORT: z.coerce
-    .number({ error: "takes a port number" })
-    .int("takes a whole port number")
-    .min(0, "takes a port from 0 to 65535")
-    .max(65_535, "takes a port from 0 to 65535")
-    .default(3000),
+  PORT: wholeNumber({ from: 0, to: 65_535 }, "takes a port from 0 to 65535").default(3000),
   HOST: z.string().default("127.0.0.1"),
   ROLE: z.enum(["all", "server", "worker"], { error: "is one of all, server, worker" }).default("all"),
   ENVIRONMENT: z
@@ -125,11 +129,7 @@ const settings = z.object({
     .default(DEFAULT_LADDER)
     .transform((text, context) => parsed(context, () => parseLadder(text))),
   WEBHOOK_TIMEOUT: timeout.default(10_000),
-  WEBHOOK_SUSPEND_AFTER: z.coerce
-    .number({ error: "takes a count of failures" })
-    .int("takes a whole count of failures")
-    .min(1, "takes a count of failures, at least 1")
-    .default(20),
+  WEBHOOK_SUSPEND_AFTER: wholeNumber({ from: 1, to: 1_000_000 }, "takes a count of failures, at least 1").default(20),
   WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
   MINT_TIMEOUT: timeout.default(10_000),
   RATE_LIMITS: z
@@ -142,11 +142,13 @@ const settings = z.object({
       return limits;
     }),
   TRUST_PROXY: proxies,
-  SMTP_URL: z.url({ protocol: /^smtps?$/, error: "takes a URL such as smtp://user:password@host:587" }).optional(),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, hostname: /./, error: "takes a URL such as smtp://user:password@host:587" })
+    .optional(),
   MAIL_FROM: z
     .string()
     .regex(
-      /^([^<>@\r\n]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/,
+      /^([^\p{Cc}<>]*<[^\s<>@]+@[a-z0-9.-]+>|[^\s<>@]+@[a-z0-9.-]+)$/iu,
       "takes Name <name@example.com> or name@example.com",
     )
     .default("Partner Collections <no-reply@localhost>"),
@@ -163,7 +165,7 @@ const settings = z.object({
 export function readConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = settings.safeParse(given);
-  const problems = parsed.success ? [] : parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  const problems = parsed.success ? [] : parsed.error.issues.map(problemOf);
   if (given["ENVIRONMENT"] === "live") problems.push(...missingInLive(given));
   if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
   const value = parsed.data;
@@ -201,11 +203,21 @@ export function parseDuration(text: string): number | undefined {
   return ms <= LONGEST_DURATION_MS ? ms : undefined;
 }
 
+/** A sentence that names its setting; those of other packages are sentences already. */
+function problemOf({ path, message }: { path: PropertyKey[]; message: string }): string {
+  const name = path.join(".");
+  if (message.startsWith(name)) return message;
+  return /^[a-z]/.test(message) ? `${name} ${message}` : `${name}: ${message}`;
+}
+
+/** What Express takes for a trusted hop, besides names. */
 function isAddressOrRange(text: string): boolean {
   const [address = "", bits, ...others] = text.split("/");
   const version = isIP(address);
   if (version === 0 || others.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
+  );
 }
 
 /** What a package's own reader makes of a setting; its complaint becomes one of ours. */

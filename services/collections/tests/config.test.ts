@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import { InvalidConfigError, parseDuration, readConfig } from "../src/config.ts";
+import { runService } from "./processes.ts";
+
+/** What is said about one setting, or about several. */
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidConfigError) return error.problems;
+    throw error;
+  }
+}
+
+const DATABASE = "takes a URL such as postgres://user:password@host:5432/database";
+const KEY = "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)";
+const DURATION = "takes a duration such as 500ms, 2s, 15m or 6h; got";
+const FAILURES = "takes a count of failures, at least 1";
+const HOPS =
+  "takes addresses or ranges with commas, such as 10.0.0.0/8,192.168.1.7, or loopback, linklocal, uniquelocal";
+
+const mistakes: [string, string, string][] = [
+  ["DATABASE_URL", "mysql://host/db", `DATABASE_URL ${DATABASE}`],
+  ["DATABASE_DIRECT_URL", "host:5432", `DATABASE_DIRECT_URL ${DATABASE}`],
+  ["DATABASE_MIGRATION_URL", "https://host/db", `DATABASE_MIGRATION_URL ${DATABASE}`],
+  ["PORT", "http", "PORT takes a port from 0 to 65535"],
+  ["PORT", "65536", "PORT takes a port from 0 to 65535"],
+  ["PORT", "0x50", "PORT takes a port from 0 to 65535"],
+  ["PORT", " ", "PORT takes a port from 0 to 65535"],
+  ["ROLE", "boss", "ROLE is one of all, server, worker"],
+  ["ENVIRONMENT", "Live", "ENVIRONMENT is sandbox, live, or a lower-case name of your own for a sandbox"],
+  ["MASTER_KEY", "a".repeat(63), `MASTER_KEY ${KEY}`],
+  ["MASTER_KEY_PREVIOUS", "g".repeat(64), `MASTER_KEY_PREVIOUS ${KEY}`],
+  ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH is a path such as /collections, without a slash at the end"],
+  [
+    "OUTBOUND_ALLOW",
+    "http://localhost:80",
+    'OUTBOUND_ALLOW entry "http://localhost:80" is not valid: leave out the scheme, write host:port.',
+  ],
+  [
+    "WEBHOOK_LADDER",
+    "0s,soon",
+    'WEBHOOK_LADDER: The retry ladder\'s step "soon" is not valid: write a whole number and ms, s, m, h or d, for example 30s.',
+  ],
+  ["WEBHOOK_TIMEOUT", "10", `WEBHOOK_TIMEOUT ${DURATION} "10"`],
+  ["WEBHOOK_TIMEOUT", "0s", "WEBHOOK_TIMEOUT takes a duration above 0"],
+  ["WEBHOOK_SUSPEND_AFTER", "many", `WEBHOOK_SUSPEND_AFTER ${FAILURES}`],
+  ["WEBHOOK_SUSPEND_AFTER", "1.5", `WEBHOOK_SUSPEND_AFTER ${FAILURES}`],
+  ["WEBHOOK_SUSPEND_AFTER", "0", `WEBHOOK_SUSPEND_AFTER ${FAILURES}`],
+  ["WEBHOOK_PROBE_INTERVAL", "15 minutes", `WEBHOOK_PROBE_INTERVAL ${DURATION} "15 minutes"`],
+  ["MINT_TIMEOUT", "721h", `MINT_TIMEOUT ${DURATION} "721h"`],
+  ["RATE_LIMITS", "confirm=0", "RATE_LIMITS takes a count of requests a minute, such as confirm=6000"],
+  ["TRUST_PROXY", "10.0.0.0/33", `TRUST_PROXY ${HOPS}`],
+  ["TRUST_PROXY", "proxy.internal", `TRUST_PROXY ${HOPS}`],
+  ["TRUST_PROXY", "10.0.0.0/0", `TRUST_PROXY ${HOPS}`],
+  ["SMTP_URL", "mail.example", "SMTP_URL takes a URL such as smtp://user:password@host:587"],
+  ["SMTP_URL", "smtp://", "SMTP_URL takes a URL such as smtp://user:password@host:587"],
+  ["MAIL_FROM", "nobody", "MAIL_FROM takes Name <name@example.com> or name@example.com"],
+  ["WHATSAPP_BASE_URL", "graph", "WHATSAPP_BASE_URL takes a URL such as https://graph.facebook.com/v23.0"],
+  ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
+];
+
+test.each(mistakes)("%s=%j gets one sentence that says what it takes", (name, value, sentence) => {
+  expect(problemsOf({ [name]: value })).toEqual([sentence]);
+});
+
+test("a misspelt endpoint among the rate limits is told which there are", () => {
+  expect(problemsOf({ RATE_LIMITS: "confrm=5" })).toEqual([
+    expect.stringMatching(/^RATE_LIMITS names no endpoint "confrm"; there are confirm, get-case, /),
+  ]);
+});
+
+test("all mistakes are told at once, one a line", () => {
+  const env = Object.fromEntries(mistakes);
+  const problems = problemsOf(env);
+  expect(problems).toHaveLength(Object.keys(env).length);
+  expect(() => readConfig(env)).toThrow(["The settings are not usable:", ...problems].join("\n  "));
+});
+
+test("an empty setting counts as absent", () => {
+  const empty = Object.fromEntries(mistakes.map(([name]) => [name, ""]));
+  expect(readConfig(empty)).toEqual(readConfig({}));
+});
+
+test("without settings the service is a sandbox of its own on this machine", () => {
+  expect(readConfig({})).toMatchObject({
+    databaseUrl: undefined,
+    masterKey: undefined,
+    port: 3000,
+    host: "127.0.0.1",
+    role: "all",
+    environment: "sandbox",
+    webhookLadder: [0, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000],
+    webhookTimeoutMs: 10_000,
+    webhookSuspendAfter: 20,
+    webhookProbeIntervalMs: 900_000,
+    mintTimeoutMs: 10_000,
+    rateLimits: { confirm: 6_000, import: 60 },
+    trustProxy: [],
+    smtpUrl: undefined,
+    logLevel: "info",
+  });
+});
+
+test("good settings are read as they are meant", () => {
+  const read = readConfig({
+    DATABASE_URL: "postgres://app@pooler/collections",
+    DATABASE_DIRECT_URL: "postgresql://app@db/collections",
+    PORT: "0",
+    MASTER_KEY: "AB".repeat(32),
+    PUBLIC_BASE_PATH: "/collections/v1",
+    WEBHOOK_LADDER: "0s,100ms",
+    MINT_TIMEOUT: "500ms",
+    RATE_LIMITS: "confirm=60000, import=5",
+    TRUST_PROXY: "loopback, 10.0.0.0/8,2001:db8::/32",
+    WHATSAPP_BASE_URL: "http://127.0.0.1:9/",
+  });
+  expect(read).toMatchObject({
+    databaseMigrationUrl: "postgresql://app@db/collections",
+    port: 0,
+    masterKey: "ab".repeat(32),
+    publicBasePath: "/collections/v1",
+    webhookLadder: [0, 100],
+    mintTimeoutMs: 500,
+    rateLimits: { confirm: 60_000, import: 5, health: 60 },
+    trustProxy: ["loopback", "10.0.0.0/8", "2001:db8::/32"],
+    whatsappBaseUrl: "http://127.0.0.1:9",
+  });
+  expect(readConfig({ RATE_LIMITS: "off" }).rateLimits).toBe("off");
+});
+
+test.each([
+  ["500ms", 500],
+  ["2s", 2_000],
+  ["15m", 900_000],
+  ["6h", 21_600_000],
+  ["720h", 2_592_000_000],
+  ["721h", undefined],
+  ["0ms", 0],
+  ["1d", undefined],
+  ["1.5s", undefined],
+  ["-1s", undefined],
+  ["2S", undefined],
+  [" 2s", undefined],
+  ["s", undefined],
+])("the duration %j is %s", (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+describe("a live service", () => {
+  const missing = ["DATABASE_URL", "MASTER_KEY"].map((name) => `${name} is required where ENVIRONMENT is live`);
+
+  test("refuses to invent what it must be given", () => {
+    expect(problemsOf({ ENVIRONMENT: "live" })).toEqual(missing);
+    expect(problemsOf({ ENVIRONMENT: "live", MASTER_KEY: "" })).toEqual(missing);
+    expect(problemsOf({ ENVIRONMENT: "live", DATABASE_URL: "postgres://db/x" })).toEqual(missing.slice(1));
+    expect(problemsOf({ ENVIRONMENT: "live", DATABASE_URL: "db", PORT: "x" })).toHaveLength(3);
+  });
+
+  test("ends with 2 and says on stderr what is missing, before it does anything", async () => {
+    expect(await runService({ ENVIRONMENT: "live" })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `${["The settings are not usable:", ...missing].join("\n  ")}\n`,
+    });
+  });
+});
