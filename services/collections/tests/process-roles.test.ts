@@ -112,15 +112,8 @@ test("metrics count answers, batches and attempts under the names of the runbook
   expect(server?.body).toMatch(/^collections_confirmations_total [1-9]/m);
   expect(server?.body).toMatch(/^collections_confirmation_batches_total [1-9]/m);
   expect(server?.body).toMatch(/^process_cpu_seconds_total /m);
-  const delivered = await Promise.all(
-    workers.map(async ({ url }) => {
-      const { body } = await get(`${url}/metrics`);
-      const count = /^collections_webhook_attempt_duration_seconds_count\{outcome="delivered"\} (\d+)/m.exec(body);
-      return Number(count?.[1] ?? 0);
-    }),
-  );
   expect(worker?.body).toMatch(/^nodejs_eventloop_lag_seconds /m);
-  expect(delivered[0]! + delivered[1]!).toBe(lender.deliveries.length);
+  await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
 });
 
 test("nobody is ready while PostgreSQL is away, and everybody is again by themselves once it is back", async () => {
@@ -137,6 +130,24 @@ test("nobody is ready while PostgreSQL is away, and everybody is again by themse
   expect((await lender.confirm("LN-1", aPayment("away"))).status).toBe(200);
   await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 6);
 });
+
+test("every process stops in time although PostgreSQL is away", async () => {
+  await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
+  wire.cut();
+  const all = [...servers, ...workers];
+  for (const { send } of all) send("SIGTERM");
+  const signalledAt = performance.now();
+  expect(await Promise.all(all.map(({ ended }) => ended))).toEqual(all.map(() => ({ code: 0, signal: null })));
+  expect(performance.now() - signalledAt).toBeLessThan(15_000);
+});
+
+async function recordedDeliveries(): Promise<number> {
+  const counts = workers.map(async ({ url }) => {
+    const { body } = await get(`${url}/metrics`);
+    return Number(/^collections_webhook_attempt_duration_seconds_count\{outcome="delivered"\} (\d+)/m.exec(body)?.[1]);
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + (count || 0), 0);
+}
 
 function aPayment(reference: string): object {
   return { amount: 100, reference, paidAt: new Date().toISOString(), mode: "upi", amountIsMajorUnits: true };
