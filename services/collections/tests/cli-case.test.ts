@@ -35,19 +35,6 @@ test("a field partner is registered, and signs in with a token that is shown onc
   expect((await app.ask("{ viewer { displayName } }")).data).toEqual({ viewer: { displayName: "Asha Rao" } });
 });
 
-test("a person who cannot be registered, or is not there, is told so", async () => {
-  const [badPhone, unknown] = await Promise.all([
-    cli("field-partner", "create", "--name", "Asha", "--phone", "98200", "--json"),
-    cli("field-partner", "token", `fp_${"0".repeat(32)}`, "--json"),
-  ]);
-  expect(badPhone.code).toBe(1);
-  expect(JSON.parse(badPhone.stdout)).toEqual({
-    error: { code: "INVALID_PHONE", detail: expect.stringContaining("E.164") as string },
-  });
-  expect(unknown.code).toBe(3);
-  expect(JSON.parse(unknown.stdout)).toMatchObject({ error: { code: "FIELD_PARTNER_NOT_FOUND" } });
-});
-
 test("a case is assigned, taken back, held, released and closed, and the lender hears of each", async () => {
   const { id } = await aFieldPartner(service);
   const holder = `fp_${id.replaceAll("-", "")}`;
@@ -79,42 +66,33 @@ test("a case is assigned, taken back, held, released and closed, and the lender 
   expect(lender.events.find(({ kind }) => kind === "case.held")?.data).toEqual({ reason: "dispute" });
 });
 
-test("an order that a case does not allow ends with 1, one to what is not there with 3", async () => {
-  const nobody = `fp_${"0".repeat(32)}`;
+test("an order that a case does not allow ends with 1, one for what is not there with 3", async () => {
   const answers = await Promise.all([
     cli("case", "release", lender.code, "LN/2", "--json"),
     cli("case", "hold", lender.code, "LN-404", "--reason", "x", "--json"),
-    cli("case", "assign", lender.code, "LN/2", nobody, "--json"),
+    cli("field-partner", "token", `fp_${"0".repeat(32)}`, "--json"),
   ]);
   expect(answers.map(({ code }) => code)).toEqual([1, 3, 3]);
-  const errors = answers.map(({ stdout }) => (JSON.parse(stdout) as { error: object }).error);
-  expect(errors).toEqual([
+  expect(answers.map(({ stdout }) => (JSON.parse(stdout) as { error: object }).error)).toEqual([
     { code: expect.stringMatching(/^[A-Z_]+$/) as string, detail: expect.stringMatching(/\.$/) as string },
     { code: "LOAN_NOT_FOUND", detail: "There is no loan LN-404." },
-    { code: "FIELD_PARTNER_NOT_FOUND", detail: `There is no field partner ${nobody}.` },
+    { code: "FIELD_PARTNER_NOT_FOUND", detail: expect.stringContaining("There is no") as string },
   ]);
   expect((await lender.getCase("LN/2")).body).toMatchObject({ sequence: 2 });
 });
 
-test("a callback and its deliveries can be looked at, down to each attempt", async () => {
-  const [endpoint, ofLoan, firstPage] = await Promise.all([
+test("a callback and its deliveries can be looked at, page by page and down to each attempt", async () => {
+  const list = ["delivery", "list", "--lender", lender.code, "--loan", "LN/2", "--state", "delivered", "--limit", "1"];
+  const paid = lender.events.find(({ kind }) => kind === "payment.collected")!;
+  const [endpoint, page, shown] = await Promise.all([
     cli.json("endpoint", "show", lender.code),
-    cli.json("delivery", "list", "--lender", lender.code, "--loan", "LN/2", "--state", "delivered"),
-    cli.json("delivery", "list", "--limit", "1"),
+    cli.json(...list),
+    cli.json("delivery", "show", paid.eventId),
   ]);
   expect(endpoint).toMatchObject({ url: lender.callbackUrl, state: "active", waiting: 0, parked: 0 });
-  const deliveries = ofLoan["deliveries"] as Record<string, unknown>[];
-  expect(deliveries).toMatchObject([
-    { kind: "payment.collected", sourceLoanNumber: "LN/2", sequence: 2, state: "delivered", attempts: 1 },
-    { kind: "case.created", sequence: 1 },
-  ]);
-  const paid = lender.events.find(({ kind }) => kind === "payment.collected")!;
-  expect(deliveries[0]).toMatchObject({ eventId: paid.eventId, lastError: null });
-
-  const [shown, nextPage, unknown] = await Promise.all([
-    cli.json("delivery", "show", paid.eventId),
-    cli.json("delivery", "list", "--limit", "1", "--cursor", String(firstPage["nextCursor"])),
-    cli("delivery", "show", `evt_${"0".repeat(32)}`),
+  const delivered = { sourceLoanNumber: "LN/2", state: "delivered", attempts: 1, lastError: null };
+  expect(page["deliveries"]).toMatchObject([
+    { ...delivered, eventId: paid.eventId, kind: "payment.collected", sequence: 2 },
   ]);
   expect(shown).toMatchObject({
     eventId: paid.eventId,
@@ -122,10 +100,10 @@ test("a callback and its deliveries can be looked at, down to each attempt", asy
     body: JSON.parse(paid.rawBody) as object,
     log: [{ number: 1, outcome: "delivered", status: 200 }],
   });
-  expect(unknown).toMatchObject({ code: 3, stdout: "" });
-  const [first] = firstPage["deliveries"] as { eventId: string }[];
-  const [next] = nextPage["deliveries"] as { eventId: string }[];
-  expect(next!.eventId < first!.eventId).toBe(true);
+  expect(await cli.json(...list, "--cursor", String(page["nextCursor"]))).toMatchObject({
+    deliveries: [{ ...delivered, kind: "case.created", sequence: 1 }],
+    nextCursor: null,
+  });
 });
 
 test("a statement has every line of the loan, and its totals are their sum", async () => {
@@ -154,12 +132,11 @@ test("verify says that the books hold, and ends with 1 and the row once a superu
     problems: [],
   });
   const bookingId = await flipAByte(service.databaseUrl);
-  const [json, text] = await Promise.all([cli("ledger", "verify", "--json"), cli("ledger", "verify")]);
+  const json = await cli("ledger", "verify", "--json");
   expect(json).toMatchObject({ code: 1, stderr: "" });
   const { ok, problems } = JSON.parse(json.stdout) as { ok: boolean; problems: object[] };
   expect(ok).toBe(false);
   expect(problems).toContainEqual(expect.objectContaining({ table: "payment_booking", id: bookingId }));
-  expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining(bookingId) as string, stderr: "" });
 });
 
 /** As nobody may: past the triggers, one byte of what was booked. */

@@ -38,9 +38,9 @@ test("there is a command for each thing that operators do", () => {
 });
 
 test("--help goes to stdout and ends with 0", async () => {
-  const [whole, one] = await Promise.all([cli("--help"), cli("lender", "create", "--help")]);
-  expect(whole).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("Exit codes: 0 done") as string });
-  expect(one).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("--mint-auth-header") as string });
+  const { code, stdout, stderr } = await cli("lender", "create", "--help");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("--mint-auth-header");
 });
 
 test.each<[string, RegExp]>([

@@ -46,17 +46,13 @@ test("create answers with the key and its secret, the only time that it is seen"
     apiKeyId: expect.stringMatching(/^lk_\w{16,}$/) as string,
     hmacSecret: expect.stringMatching(/^sk_sandbox_[0-9a-f]{64}$/) as string,
   });
-  const seen = await Promise.all([
-    cli("lender", "show", "acme", "--json"),
-    cli("lender", "show", "ACME"),
-    cli("lender", "list", "--json"),
-  ]);
+  const seen = await Promise.all([cli("lender", "show", "acme", "--json"), cli("lender", "list", "--json")]);
   for (const { code, stdout, stderr } of seen) {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const secret of [...SECRETS, String(created["hmacSecret"])]) expect(stdout).not.toContain(secret);
     expect(stdout).not.toMatch(/sk_sandbox|v1:[0-9a-f]{8}:/);
   }
-  const [shown, , listed] = seen.map(({ stdout }) => stdout);
+  const [shown, listed] = seen.map(({ stdout }) => stdout);
   expect(JSON.parse(shown!)).toMatchObject({
     lenderCode: "ACME",
     name: "Acme Finance",
@@ -120,7 +116,6 @@ test("update changes what is given, leaves the rest, and takes away what is empt
     technicalContacts: ["new@acme.example"],
     mintLinkUrl: "https://acme.example/mint",
   });
-  expect(await cli("lender", "update", "ACME")).toMatchObject({ code: 2, stderr: "Say what to change; see --help.\n" });
 });
 
 test("suspend and resume say the state, and a lender that is not there ends with 3", async () => {
