@@ -1,6 +1,6 @@
 import { startPostgres } from "@collections/postgres";
-import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
@@ -24,7 +24,7 @@ export interface Essentials {
  * `.data/`, which every process of this checkout shares.
  */
 export async function essentials(config: Config, onLog?: (message: string) => void): Promise<Essentials> {
-  const masterKey = config.masterKey ?? (await developmentMasterKey());
+  const masterKey = config.masterKey ?? (await developmentMasterKey(DATA_DIR));
   if (config.databaseUrl !== undefined) {
     const { databaseUrl, databaseDirectUrl = databaseUrl, databaseMigrationUrl = databaseUrl } = config;
     return { databaseUrl, databaseDirectUrl, databaseMigrationUrl, masterKey, release: () => Promise.resolve() };
@@ -40,14 +40,22 @@ export async function essentials(config: Config, onLog?: (message: string) => vo
   };
 }
 
-/** Made once; whoever comes second reads what the first has written. */
-async function developmentMasterKey(): Promise<string> {
-  const file = join(DATA_DIR, "master-key");
-  await mkdir(DATA_DIR, { recursive: true });
-  try {
-    await writeFile(file, randomBytes(MASTER_KEY_BYTES).toString("hex"), { flag: "wx", mode: 0o600, flush: true });
-  } catch (error) {
-    if ((error as { code?: string }).code !== "EEXIST") throw error;
-  }
+/** The key of a data directory; made once, and whole before anybody else sees it. */
+export async function developmentMasterKey(dataDir: string): Promise<string> {
+  const file = join(dataDir, "master-key");
+  const key = await readFile(file, "utf8").catch(unless("ENOENT"));
+  if (key !== undefined) return key.trim();
+  await mkdir(dataDir, { recursive: true });
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, randomBytes(MASTER_KEY_BYTES).toString("hex"), { mode: 0o600, flush: true });
+  await link(draft, file).catch(unless("EEXIST"));
+  await rm(draft);
   return (await readFile(file, "utf8")).trim();
+}
+
+/** Lets an error with this code pass as undefined. */
+function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
+  return (error) => {
+    if (error.code !== code) throw error;
+  };
 }

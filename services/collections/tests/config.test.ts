@@ -1,5 +1,10 @@
+import { afterFile } from "@collections/testing";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { InvalidConfigError, parseDuration, readConfig } from "../src/config.ts";
+import { developmentMasterKey } from "../src/local-data.ts";
 import { runService } from "./processes.ts";
 
 /** What is said about one setting, or about several. */
@@ -146,6 +151,16 @@ test.each([
   ["s", undefined],
 ])("the duration %j is %s", (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
+});
+
+test("processes that begin together in a new checkout agree on one development key, kept for its owner", async () => {
+  const dataDir = join(mkdtempSync(join(tmpdir(), "collections-data-")), ".data");
+  afterFile(() => rmSync(join(dataDir, ".."), { recursive: true }));
+  const keys = await Promise.all(Array.from({ length: 20 }, () => developmentMasterKey(dataDir)));
+  expect(new Set(keys)).toEqual(new Set([await developmentMasterKey(dataDir)]));
+  expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);
+  expect(readdirSync(dataDir)).toEqual(["master-key"]);
+  expect(statSync(join(dataDir, "master-key")).mode & 0o777).toBe(0o600);
 });
 
 describe("a live service", () => {
