@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 export interface GraphqlAnswer {
   readonly status: number;
   readonly headers: Headers;
-  readonly data: Record<string, any> | null | undefined; // oxlint-disable-line typescript/no-explicit-any
+  readonly data: Record<string, any> | null | undefined; // oxlint-disable-line typescript/no-explicit-any -- its shape is the query's
   readonly errors: { message: string; extensions: { code: string; requestId: string }; path?: unknown[] }[] | undefined;
 }
 
