@@ -15,6 +15,8 @@ export interface BenchServer {
   createDatabase(name: string, template?: string): Promise<string>;
   /** Writes everything to the disk now, so that no checkpoint falls into a measurement. */
   checkpoint(): Promise<void>;
+  /** Lets the planner know how full the tables of a database are, as it does in a service that has run for a while. */
+  analyze(url: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,12 @@ export async function startBenchServer(): Promise<BenchServer> {
     },
     async checkpoint() {
       await admin.query("checkpoint");
+    },
+    async analyze(url) {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query("vacuum analyze");
+      await client.end();
     },
     async stop() {
       await admin.end();

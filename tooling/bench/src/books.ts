@@ -92,7 +92,7 @@ async function assignOthers(databaseUrl: string): Promise<Record<string, string>
        select assigned_field_partner_id from cases.collection_case where assigned_field_partner_id is not null limit 1)
      where assigned_field_partner_id is null`,
   );
-  await client.query("vacuum analyze");
+  await client.query("vacuum analyze cases.collection_case");
   const { rows } = await client.query<{ code: string; id: string }>("select code, id from lenders.lender");
   await client.end();
   return Object.fromEntries(rows.map(({ code, id }) => [code, id]));

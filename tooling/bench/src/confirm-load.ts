@@ -18,22 +18,25 @@ export interface ConfirmLoad {
 /** Requests that are signed before the clock runs; should they run out, the rest is signed on the way. */
 const SIGNED_AHEAD_PER_MS = 8;
 
-const connections: HttpConnection[] = [];
-
 answerQuestions(async (load: ConfirmLoad) => {
   const url = new URL(load.serviceUrl);
-  while (connections.length < load.clients) connections.push(await HttpConnection.open(url));
-  const nextRequest = requests(load, url.host);
-  const { extent } = load;
-  const ahead = "count" in extent ? extent.count : extent.durationMs * SIGNED_AHEAD_PER_MS;
-  const signedAhead = Array.from({ length: ahead }, nextRequest);
-  let taken = 0;
-  const take = (): Buffer => signedAhead[taken++] ?? nextRequest();
-  return closedLoop(
-    connections.slice(0, load.clients).map((connection) => confirmer(connection, take)),
+  const { clients, extent } = load;
+  const take = signedAhead(requests(load, url.host), extent);
+  const connections = await Promise.all(Array.from({ length: clients }, () => HttpConnection.open(url)));
+  const result = await closedLoop(
+    connections.map((connection) => confirmer(connection, take)),
     extent,
   );
+  for (const connection of connections) connection.close();
+  return result;
 });
+
+function signedAhead(next: () => Buffer, extent: Extent): () => Buffer {
+  const length = "count" in extent ? extent.count : extent.durationMs * SIGNED_AHEAD_PER_MS;
+  const signed = Array.from({ length }, next);
+  let taken = 0;
+  return () => signed[taken++] ?? next();
+}
 
 function confirmer(connection: HttpConnection, take: () => Buffer): Client {
   return async () => {

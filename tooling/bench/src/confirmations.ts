@@ -79,6 +79,7 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
   try {
     onProgress("warming up");
     await round(Math.max(...plan.clients), plan.warmUpMs);
+    for (const url of Object.values(databaseUrls)) await bench.server.analyze(url);
     for (const clients of plan.clients) {
       onProgress(`confirmations of ${clients} clients`);
       await round(clients, plan.roundMs / 2);

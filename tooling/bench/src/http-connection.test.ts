@@ -45,3 +45,10 @@ test("an answer is read once it is whole", () => {
 test("an answer without a length is refused", () => {
   expect(() => readAnswer(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow("length");
 });
+
+test("what is sent after the server has closed the connection fails", async () => {
+  const connection = await HttpConnection.open(url);
+  await connection.send(signedPost(signer, url.host, "/confirm", "{}", 1_700));
+  server.closeAllConnections();
+  await expect.poll(() => connection.send(Buffer.from("")).catch(String)).toContain("The connection is closed.");
+});

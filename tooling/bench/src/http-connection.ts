@@ -35,6 +35,7 @@ export class HttpConnection {
   /** Sends one request and resolves with its answer; one at a time. */
   send(request: Buffer): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
+      if (this.#socket.destroyed) throw new Error("The connection is closed.");
       this.#waiting = { resolve, reject };
       this.#socket.write(request);
     });
