@@ -1,7 +1,7 @@
 import { signingKey } from "@collections/signing";
 import { Client } from "pg";
 import { HttpConnection } from "./http-connection.ts";
-import { COMMISSION_PERCENT, CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "./payment.ts";
+import { CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "./payment.ts";
 import { operator, startService } from "./service.ts";
 import { signedPost } from "./signed-request.ts";
 
@@ -15,8 +15,8 @@ export interface LenderKey {
 /** Lenders and their loans to set up. */
 export interface Group {
   readonly loans: Loans;
-  /** Where their events go; nowhere when absent: they wait. */
-  readonly callbackUrl?: string;
+  /** More of the operators' options for a lender. */
+  readonly options: readonly string[];
 }
 
 /** Lenders whose loans a field partner holds. */
@@ -40,9 +40,9 @@ export async function fillBooks(databaseUrl: string, groups: readonly Group[]): 
   const connection = await HttpConnection.open(url);
   const person = await operator(databaseUrl, "field-partner", "create", "--name=Asha Rao", "--phone=+919800000001");
   const keys: LenderKey[] = [];
-  for (const { loans, callbackUrl } of groups) {
+  for (const { loans, options } of groups) {
     for (const lenderCode of loans.lenderCodes) {
-      const key = await createLender(databaseUrl, lenderCode, callbackUrl);
+      const key = await createLender(databaseUrl, lenderCode, options);
       await importLoans(connection, url.host, key, loans);
       const firstLoan = loanNumber(lenderCode, 0);
       await operator(databaseUrl, "case", "assign", lenderCode, firstLoan, String(person["fieldPartnerId"]));
@@ -54,7 +54,7 @@ export async function fillBooks(databaseUrl: string, groups: readonly Group[]): 
   return { keys, lenderIds: await assignOthers(databaseUrl) };
 }
 
-async function createLender(databaseUrl: string, lenderCode: string, callbackUrl?: string): Promise<LenderKey> {
+async function createLender(databaseUrl: string, lenderCode: string, options: readonly string[]): Promise<LenderKey> {
   const answer = await operator(
     databaseUrl,
     "lender",
@@ -62,8 +62,7 @@ async function createLender(databaseUrl: string, lenderCode: string, callbackUrl
     `--code=${lenderCode}`,
     `--name=Lender ${lenderCode}`,
     `--currency=${CURRENCY}`,
-    `--commission-percent=${COMMISSION_PERCENT}`,
-    ...(callbackUrl === undefined ? [] : [`--callback-url=${callbackUrl}`]),
+    ...options,
   );
   return { lenderCode, apiKeyId: String(answer["apiKeyId"]), hmacSecret: String(answer["hmacSecret"]) };
 }

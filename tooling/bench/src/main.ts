@@ -6,7 +6,7 @@ import { startChild } from "./child.ts";
 import { measureConfirmations } from "./confirmations.ts";
 import { measureDeliveries } from "./deliveries.ts";
 import { describeMachine } from "./machine.ts";
-import type { Loans } from "./payment.ts";
+import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
 import { FULL_PLAN, type Plan, QUICK_PLAN } from "./plan.ts";
 import type { ReceiverQuestion } from "./receiver.ts";
 import { type Report, reportText } from "./report.ts";
@@ -39,7 +39,10 @@ async function run(plan: Plan): Promise<Report> {
     const told: Loans = { lenderCodes: ["TOLD"], perLender: plan.eventLoans };
     const service = await server.createDatabase("service");
     const callbackUrl = await receiver.ask<string>({ ask: "url" } satisfies ReceiverQuestion);
-    const books = await fillBooks(service, [{ loans: paid }, { loans: told, callbackUrl }]);
+    const books = await fillBooks(service, [
+      { loans: paid, options: [`--commission-percent=${COMMISSION_PERCENT}`] },
+      { loans: told, options: [`--callback-url=${callbackUrl}`] },
+    ]);
     const statement = await server.createDatabase("statement", "service");
     await server.checkpoint();
 
