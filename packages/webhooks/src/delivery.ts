@@ -25,6 +25,8 @@ export const DeliveryEntity = defineEntity({
     leasedUntil: p.datetime().columnType("timestamptz").nullable(),
     /** Code and words of the latest failure, such as "TIMEOUT: No answer came within 10000 ms." */
     lastError: p.text().nullable(),
+    /** Whether it was delivered or parked before and is sent again. */
+    replay: p.boolean(),
     createdAt: p.datetime().columnType("timestamptz"),
     settledAt: p.datetime().columnType("timestamptz").nullable(),
   },

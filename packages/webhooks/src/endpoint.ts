@@ -19,8 +19,16 @@ export const EndpointEntity = defineEntity({
     state: p.text().$type<EndpointState>(),
     /** Failed attempts since the last 2xx, over all deliveries; faults of our own side are left out. */
     consecutiveFailures: p.integer(),
+    /** When the first of these failures was recorded. */
+    failingSince: p.datetime().columnType("timestamptz").nullable(),
     suspendedAt: p.datetime().columnType("timestamptz").nullable(),
     nextProbeAt: p.datetime().columnType("timestamptz").nullable(),
+    /** The latest probe, and what was wrong with it; no error means that it passed. */
+    probedAt: p.datetime().columnType("timestamptz").nullable(),
+    probeError: p.text().nullable(),
+    recoveredAt: p.datetime().columnType("timestamptz").nullable(),
+    /** Events up to this one were made before the recovery: none of them is overtaken by a later one of its loan. */
+    drainTo: p.uuid().nullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
   },

@@ -1,8 +1,10 @@
 import type { PackageSchema } from "@collections/database";
+import { AlertEntity } from "./alert.ts";
 import { AttemptEntity } from "./attempt-log.ts";
 import { DeliveryEntity } from "./delivery.ts";
 import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
+import { ReplayEntity } from "./replay.ts";
 import { retryQueue } from "./retry.ts";
 
 /**
@@ -13,7 +15,7 @@ import { retryQueue } from "./retry.ts";
  */
 export const webhooksSchema: PackageSchema = {
   name: "webhooks",
-  entities: [EndpointEntity, EventEntity, DeliveryEntity, AttemptEntity],
+  entities: [EndpointEntity, EventEntity, DeliveryEntity, AttemptEntity, AlertEntity, ReplayEntity],
   migrations: [
     {
       name: "0001",
@@ -84,6 +86,52 @@ export const webhooksSchema: PackageSchema = {
           primary key (lender_id, id)
         )`,
         `create index attempt_of_delivery on webhooks.attempt (delivery_id, id)`,
+      ],
+    },
+    {
+      name: "0002-suspension",
+      statements: [
+        `alter table webhooks.endpoint
+           add column failing_since timestamptz,
+           add column recovered_at timestamptz,
+           add column drain_to uuid,
+           add column probed_at timestamptz,
+           add column probe_error text`,
+        `create index endpoint_suspended on webhooks.endpoint (next_probe_at) where state = 'suspended'`,
+        `alter table webhooks.delivery add column replay boolean not null default false`,
+        // What a drain asks for each loan: does an earlier event still wait for its retry?
+        `create index delivery_retrying_loan on webhooks.delivery (endpoint_id, loan, sequence) where state = 'retrying'`,
+        `create table webhooks.alert (
+          lender_id uuid not null,
+          id uuid not null,
+          cause text not null check (cause in ('suspended', 'parked', 'gone', 'recovered')),
+          facts jsonb not null,
+          raised_at timestamptz not null,
+          held_back integer not null default 0 check (held_back >= 0),
+          primary key (lender_id, id)
+        )`,
+        `create unique index alert_one_per_cause on webhooks.alert (lender_id, cause)`,
+        `create table webhooks.replay (
+          lender_id uuid not null,
+          id uuid not null,
+          loan text,
+          kind text,
+          states text[] not null,
+          created_from timestamptz,
+          created_to timestamptz,
+          rate_per_second integer not null check (rate_per_second > 0),
+          total integer not null,
+          done integer not null default 0,
+          state text not null check (state in ('running', 'done', 'cancelled')),
+          cursor uuid,
+          up_to uuid not null,
+          requested_by text not null,
+          next_step_at timestamptz not null,
+          created_at timestamptz not null,
+          finished_at timestamptz,
+          primary key (lender_id, id)
+        )`,
+        `create index replay_running on webhooks.replay (next_step_at) where state = 'running'`,
       ],
     },
   ],
