@@ -1,7 +1,48 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { enqueue, newId, query, queue, statement, type Tx } from "@collections/database";
 
 /** Why a lender is written to. `gone`: the callback answered 410. contract: Retry and suspension */
 export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
+
+/**
+ * What a mail can tell of an occasion. Event, answer and error are those of the attempt that led to it; times are
+ * ISO 8601.
+ */
+export interface AlertFacts {
+  /** When the failures in a row began; for `recovered`: when the suspension did. */
+  readonly since: string;
+  /** A UUID, as everywhere inside. */
+  readonly eventId?: string;
+  readonly kind?: string;
+  readonly loan?: string;
+  readonly sequence?: number;
+  /** Of the answer; null, as its headers and body, when there was none. */
+  readonly status?: number | null;
+  readonly headers?: Readonly<Record<string, string>> | null;
+  /** The first 2 KB. */
+  readonly body?: string | null;
+  readonly errorCode?: string;
+  readonly errorDetail?: string;
+  readonly consecutiveFailures?: number;
+  readonly nextProbeAt?: string;
+}
+
+/** A mail to be sent. It carries its facts, so that what happens later does not change what it says. */
+export interface AlertJob {
+  readonly lenderId: string;
+  readonly alertId: string;
+  readonly cause: AlertCause;
+  /** ISO 8601. Together with `alertId` it names the mail. */
+  readonly raisedAt: string;
+  readonly facts: AlertFacts;
+  /** Occasions before this one that no mail has told of. */
+  readonly heldBack: number;
+  /** The technical contacts that have not got it yet; absent: none has. */
+  readonly to?: readonly string[];
+}
+
+/** What the row remembers: the newest facts, and how many occasions the mail about them adds to. */
+type RememberedFacts = AlertFacts & { readonly heldBack?: number };
 
 /** The latest alert of each cause: one row per lender and cause, which is what keeps it to one mail an hour. */
 export const AlertEntity = defineEntity({
@@ -12,7 +53,8 @@ export const AlertEntity = defineEntity({
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
     cause: p.text().$type<AlertCause>(),
-    facts: p.json<object>(),
+    facts: p.json<RememberedFacts>(),
+    /** When the latest mail was asked for. */
     raisedAt: p.datetime().columnType("timestamptz"),
     /** Occasions since then for which no mail was sent. */
     heldBack: p.integer(),
@@ -20,3 +62,57 @@ export const AlertEntity = defineEntity({
 });
 
 export type Alert = InferEntity<typeof AlertEntity>;
+
+/** Mails to technical contacts: tried for about a day, every hour at the end. */
+export const alertQueue = queue<AlertJob>("webhooks.alert", {
+  retryLimit: 30,
+  retryDelay: 30,
+  retryDelayMax: 3_600,
+  expireInSeconds: 120,
+  deleteAfterSeconds: 3_600,
+});
+
+/**
+ * Has a mail sent to the lender's technical contacts, once the transaction commits; within an hour of the last one of
+ * its cause the occasion is only counted, and `releaseHeldBack` tells of it later. The row stays locked until the
+ * commit: raise last, and several causes always in the same order. contract: Retry and suspension
+ */
+export async function raiseAlert(
+  tx: Tx,
+  { lenderId, cause, facts }: { lenderId: string; cause: AlertCause; facts: AlertFacts },
+): Promise<void> {
+  const kept = JSON.stringify(facts, (_key, value: unknown) => (typeof value === "string" ? keepable(value) : value));
+  const [raised] = await query<RaisedAlert & { isDue: boolean }>(tx, raise, [lenderId, newId(), cause, kept]);
+  if (raised?.isDue) await enqueueMail(tx, raised);
+}
+
+/** A row that a mail is to tell of now. */
+export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "to"> {
+  readonly raisedAt: Date;
+}
+
+/** Has the mail sent once the transaction commits. */
+export async function enqueueMail(tx: Tx, alert: RaisedAlert): Promise<void> {
+  const { lenderId, alertId, cause, raisedAt, facts, heldBack } = alert;
+  await enqueue(tx, alertQueue, { lenderId, alertId, cause, raisedAt: raisedAt.toISOString(), facts, heldBack });
+}
+
+/** What jsonb takes: neither NUL nor half a character. */
+function keepable(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
+}
+
+// Whole milliseconds: the time is a part of the mail's name.
+const raise = statement(
+  "webhooks.raise-alert",
+  `insert into webhooks.alert as a (lender_id, id, cause, facts, raised_at, held_back)
+   values ($1, $2, $3, $4, date_trunc('milliseconds', now()), 0)
+   on conflict (lender_id, cause) do update set (facts, raised_at, held_back) = (
+     select
+       case when is_due then excluded.facts || jsonb_build_object('heldBack', a.held_back) else excluded.facts end,
+       case when is_due then excluded.raised_at else a.raised_at end,
+       case when is_due then 0 else a.held_back + 1 end
+     from (select a.raised_at <= now() - interval '1 hour' as is_due) due)
+   returning lender_id as "lenderId", id as "alertId", cause, raised_at as "raisedAt", held_back = 0 as "isDue",
+     facts - 'heldBack' as facts, coalesce((facts ->> 'heldBack')::integer, 0) as "heldBack"`,
+);

@@ -1,5 +1,5 @@
 import type { PackageSchema } from "@collections/database";
-import { AlertEntity } from "./alert.ts";
+import { AlertEntity, alertQueue } from "./alert.ts";
 import { AttemptEntity } from "./attempt-log.ts";
 import { DeliveryEntity } from "./delivery.ts";
 import { EndpointEntity } from "./endpoint.ts";
@@ -136,5 +136,5 @@ export const webhooksSchema: PackageSchema = {
     },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
-  queues: [retryQueue],
+  queues: [retryQueue, alertQueue],
 };
