@@ -3,6 +3,7 @@ export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { newId, parsePublicId, publicId } from "./ids.ts";
 export {
   enqueue,
+  enqueueAll,
   type Job,
   type Jobs,
   type JobOptions,

@@ -6,8 +6,10 @@ import { DEFAULT_LADDER, type Ladder, parseLadder } from "./ladder.ts";
 import { type AttemptFacts, Lane, type Log } from "./lane.ts";
 import { lendersWithBacklog } from "./lease.ts";
 import { createSlots } from "./slots.ts";
+import { DEFAULT_SUSPENSION, type SuspensionRule } from "./suspension.ts";
 
-const DEFAULT_MAX_IN_FLIGHT = 256;
+/** So many that receivers which all begin to hang at once, 32 attempts each, leave room for the others. */
+const DEFAULT_MAX_IN_FLIGHT = 512;
 const DEFAULT_MAX_PER_ENDPOINT = 32;
 const DEFAULT_POLL_INTERVAL_MS = 1_000;
 /** After the grace, for giving back what was given up. Should the database be away too, the leases run out. */
@@ -19,9 +21,11 @@ export interface DispatcherOptions {
   readonly signingKeyOf: Courier["signingKeyOf"];
   /** Default: the contract's. contract: Retry and suspension */
   readonly ladder?: Ladder;
+  /** Default: the contract's. contract: Retry and suspension */
+  readonly suspension?: SuspensionRule;
   /** For a whole exchange with a callback. Default 10 seconds. */
   readonly timeoutMs?: number;
-  /** Attempts under way in this process at a time. Default 256. */
+  /** Attempts under way in this process at a time. Default 512. */
   readonly maxInFlight?: number;
   /** Attempts under way to one endpoint at a time: all that a hanging receiver can hold. Default 32. */
   readonly maxPerEndpoint?: number;
@@ -38,6 +42,8 @@ export interface DispatcherOptions {
 export interface Dispatcher {
   /** Begins to deliver, on signals and by polling. */
   start(): void;
+  /** Attempts under way in this process, by lender. */
+  inFlight(): ReadonlyMap<string, number>;
   /** Takes nothing new and waits for what is in flight and its results; gives up on what is left after `graceMs`. */
   stop(options: { graceMs: number }): Promise<void>;
 }
@@ -84,6 +90,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       timer = setInterval(poll, pollIntervalMs);
       poll();
     },
+    inFlight: () => new Map([...lanes].map(([lenderId, lane]) => [lenderId, lane.inFlight])),
     async stop({ graceMs }) {
       isStopped = true;
       stopListening();
@@ -104,6 +111,7 @@ function laneMaker(options: DispatcherOptions, log: Log, giveUp: AbortSignal): (
     courier: { outbound, signingKeyOf, timeoutMs, now },
     slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     ladder: options.ladder ?? parseLadder(DEFAULT_LADDER),
+    suspension: options.suspension ?? DEFAULT_SUSPENSION,
     random: options.random ?? Math.random,
     maxInFlight: options.maxPerEndpoint ?? DEFAULT_MAX_PER_ENDPOINT,
     log,

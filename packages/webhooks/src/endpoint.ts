@@ -41,8 +41,15 @@ export interface EndpointStatus {
   readonly url: string | null;
   readonly state: EndpointState;
   readonly consecutiveFailures: number;
+  /** When the first of these failures was recorded. */
+  readonly failingSince: Date | null;
   readonly suspendedAt: Date | null;
   readonly nextProbeAt: Date | null;
+  /** The latest probe of this suspension, and what came of it in words. */
+  readonly probedAt: Date | null;
+  readonly probeError: string | null;
+  /** The end of the last suspension. */
+  readonly recoveredAt: Date | null;
   readonly waiting: number;
   readonly parked: number;
 }
@@ -68,8 +75,8 @@ export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url
 }
 
 /**
- * Sets or clears the callback URL; what waits goes to the new one. Failures counted against another URL are forgotten.
- * Throws EndpointNotFoundError.
+ * Sets or clears the callback URL; what waits goes to the new one. Failures counted against another URL are forgotten,
+ * and if it was suspended the new one is probed at once. Throws EndpointNotFoundError.
  */
 export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
   const changed = await query(tx, updateUrl, [endpoint.lenderId, endpoint.url]);
@@ -92,7 +99,9 @@ const updateUrl = statement(
   "webhooks.change-endpoint",
   `update webhooks.endpoint
    set url = $2, updated_at = now(),
-       consecutive_failures = case when url is distinct from $2 then 0 else consecutive_failures end
+       consecutive_failures = case when url is distinct from $2 then 0 else consecutive_failures end,
+       failing_since = case when url is distinct from $2 then null else failing_since end,
+       next_probe_at = case when url is distinct from $2 and state = 'suspended' then now() else next_probe_at end
    where lender_id = $1
    returning id`,
 );
@@ -100,7 +109,8 @@ const updateUrl = statement(
 const selectEndpoint = statement(
   "webhooks.endpoint-status",
   `select e.url, e.state, e.consecutive_failures as "consecutiveFailures",
-     e.suspended_at as "suspendedAt", e.next_probe_at as "nextProbeAt",
+     e.failing_since as "failingSince", e.suspended_at as "suspendedAt", e.next_probe_at as "nextProbeAt",
+     e.probed_at as "probedAt", e.probe_error as "probeError", e.recovered_at as "recoveredAt",
      ((select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'waiting')
        + (select count(*) from webhooks.delivery d where d.lender_id = $1 and d.endpoint_id = e.id and d.state = 'retrying')
      )::int as waiting,

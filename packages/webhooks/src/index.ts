@@ -30,7 +30,10 @@ export {
 export { eventsOf, type LoanEvent } from "./event.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./ladder.ts";
 export { type AttemptFacts, type Log } from "./lane.ts";
+export { probeDue, type ProbeFacts, type Prober } from "./probe.ts";
+export { recoverEndpoint } from "./recover.ts";
 export { retryDue, type RetryDue, retryQueue, sweep } from "./retry.ts";
+export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./suspension.ts";
 export {
   CallbackNotConfiguredError,
   type Ping,

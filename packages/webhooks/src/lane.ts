@@ -3,8 +3,12 @@ import { type AttemptErrorCode, type AttemptResult, type Courier, makeAttempt } 
 import type { Ladder } from "./ladder.ts";
 import { lease, type LeasedDelivery, release } from "./lease.ts";
 import { type Outcome, outcomeOf, recordResults } from "./record-results.ts";
+import { recoverEndpoint } from "./recover.ts";
 import { ResultWriter } from "./result-writer.ts";
+import { isRepeat, Ready } from "./ready.ts";
 import type { Slots } from "./slots.ts";
+import type { SuspensionRule } from "./suspension.ts";
+import { Window } from "./window.ts";
 
 /** Leased ahead of the slots, so that a slot that becomes free need not wait for the database. */
 const LEASED_PER_SLOT = 4;
@@ -22,6 +26,7 @@ export interface AttemptFacts {
   readonly status: number | null;
   readonly errorCode: AttemptErrorCode | null;
   readonly ownFault: boolean;
+  readonly replay: boolean;
   readonly durationMs: number;
   /** From the commit of the event to the start of the attempt. */
   readonly ageMs: number;
@@ -40,8 +45,9 @@ export interface LaneOptions {
   readonly courier: Courier;
   readonly slots: Slots;
   readonly ladder: Ladder;
+  readonly suspension: SuspensionRule;
   readonly random: () => number;
-  /** Attempts under way to this endpoint at a time. */
+  /** Attempts under way to this endpoint at a time, once it has shown that it can take them. */
   readonly maxInFlight: number;
   readonly log: Log;
   readonly onAttempt: (facts: AttemptFacts) => void;
@@ -57,8 +63,12 @@ export interface LaneOptions {
 export class Lane {
   readonly #options: LaneOptions;
   readonly #writer: ResultWriter<Outcome>;
+  readonly #window: Window;
   readonly #running = new Set<Promise<void>>();
-  #ready: LeasedDelivery[] = [];
+  readonly #ready = new Ready();
+  #runningRepeats = 0;
+  /** Whether repeats were due for which there was no room. */
+  #passedOverRepeats = false;
   /** Leased by us and not yet written or given back. */
   #held = 0;
   /** Whether there may be something to lease that the last look has not seen. */
@@ -70,6 +80,7 @@ export class Lane {
 
   constructor(options: LaneOptions) {
     this.#options = options;
+    this.#window = new Window(options.maxInFlight);
     this.#writer = new ResultWriter<Outcome>({
       write: (outcomes) => this.#record(outcomes),
       onError: (error, { length }) =>
@@ -82,6 +93,11 @@ export class Lane {
     });
   }
 
+  /** Attempts under way now. */
+  get inFlight(): number {
+    return this.#running.size;
+  }
+
   /** Something may be due: looks at the rows, now or as soon as there is room. */
   wake(): void {
     this.#isHinted = true;
@@ -92,16 +108,16 @@ export class Lane {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#leasing;
-    await this.#giveBack(this.#ready.splice(0));
+    await this.#giveBack(this.#ready.takeAll());
     await Promise.all(this.#running);
     await this.#writer.flush();
   }
 
   #refill(): void {
-    const { maxInFlight } = this.#options;
-    const room = maxInFlight * LEASED_PER_SLOT - this.#held;
+    const { limit } = this.#window;
+    const room = limit * LEASED_PER_SLOT - (this.#held - this.#repeats);
     if (this.#isStopped || this.#leasing || !this.#isHinted) return;
-    if (room <= 0 || this.#ready.length > maxInFlight / 2) return;
+    if (room <= 0 || this.#ready.firstAttempts > limit / 2) return;
     this.#isHinted = false;
     this.#leasing = this.#lease(room).finally(() => {
       this.#leasing = undefined;
@@ -113,23 +129,38 @@ export class Lane {
   async #lease(count: number): Promise<void> {
     const { em, courier, lenderId, log } = this.#options;
     const afterLoan = this.#afterLoan;
+    const firstAttemptsOnly = !this.#hasRoomForRepeats();
     try {
-      const leased = await lease(em(), { lenderId, count, afterLoan, timeoutMs: courier.timeoutMs });
+      const request = { lenderId, count, afterLoan, firstAttemptsOnly, timeoutMs: courier.timeoutMs };
+      const { deliveries: leased, recoveredAt } = await lease(em(), request);
+      if (leased.length > 0) this.#window.seeRecovery(recoveredAt);
       this.#held += leased.length;
-      this.#ready.push(...leased);
+      const tooMany = this.#ready.add(leased, Math.ceil(this.#window.limit / 2) - this.#repeats);
+      this.#passedOverRepeats ||= firstAttemptsOnly || tooMany.length > 0;
       const isFull = leased.length === count;
       this.#afterLoan = (isFull ? leased.at(-1)?.loan : undefined) ?? "";
       // A short look that began in the middle has not seen the loans before it.
       if (isFull || afterLoan !== "") this.#isHinted = true;
+      await this.#giveBack(tooMany);
     } catch (error) {
       log.error({ error, lenderId }, "webhook deliveries not leased");
     }
   }
 
+  /** Leased and not ended: retries and replays. */
+  get #repeats(): number {
+    return this.#ready.repeats + this.#runningRepeats;
+  }
+
+  /** Half of the slots are kept for first attempts. */
+  #hasRoomForRepeats(): boolean {
+    return this.#repeats < this.#window.limit / 2;
+  }
+
   /** Asks for one slot at a time, so that lanes take turns when slots are short. */
   #pump(): void {
-    if (this.#isStopped || this.#isAsking || this.#ready.length === 0) return;
-    if (this.#running.size >= this.#options.maxInFlight) return;
+    if (this.#isStopped || this.#isAsking || this.#running.size >= this.#window.limit) return;
+    if (this.#ready.firstAttempts === 0 && (this.#ready.repeats === 0 || !this.#isRepeatAllowed())) return;
     this.#isAsking = true;
     this.#options.slots.ask(() => {
       this.#isAsking = false;
@@ -140,13 +171,17 @@ export class Lane {
 
   #start(): void {
     this.#giveBackStale();
-    const next = this.#ready.shift();
+    const next = this.#ready.next(this.#isRepeatAllowed());
     if (next === undefined) {
       this.#options.slots.release();
       return;
     }
+    const repeats = isRepeat(next) ? 1 : 0;
+    this.#runningRepeats += repeats;
     const running = this.#attempt(next).finally(() => {
       this.#running.delete(running);
+      this.#runningRepeats -= repeats;
+      this.#lookForRepeats();
       this.#options.slots.release();
       this.#pump();
       this.#refill();
@@ -154,11 +189,19 @@ export class Lane {
     this.#running.add(running);
   }
 
+  #isRepeatAllowed(): boolean {
+    return this.#runningRepeats < this.#window.limit / 2;
+  }
+
+  #lookForRepeats(): void {
+    if (!this.#passedOverRepeats || !this.#hasRoomForRepeats()) return;
+    this.#passedOverRepeats = false;
+    this.#isHinted = true;
+  }
+
   /** What has waited for a slot so long that its lease might end before its attempt, oldest first. */
   #giveBackStale(): void {
-    const now = performance.now();
-    const firstFresh = this.#ready.findIndex(({ startBefore }) => startBefore >= now);
-    const stale = this.#ready.splice(0, firstFresh === -1 ? this.#ready.length : firstFresh);
+    const stale = this.#ready.takeStale(performance.now());
     if (stale.length > 0) void this.#giveBack(stale).then(() => this.wake());
   }
 
@@ -167,8 +210,8 @@ export class Lane {
     const number = delivery.attempts + 1;
     let result: AttemptResult;
     try {
-      const { url, deliveryId: eventId, kind, body } = delivery;
-      result = await makeAttempt(courier, { lenderId, url, eventId, kind, number, body, signal: giveUp });
+      const { url, deliveryId: eventId, kind, body, replay } = delivery;
+      result = await makeAttempt(courier, { lenderId, url, eventId, kind, number, body, replay, signal: giveUp });
     } catch (error) {
       // It cannot be signed now. The lease is left to run out, which is the pause before the next try.
       log.error({ error, lenderId, eventId: delivery.deliveryId }, "webhook attempt not made");
@@ -179,12 +222,15 @@ export class Lane {
       await this.#giveBack([delivery]);
       return;
     }
+    this.#window.learn(result);
     this.#writer.add(outcomeOf(delivery, result, ladder, random));
   }
 
   async #record(outcomes: readonly Outcome[]): Promise<void> {
-    const { em, lenderId, log, onAttempt } = this.#options;
-    const written = await recordResults(em(), lenderId, outcomes);
+    const { em, lenderId, log, onAttempt, suspension } = this.#options;
+    const { written, verdict } = await recordResults(em(), lenderId, outcomes, suspension);
+    if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
+    if (verdict === "recover") void this.#recover();
     for (const outcome of outcomes) {
       const facts = factsOf(lenderId, outcome);
       if (!written.has(outcome.delivery.deliveryId)) {
@@ -194,6 +240,16 @@ export class Lane {
       if (outcome.state === "delivered") log.debug(facts, "webhook attempt");
       else log.warn(facts, "webhook attempt");
       onAttempt(facts);
+    }
+  }
+
+  /** An attempt that was under way has arrived after all. Should this fail, the next probe does it. */
+  async #recover(): Promise<void> {
+    const { em, lenderId, log } = this.#options;
+    try {
+      await recoverEndpoint(em(), lenderId);
+    } catch (error) {
+      log.error({ error, lenderId }, "webhook endpoint not recovered; its next probe will");
     }
   }
 
@@ -220,6 +276,7 @@ function factsOf(lenderId: string, { delivery, result, state }: Outcome): Attemp
     status: result.answer?.status ?? null,
     errorCode: result.error?.code ?? null,
     ownFault: result.ownFault,
+    replay: delivery.replay,
     durationMs: result.durationMs,
     ageMs: result.startedAt.getTime() - delivery.createdAt.getTime(),
   };

@@ -17,6 +17,8 @@ export interface LeasedDelivery {
   readonly body: string;
   readonly url: string;
   readonly createdAt: Date;
+  /** Whether it was delivered or parked before and is sent again. */
+  readonly replay: boolean;
   /** On this process's monotonic clock: after that the lease may end before the attempt does. */
   readonly startBefore: number;
 }
@@ -26,25 +28,39 @@ export interface LeaseRequest {
   readonly count: number;
   /** Loans up to this one are passed over, so that early loans cannot starve later ones; "" for none. */
   readonly afterLoan: string;
+  /** Leave out what was tried before, retries and replays, and the loans that begin with it. */
+  readonly firstAttemptsOnly: boolean;
   readonly timeoutMs: number;
 }
+
+export interface Lease {
+  readonly deliveries: readonly LeasedDelivery[];
+  /** When the endpoint last came back from a suspension; null also when nothing was leased. */
+  readonly recoveredAt: Date | null;
+}
+
+type LeasedRow = Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
 
 /**
  * Leases the heads of up to `count` loans, in the order of their loans. Nothing comes of an endpoint that has no URL or
  * is suspended. Time is the database's, so that processes with different clocks agree when a lease has ended.
  */
-export async function lease(em: EntityManager, request: LeaseRequest): Promise<LeasedDelivery[]> {
+export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
   const claimId = newId();
   const leaseMs = request.timeoutMs + LEASE_BEYOND_TIMEOUT_MS;
   const startBefore = performance.now() + leaseMs - request.timeoutMs - RECORDING_TIME_MS;
-  const rows = await query<Omit<LeasedDelivery, "claimId" | "startBefore">>(em, leaseHeads, [
+  const rows = await query<LeasedRow>(em, leaseHeads, [
     request.lenderId,
     claimId,
     leaseMs,
     request.afterLoan,
     request.count,
+    request.firstAttemptsOnly,
   ]);
-  return rows.map((row) => ({ ...row, claimId, startBefore }));
+  return {
+    deliveries: rows.map((row) => ({ ...row, claimId, startBefore })),
+    recoveredAt: rows[0]?.recoveredAt ?? null,
+  };
 }
 
 /** Gives leases back untouched, so that they need not run out first. */
@@ -62,13 +78,14 @@ export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
 }
 
 // A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
-// reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight.
+// reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
+// overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
 // A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, which searches the
 // primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut.
 export const leaseHeads = statement(
   "webhooks.lease",
   `with recursive target as materialized (
-     select id, url from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
+     select id, url, drain_to, recovered_at from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
    ), head as (
      (select d.loan, d.id
       from webhooks.delivery d
@@ -91,7 +108,13 @@ export const leaseHeads = statement(
        from webhooks.delivery d
        where d.lender_id = $1 and d.id = head.id and d.state not in ('retrying', 'delivered', 'parked')
          and (d.leased_until is null or d.leased_until < now())
-         and (d.attempts = 0 or not exists (
+         and not ($6 and (d.attempts > 0 or d.replay))
+         and ((select drain_to from target) is null or not exists (
+           select from webhooks.delivery earlier
+           where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'retrying'
+             and earlier.loan = d.loan and earlier.sequence < d.sequence
+             and earlier.id <= (select drain_to from target) and not earlier.replay))
+         and ((d.attempts = 0 and not d.replay) or not exists (
            select from webhooks.delivery later
            where later.lender_id = $1 and later.endpoint_id = d.endpoint_id and later.state = 'waiting'
              and later.loan = d.loan and later.sequence > d.sequence and later.leased_until >= now()))
@@ -102,9 +125,10 @@ export const leaseHeads = statement(
      update webhooks.delivery d
      set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
      where d.lender_id = $1 and d.id = any (array(select id from free))
-     returning d.id, d.loan, d.sequence, d.kind, d.attempts, d.created_at
+     returning d.id, d.loan, d.sequence, d.kind, d.attempts, d.replay, d.created_at
    )
-   select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.created_at as "createdAt", e.body, target.url
+   select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt",
+     e.body, target.url, target.recovered_at as "recoveredAt"
    from leased l
    join webhooks.event e on e.lender_id = $1 and e.id = any (array(select id from leased)) and e.id = l.id
    cross join target

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, transaction } from "@collections/database";
+import { type AlertCause, type AlertFacts, raiseAlert } from "./alert.ts";
 import type { AttemptResult } from "./attempt.ts";
 import type { StoredState } from "./delivery.ts";
 import { type Ladder, nextAttempt } from "./ladder.ts";
 import type { LeasedDelivery } from "./lease.ts";
-import { enqueueRetry } from "./retry.ts";
+import { enqueueRetries } from "./retry.ts";
 import { retryAfterMs } from "./retry-after.ts";
+import { type CountedEndpoint, judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "./suspension.ts";
 
+const GONE = 410;
 const KEPT_HEADER_CHARACTERS = 2_048;
 
 /** An attempt that was made, and what follows from it for its delivery. */
@@ -41,26 +44,95 @@ export function outcomeOf(
   return { delivery, result, state: "retrying", nextAttemptAt: next };
 }
 
+/** What a batch of results did. */
+export interface Recorded {
+  /** The ids of the deliveries that were written; the others were another dispatcher's by then. */
+  readonly written: ReadonlySet<string>;
+  readonly verdict: SuspensionVerdict["verdict"];
+}
+
 /**
  * Writes what came of attempts of one lender, in the order in which they ended: the log, the deliveries, the endpoint's
- * count of failures and the jobs of the retries, in one transaction. A result whose claim is no longer the delivery's
- * is refused, so that nothing counts twice. Returns the ids of the deliveries that were written.
+ * count of failures, the jobs of the retries and the alerts, in one transaction. A result whose claim is no longer the
+ * delivery's is refused, so that nothing counts twice.
  */
 export async function recordResults(
   em: EntityManager,
   lenderId: string,
   outcomes: readonly Outcome[],
-): Promise<Set<string>> {
+  rule: SuspensionRule,
+): Promise<Recorded> {
   return transaction(em, async (tx) => {
-    const rows = await query<{ id: string; attempts: number }>(tx, settleDeliveries, [lenderId, ...columns(outcomes)]);
-    const attemptsOf = new Map(rows.map(({ id, attempts }) => [id, attempts]));
-    for (const { delivery, nextAttemptAt } of outcomes) {
-      const attempts = attemptsOf.get(delivery.deliveryId);
-      if (attempts === undefined || nextAttemptAt === null) continue;
-      await enqueueRetry(tx, { lenderId, deliveryId: delivery.deliveryId, attempts }, nextAttemptAt);
+    const rows = await query<SettledRow>(tx, settleDeliveries, [lenderId, ...columns(outcomes)]);
+    const settled = new Map(rows.map((row) => [row.id, row]));
+    const written = outcomes.filter(({ delivery }) => settled.has(delivery.deliveryId));
+    await enqueueRetries(
+      tx,
+      written.flatMap(({ delivery: { deliveryId }, nextAttemptAt }) =>
+        nextAttemptAt === null
+          ? []
+          : { data: { lenderId, deliveryId, attempts: settled.get(deliveryId)!.attempts }, startAfter: nextAttemptAt },
+      ),
+    );
+    const counted = rows.find(({ endpoint }) => endpoint !== null)?.endpoint ?? null;
+    const verdict = counted ? judgeEndpoint(counted, rule, new Date(counted.now)) : STAY;
+    if (verdict.verdict === "suspend") {
+      await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
     }
-    return new Set(attemptsOf.keys());
+    for (const alert of alertsOf(written, counted, verdict)) await raiseAlert(tx, { lenderId, ...alert });
+    return { written: new Set(settled.keys()), verdict: verdict.verdict };
   });
+}
+
+const STAY: SuspensionVerdict = { verdict: "stay" };
+
+interface SettledRow {
+  readonly id: string;
+  readonly attempts: number;
+  /** The endpoint after the count, where the batch changed it; times are the database's. */
+  readonly endpoint: (CountedEndpoint & { readonly failingSince: string | null; readonly now: string }) | null;
+}
+
+/** What the lender is to be told, the causes always in the same order: two batches then lock no alert crosswise. */
+function alertsOf(
+  written: readonly Outcome[],
+  endpoint: SettledRow["endpoint"],
+  verdict: SuspensionVerdict,
+): { cause: AlertCause; facts: AlertFacts }[] {
+  const startedAt = written[0]?.result.startedAt ?? new Date();
+  const since = new Date(endpoint?.failingSince ?? startedAt).toISOString();
+  const gone = written.findLast(({ result }) => result.answer?.status === GONE);
+  const parked = written.findLast(({ state }) => state === "parked");
+  const failed = written.findLast(({ result, state }) => state !== "delivered" && !result.ownFault);
+  return [
+    ...(gone ? [{ cause: "gone" as const, facts: { since, ...factsOf(gone) } }] : []),
+    ...(parked ? [{ cause: "parked" as const, facts: { since, ...factsOf(parked) } }] : []),
+    ...(verdict.verdict === "suspend"
+      ? [
+          {
+            cause: "suspended" as const,
+            facts: {
+              since,
+              consecutiveFailures: endpoint?.consecutiveFailures ?? 0,
+              nextProbeAt: verdict.nextProbeAt.toISOString(),
+              ...(failed && factsOf(failed)),
+            },
+          },
+        ]
+      : []),
+  ];
+}
+
+function factsOf({ delivery, result }: Outcome) {
+  return {
+    eventId: delivery.deliveryId,
+    kind: delivery.kind,
+    loan: delivery.loan,
+    sequence: Number(delivery.sequence),
+    status: result.answer?.status ?? null,
+    body: result.answer?.body ?? null,
+    ...(result.error && { errorCode: result.error.code, errorDetail: result.error.detail }),
+  };
 }
 
 function columns(outcomes: readonly Outcome[]): unknown[][] {
@@ -104,13 +176,13 @@ export const settleDeliveries = statement(
          settled_at = case when r.state = 'retrying' then null else now() end
      from result r
      where d.lender_id = $1 and d.id = any ($2) and d.id = r.delivery_id and d.claim_id = r.claim_id
-     returning d.id, d.endpoint_id, d.attempts, r.place
+     returning d.id, d.endpoint_id, d.attempts, d.replay, r.place
    ), logged as (
      insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
-       headers, body, error_code, error_detail)
+       headers, body, error_code, error_detail, replay)
      select $1, r.attempt_id, s.id, s.attempts, r.started_at, r.duration_ms,
        case when r.error_code is null then 'delivered' else 'failed' end, r.status,
-       r.headers, r.body, r.error_code, r.error_detail
+       r.headers, r.body, r.error_code, r.error_detail, s.replay
      from settled s join result r on r.place = s.place
    ), tally as (
      select s.endpoint_id, s.place, r.error_code is null as is_success, r.error_code is not null and not r.own_fault as counts,
@@ -122,10 +194,24 @@ export const settleDeliveries = statement(
      from tally group by endpoint_id
    ), counted as (
      update webhooks.endpoint e
-     set consecutive_failures = s.failures + case when s.is_broken then 0 else e.consecutive_failures end
+     set consecutive_failures = s.failures + case when s.is_broken then 0 else e.consecutive_failures end,
+         failing_since = case
+           when s.failures = 0 then null
+           when s.is_broken or e.failing_since is null then now()
+           else e.failing_since end
      from streak s
      where e.lender_id = $1 and e.id = s.endpoint_id
-       and (s.failures > 0 or (s.is_broken and e.consecutive_failures > 0))
+       and (s.failures > 0 or (s.is_broken and (e.consecutive_failures > 0 or e.state = 'suspended')))
+     returning e.id, e.state, e.consecutive_failures, e.failing_since
    )
-   select id, attempts from settled`,
+   select s.id, s.attempts, case when c.id is not null then json_build_object('state', c.state,
+     'consecutiveFailures', c.consecutive_failures, 'failingSince', c.failing_since, 'now', now()) end as endpoint
+   from settled s left join counted c on c.id = s.endpoint_id`,
+);
+
+const suspend = statement(
+  "webhooks.suspend-endpoint",
+  `update webhooks.endpoint
+   set state = 'suspended', suspended_at = $2, next_probe_at = $3, probed_at = null, probe_error = null, updated_at = now()
+   where lender_id = $1 and state = 'active'`,
 );

@@ -12,7 +12,8 @@ import {
   sweep,
 } from "./index.ts";
 import { lease } from "./lease.ts";
-import { outcomeOf, recordResults } from "./record-results.ts";
+import { type Outcome, outcomeOf, recordResults } from "./record-results.ts";
+import { DEFAULT_SUSPENSION } from "./suspension.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { openReceiver } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, SECRET, until } from "../tests/trial.ts";
@@ -102,6 +103,7 @@ describe("a delivery that fails", () => {
     await using _dispatcher = trial.dispatch({ ladder: longLadder });
     await trial.publish(events);
     await receiver.arrived(2);
+    await query(database.em(), endWaits, [lenderId]);
     await retryDue(database.em(), { lenderId, deliveryId: events[0]!.eventId, attempts: 1 });
     // Another loan goes through meanwhile, so the dispatcher has looked.
     await trial.publish(eventsOn(lenderId, "LN-2", 1, 1));
@@ -144,10 +146,10 @@ describe("the count of consecutive failures", () => {
   test("starts over at the last 2xx of a batch and leaves our own faults out", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(["a", "b", "c", "d", "e"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
-    const leased = await lease(database.em(), { lenderId, count: 5, afterLoan: "", timeoutMs: 1_000 });
+    const leased = await leaseHeads(lenderId, 5);
     const results = [failed(), delivered(), failed(), { ...failed(), ownFault: true }, failed()];
     const outcomes = leased.map((delivery, index) => outcomeOf(delivery, results[index]!, longLadder, Math.random));
-    await recordResults(database.em(), lenderId, outcomes);
+    await record(lenderId, outcomes);
     expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 2, waiting: 4 });
   });
 });
@@ -156,10 +158,10 @@ describe("a claim", () => {
   test("completes a delivery once: the same result again changes nothing", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
-    const [delivery] = await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 1_000 });
+    const [delivery] = await leaseHeads(lenderId, 1);
     const outcome = outcomeOf(delivery!, failed(), longLadder, Math.random);
-    expect(await recordResults(database.em(), lenderId, [outcome])).toEqual(new Set([delivery!.deliveryId]));
-    expect(await recordResults(database.em(), lenderId, [outcome])).toEqual(new Set());
+    expect(await record(lenderId, [outcome])).toEqual(new Set([delivery!.deliveryId]));
+    expect(await record(lenderId, [outcome])).toEqual(new Set());
     expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 1 });
     const detail = await deliveryById(database.em(), lenderId, delivery!.deliveryId, new Date());
     expect(detail).toMatchObject({ attempts: 1, state: "retrying" });
@@ -169,24 +171,26 @@ describe("a claim", () => {
   test("that was taken over is worthless: the late worker's result is refused, the new one's counts", async () => {
     const lenderId = await trial.addLender("https://example.com/");
     await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
-    const request = { lenderId, count: 1, afterLoan: "", timeoutMs: 1_000 };
-    const [late] = await lease(database.em(), request);
-    expect(await lease(database.em(), request)).toEqual([]);
+    const [late] = await leaseHeads(lenderId, 1);
+    expect(await leaseHeads(lenderId, 1)).toEqual([]);
     await query(database.em(), expireLeases, [lenderId]);
-    const [taken] = await lease(database.em(), request);
+    const [taken] = await leaseHeads(lenderId, 1);
     expect(taken?.deliveryId).toBe(late?.deliveryId);
 
     const lateOutcome = outcomeOf(late!, failed(), longLadder, Math.random);
-    expect(await recordResults(database.em(), lenderId, [lateOutcome])).toEqual(new Set());
+    expect(await record(lenderId, [lateOutcome])).toEqual(new Set());
     const outcome = outcomeOf(taken!, delivered(), longLadder, Math.random);
-    expect(await recordResults(database.em(), lenderId, [outcome])).toEqual(new Set([taken!.deliveryId]));
+    expect(await record(lenderId, [outcome])).toEqual(new Set([taken!.deliveryId]));
     expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 0, waiting: 0 });
   });
 });
 
 describe("the end of a wait", () => {
-  test("ignores repeats and jobs that another attempt has overtaken", async () => {
+  test("ignores repeats, jobs that another attempt has overtaken, and what a newer wait is not over for", async () => {
     const { lenderId, deliveryId } = await retryingDelivery();
+    await retryDue(database.em(), { lenderId, deliveryId, attempts: 1 });
+    expect(await countIn(database, lenderId, "retrying")).toBe(1);
+    await query(database.em(), endWaits, [lenderId]);
     await retryDue(database.em(), { lenderId, deliveryId, attempts: 7 });
     await retryDue(database.em(), { lenderId, deliveryId: newId(), attempts: 1 });
     expect(await countIn(database, lenderId, "retrying")).toBe(1);
@@ -217,9 +221,18 @@ describe("the end of a wait", () => {
 async function retryingDelivery(): Promise<{ lenderId: string; deliveryId: string }> {
   const lenderId = await trial.addLender("https://example.com/");
   await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
-  const [delivery] = await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 1_000 });
-  await recordResults(database.em(), lenderId, [outcomeOf(delivery!, failed(), longLadder, Math.random)]);
+  const [delivery] = await leaseHeads(lenderId, 1);
+  await record(lenderId, [outcomeOf(delivery!, failed(), longLadder, Math.random)]);
   return { lenderId, deliveryId: delivery!.deliveryId };
+}
+
+async function leaseHeads(lenderId: string, count: number) {
+  const request = { lenderId, count, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 1_000 };
+  return (await lease(database.em(), request)).deliveries;
+}
+
+async function record(lenderId: string, outcomes: readonly Outcome[]): Promise<ReadonlySet<string>> {
+  return (await recordResults(database.em(), lenderId, outcomes, DEFAULT_SUSPENSION)).written;
 }
 
 function failed(): AttemptResult {
@@ -242,6 +255,11 @@ const loseJobs = statement(
   "webhooks-trial.lose-jobs",
   `update webhooks.delivery set state = 'retrying', next_attempt_at = now() - interval '2 minutes'
    where lender_id = $1`,
+);
+
+const endWaits = statement(
+  "webhooks-trial.end-waits",
+  `update webhooks.delivery set next_attempt_at = now() where lender_id = $1 and state = 'retrying'`,
 );
 
 const expireLeases = statement(

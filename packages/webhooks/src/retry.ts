@@ -1,5 +1,5 @@
 import {
-  enqueue,
+  enqueueAll,
   type EntityManager,
   query,
   queue,
@@ -31,9 +31,12 @@ export const retryQueue = queue<RetryDue>("webhooks.retry", {
   deleteAfterSeconds: 3_600,
 });
 
-/** Writes the job that ends a wait, in the transaction that records the failed attempt. */
-export async function enqueueRetry(tx: Tx, due: RetryDue, startAfter: Date): Promise<void> {
-  await enqueue(tx, retryQueue, due, { startAfter });
+/** Writes the jobs that end waits, in the transaction that records the failed attempts. */
+export async function enqueueRetries(
+  tx: Tx,
+  retries: readonly { readonly data: RetryDue; readonly startAfter: Date }[],
+): Promise<void> {
+  await enqueueAll(tx, retryQueue, retries);
 }
 
 /** Works a job of `retryQueue`: the delivery waits for a dispatcher again. Repeats and overtaken jobs do nothing. */
@@ -67,7 +70,7 @@ async function endOverdue(tx: Tx, overdue: Date): Promise<number> {
 const endWait = statement(
   "webhooks.end-wait",
   `update webhooks.delivery set state = 'waiting', next_attempt_at = null
-   where lender_id = $1 and id = $2 and state = 'retrying' and attempts = $3
+   where lender_id = $1 and id = $2 and state = 'retrying' and attempts = $3 and next_attempt_at <= now()
    returning id`,
 );
 

@@ -16,10 +16,11 @@ const noResults = Array.from({ length: 13 }, () => "'{}'").join(", ");
 
 const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id = `;
 const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;
+const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(loan = .* AND \(sequence < `;
 
 // The worst moment to prepare a statement: with empty tables every index looks as good as the right one.
 test.each([
-  { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32` },
+  { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false` },
   { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
   { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
   { ...selectBacklogs, values: "" },
@@ -29,7 +30,7 @@ test.each([
   const scans = [...plan.matchAll(/using (?:delivery|event)_(\w+) on .*\n\s*(.*)/g)];
   expect(scans.length).toBeGreaterThan(0);
   for (const [, index, condition] of scans) {
-    expect(`${index} ${condition}`).toMatch(new RegExp(`^(${byKey}|${byEndpoint})`));
+    expect(`${index} ${condition}`).toMatch(new RegExp(`^(${byKey}|${byEndpoint}|${byLoan})`));
   }
 });
 

@@ -1,6 +1,7 @@
 import { type EntityManager, publicId } from "@collections/database";
 import { type AttemptError, type CallbackAnswer, type Courier, makeAttempt, type SentRequest } from "./attempt.ts";
 import { endpointOf } from "./endpoint.ts";
+import { recoverEndpoint } from "./recover.ts";
 
 /** The ping to send: a fresh UUIDv7 and the exact body that names it. */
 export interface Ping {
@@ -44,13 +45,14 @@ export class PingAbandonedError extends Error {
 
 /**
  * Sends one signed ping to the registered callback and waits for what comes of it. It is not stored, retried or
- * counted. Throws CallbackNotConfiguredError, PingAbandonedError. contract: Partner endpoints, webhooks/test
+ * counted as a failure; one that arrives ends a suspension, as a probe does. Throws CallbackNotConfiguredError, PingAbandonedError. contract: Partner endpoints, webhooks/test
  */
 export async function testEndpoint(em: EntityManager, courier: Courier, ping: Ping): Promise<TestedDelivery> {
   const endpoint = await endpointOf(em, ping.lenderId);
   if (!endpoint?.url) throw new CallbackNotConfiguredError(ping.lenderId);
   const attempt = await makeAttempt(courier, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
   if (attempt.outcome === "abandoned") throw new PingAbandonedError();
+  if (attempt.outcome === "delivered") await recoverEndpoint(em, ping.lenderId);
   return {
     delivered: attempt.outcome === "delivered",
     deliveryId: publicId("evt", ping.eventId),

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createDatabase, type Database, newId } from "@collections/database";
 import {
   caseSnapshot,
@@ -16,11 +17,12 @@ import {
   createVault,
   type Credentials,
   type KeyUses,
+  lenderById,
   type Vault,
 } from "@collections/lenders";
 import { createMailer, createWhatsApp, type Mailer, type WhatsApp } from "@collections/messaging";
 import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
-import { type Courier, endpointOf, testEndpoint } from "@collections/webhooks";
+import { type Courier, endpointOf, type Ping, testEndpoint } from "@collections/webhooks";
 import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
@@ -44,6 +46,8 @@ export interface App {
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
   readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
+  /** A ping for a lender's callback, with an event id of its own. */
+  readonly pingFor: (lenderId: string) => Promise<Ping>;
   readonly webhookTest: TestWebhook;
   /** Breaks off what still runs: whoever stops the process has given it its time before. */
   close(): Promise<void>;
@@ -79,6 +83,11 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       return { keyId: key.keyId, secret: key.signingKey };
     },
   };
+  function ping(lender: { id: string; code: string }): Ping {
+    const eventId = newId();
+    const origin = { lenderCode: lender.code, environment, now: new Date() };
+    return { lenderId: lender.id, eventId, body: pingBody(eventId, origin) };
+  }
   return {
     config,
     log,
@@ -94,12 +103,13 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     confirmPayment: createConfirmer({ em: () => database.em(), environment, onBatch: metrics.onBatch }),
     importCases: (request) => importCases(database.em(), request, environment),
     caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
+    async pingFor(lenderId) {
+      const lender = await lenderById(database.em(), lenderId);
+      assert.ok(lender, "An endpoint belongs to a lender, and no lender is ever removed.");
+      return ping(lender);
+    },
     webhookTest: {
-      ping(lender) {
-        const eventId = newId();
-        const origin = { lenderCode: lender.code, environment, now: new Date() };
-        return testEndpoint(database.em(), courier, { lenderId: lender.id, eventId, body: pingBody(eventId, origin) });
-      },
+      ping: (lender) => testEndpoint(database.em(), courier, ping(lender)),
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
     async close() {

@@ -9,7 +9,7 @@ import {
 import { forgetExpired } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
-import { createDispatcher, retryDue, retryQueue, sweep } from "@collections/webhooks";
+import { createDispatcher, probeDue, retryDue, retryQueue, sweep } from "@collections/webhooks";
 import { transaction } from "@collections/database";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
@@ -22,6 +22,8 @@ export interface Worker {
 
 /** They only wait for others: so many that a lender whose endpoint hangs does not take every place. */
 const LINKS_AT_A_TIME = 128;
+/** Probes and replays are rows with a time: looked at so often, by every worker. */
+const LOOK_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 15_000;
 const CHAIN_EVERY_MS = 10_000;
 const FORGET_EVERY_MS = 3_600_000;
@@ -35,6 +37,7 @@ export async function startWorker(app: App): Promise<Worker> {
     outbound: app.outbound,
     signingKeyOf: app.courier.signingKeyOf,
     ladder: app.config.webhookLadder,
+    suspension: { suspendAfter: app.config.webhookSuspendAfter, probeIntervalMs: app.config.webhookProbeIntervalMs },
     timeoutMs: app.config.webhookTimeoutMs,
     log,
     onAttempt: ({ state, durationMs }) => app.metrics.onAttempt({ outcome: state, durationMs }),
@@ -48,6 +51,7 @@ export async function startWorker(app: App): Promise<Worker> {
     database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
   ]);
   const routines = [
+    every(LOOK_EVERY_MS, log, "probe suspended endpoints", () => probeSuspended(app)),
     every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
       await sweep(database.em(), new Date());
     }),
@@ -66,6 +70,16 @@ export async function startWorker(app: App): Promise<Worker> {
       ]);
     },
   };
+}
+
+async function probeSuspended({ database, courier, pingFor, config, log }: App): Promise<void> {
+  await probeDue({
+    em: () => database.em(),
+    courier,
+    pingOf: pingFor,
+    probeIntervalMs: config.webhookProbeIntervalMs,
+    onProbe: (probed) => log.info(probed, "webhook endpoint probed"),
+  });
 }
 
 /** Extends the chain of every lender: one that cannot be extended holds up no other. */

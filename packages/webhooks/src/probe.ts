@@ -1,0 +1,85 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import { type AttemptError, type AttemptResult, type Courier, makeAttempt } from "./attempt.ts";
+import { recoverEndpoint } from "./recover.ts";
+import type { Ping } from "./test-endpoint.ts";
+
+/** A probe that our own network failed says nothing: the next one comes soon. */
+const AFTER_OWN_FAULT_MS = 60_000;
+/** Beyond the probe's timeout: after that its process is taken for dead, and another one probes. */
+const CLAIM_BEYOND_TIMEOUT_MS = 15_000;
+const PROBES_AT_A_TIME = 64;
+
+export interface Prober {
+  readonly em: () => EntityManager;
+  readonly courier: Courier;
+  /** The ping to send: a body that names its own event and the lender. */
+  readonly pingOf: (lenderId: string) => Ping | Promise<Ping>;
+  readonly probeIntervalMs: number;
+  readonly onProbe?: (probed: ProbeFacts) => void;
+}
+
+export interface ProbeFacts {
+  readonly lenderId: string;
+  readonly passed: boolean;
+  readonly error: AttemptError | null;
+  readonly durationMs: number;
+}
+
+interface DueProbe {
+  readonly lenderId: string;
+  readonly url: string;
+  readonly claimedUntil: Date;
+}
+
+/**
+ * Pings each suspended endpoint whose time has come; a 2xx ends the suspension. To be called every second, in any
+ * number of processes: the row is claimed, so that there is one probe. Returns how many were made.
+ * contract: Retry and suspension, probing while suspended
+ */
+export async function probeDue(prober: Prober): Promise<number> {
+  const claimMs = prober.courier.timeoutMs + CLAIM_BEYOND_TIMEOUT_MS;
+  const due = await query<DueProbe>(prober.em(), claimProbes, [claimMs, PROBES_AT_A_TIME]);
+  await Promise.all(due.map((probe) => makeProbe(prober, probe)));
+  return due.length;
+}
+
+async function makeProbe(prober: Prober, { lenderId, url, claimedUntil }: DueProbe): Promise<void> {
+  const ping = await prober.pingOf(lenderId);
+  const result = await makeAttempt(prober.courier, { ...ping, url, kind: "ping", number: 1 });
+  if (result.outcome === "abandoned") return;
+  const passed = result.outcome === "delivered";
+  if (passed) await recoverEndpoint(prober.em(), lenderId);
+  else await query(prober.em(), recordProbe, [lenderId, claimedUntil, pauseMs(prober, result), wordsOf(result.error)]);
+  prober.onProbe?.({ lenderId, passed, error: result.error, durationMs: result.durationMs });
+}
+
+function pauseMs({ probeIntervalMs }: Prober, { ownFault }: AttemptResult): number {
+  return ownFault ? Math.min(AFTER_OWN_FAULT_MS, probeIntervalMs) : probeIntervalMs;
+}
+
+function wordsOf(error: AttemptError | null): string | null {
+  return error && `${error.code}: ${error.detail}`;
+}
+
+// Whole milliseconds: the claim is compared with what came back to us.
+const claimProbes = statement(
+  "webhooks.claim-probes",
+  `with due as materialized (
+     select lender_id, id from webhooks.endpoint
+     where state = 'suspended' and url is not null and next_probe_at <= now()
+     order by next_probe_at
+     limit $2
+     for update skip locked
+   )
+   update webhooks.endpoint e
+   set next_probe_at = date_trunc('milliseconds', now()) + $1 * interval '1 millisecond'
+   from due where e.lender_id = due.lender_id and e.id = due.id
+   returning e.lender_id as "lenderId", e.url, e.next_probe_at as "claimedUntil"`,
+);
+
+const recordProbe = statement(
+  "webhooks.record-probe",
+  `update webhooks.endpoint
+   set probed_at = now(), probe_error = $4, next_probe_at = now() + $3 * interval '1 millisecond', updated_at = now()
+   where lender_id = $1 and state = 'suspended' and next_probe_at = $2`,
+);

@@ -1,0 +1,65 @@
+import { type EntityManager, newId, query, signal, statement, transaction, type Tx } from "@collections/database";
+import { raiseAlert } from "./alert.ts";
+import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
+
+/** Waits that one transaction ends: an endpoint may leave many, and its dispatchers want the same rows. */
+const ROWS_AT_A_TIME = 1_000;
+
+/**
+ * Ends the suspension of a lender's endpoint. What it missed goes out by itself, each loan in its sequence, slowly at
+ * first; events that were waiting for a retry take their place in it. Returns whether the endpoint was suspended.
+ * contract: Recovery
+ */
+export async function recoverEndpoint(em: EntityManager, lenderId: string): Promise<boolean> {
+  const suspended = await query(em, selectSuspended, [lenderId]);
+  if (suspended.length === 0) return false;
+  while ((await transaction(em, (tx) => endWaits(tx, lenderId))) === ROWS_AT_A_TIME);
+  return transaction(em, async (tx) => {
+    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId()]);
+    if (!recovered) return false;
+    // What failed since: attempts that were under way when the endpoint was suspended.
+    while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
+    await raiseAlert(tx, {
+      lenderId,
+      cause: "recovered",
+      facts: { since: recovered.suspendedAt.toISOString() },
+    });
+    signal(tx, WEBHOOKS_CHANNEL, lenderId);
+    return true;
+  });
+}
+
+async function endWaits(tx: Tx, lenderId: string): Promise<number> {
+  return (await query(tx, endWaitsOfEndpoint, [lenderId, ROWS_AT_A_TIME])).length;
+}
+
+const selectSuspended = statement(
+  "webhooks.is-suspended",
+  `select from webhooks.endpoint where lender_id = $1 and state = 'suspended'`,
+);
+
+const endWaitsOfEndpoint = statement(
+  "webhooks.end-waits-of-endpoint",
+  `with pausing as materialized (
+     select d.id from webhooks.delivery d
+     where d.lender_id = $1 and d.state = 'retrying'
+       and d.endpoint_id = (select id from webhooks.endpoint where lender_id = $1)
+     limit $2
+     for update skip locked
+   )
+   update webhooks.delivery d set state = 'waiting', next_attempt_at = null
+   where d.lender_id = $1 and d.id = any (array(select id from pausing))
+   returning d.id`,
+);
+
+const activate = statement(
+  "webhooks.activate-endpoint",
+  `with suspended as materialized (
+     select id, suspended_at from webhooks.endpoint where lender_id = $1 and state = 'suspended' for update
+   )
+   update webhooks.endpoint e
+   set state = 'active', consecutive_failures = 0, failing_since = null, suspended_at = null, next_probe_at = null,
+       probe_error = null, recovered_at = now(), drain_to = $2, updated_at = now()
+   from suspended where e.lender_id = $1 and e.id = suspended.id
+   returning suspended.suspended_at as "suspendedAt"`,
+);
