@@ -97,9 +97,9 @@ describe("an alert", () => {
 
   test("carries whatever a callback answers", async () => {
     const lenderId = await addLender(null);
-    await raise(database, lenderId, "gone", { body: "a\0b\u{D83D} ₹ \u{1F600}", headers: { "x-odd": "\0" } });
+    await raise(database, lenderId, "gone", { body: "a\0b\u{D83D} ₹ \u{1F600}", location: "\0" });
     const [mail] = await mailsTo(lenderId);
-    expect(mail?.facts).toEqual({ since: SINCE, body: "a\uFFFDb\uFFFD ₹ \u{1F600}", headers: { "x-odd": "\uFFFD" } });
+    expect(mail?.facts).toEqual({ since: SINCE, body: "a\uFFFDb\uFFFD ₹ \u{1F600}", location: "\uFFFD" });
   });
 });
 

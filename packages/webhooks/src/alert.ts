@@ -1,30 +1,33 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { enqueue, newId, query, queue, statement, type Tx } from "@collections/database";
+import type { AttemptErrorCode } from "./attempt.ts";
 
 /** Why a lender is written to. `gone`: the callback answered 410. contract: Retry and suspension */
 export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
 
-/**
- * What a mail can tell of an occasion. Event, answer and error are those of the attempt that led to it; times are
- * ISO 8601.
- */
+/** What a mail can tell of an occasion; times are ISO 8601. */
 export interface AlertFacts {
   /** When the failures in a row began; for `recovered`: when the suspension did. */
   readonly since: string;
-  /** A UUID, as everywhere inside. */
+  readonly consecutiveFailures?: number;
+  readonly nextProbeAt?: string;
+  /** The event whose attempt led to it; its id is a UUID, as everywhere inside. */
   readonly eventId?: string;
   readonly kind?: string;
   readonly loan?: string;
   readonly sequence?: number;
-  /** Of the answer; null, as its headers and body, when there was none. */
+  /** How many it has had. */
+  readonly attempts?: number;
+  /** Where the attempt went. */
+  readonly url?: string;
+  /** Of the answer; null, as its body, when there was none. */
   readonly status?: number | null;
-  readonly headers?: Readonly<Record<string, string>> | null;
   /** The first 2 KB. */
   readonly body?: string | null;
-  readonly errorCode?: string;
+  /** Where a redirect leads. */
+  readonly location?: string | undefined;
+  readonly errorCode?: AttemptErrorCode;
   readonly errorDetail?: string;
-  readonly consecutiveFailures?: number;
-  readonly nextProbeAt?: string;
 }
 
 /** A mail to be sent. It carries its facts, so that what happens later does not change what it says. */

@@ -1,3 +1,5 @@
+export { type AlertCause, type AlertFacts, type AlertJob, alertQueue } from "./alert.ts";
+export { releaseHeldBack } from "./alert-held-back.ts";
 export {
   type AttemptError,
   type AttemptErrorCode,

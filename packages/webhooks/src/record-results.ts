@@ -129,8 +129,11 @@ function factsOf({ delivery, result }: Outcome) {
     kind: delivery.kind,
     loan: delivery.loan,
     sequence: Number(delivery.sequence),
+    attempts: delivery.attempts + 1,
+    url: delivery.url,
     status: result.answer?.status ?? null,
     body: result.answer?.body ?? null,
+    location: result.answer?.headers["location"],
     ...(result.error && { errorCode: result.error.code, errorDetail: result.error.detail }),
   };
 }
