@@ -9,12 +9,20 @@ import {
   type DispatcherOptions,
   emit,
   type EventToEmit,
+  type Ping,
+  probeDue,
+  type ProbeFacts,
   registerEndpoint,
+  retryDue,
+  retryQueue,
+  type SuspensionRule,
 } from "../src/index.ts";
 import { webhooksSchema } from "../src/schema.ts";
 
 export const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 export const KEY_ID = "lk_trial";
+const KEY = { keyId: KEY_ID, secret: SECRET };
+const LOOK_EVERY_MS = 10;
 
 /** A database with the webhooks schema, lenders in it, and dispatchers over it. */
 export interface Trial {
@@ -23,8 +31,16 @@ export interface Trial {
   readonly otherDatabase: Database;
   addLender(url: string | null): Promise<string>;
   publish(events: readonly EventToEmit[]): Promise<void>;
+  /** Everything that a worker process runs for webhooks, over a connection pool of its own. */
+  work(
+    options: WorkerOptions,
+  ): Promise<AsyncDisposable & { readonly facts: AttemptFacts[]; readonly probes: ProbeFacts[] }>;
   /** A started dispatcher. At the end of the scope it stops, and what is left over will not reach a later test's. */
   dispatch(options?: Partial<DispatcherOptions>): Dispatcher & AsyncDisposable & { readonly facts: AttemptFacts[] };
+}
+
+export interface WorkerOptions extends Partial<DispatcherOptions> {
+  readonly suspension: SuspensionRule;
 }
 
 /** Call it at the top of a file. */
@@ -48,6 +64,51 @@ export async function openTrial(): Promise<Trial> {
       await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url }));
       return lenderId;
     },
+    async work({ suspension, ...options }) {
+      const own = await createDatabase({ url, schemas: [webhooksSchema], works: true });
+      const facts: AttemptFacts[] = [];
+      const probes: ProbeFacts[] = [];
+      const courier = {
+        outbound,
+        signingKeyOf: () => KEY,
+        timeoutMs: options.timeoutMs ?? 10_000,
+        now: () => new Date(),
+      };
+      const dispatcher = createDispatcher({
+        database: own,
+        outbound,
+        signingKeyOf: () => KEY,
+        suspension,
+        onAttempt: (fact) => facts.push(fact),
+        ...options,
+      });
+      await own.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(own.em(), data));
+      dispatcher.start();
+      let isEnded = false;
+      const routines = (async () => {
+        while (!isEnded) {
+          const { probeIntervalMs } = suspension;
+          await probeDue({
+            em: () => own.em(),
+            courier,
+            pingOf: pingFor,
+            probeIntervalMs,
+            onProbe: (fact) => probes.push(fact),
+          });
+          await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+        }
+      })();
+      return {
+        facts,
+        probes,
+        async [Symbol.asyncDispose]() {
+          isEnded = true;
+          await Promise.all([dispatcher.stop({ graceMs: 0 }), own.jobs.stop(1_000), routines]);
+          await query(database.em(), forgetCallbacks, []);
+          await own.close();
+        },
+      };
+    },
     async publish(events) {
       await transaction(database.em(), async (tx) => emit(tx, events));
     },
@@ -56,7 +117,7 @@ export async function openTrial(): Promise<Trial> {
       const dispatcher = createDispatcher({
         database,
         outbound,
-        signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
+        signingKeyOf: () => KEY,
         onAttempt: (fact) => facts.push(fact),
         ...options,
       });
@@ -88,6 +149,11 @@ export function eventsOn(lenderId: string, loan: string, from: number, to: numbe
       body: JSON.stringify({ eventId, loan, sequence, note: "नमस्ते ₹2,500.00" }),
     };
   });
+}
+
+function pingFor(lenderId: string): Ping {
+  const eventId = newId();
+  return { lenderId, eventId, body: JSON.stringify({ eventId, loan: "ping", sequence: 0 }) };
 }
 
 /** Waits until `check` holds, looking every few milliseconds. */
