@@ -1,5 +1,5 @@
 import { type EntityManager, query, statement, transaction } from "@collections/database";
-import { enqueueMail, type RaisedAlert } from "./alert.ts";
+import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
 
 const ROWS_AT_A_TIME = 100;
 
@@ -42,6 +42,5 @@ const release = statement(
    update webhooks.alert a
    set held_back = 0, raised_at = case when holds then date_trunc('milliseconds', now()) else a.raised_at end
    from ripe where a.lender_id = ripe.lender_id and a.id = ripe.id
-   returning a.lender_id as "lenderId", a.id as "alertId", a.cause, a.raised_at as "raisedAt",
-     a.facts - 'heldBack' as facts, ripe.others as "heldBack", ripe.holds`,
+   returning ${RAISED_COLUMNS}, ripe.others as "heldBack", ripe.holds`,
 );

@@ -111,10 +111,13 @@ describe("what was held back", () => {
     await anHourPasses(lenderId);
     const looks = Array.from({ length: 8 }, (_, n) => releaseHeldBack((n % 2 ? database : otherDatabase).em()));
     expect((await Promise.all(looks)).filter((mails) => mails > 0)).toEqual([1]);
-    expect(await mailsTo(lenderId)).toMatchObject([
-      { facts: { loan: "LN-1" }, heldBack: 0 },
-      { facts: { loan: "LN-4" }, heldBack: 2 },
+    const mails = await mailsTo(lenderId);
+    expect(mails).toMatchObject([
+      { facts: { since: SINCE, loan: "LN-1" }, heldBack: 0 },
+      { facts: { since: SINCE, loan: "LN-4" }, heldBack: 2 },
     ]);
+    expect(mails[0]?.happenedAt).toBe(mails[0]?.raisedAt);
+    expect(Date.parse(mails[1]!.happenedAt)).toBeLessThan(Date.parse(mails[1]!.raisedAt));
     await raise(database, lenderId, "parked");
     expect(await mailsTo(lenderId)).toHaveLength(2);
     expect(await heldBack(lenderId)).toEqual({ parked: 1 });

@@ -37,6 +37,8 @@ export interface AlertJob {
   readonly cause: AlertCause;
   /** ISO 8601. Together with `alertId` it names the mail. */
   readonly raisedAt: string;
+  /** ISO 8601. Earlier than `raisedAt` where the mail was held back. */
+  readonly happenedAt: string;
   readonly facts: AlertFacts;
   /** Occasions before this one that no mail has told of. */
   readonly heldBack: number;
@@ -44,8 +46,8 @@ export interface AlertJob {
   readonly to?: readonly string[];
 }
 
-/** What the row remembers: the newest facts, and how many occasions the mail about them adds to. */
-type RememberedFacts = AlertFacts & { readonly heldBack?: number };
+/** What the row remembers of the newest occasion, and how many before it the mail of that moment told of. */
+type RememberedFacts = AlertFacts & Pick<AlertJob, "happenedAt"> & Partial<Pick<AlertJob, "heldBack">>;
 
 /** The latest alert of each cause: one row per lender and cause, which is what keeps it to one mail an hour. */
 export const AlertEntity = defineEntity({
@@ -90,14 +92,16 @@ export async function raiseAlert(
 }
 
 /** A row that a mail is to tell of now. */
-export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "to"> {
+export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "happenedAt" | "to"> {
   readonly raisedAt: Date;
+  readonly happenedAt: Date;
 }
 
 /** Has the mail sent once the transaction commits. */
-export async function enqueueMail(tx: Tx, alert: RaisedAlert): Promise<void> {
-  const { lenderId, alertId, cause, raisedAt, facts, heldBack } = alert;
-  await enqueue(tx, alertQueue, { lenderId, alertId, cause, raisedAt: raisedAt.toISOString(), facts, heldBack });
+export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
+  const { lenderId, alertId, cause, raisedAt, happenedAt, facts, heldBack } = raised;
+  const times = { raisedAt: raisedAt.toISOString(), happenedAt: happenedAt.toISOString() };
+  await enqueue(tx, alertQueue, { lenderId, alertId, cause, ...times, facts, heldBack });
 }
 
 /** What jsonb takes: neither NUL nor half a character. */
@@ -105,17 +109,21 @@ function keepable(text: string): string {
   return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
+/** The columns of a `RaisedAlert`, but for `heldBack`. */
+export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.cause, a.raised_at as "raisedAt",
+  (a.facts ->> 'happenedAt')::timestamptz as "happenedAt", a.facts - array['happenedAt', 'heldBack'] as facts`;
+
 // Whole milliseconds: the time is a part of the mail's name.
 const raise = statement(
   "webhooks.raise-alert",
   `insert into webhooks.alert as a (lender_id, id, cause, facts, raised_at, held_back)
-   values ($1, $2, $3, $4, date_trunc('milliseconds', now()), 0)
+   select $1, $2, $3, $4::jsonb || jsonb_build_object('happenedAt', t.now), t.now, 0
+   from (select date_trunc('milliseconds', now()) as now) t
    on conflict (lender_id, cause) do update set (facts, raised_at, held_back) = (
      select
        case when is_due then excluded.facts || jsonb_build_object('heldBack', a.held_back) else excluded.facts end,
        case when is_due then excluded.raised_at else a.raised_at end,
        case when is_due then 0 else a.held_back + 1 end
      from (select a.raised_at <= now() - interval '1 hour' as is_due) due)
-   returning lender_id as "lenderId", id as "alertId", cause, raised_at as "raisedAt", held_back = 0 as "isDue",
-     facts - 'heldBack' as facts, coalesce((facts ->> 'heldBack')::integer, 0) as "heldBack"`,
+   returning ${RAISED_COLUMNS}, a.held_back = 0 as "isDue", coalesce((a.facts ->> 'heldBack')::integer, 0) as "heldBack"`,
 );
