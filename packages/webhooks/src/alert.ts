@@ -7,7 +7,7 @@ export type AlertCause = "suspended" | "parked" | "gone" | "recovered";
 
 /** What a mail can tell of an occasion; times are ISO 8601. */
 export interface AlertFacts {
-  /** When the failures in a row began; for `recovered`: when the suspension did. */
+  /** When the failures in a row began; `parked`: when the event was made; `recovered`: when it was suspended. */
   readonly since: string;
   readonly consecutiveFailures?: number;
   readonly nextProbeAt?: string;

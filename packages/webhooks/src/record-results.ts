@@ -106,7 +106,9 @@ function alertsOf(
   const failed = written.findLast(({ result, state }) => state !== "delivered" && !result.ownFault);
   return [
     ...(gone ? [{ cause: "gone" as const, facts: { since, ...factsOf(gone) } }] : []),
-    ...(parked ? [{ cause: "parked" as const, facts: { since, ...factsOf(parked) } }] : []),
+    ...(parked
+      ? [{ cause: "parked" as const, facts: { ...factsOf(parked), since: parked.delivery.createdAt.toISOString() } }]
+      : []),
     ...(verdict.verdict === "suspend"
       ? [
           {
