@@ -50,6 +50,13 @@ test("told to reject it refuses every recipient for good", async () => {
   expect(catcher.mails).toHaveLength(0);
 });
 
+test("told of single recipients it refuses those, and the others get the mail", async () => {
+  catcher.refused.set("asha@example.com", 450);
+  const { rejected } = await createTransport(catcher.smtpUrl).sendMail(MAIL);
+  expect(rejected).toEqual(["asha@example.com"]);
+  expect(catcher.mails.map(({ subject }) => subject)).toEqual([MAIL.subject]);
+});
+
 test("told to hang it never says that it has the mail", async () => {
   catcher.behaviour = "hang";
   const transport = createTransport({ url: catcher.smtpUrl, socketTimeout: 100 });

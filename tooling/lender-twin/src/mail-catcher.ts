@@ -28,6 +28,8 @@ export async function startMailCatcher(options: { port?: number } = {}): Promise
 
 export class MailCatcher {
   behaviour: MailBehaviour = "ok";
+  /** Recipients that are refused although others are taken: 550 is for good, 450 for now. */
+  readonly refused = new Map<string, number>();
   readonly mails: CaughtMail[] = [];
   readonly #waiting = new Waiting();
   readonly #server: SMTPServer;
@@ -38,7 +40,8 @@ export class MailCatcher {
       disableReverseLookup: true,
       closeTimeout: 1,
       onRcptTo: ({ address }, _session, done) => {
-        done(this.behaviour === "reject" ? smtpError(550, `no mailbox ${address} here`) : null);
+        const responseCode = this.behaviour === "reject" ? 550 : this.refused.get(address);
+        done(responseCode === undefined ? null : smtpError(responseCode, `no mailbox ${address} here`));
       },
       onData: (stream, _session, done) => void this.#take(stream, done),
     });
