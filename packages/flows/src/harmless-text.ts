@@ -1,0 +1,26 @@
+const SHOWN_LINES = 40;
+
+/** Text from outside on one line: nothing in it can end the line or turn what stands beside it. */
+export function onOneLine(text: string): string {
+  return escaped(text.toWellFormed().replaceAll(/\s+/gu, " ").trim());
+}
+
+/**
+ * Text from outside as a quotation, each line behind a bar, so that it cannot pass for ours. Control characters and
+ * what turns or hides text are spelled out; what goes beyond `maxBytes` of UTF-8 or 40 lines is left out, and it says so.
+ */
+export function quoted(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text.toWellFormed());
+  const isCut = bytes.length > maxBytes;
+  const kept = new TextDecoder().decode(bytes.subarray(0, maxBytes), { stream: isCut });
+  const lines = kept.trimEnd().split(/\r\n|\r|\n/);
+  const shown = lines.slice(0, SHOWN_LINES).map((line) => `| ${escaped(line)}`.trimEnd());
+  return [...shown, ...(isCut || lines.length > SHOWN_LINES ? ["(cut here)"] : [])].join("\n");
+}
+
+/** `\u{1b}` for what a terminal or a mail program would act on instead of showing it. A tab stays, and so do the joiners of Indic scripts. */
+function escaped(text: string): string {
+  return text.replaceAll(/(?![\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    return `\\u{${character.codePointAt(0)!.toString(16)}}`;
+  });
+}
