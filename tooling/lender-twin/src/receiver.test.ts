@@ -170,6 +170,25 @@ describe("a receiver that misbehaves", () => {
     expect(twin.events).toHaveLength(1);
   });
 
+  test("takes an event and loses its answer, so that the next delivery is a duplicate", async () => {
+    twin.receiverBehaviour = "lost";
+    await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
+    twin.receiverBehaviour = "ok";
+    expect(await (await deliver(payment(1, 1))).json()).toEqual({ duplicate: true });
+    expect(twin.events).toHaveLength(1);
+  });
+
+  test("is told of deliveries that the other side gave up on, and of no others", async () => {
+    twin.receiverBehaviour = "reset";
+    await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
+    twin.receiverBehaviour = "ok";
+    await deliver(payment(1, 1));
+    twin.receiverBehaviour = "hang";
+    await expect(deliver(payment(2, 1), {}, { timeoutMs: 50 })).rejects.toThrow("timeout");
+    await twin.waitFor(() => twin.unanswered.length === 1);
+    expect(twin.unanswered).toMatchObject([{ eventId: "evt_2", outcome: "refused" }]);
+  });
+
   test("answers late, having taken the event at once", async () => {
     twin.receiverBehaviour = "slow:150";
     const startedAt = performance.now();

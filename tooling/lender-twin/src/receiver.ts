@@ -34,16 +34,18 @@ export interface Gap {
   healedBy: "snapshot" | "event";
 }
 
-export type ReceiverBehaviour = "ok" | Misbehaviour;
+/** With `lost` the event is taken, and its answer gets lost on the way. */
+export type ReceiverBehaviour = "ok" | "lost" | Misbehaviour;
 
-/** With these the lender has taken the event, although its answer is late or never ends. */
-const TAKES_THE_EVENT = new Set(["ok", "slow", "drip"]);
+/** With these the lender has taken the event, although its answer is late, never ends or gets lost. */
+const TAKES_THE_EVENT = new Set(["ok", "slow", "drip", "lost"]);
 
 /** The receiver of the contract: verify, answer, then apply once and in order (contract: Receiver contract). */
 export class WebhookReceiver {
   behaviour: ReceiverBehaviour | ((event: ReceivedEvent) => ReceiverBehaviour) = "ok";
   readonly events: ReceivedEvent[] = [];
   readonly deliveries: ReceivedDelivery[] = [];
+  readonly unanswered: ReceivedDelivery[] = [];
   readonly rejected: RejectedDelivery[] = [];
   readonly loans: Map<string, LoanView> = new Map();
   readonly gaps: Gap[] = [];
@@ -82,10 +84,12 @@ export class WebhookReceiver {
     const duplicate = this.#seen.has(event.eventId);
     const properly = () => answer(response, duplicate ? { duplicate: true } : { received: true });
     if (behaviour === "ok") properly();
-    else misbehave(behaviour, response, properly);
+    else misbehave(behaviour === "lost" ? "reset" : behaviour, response, properly);
 
     const known = duplicate ? "duplicate" : "accepted";
-    this.deliveries.push({ ...event, outcome: taken ? known : "refused" });
+    const delivery: ReceivedDelivery = { ...event, outcome: taken ? known : "refused" };
+    this.deliveries.push(delivery);
+    this.#watch(delivery, response);
     if (taken && !duplicate) this.#take(event);
     this.#changed();
   }
@@ -99,6 +103,16 @@ export class WebhookReceiver {
     this.rejected.push({ headers, receivedAt: this.#now(), rawBody: rawBody.toString("utf8"), status, reason });
     response.writeHead(status).end();
     this.#changed();
+  }
+
+  /** The other side may leave before there is an answer: a connection that we have reset ourselves is none of that. */
+  #watch(delivery: ReceivedDelivery, response: ServerResponse): void {
+    if (response.socket?.destroyed === true) return;
+    response.once("close", () => {
+      if (response.headersSent) return;
+      this.unanswered.push(delivery);
+      this.#changed();
+    });
   }
 
   /** A lender with a database stores the event here, before it answers, and applies it from there. */

@@ -124,6 +124,11 @@ export class LenderTwin extends LenderClient {
     return this.#receiver.deliveries;
   }
 
+  /** Verified deliveries whose connection the service ended before our answer had begun: it gave up, or died. */
+  get unanswered(): readonly ReceivedDelivery[] {
+    return this.#receiver.unanswered;
+  }
+
   /** Deliveries that could not be trusted or read. */
   get rejected(): readonly RejectedDelivery[] {
     return this.#receiver.rejected;
