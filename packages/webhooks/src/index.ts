@@ -34,6 +34,7 @@ export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./
 export { type AttemptFacts, type Log } from "./lane.ts";
 export { probeDue, type ProbeFacts, type Prober } from "./probe.ts";
 export { recoverEndpoint } from "./recover.ts";
+export { type FailedAttemptFacts, type Remedy, remedyFor } from "./remedy.ts";
 export { retryDue, type RetryDue, retryQueue, sweep } from "./retry.ts";
 export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./suspension.ts";
 export {

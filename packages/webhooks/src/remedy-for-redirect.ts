@@ -1,0 +1,61 @@
+import type { Remedy } from "./remedy.ts";
+
+const MAX_SHOWN_CHARACTERS = 200;
+
+/** A redirect as it came. `location` is somebody else's text; `url` is the callback that answered, if it is known. */
+interface Redirect {
+  readonly status: number | null;
+  readonly location: string | undefined;
+  readonly url: string | null;
+}
+
+/** What a 3xx means to us, who follow none, by where it leads. */
+export function remedyForRedirect({ status, location, url }: Redirect): Remedy {
+  if (status === 304) {
+    return {
+      cause: "Your server answered 304 (not modified), which no event can be answered with.",
+      remedy: "Take the callback out of the cache before your server, and answer 2xx.",
+    };
+  }
+  const shown = status === null ? "" : ` (${status})`;
+  const target = targetOf(location, url);
+  if (target === undefined) {
+    return {
+      cause: `Your server redirected${shown} without a Location that can be read.`,
+      remedy: "Answer 2xx at the registered URL itself. Redirects are not followed.",
+    };
+  }
+  const to = shownUrl(target);
+  const cause = `Your server redirected to ${to}${shown}. Redirects are not followed.`;
+  return { cause, remedy: adviceFor(target, to, url) };
+}
+
+function adviceFor(target: URL, to: string, url: string | null): string {
+  if (target.protocol !== "https:" && !isPlainHttp(url)) {
+    return "Answer 2xx at the registered URL itself: it leads to a URL without https, which cannot be registered.";
+  }
+  if (looksLikeLogin(target)) {
+    return "Exempt the callback from your login: its requests prove themselves by their signature and nothing else.";
+  }
+  return `Register the final URL, which is ${to} if that one answers 2xx itself, or answer 2xx at the registered one.`;
+}
+
+/** Undefined for what is absent, cannot be read, or leads to another protocol than HTTP. */
+function targetOf(location: string | undefined, url: string | null): URL | undefined {
+  const target = location === undefined ? null : URL.parse(location, url ?? undefined);
+  return target?.protocol === "https:" || target?.protocol === "http:" ? target : undefined;
+}
+
+/** Without user name, query and fragment, which may hold secrets. The parser has escaped all but printable ASCII. */
+function shownUrl(target: URL): string {
+  const text = target.origin + target.pathname;
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS)}…` : text;
+}
+
+function isPlainHttp(url: string | null): boolean {
+  return url !== null && URL.parse(url)?.protocol === "http:";
+}
+
+function looksLikeLogin({ pathname }: URL): boolean {
+  return /\/(?:log-?in|sign-?in|sso|oauth2?|saml2?|auth)(?:\/|\.|$)/i.test(pathname);
+}

@@ -1,0 +1,129 @@
+import type { Remedy } from "./remedy.ts";
+
+/** What a status outside of 2xx and 3xx means at a callback; of one that we do not know, what its class means. */
+export function remedyForStatus(status: number | null): Remedy {
+  if (status === null) return { cause: "Your server did not acknowledge the event.", remedy: "Answer 2xx." };
+  const [cause, remedy] = BY_STATUS[status] ?? wordsOfClass(status);
+  return { cause: `${cause} (${status}).`, remedy };
+}
+
+type Words = readonly [cause: string, remedy: string];
+
+function wordsOfClass(status: number): Words {
+  if (status >= 400 && status < 500) {
+    return ["Your server refused the request", "See in your server's log why, and answer 2xx to every signed event."];
+  }
+  if (status >= 500 && status < 600) {
+    return ["Your server failed", "Look at the logs of the receiver and of what stands before it at that time."];
+  }
+  return ["Your server answered with a status that HTTP does not have", "Answer 200 or 204."];
+}
+
+const SLOW_WORK = "Store the event and answer 2xx first, then work on it.";
+const PROCESS = "Check that the receiver's process runs, and on the address and port where the gateway looks for it.";
+const CLOUDFLARE = "Cloudflare, in front of your server,";
+
+const BY_STATUS: Readonly<Record<number, Words>> = {
+  400: [
+    "Your server could not read the request",
+    "Take the body as it is, JSON in UTF-8 of up to 20 KB, and ignore kinds and fields that you do not know.",
+  ],
+  401: [
+    "Your server did not accept the signature, or asked for a login",
+    "Verify over the raw bytes of the body with the secret that X-Service-Key-Id names, check your clock, and ask for no other proof.",
+  ],
+  403: [
+    "Your server, or a firewall before it, forbade the request",
+    "Let POST requests of PartnerCollections-Webhooks pass the firewall, the bot protection and the CSRF check: they prove themselves by their signature.",
+  ],
+  404: [
+    "There is nothing at the path of the callback URL",
+    "Compare the registered URL with the route of your receiver, letter by letter, the slash at its end too.",
+  ],
+  405: [
+    "Your server takes no POST at the callback URL",
+    "Route POST to the receiver, or register the URL that takes it.",
+  ],
+  406: [
+    "Your server has no answer in a form that it thinks we want",
+    "Answer 2xx without a body, whatever Accept says.",
+  ],
+  407: [
+    "A proxy before your server asked for a login",
+    "Let requests from the internet reach the callback without proxy credentials.",
+  ],
+  408: [
+    "Your server gave up waiting for the request",
+    "Raise the time that it or its proxy waits for a request's body.",
+  ],
+  409: [
+    "Your server says that the event contradicts what it has",
+    "Answer 2xx to an event that you have already, and to one whose sequence is not above your last: skip it, do not refuse it.",
+  ],
+  410: [
+    "Your server says that the callback is gone for good",
+    "Have the URL of your present callback registered, or answer 2xx at this one again.",
+  ],
+  411: [
+    "Your server asked for a Content-Length",
+    "We send one: find out which proxy before your server takes it away, or accept chunked bodies.",
+  ],
+  413: ["The body is too large for your server", "Accept bodies of at least 20 KB, in the proxy before it too."],
+  414: ["The callback URL is too long for your server", "Register a shorter one."],
+  415: [
+    "Your server does not take this type of body",
+    "Accept Content-Type: application/json; hand the raw bytes to the check of the signature, before any parser.",
+  ],
+  421: [
+    "The server that was reached does not serve this host name",
+    "Check where the host name leads in the DNS, and which hosts the web server there and its certificate are set up for.",
+  ],
+  422: [
+    "Your server did not accept what the event says",
+    "Answer 2xx to every signed event and sort it out afterwards; ignore kinds and fields that you do not know.",
+  ],
+  425: ["Your server does not want the request this early", "Answer 2xx; events are never sent as TLS early data."],
+  426: ["Your server wants another protocol", "Serve the callback over HTTP/1.1 with TLS."],
+  429: [
+    "Your server got more requests than it allows",
+    "Raise the limit for the callback, or send Retry-After: the next attempt waits that long, up to an hour.",
+  ],
+  431: ["The headers are too large for your server", "Allow at least 8 KB of headers, in the proxy before it too."],
+  451: ["Your server refused for legal reasons", "Exempt the callback from blocking by country or content."],
+  495: ["Your server did not accept a client certificate", "Ask for none at the callback: the signature is the proof."],
+  496: ["Your server asked for a client certificate", "Ask for none at the callback: the signature is the proof."],
+  497: ["Your server got plain HTTP where it expects TLS", "Register the callback with https."],
+  500: [
+    "Your receiver failed while it worked on the event",
+    `Look for an exception in its log at that time. ${SLOW_WORK}`,
+  ],
+  501: ["Your server does not know the method POST", "Register the URL of a receiver that takes POST."],
+  502: ["A gateway before your receiver got no proper answer from it", PROCESS],
+  503: [
+    "Your server is overloaded or under maintenance",
+    "Bring it back or give it room; with Retry-After, of up to an hour, you say when to try again.",
+  ],
+  504: ["A gateway before your receiver gave up waiting for it", SLOW_WORK],
+  505: ["Your server does not take this version of HTTP", "Serve the callback over HTTP/1.1."],
+  507: ["Your server has no storage left", "Make room on its disk or in its database."],
+  508: ["Your server's proxies send the request round in a circle", "Check where the proxy forwards the callback to."],
+  511: [
+    "A network before your server asked for a login",
+    "Let requests from the internet reach the callback directly.",
+  ],
+  520: [`${CLOUDFLARE} got an answer from it that it does not understand`, "Look at your server's log at that time."],
+  521: [`${CLOUDFLARE} was refused by it`, "Check that your server runs, and lets Cloudflare's addresses in."],
+  522: [
+    `${CLOUDFLARE} could not connect to it in time`,
+    "Check that your server runs, and lets Cloudflare's addresses in.",
+  ],
+  523: [`${CLOUDFLARE} could not reach it`, "Check the origin's address in your Cloudflare settings."],
+  524: [`${CLOUDFLARE} gave up waiting for it`, SLOW_WORK],
+  525: [`${CLOUDFLARE} could not agree on TLS with it`, "Check the certificate and TLS settings of your own server."],
+  526: [
+    `${CLOUDFLARE} does not trust its certificate`,
+    "Install a valid certificate on your own server, or choose another mode of encryption in Cloudflare.",
+  ],
+  529: ["Your server is overloaded", "Give it room, or answer 503 with Retry-After of up to an hour."],
+  530: [`${CLOUDFLARE} could not find it`, "Check the origin's host name in your Cloudflare settings."],
+};
