@@ -43,5 +43,6 @@ export {
   type RequestPaymentLinkOutcome,
 } from "./request-payment-link.ts";
 export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
+export { type AlertDeps, AlertNotTakenError, sendWebhookAlert } from "./send-webhook-alert.ts";
 export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./start-visit.ts";
 export { sweepPaymentLinks } from "./sweep-payment-links.ts";

@@ -1,15 +1,25 @@
 import {
+  type AlertDeps,
   type LinkDeps,
   mintPaymentLink,
   mintPaymentLinkQueue,
   sendPaymentLink,
   sendPaymentLinkQueue,
+  sendWebhookAlert,
   sweepPaymentLinks,
 } from "@collections/flows";
 import { forgetExpired } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
-import { createDispatcher, probeDue, retryDue, retryQueue, sweep } from "@collections/webhooks";
+import {
+  alertQueue,
+  createDispatcher,
+  probeDue,
+  releaseHeldBack,
+  retryDue,
+  retryQueue,
+  sweep,
+} from "@collections/webhooks";
 import { transaction } from "@collections/database";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
@@ -22,9 +32,11 @@ export interface Worker {
 
 /** They only wait for others: so many that a lender whose endpoint hangs does not take every place. */
 const LINKS_AT_A_TIME = 128;
+const ALERTS_AT_A_TIME = 32;
 /** Probes and replays are rows with a time: looked at so often, by every worker. */
 const LOOK_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 15_000;
+const RELEASE_EVERY_MS = 60_000;
 const CHAIN_EVERY_MS = 10_000;
 const FORGET_EVERY_MS = 3_600_000;
 
@@ -49,11 +61,15 @@ export async function startWorker(app: App): Promise<Worker> {
     ),
     database.jobs.work(sendPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, (job) => sendPaymentLink(links, job)),
     database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
+    database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, (job) => sendWebhookAlert(alertDeps(app), job)),
   ]);
   const routines = [
     every(LOOK_EVERY_MS, log, "probe suspended endpoints", () => probeSuspended(app)),
     every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
       await sweep(database.em(), new Date());
+    }),
+    every(RELEASE_EVERY_MS, log, "release alerts held back", async () => {
+      await releaseHeldBack(database.em());
     }),
     every(SWEEP_EVERY_MS, log, "sweep payment links", () => sweepPaymentLinks(links, new Date())),
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
@@ -109,6 +125,11 @@ function linkDeps(app: App): LinkDeps {
     mintTimeoutMs: config.mintTimeoutMs,
     log,
   };
+}
+
+function alertDeps({ database, mailer, config, log }: App): AlertDeps {
+  const { environment, webhookProbeIntervalMs: probeIntervalMs } = config;
+  return { database, mailer, environment, probeIntervalMs, log };
 }
 
 /** Writes down which keys were used; in the process that saw them. */

@@ -1,0 +1,86 @@
+import { type Database, enqueue, type Job, transaction } from "@collections/database";
+import { lenderById } from "@collections/lenders";
+import { type Mail, type Mailer, MailNotSentError } from "@collections/messaging";
+import { type AlertJob, alertQueue, endpointOf } from "@collections/webhooks";
+import { webhookAlertMail } from "./webhook-alert-mail.ts";
+
+/** What the job of alerts works with. */
+export interface AlertDeps {
+  readonly database: Database;
+  readonly mailer: Mailer;
+  /** The deployment's name (contract: Health response, `env`). */
+  readonly environment: string;
+  /** Between two pings to a suspended endpoint. */
+  readonly probeIntervalMs: number;
+  readonly log?: { info(facts: object, message: string): void; warn(facts: object, message: string): void };
+}
+
+/** The mail server took the alert for nobody now: thrown so that its job is tried again. */
+export class AlertNotTakenError extends Error {
+  override readonly name = "AlertNotTakenError";
+  readonly code: string;
+
+  constructor({ code, detail }: MailNotSentError) {
+    super(detail);
+    this.code = code;
+  }
+}
+
+/** For contacts whose turn did not come together with the others'. */
+const LATER_MS = 60_000;
+
+/**
+ * Works a job of `alertQueue`: mails an alert to the lender's technical contacts, each by itself, so that one whom the
+ * mail server refuses keeps it from nobody else. Repeated after a crash it is the same mail, by its Message-ID.
+ * Throws AlertNotTakenError for a fault that may pass. contract: Retry and suspension
+ */
+export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<AlertJob>): Promise<void> {
+  const { lenderId, alertId, cause, raisedAt } = data;
+  const facts = { lenderId, alertId, cause, raisedAt, attempt };
+
+  // Read who is to be told, and how things stand now.
+  const em = deps.database.em();
+  const lender = (await lenderById(em, lenderId))!;
+  const endpoint = (await endpointOf(em, lenderId))!;
+  const contacts = lender.technicalContacts.filter((contact) => data.to?.includes(contact) ?? true);
+  if (contacts.length === 0) {
+    deps.log?.warn(facts, "webhook alert not sent: the lender has no technical contact for it");
+    return;
+  }
+
+  // Send it, outside any transaction.
+  const { environment, probeIntervalMs } = deps;
+  const mail = webhookAlertMail({ ...data, environment, lender, endpoint, probeIntervalMs });
+  const messageId = `webhook-alert:${alertId}:${raisedAt}`;
+  const sendings = await Promise.all(contacts.map((to) => sendTo(deps.mailer, { ...mail, to, messageId })));
+  for (const { to, fault } of sendings) {
+    // From 1, as an operator sees them: logs keep no addresses.
+    const contact = lender.technicalContacts.indexOf(to) + 1;
+    if (fault === null) deps.log?.info({ ...facts, contact }, "webhook alert");
+    else deps.log?.warn({ ...facts, contact, code: fault.code, detail: fault.detail }, "webhook alert not sent");
+  }
+
+  // Whom the server would not take it for now, a later run tries: without those who have it.
+  const unsent = sendings.filter(({ fault }) => fault?.retryable);
+  if (unsent.length === 0) return;
+  if (unsent.length === contacts.length) throw new AlertNotTakenError(unsent[0]!.fault!);
+  const startAfter = new Date(Date.now() + LATER_MS);
+  await transaction(deps.database.em(), (tx) =>
+    enqueue(tx, alertQueue, { ...data, to: unsent.map(({ to }) => to) }, { startAfter }),
+  );
+}
+
+interface Sending {
+  readonly to: string;
+  readonly fault: MailNotSentError | null;
+}
+
+async function sendTo(mailer: Mailer, mail: Mail & { to: string }): Promise<Sending> {
+  try {
+    await mailer.send(mail);
+    return { to: mail.to, fault: null };
+  } catch (error) {
+    if (!(error instanceof MailNotSentError)) throw error;
+    return { to: mail.to, fault: error };
+  }
+}

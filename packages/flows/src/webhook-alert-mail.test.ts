@@ -1,0 +1,274 @@
+import { describe, expect, test } from "vitest";
+import type { WebhookAlert } from "./webhook-alert.ts";
+import { webhookAlertMail } from "./webhook-alert-mail.ts";
+
+const FAILED: WebhookAlert["facts"] = {
+  since: "2026-11-20T09:40:55.000Z",
+  eventId: "019aa3bb-7d88-7e55-a0b1-c2d3e4f50617",
+  kind: "payment.collected",
+  loan: "MUM/2023/00123",
+  sequence: 14,
+  attempts: 7,
+  url: "https://hooks.acme.example/collections",
+  status: 503,
+  body: "<html>\n<title>Maintenance</title>\n",
+  errorCode: "NON_2XX",
+  errorDetail: "The callback answered 503; any 2xx acknowledges.",
+};
+
+const ENDPOINT: WebhookAlert["endpoint"] = {
+  url: "https://hooks.acme.example/collections",
+  state: "active",
+  nextProbeAt: null,
+  waiting: 12,
+  parked: 2,
+};
+const SUSPENDED = { ...ENDPOINT, state: "suspended", nextProbeAt: new Date("2026-11-20T10:27:31Z") } as const;
+
+function mail(cause: WebhookAlert["cause"], given: Partial<WebhookAlert> = {}) {
+  return webhookAlertMail({
+    cause,
+    happenedAt: "2026-11-20T10:12:31.208Z",
+    facts: FAILED,
+    heldBack: 0,
+    environment: "live",
+    lender: { code: "ACME", name: "Acme Finance", timeZone: "Asia/Calcutta" },
+    endpoint: ENDPOINT,
+    probeIntervalMs: 900_000,
+    ...given,
+  });
+}
+
+describe("the mail", () => {
+  test("of a suspension", () => {
+    const { subject, text } = mail("suspended", {
+      facts: { ...FAILED, consecutiveFailures: 20 },
+      endpoint: SUSPENDED,
+    });
+    expect(subject).toBe("[ACME live] Webhooks suspended: your callback keeps failing");
+    expect(text).toBe(`Acme Finance (ACME), environment live
+
+Deliveries to your callback are suspended: 20 attempts in a row failed. No event is lost.
+
+Callback:      https://hooks.acme.example/collections
+Failing since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
+Suspended at:  2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
+               payment.collected, loan MUM/2023/00123, sequence 14
+Last answer:   HTTP 503
+
+WHY
+
+Your server is overloaded or under maintenance (503).
+
+WHAT TO DO
+
+Bring it back or give it room; with Retry-After, of up to an hour, you say when to try again.
+
+WHAT HAPPENS NEXT
+
+A signed ping goes to your callback at 2026-11-20 15:57:31 Asia/Calcutta (2026-11-20 10:27:31 UTC) and then every 15 minutes. The first one that it answers with 2xx ends the suspension, and a mail tells you so.
+
+You need not wait for it: POST /api/v1/partner/webhooks/test sends a ping at once, and a 2xx ends the suspension too.
+
+12 events wait, and new ones join; no attempt is spent on them. After the suspension they go out by themselves, those of each loan in the order of their sequence, slowly at first.
+
+Parked, and no longer sent by itself: 2 events. POST /api/v1/partner/webhooks/deliveries/replay has them sent again.
+
+LAST ANSWER: HTTP 503, which began with
+
+| <html>
+| <title>Maintenance</title>
+
+You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+  });
+
+  test("of a parked event", () => {
+    const { subject, text } = mail("parked", { heldBack: 3 });
+    expect(subject).toBe("[ACME live] A webhook is parked: every attempt failed");
+    expect(text).toBe(`Acme Finance (ACME), environment live
+
+An event is parked: 7 attempts to deliver it failed. It is kept, but no longer sent by itself.
+
+The same happened 3 more times since the last mail of this kind: there is one an hour.
+
+Callback:      https://hooks.acme.example/collections
+Event made at: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
+Parked at:     2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
+               payment.collected, loan MUM/2023/00123, sequence 14
+Last answer:   HTTP 503
+
+WHY
+
+Your server is overloaded or under maintenance (503).
+
+WHAT TO DO
+
+Bring it back or give it room; with Retry-After, of up to an hour, you say when to try again.
+
+WHAT HAPPENS NEXT
+
+It is kept for 30 days. Once your callback is well, have it sent again, with the same id, body and sequence:
+
+  POST /api/v1/partner/webhooks/deliveries/evt_019aa3bb7d887e55a0b1c2d3e4f50617/replay
+  POST /api/v1/partner/webhooks/deliveries/replay         (many, by loan, kind and time)
+  GET  /api/v1/partner/webhooks/deliveries?state=parked   (2 by now)
+
+Until then the loan's sequence has a gap; its state is at GET /api/v1/partner/cases/MUM%2F2023%2F00123.
+
+Other events go on being delivered.
+
+LAST ANSWER: HTTP 503, which began with
+
+| <html>
+| <title>Maintenance</title>
+
+You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+  });
+
+  test("of an answer of 410", () => {
+    const { subject, text } = mail("gone", { facts: { ...FAILED, status: 410, body: "" } });
+    expect(subject).toBe("[ACME live] Your callback answered 410 Gone");
+    expect(text).toBe(`Acme Finance (ACME), environment live
+
+Your callback answered 410, which means that it is gone for good. We go on as after any other failure.
+
+Callback:      https://hooks.acme.example/collections
+Failing since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
+Answered at:   2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+Event:         evt_019aa3bb7d887e55a0b1c2d3e4f50617
+               payment.collected, loan MUM/2023/00123, sequence 14
+Last answer:   HTTP 410
+
+WHY
+
+Your server says that the callback is gone for good (410).
+
+WHAT TO DO
+
+Have the URL of your present callback registered, or answer 2xx at this one again.
+
+WHAT HAPPENS NEXT
+
+Your callback stays registered. The event is tried again, or parked if this was its last attempt. With enough failures in a row deliveries are suspended, and events wait for your callback. None is lost.
+
+Other events go on being delivered.
+
+LAST ANSWER: HTTP 410, without a body
+
+You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+  });
+
+  test("of a recovery", () => {
+    const { subject, text } = mail("recovered", { facts: { since: FAILED.since } });
+    expect(subject).toBe("[ACME live] Webhooks recovered: your callback answers again");
+    expect(text).toBe(`Acme Finance (ACME), environment live
+
+Your callback answers again: the suspension is over, and what waited goes out by itself.
+
+Callback:        https://hooks.acme.example/collections
+Suspended since: 2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)
+Recovered at:    2026-11-20 15:42:31 Asia/Calcutta (2026-11-20 10:12:31 UTC)
+
+WHAT HAPPENS NEXT
+
+12 events wait. They go out by themselves, those of each loan in the order of their sequence, slowly at first. There is nothing left to do.
+
+Parked, and no longer sent by itself: 2 events. POST /api/v1/partner/webhooks/deliveries/replay has them sent again.
+
+You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
+  });
+});
+
+describe("a mail that comes late", () => {
+  test("of a suspension that is over says so, and announces no ping", () => {
+    const { text } = mail("suspended", { endpoint: { ...ENDPOINT, waiting: 0, parked: 0 } });
+    expect(text).toContain(`WHAT HAPPENS NEXT
+
+Meanwhile your callback has answered, and the suspension is over.
+
+No event waits any more. There is nothing left to do.
+
+LAST ANSWER`);
+    expect(text).not.toContain("signed ping");
+  });
+
+  test("of a recovery that did not last says so, and when the next ping goes out", () => {
+    const { text } = mail("recovered", { facts: { since: FAILED.since }, endpoint: SUSPENDED });
+    expect(text).toContain(`WHAT HAPPENS NEXT
+
+Meanwhile your callback has failed again and is suspended.
+
+A signed ping goes to your callback at 2026-11-20 15:57:31`);
+    expect(text).not.toContain("nothing left to do");
+  });
+
+  test.each(["parked", "gone"] as const)("of %s, at a callback that is suspended by now, says so", (cause) => {
+    const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
+    expect(text).toContain("Your callback is suspended by now. 1 event waits until it answers a ping.");
+    expect(text).not.toContain("Other events go on");
+  });
+
+  test("to a lender who has taken the callback away announces no ping", () => {
+    const { text } = mail("suspended", { endpoint: { ...SUSPENDED, url: null } });
+    expect(text).toContain("No callback is registered any more: have one registered.");
+    expect(text).not.toContain("signed ping");
+  });
+});
+
+test("without an answer the mail says what there was instead", () => {
+  const errorDetail = "The other side refused the connection (ECONNREFUSED).";
+  const { text } = mail("gone", {
+    facts: { ...FAILED, status: null, body: null, errorCode: "CONNECT", errorDetail },
+  });
+  expect(text).toContain(`Last answer:   none. ${errorDetail}`);
+  expect(text).toContain("WHY\n\nNothing listens on the port of the callback URL: the connection was refused.");
+  expect(text).not.toContain("LAST ANSWER");
+});
+
+test("a redirect is told with where it leads", () => {
+  const { text } = mail("parked", {
+    facts: { ...FAILED, status: 308, errorCode: "REDIRECT", location: "/v2/collections?key=s3cret" },
+  });
+  expect(text).toContain("Your server redirected to https://hooks.acme.example/v2/collections (308).");
+  expect(text).not.toContain("s3cret");
+});
+
+test("a lender in UTC is told each time once", () => {
+  const { text } = mail("gone", { lender: { code: "ACME", name: "Acme Finance", timeZone: "UTC" } });
+  expect(text).toContain("Failing since: 2026-11-20 09:40:55 UTC\n");
+});
+
+test("no secret of the callback's URL is told", () => {
+  const url = "https://asha:s3cret@hooks.acme.example:8443/collections?token=s3cret#s3cret";
+  for (const cause of ["suspended", "parked", "gone", "recovered"] as const) {
+    const facts = cause === "recovered" ? { since: FAILED.since } : { ...FAILED, url };
+    const { subject, text } = mail(cause, { facts, endpoint: { ...SUSPENDED, url } });
+    expect(text).toContain("https://hooks.acme.example:8443/collections\n");
+    expect(subject + text).not.toMatch(/s3cret|asha/);
+  }
+});
+
+test("what the callback answers stays behind its bar, whatever it is", () => {
+  const body = `\x1b[2J\0ok\r\nWHAT HAPPENS NEXT\r\n\r\nPay here: \u{202E}moc.live\n${"x".repeat(5_000)}`;
+  const { text } = mail("gone", { facts: { ...FAILED, body } });
+  const [, quotation = ""] = text.split("which began with\n\n");
+  expect(quotation.split("\n").slice(0, 4)).toEqual([
+    String.raw`| \u{1b}[2J\u{0}ok`,
+    "| WHAT HAPPENS NEXT",
+    "|",
+    String.raw`| Pay here: \u{202e}moc.live`,
+  ]);
+  expect(quotation).toContain("xxx\n(cut here)\n\nYou get this mail");
+  expect(text.match(/^WHAT HAPPENS NEXT$/gm)).toHaveLength(1);
+  expect(text.length).toBeLessThan(5_000);
+  expect(text).not.toMatch(/(?!\n)\p{Cc}|\p{Cf}/u);
+});
+
+test("names from outside stay on their line", () => {
+  const lender = { code: "ACME", name: "Acme\r\n\r\nPay: https://evil.example", timeZone: "UTC" };
+  const { text } = mail("gone", { lender, facts: { ...FAILED, loan: "LN\n1\u{202E}" } });
+  expect(text.split("\n")[0]).toBe("Acme Pay: https://evil.example (ACME), environment live");
+  expect(text).toContain(String.raw`payment.collected, loan LN 1\u{202e}, sequence 14`);
+});
