@@ -1,11 +1,7 @@
-import { startPostgres } from "@collections/postgres";
-import { afterFile } from "@collections/testing";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Answer, isBooked, LenderClient, type LenderTwin } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
+import { aDurablePostgres } from "./durable-postgres.ts";
 import {
   aLoan,
   aRegisteredFieldPartner,
@@ -15,11 +11,12 @@ import {
   type ServiceProcess,
   startProcess,
 } from "./processes.ts";
+import { seededRandom, seedOfRun } from "./seeded-random.ts";
 
 // A process starts in a second, and in ten on a machine that does much else.
 vi.setConfig({ testTimeout: 300_000 });
 
-const SEED = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+const SEED = seedOfRun();
 const CLIENTS = 24;
 const LOANS = 40;
 const ASSIGNED_LOANS = 2;
@@ -39,7 +36,7 @@ interface Payment {
 
 test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the events (SEED=${SEED})`, async () => {
   const random = seededRandom(SEED);
-  const databaseUrl = await aDurableDatabase();
+  const { url: databaseUrl } = await aDurablePostgres();
   const settings = { DATABASE_URL: databaseUrl, PORT: String(await freePort()), WEBHOOK_TIMEOUT: "1s" };
   const cli = operatorsCli(settings);
   let service = await startProcess(settings);
@@ -90,18 +87,6 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   });
   for (const client of clients) client.disconnect();
 });
-
-/** PostgreSQL of the test's own that syncs each commit to a disk, as a real one does. */
-async function aDurableDatabase(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), "collections-kill-"));
-  chmodSync(folder, 0o755);
-  const postgres = await startPostgres({ dataDir: join(folder, "data"), temporary: true, durable: true });
-  afterFile(async () => {
-    await postgres.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return postgres.url;
-}
 
 async function killAndRestart(service: ServiceProcess, settings: Record<string, string>): Promise<ServiceProcess> {
   service.send("SIGKILL");
@@ -199,15 +184,4 @@ async function expectEveryEvent(lender: LenderTwin, loans: string[]): Promise<vo
   }
   expect(lender.gaps).toEqual([]);
   expect(lender.rejected).toEqual([]);
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
