@@ -29,7 +29,14 @@ function forbiddenIpv6(address: ipaddr.IPv6): string | null {
   }
   const range = describeRange(address.range());
   if (range !== null) return range;
+  if (isIsatap(address)) return "tunnel";
   return address.match(IPV6_GLOBAL_UNICAST) ? null : "not routed";
+}
+
+/** Under any prefix, the last 64 bits of an ISATAP address are 5EFE and an IPv4 address inside its site (RFC 5214). */
+function isIsatap(address: ipaddr.IPv6): boolean {
+  const [, , , , flags, marker] = address.parts;
+  return (flags === 0 || flags === 0x0200) && marker === 0x5efe;
 }
 
 function describeRange(range: string): string | null {

@@ -41,12 +41,6 @@ test("a caller's user agent replaces ours", async () => {
   expect(origin.requests[0]).not.toContain("PartnerCollections");
 });
 
-test("a redirect is returned, never followed", async () => {
-  await using origin = await openOrigin((socket) => socket.write(answer("302 Found", "", ["Location: /elsewhere"])));
-  expect(await post(origin)).toMatchObject({ kind: "answer", status: 302, headers: { location: "/elsewhere" } });
-  expect(origin.requests).toHaveLength(1);
-});
-
 test("a 204, an early hint and a compressed body are taken as they are", async () => {
   const packed = gzipSync("x".repeat(1000));
   await using origin = await openOrigin((socket, _request, number) => {

@@ -7,6 +7,8 @@ export const MAX_URL_CHARS = 2048;
 
 /** Names that by their standard never lead to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`). */
 const NEVER_PUBLIC_NAMES = ["localhost", "local", "internal", "home.arpa"];
+/** At least two labels of at most 63 characters, with or without the root's dot: nothing else can be asked of the DNS. */
+const FULL_DOMAIN_NAME = /^(?=.{1,253}\.?$)([a-z0-9_-]{1,63}\.)+[a-z0-9_-]{1,63}\.?$/;
 
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
@@ -17,18 +19,26 @@ export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
  */
 export function checkUrl(text: string, allow: AllowList): UrlVerdict {
   if (text.length > MAX_URL_CHARS) return refuse(`The URL is longer than ${MAX_URL_CHARS} characters.`);
-  if (!/^[\x21-\x7e]+$/.test(text)) return refuse("The URL holds spaces or characters that must be percent-encoded.");
-  const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
+  // A backslash is a slash to some readers of a URL and a letter to others: they would not agree on the host.
+  if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) {
+    return refuse("The URL holds spaces or characters that must be percent-encoded.");
+  }
+  const url = /^https?:\/\/[^/]/i.test(text) ? URL.parse(text) : null;
   if (url === null) return refuse("Not an absolute URL: expected something like https://example.com/path.");
-  if (url.username !== "" || url.password !== "") return refuse("The URL must not carry a user name or password.");
+  if (/^[^/]+\/\/[^/?#]*@/.test(text)) return refuse("The URL must not carry a user name or password.");
+  if (url.port === "0") return refuse("Nobody can be reached on port 0.");
 
   const hostname = unbracket(url.hostname);
   if (isListed(allow, url.hostname, portOf(url))) return { ok: true, url };
   if (url.protocol !== "https:") return refuse("The URL must start with https://.");
   if (isNeverPublic(hostname)) return refuse(`The host ${hostname} is never reachable on the public internet.`);
-  const range = isIP(hostname) === 0 ? null : forbiddenRange(hostname);
-  if (range !== null) return refuse(`The address ${hostname} is not public (${range}).`);
-  return { ok: true, url };
+  if (isIP(hostname) === 0) {
+    return FULL_DOMAIN_NAME.test(hostname)
+      ? { ok: true, url }
+      : refuse(`The host ${hostname} is not a full domain name.`);
+  }
+  const range = forbiddenRange(hostname);
+  return range === null ? { ok: true, url } : refuse(`The address ${hostname} is not public (${range}).`);
 }
 
 /** The host as the socket layer wants it: an IPv6 literal without its brackets. */
