@@ -8,7 +8,7 @@ const ROWS_AT_A_TIME = 1_000;
 /**
  * Ends the suspension of a lender's endpoint. What it missed goes out by itself, each loan in its sequence, slowly at
  * first; events that were waiting for a retry take their place in it. Returns whether the endpoint was suspended.
- * contract: Recovery
+ * contract: Retry and suspension
  */
 export async function recoverEndpoint(em: EntityManager, lenderId: string): Promise<boolean> {
   const suspended = await query(em, selectSuspended, [lenderId]);

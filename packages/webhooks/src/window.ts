@@ -2,7 +2,7 @@ import type { AttemptResult } from "./attempt.ts";
 
 /** For an endpoint that this process knows nothing about yet. */
 const FIRST_LIMIT = 4;
-/** After a recovery: 1, 2, 4 … contract: Recovery */
+/** After a recovery: 1, 2, 4 … contract: Retry and suspension */
 const SLOW_START_LIMIT = 1;
 
 const TOO_MANY_REQUESTS = 429;
