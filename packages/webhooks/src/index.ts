@@ -1,3 +1,4 @@
+export { advanceReplays } from "./advance-replays.ts";
 export { type AlertCause, type AlertFacts, type AlertJob, alertQueue } from "./alert.ts";
 export { releaseHeldBack } from "./alert-held-back.ts";
 export {
@@ -35,7 +36,18 @@ export { type AttemptFacts, type Log } from "./lane.ts";
 export { probeDue, type ProbeFacts, type Prober } from "./probe.ts";
 export { recoverEndpoint } from "./recover.ts";
 export { type FailedAttemptFacts, type Remedy, remedyFor } from "./remedy.ts";
+export {
+  cancelReplay,
+  listReplays,
+  type Replay,
+  type ReplayableState,
+  replayById,
+  type ReplayFilter,
+  type ReplayState,
+} from "./replay.ts";
+export { replayDelivery } from "./replay-delivery.ts";
 export { retryDue, type RetryDue, retryQueue, sweep } from "./retry.ts";
+export { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
 export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./suspension.ts";
 export {
   CallbackNotConfiguredError,

@@ -1,0 +1,71 @@
+import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import type { Replay } from "./replay.ts";
+import { sendManyAgain } from "./replay-delivery.ts";
+import { lookFor } from "./replay-scope.ts";
+
+/** Deliveries that one step looks at: it takes some milliseconds, however few of them match. */
+const ROWS_PER_STEP = 20_000;
+/** After so many the caller gets its turn: a process that stops waits for them. */
+const STEPS_AT_A_TIME = 50;
+
+/** A replay's row under its lock; `createdAt` is text, to the microsecond. */
+type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
+
+/**
+ * Takes the steps of replays that are due. A step puts the next deliveries of a replay back among the waiting, no more
+ * than its rate, and the step after it comes a second later. To be called every second, in any number of processes: a
+ * step is one transaction under the lock of the replay's row, and time is the database's. Returns the number of
+ * deliveries that wait again.
+ */
+export async function advanceReplays(em: () => EntityManager): Promise<number> {
+  let sent = 0;
+  for (let steps = 0; steps < STEPS_AT_A_TIME; steps += 1) {
+    const sentByStep = await transaction(em(), takeStep);
+    if (sentByStep === undefined) break;
+    sent += sentByStep;
+  }
+  return sent;
+}
+
+/** Undefined when no replay is due. */
+async function takeStep(tx: Tx): Promise<number | undefined> {
+  const [replay] = await query<DueReplay>(tx, claimDue, []);
+  if (!replay) return undefined;
+  const { lenderId, id, ratePerSecond, cursor, upTo, createdAt } = replay;
+  const { ids, last, looked } = await lookFor(tx, replay, {
+    after: cursor ?? null,
+    upTo,
+    settledBy: createdAt,
+    maxRows: ROWS_PER_STEP,
+    // One more than the step may take, to know whether it is the last.
+    count: ratePerSecond + 1,
+  });
+  const next = ids.slice(0, ratePerSecond);
+  const isMore = ids.length > next.length;
+  const sent = await sendManyAgain(tx, lenderId, next, replay.states);
+  const isAtEnd = !isMore && looked < ROWS_PER_STEP;
+  await query(tx, move, [lenderId, id, isMore ? next.at(-1) : last, sent, isAtEnd]);
+  return sent;
+}
+
+const claimDue = statement(
+  "webhooks.replay-claim",
+  `select lender_id as "lenderId", id, loan, kind, states, created_from as "createdFrom", created_to as "createdTo",
+     rate_per_second as "ratePerSecond", cursor, up_to as "upTo", created_at::text as "createdAt"
+   from webhooks.replay
+   where state = 'running' and next_step_at <= now()
+   order by next_step_at
+   limit 1
+   for update skip locked`,
+);
+
+// Where nothing was found to send, nothing has to be waited for. `total` was counted before the rows were locked:
+// what was settled in that moment may come on top.
+const move = statement(
+  "webhooks.replay-move",
+  `update webhooks.replay
+   set cursor = coalesce($3, cursor), done = done + $4, total = greatest(total, done + $4),
+       next_step_at = now() + case when $4 > 0 then interval '1 second' else interval '0' end,
+       state = case when $5 then 'done' else state end, finished_at = case when $5 then now() end
+   where lender_id = $1 and id = $2`,
+);

@@ -1,0 +1,374 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { newId, query, statement, transaction } from "@collections/database";
+import { advanceReplays } from "./advance-replays.ts";
+import { deliveryById } from "./delivery-log.ts";
+import type { EventToEmit } from "./emit.ts";
+import { lease } from "./lease.ts";
+import { cancelReplay, listReplays, type Replay, replayById, type ReplayFilter } from "./replay.ts";
+import { replayDelivery } from "./replay-delivery.ts";
+import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
+import { openReceiver } from "../tests/receiver.ts";
+import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
+
+const trial = await openTrial();
+const { database, otherDatabase } = trial;
+
+describe("the replay of one event", () => {
+  test.each(["parked", "delivered"])("sends one that was %s again: the same bytes, marked", async (state) => {
+    await using receiver = await openReceiver();
+    const lenderId = await trial.addLender(receiver.url);
+    const [event] = await publish(lenderId, "LN-1", 1, 1);
+    await settle(lenderId, [event!], state);
+    await using _dispatcher = trial.dispatch();
+    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
+    await until(async () => (await stateOf(lenderId, event!)) === "delivered");
+    expect(receiver.received).toMatchObject([
+      { body: event!.body, headers: { "x-service-replay": "true", "x-service-attempt": "1" } },
+    ]);
+    const delivery = await deliveryById(database.em(), lenderId, event!.eventId, new Date());
+    expect(delivery).toMatchObject({ attempts: 1, sequence: 1n, lastError: null });
+    expect(delivery?.log).toMatchObject([{ number: 1, outcome: "delivered", replay: true }]);
+  });
+
+  test("ends the wait of one that would be retried, and its ladder goes on", async () => {
+    const lenderId = await trial.addLender(null);
+    const [event] = await publish(lenderId, "LN-1", 1, 1);
+    await settle(lenderId, [event!], "retrying");
+    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
+    expect(await rowOf(lenderId, event!)).toMatchObject({ state: "waiting", attempts: 7, replay: false, next: null });
+  });
+
+  test("changes nothing about one that is due or in flight", async () => {
+    const lenderId = await trial.addLender("http://127.0.0.1:9/");
+    const [event] = await publish(lenderId, "LN-1", 1, 1);
+    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
+    await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 1_000, firstAttemptsOnly: false });
+    const before = await rowOf(lenderId, event!);
+    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "in_flight" });
+    expect(await rowOf(lenderId, event!)).toEqual(before);
+    expect(before).toMatchObject({ attempts: 0, replay: false, claim: expect.any(String) as string });
+  });
+
+  test("does not know another lender's, an unknown one, or one whose body is not kept any more", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    const [event] = await publish(lenderId, "LN-1", 1, 1);
+    await settle(lenderId, [event!], "parked");
+    expect(await replayOne(otherId, event!.eventId)).toBeUndefined();
+    expect(await replayOne(lenderId, newId())).toBeUndefined();
+    const orphan = { ...event!, eventId: newId() };
+    await query(database.em(), insertOrphan, [lenderId, orphan.eventId, event!.eventId]);
+    expect(await replayOne(lenderId, orphan.eventId)).toBeUndefined();
+    expect(await stateOf(lenderId, event!)).toBe("parked");
+    expect(await stateOf(lenderId, orphan)).toBe("parked");
+  });
+
+  test("waits for whoever completes it just now, and then goes by what came of that", async () => {
+    const lenderId = await trial.addLender(null);
+    const [event] = await publish(lenderId, "LN-1", 1, 1);
+    const completing = await database.pool.connect();
+    await completing.query("begin");
+    await completing.query("update webhooks.delivery set state = 'delivered', settled_at = now() where id = $1", [
+      event!.eventId,
+    ]);
+    const replaying = transaction(otherDatabase.em(), (tx) => replayDelivery(tx, lenderId, event!.eventId));
+    await until(async () => (await blocked()).length === 1);
+    await completing.query("commit");
+    completing.release();
+    expect(await replaying).toEqual({ state: "waiting" });
+    expect(await rowOf(lenderId, event!)).toMatchObject({ state: "waiting", replay: true });
+  });
+});
+
+describe("a replay of many", () => {
+  test("takes what its filter names, no more than its preview has counted", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    const first = await publish(lenderId, "LN-1", 1, 4);
+    const second = await publish(lenderId, "LN-2", 1, 3);
+    await trial.publish([{ ...eventsOn(lenderId, "LN-2", 4, 4)[0]!, kind: "case.closed" }]);
+    const others = await publish(otherId, "LN-1", 1, 4);
+    await settle(lenderId, first, "parked");
+    await settle(lenderId, second, "delivered");
+    await settle(otherId, others, "parked");
+    const [early, late] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
+    const cases: [ReplayFilter, number][] = [
+      [{}, 4],
+      [{ states: ["parked"] }, 4],
+      [{ states: ["delivered"] }, 3],
+      [{ states: ["delivered", "parked"] }, 7],
+      [{ loan: "LN-1" }, 4],
+      [{ loan: "LN-2" }, 0],
+      [{ loan: "LN-2", states: ["delivered", "parked"] }, 3],
+      [{ loan: "LN-3" }, 0],
+      [{ kind: "payment.collected" }, 4],
+      [{ kind: "case.closed", states: ["delivered", "parked"] }, 0],
+      [{ createdFrom: early, createdTo: late }, 4],
+      [{ createdFrom: late }, 0],
+      [{ createdTo: early }, 0],
+      [{ createdFrom: new Date(0), createdTo: new Date("2199-01-01"), loan: "LN-1", kind: "payment.collected" }, 4],
+    ];
+    for (const [filter, count] of cases) {
+      expect(await previewReplay(database.em(), lenderId, filter), JSON.stringify(filter)).toBe(count);
+      const replay = await start(lenderId, filter);
+      expect(replay).toMatchObject({ state: "running", total: count, done: 0, finishedAt: null });
+      expect(await advanceReplays(() => database.em()), JSON.stringify(filter)).toBe(count);
+      expect(await countIn(database, lenderId, "waiting")).toBe(1 + count);
+      expect(await ended(replay)).toMatchObject({ state: "done", done: count, finishedAt: expect.any(Date) as Date });
+      await settle(lenderId, first, "parked");
+      await settle(lenderId, second, "delivered");
+    }
+    expect(await countIn(database, otherId, "parked")).toBe(4);
+  });
+
+  test("goes by the time at which events were made, from the first instant and before the last", async () => {
+    const lenderId = await trial.addLender(null);
+    const events: EventToEmit[] = [];
+    for (let number = 1; number <= 3; number += 1) {
+      events.push(...(await publish(lenderId, "LN-1", number, number)));
+      await wait(5);
+    }
+    await settle(lenderId, events, "parked");
+    await query(database.em(), roundTimes, [lenderId]);
+    const made = await Promise.all(
+      events.map(async ({ eventId }) => {
+        const delivery = await deliveryById(database.em(), lenderId, eventId, new Date());
+        return delivery!.createdAt;
+      }),
+    );
+    await start(lenderId, { createdFrom: made[1], createdTo: made[2] });
+    expect(await advanceReplays(() => database.em())).toBe(1);
+    expect(await Promise.all(events.map((event) => stateOf(lenderId, event)))).toEqual(["parked", "waiting", "parked"]);
+  });
+
+  test("holds its rate over all processes, and each event goes once", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = await publish(lenderId, "LN-1", 1, 2_000);
+    await settle(lenderId, events, "parked");
+    const replay = await start(lenderId, {}, { ratePerSecond: 900 });
+    const everybody = () =>
+      Promise.all([database, otherDatabase, database].map((one) => advanceReplays(() => one.em())));
+    expect(sum(await everybody())).toBe(900);
+    expect(sum(await everybody())).toBe(0);
+    expect(await ended(replay)).toMatchObject({ state: "running", done: 900, total: 2_000 });
+    expect(await stateOf(lenderId, events[899]!)).toBe("waiting");
+    expect(await stateOf(lenderId, events[900]!)).toBe("parked");
+    await aSecondLater(replay);
+    expect(sum(await everybody())).toBe(900);
+    await aSecondLater(replay);
+    expect(sum(await everybody())).toBe(200);
+    expect(await ended(replay)).toMatchObject({ state: "done", done: 2_000 });
+    expect(await countIn(database, lenderId, "waiting")).toBe(2_000);
+  });
+
+  test("whose process dies in the middle of a step has not taken it, and another process takes it", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = await publish(lenderId, "LN-1", 1, 10);
+    await settle(lenderId, events, "parked");
+    const replay = await start(lenderId, {}, { ratePerSecond: 5 });
+    const before = await ended(replay);
+    const blocker = await database.pool.connect();
+    await blocker.query("begin");
+    await blocker.query("select from webhooks.delivery where id = $1 for update", [events[3]!.eventId]);
+    const dying = advanceReplays(() => otherDatabase.em()).catch((error: unknown) => error);
+    await until(async () => (await blocked()).length === 1);
+    expect(await advanceReplays(() => database.em()), "nobody else takes a step that is under way").toBe(0);
+    const [{ pid } = { pid: 0 }] = await blocked();
+    await database.pool.query("select pg_terminate_backend($1)", [pid]);
+    expect(await dying).toBeInstanceOf(Error);
+    await blocker.query("rollback");
+    blocker.release();
+    expect(await ended(replay)).toEqual(before);
+    expect(await countIn(database, lenderId, "parked")).toBe(10);
+    expect(await advanceReplays(() => otherDatabase.em())).toBe(5);
+    await aSecondLater(replay);
+    expect(await advanceReplays(() => otherDatabase.em())).toBe(5);
+    expect(await ended(replay)).toMatchObject({ state: "done", done: 10, total: 10 });
+  });
+
+  test("passes over what has changed meanwhile, and what came later", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = await publish(lenderId, "LN-1", 1, 6);
+    await settle(lenderId, events.slice(0, 5), "delivered");
+    const replay = await start(lenderId, { states: ["delivered"] }, { ratePerSecond: 2 });
+    expect(await advanceReplays(() => database.em())).toBe(2);
+    // The third is sent again by hand and arrives; the sixth was under way, and one more is made.
+    await replayOne(lenderId, events[2]!.eventId);
+    const later = await publish(lenderId, "LN-2", 1, 1);
+    await settle(lenderId, [events[2]!, events[5]!, ...later], "delivered");
+    await aSecondLater(replay);
+    expect(await advanceReplays(() => database.em())).toBe(2);
+    expect(await ended(replay)).toMatchObject({ state: "done", done: 4, total: 5 });
+    expect(await Promise.all([events[2]!, events[5]!, ...later].map((event) => stateOf(lenderId, event)))).toEqual([
+      "delivered",
+      "delivered",
+      "delivered",
+    ]);
+  });
+
+  test("comes to a few among many without waiting, a bounded stretch at a time", async () => {
+    const lenderId = await trial.addLender(null);
+    await query(database.em(), insertMany, [lenderId, 45_000]);
+    const [event] = await publish(lenderId, "LN-1", 1, 1);
+    await settle(lenderId, [event!], "delivered");
+    const replay = await start(lenderId, { states: ["delivered"], kind: "payment.collected" });
+    expect(replay.total).toBe(1);
+    expect(await advanceReplays(() => database.em())).toBe(1);
+    expect(await ended(replay)).toMatchObject({ state: "done", done: 1 });
+  });
+
+  test("is one, however often and wherever the same is asked for while it runs", async () => {
+    const lenderId = await trial.addLender(null);
+    await settle(lenderId, await publish(lenderId, "LN-1", 1, 3), "parked");
+    const filter = { loan: "LN-1", createdFrom: new Date(0) };
+    const asked = await Promise.all(
+      [database, otherDatabase, database, otherDatabase].map((one) =>
+        transaction(one.em(), (tx) => startReplay(tx, lenderId, filter, { requestedBy: "lk_1" })),
+      ),
+    );
+    expect(new Set(asked.map(({ id }) => id)).size).toBe(1);
+    const other = await start(lenderId, { loan: "LN-1" });
+    expect(other.id).not.toBe(asked[0]!.id);
+    await advanceReplays(() => database.em());
+    expect((await start(lenderId, filter)).id).not.toBe(asked[0]!.id);
+    expect(await listReplays(database.em(), lenderId)).toHaveLength(3);
+  });
+
+  test("is not begun again by the very same request, not even once it has ended", async () => {
+    const lenderId = await trial.addLender(null);
+    await settle(lenderId, await publish(lenderId, "LN-1", 1, 1), "delivered");
+    const id = newId();
+    const request = { id, requestedBy: "lk_1" };
+    const first = await start(lenderId, { states: ["delivered"] }, request);
+    expect(await advanceReplays(() => database.em())).toBe(1);
+    expect(await start(lenderId, { states: ["delivered"] }, request)).toMatchObject({ id: first.id, state: "done" });
+    expect(await advanceReplays(() => database.em())).toBe(0);
+  });
+
+  test("can be cancelled, and is its lender's only", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    await settle(lenderId, await publish(lenderId, "LN-1", 1, 3), "parked");
+    const replay = await start(lenderId, {}, { ratePerSecond: 1 });
+    await advanceReplays(() => database.em());
+    const cancel = (of: string) => transaction(database.em(), (tx) => cancelReplay(tx, of, replay.id));
+    expect(await cancel(otherId)).toBeUndefined();
+    expect(await replayById(database.em(), otherId, replay.id)).toBeUndefined();
+    expect(await cancel(lenderId)).toMatchObject({ state: "cancelled", done: 1, finishedAt: expect.any(Date) as Date });
+    await aSecondLater(replay);
+    expect(await advanceReplays(() => database.em())).toBe(0);
+    expect(await countIn(database, lenderId, "parked")).toBe(2);
+    expect(await cancel(lenderId)).toMatchObject({ state: "cancelled", done: 1 });
+  });
+
+  test("goes out in the order of each loan's sequence, one at a time", async () => {
+    await using receiver = await openReceiver();
+    const lenderId = await trial.addLender(receiver.url);
+    const events = [...(await publish(lenderId, "LN-1", 1, 20)), ...(await publish(lenderId, "LN-2", 1, 20))];
+    await settle(lenderId, events, "parked");
+    await start(lenderId, {});
+    await using _dispatcher = trial.dispatch();
+    await advanceReplays(() => database.em());
+    await receiver.arrived(40);
+    for (const loan of ["LN-1", "LN-2"]) {
+      const arrived = receiver.received.filter((request) => request.loan === loan).map(({ sequence }) => sequence);
+      expect(arrived).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+    }
+    expect(receiver.atOnce.perLoan).toBe(1);
+    await until(async () => (await countIn(database, lenderId, "delivered")) === 40);
+  });
+});
+
+async function publish(lenderId: string, loan: string, from: number, to: number): Promise<EventToEmit[]> {
+  const events = eventsOn(lenderId, loan, from, to);
+  await trial.publish(events);
+  return events;
+}
+
+function replayOne(lenderId: string, eventId: string) {
+  return transaction(database.em(), (tx) => replayDelivery(tx, lenderId, eventId));
+}
+
+function start(lenderId: string, filter: ReplayFilter, request: Partial<ReplayRequest> = {}): Promise<Replay> {
+  return transaction(database.em(), (tx) => startReplay(tx, lenderId, filter, { requestedBy: "lk_1", ...request }));
+}
+
+async function ended({ lenderId, id }: Replay): Promise<Replay | undefined> {
+  return replayById(database.em(), lenderId, id);
+}
+
+/** Lets the pause between two steps be over. */
+async function aSecondLater({ lenderId, id }: Replay): Promise<void> {
+  await query(database.em(), endPause, [lenderId, id]);
+}
+
+async function settle(lenderId: string, events: readonly EventToEmit[], state: string): Promise<void> {
+  await query(database.em(), settleAs, [lenderId, events.map(({ eventId }) => eventId), state]);
+}
+
+interface Row {
+  readonly state: string;
+  readonly attempts: number;
+  readonly replay: boolean;
+  readonly next: Date | null;
+  readonly claim: string | null;
+}
+
+async function rowOf(lenderId: string, { eventId }: EventToEmit): Promise<Row | undefined> {
+  const [row] = await query<Row>(database.em(), selectRow, [lenderId, eventId]);
+  return row;
+}
+
+async function stateOf(lenderId: string, event: EventToEmit): Promise<string | undefined> {
+  return (await rowOf(lenderId, event))?.state;
+}
+
+/** The connections that wait for a lock. */
+async function blocked(): Promise<{ pid: number }[]> {
+  const { rows } = await database.pool.query<{ pid: number }>(
+    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rows;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+const settleAs = statement(
+  "webhooks-trial.settle-as",
+  `update webhooks.delivery
+   set state = $3, attempts = 7, last_error = 'TIMEOUT: No answer came.', claim_id = null, leased_until = null,
+     settled_at = case when $3 in ('delivered', 'parked') then now() end,
+     next_attempt_at = case when $3 = 'retrying' then now() + interval '1 hour' end
+   where lender_id = $1 and id = any ($2)`,
+);
+
+const selectRow = statement(
+  "webhooks-trial.select-row",
+  `select state, attempts, replay, next_attempt_at as next, claim_id as claim
+   from webhooks.delivery where lender_id = $1 and id = $2`,
+);
+
+const insertOrphan = statement(
+  "webhooks-trial.insert-orphan",
+  `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, settled_at)
+   select lender_id, $2, endpoint_id, loan, sequence, kind, 'parked', now()
+   from webhooks.delivery where lender_id = $1 and id = $3`,
+);
+
+const insertMany = statement(
+  "webhooks-trial.insert-many",
+  `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, settled_at)
+   select $1, uuidv7(), (select id from webhooks.endpoint where lender_id = $1), 'LN-M', number, 'case.updated',
+     'delivered', now()
+   from generate_series(1, $2::integer) number`,
+);
+
+const endPause = statement(
+  "webhooks-trial.end-pause",
+  `update webhooks.replay set next_step_at = now() where lender_id = $1 and id = $2`,
+);
+
+const roundTimes = statement(
+  "webhooks-trial.round-times",
+  `update webhooks.delivery set created_at = date_trunc('milliseconds', created_at) where lender_id = $1`,
+);

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { type Replay, replayById, type ReplayFilter } from "./replay.ts";
+import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
+
+/** contract: Limits */
+export const DEFAULT_REPLAY_RATE = 50;
+export const MAX_REPLAY_RATE = 1_000;
+
+export interface ReplayRequest {
+  /** Events a second, 1 to 1,000. Default 50. */
+  readonly ratePerSecond?: number | undefined;
+  /** For the record: the key that asked, or the operator. */
+  readonly requestedBy: string;
+  /** A UUID that a repeat of the very same request has too. Default: a new one. */
+  readonly id?: string | undefined;
+}
+
+/** How many events a replay would send again if it were started now. */
+export async function previewReplay(em: EntityManager, lenderId: string, filter: ReplayFilter): Promise<number> {
+  const scope = scopeOf(lenderId, filter);
+  return countMatches(em, scope, await lastIdOf(em, scope));
+}
+
+/**
+ * Writes down that events are to be sent again; `advanceReplays` does it, at the rate, in the order of their making.
+ * What matches now is part of it, what comes later is not. The same request again (by `id`), or another for the same
+ * events while one runs, gets the replay that there is. contract: Deliveries
+ */
+export async function startReplay(
+  tx: Tx,
+  lenderId: string,
+  filter: ReplayFilter,
+  request: ReplayRequest,
+): Promise<Replay> {
+  const { ratePerSecond = DEFAULT_REPLAY_RATE, requestedBy, id = newId() } = request;
+  assert.ok(Number.isInteger(ratePerSecond) && ratePerSecond >= 1 && ratePerSecond <= MAX_REPLAY_RATE);
+  const scope = scopeOf(lenderId, filter);
+  await query(tx, lockStart, [lenderId]);
+  const [same] = await query<{ id: string }>(tx, findSame, [lenderId, id, ...filterValues(scope)]);
+  if (!same) {
+    const upTo = await lastIdOf(tx, scope);
+    const total = await countMatches(tx, scope, upTo);
+    const values = [lenderId, id, ...filterValues(scope), ratePerSecond, total, idsOf(scope).after, upTo, requestedBy];
+    await query(tx, insertReplay, values);
+  }
+  const replay = await replayById(tx, lenderId, same?.id ?? id);
+  assert.ok(replay);
+  return replay;
+}
+
+/** The last event of the lender, or that of the filter's time. */
+async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
+  const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
+  return row!.id;
+}
+
+function filterValues({ loan, kind, states, createdFrom, createdTo }: ReplayScope): unknown[] {
+  return [loan, kind, states, createdFrom?.toISOString() ?? null, createdTo?.toISOString() ?? null];
+}
+
+const lockStart = statement(
+  "webhooks.replay-lock-start",
+  `select pg_advisory_xact_lock(hashtextextended('webhooks.replay/' || $1::uuid::text, 0))`,
+);
+
+const findSame = statement(
+  "webhooks.replay-find-same",
+  `select id from webhooks.replay
+   where lender_id = $1 and (id = $2 or (state = 'running'
+     and loan is not distinct from $3::text and kind is not distinct from $4::text and states = $5::text[]
+     and created_from is not distinct from $6::timestamptz and created_to is not distinct from $7::timestamptz))
+   order by id = $2 desc, created_at
+   limit 1`,
+);
+
+const selectLastId = statement(
+  "webhooks.replay-last-id",
+  `select least($2::uuid, coalesce(
+     (select id from webhooks.delivery where lender_id = $1 order by id desc limit 1),
+     '00000000-0000-0000-0000-000000000000')) as id`,
+);
+
+const insertReplay = statement(
+  "webhooks.replay-insert",
+  `insert into webhooks.replay (lender_id, id, loan, kind, states, created_from, created_to, rate_per_second, total,
+     cursor, up_to, requested_by, state, next_step_at, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'running', now(), now())`,
+);
