@@ -111,31 +111,6 @@ test("a listed name of this machine is resolved by the system", async () => {
   expect(await post(outbound, `http://localhost:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
 });
 
-test("a certificate that nobody vouches for, or that is for another host, is a TLS failure", async () => {
-  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
-  const resolve = async (): Promise<typeof LOOPBACK> => LOOPBACK;
-  const strict = open({ allow: "lender.test:*", resolve });
-  const untrusted = await post(strict, `https://lender.test:${origin.port}`);
-  expect(untrusted).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
-  expect(untrusted).toMatchObject({ detail: expect.stringContaining("self-signed") });
-  const trusting = open({ allow: "other.test:*", resolve, ca: selfSigned.cert });
-  const misnamed = await post(trusting, `https://other.test:${origin.port}`);
-  expect(misnamed).toMatchObject({ kind: "failure", code: "TLS", detail: expect.stringContaining("another host") });
-  expect(origin.requests).toEqual([]);
-});
-
-test("a port that does not speak TLS is a TLS failure; one that never finishes the handshake a timeout", async () => {
-  await using plain = await openOrigin(() => undefined);
-  const outbound = open({ allow: "127.0.0.1:*" });
-  plain.server.once("connection", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
-  const url = `https://127.0.0.1:${plain.port}`;
-  expect(await post(outbound, url)).toMatchObject({ kind: "failure", code: "TLS", requestSent: false });
-  plain.server.once("connection", (socket) => socket.once("data", () => socket.end()));
-  expect(await post(outbound, url)).toMatchObject({ kind: "failure", code: "TLS", requestSent: false });
-  const silent = await post(outbound, url, { timeoutMs: 100 });
-  expect(silent).toMatchObject({ kind: "failure", code: "TIMEOUT", requestSent: false });
-});
-
 test("an aborted request is a value too; one whose status line came keeps it", async () => {
   await using origin = await openOrigin((socket, request) => {
     if (request.endsWith("answer")) socket.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\nhalf");

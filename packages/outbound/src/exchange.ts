@@ -1,4 +1,5 @@
 import { type Agent, type Dispatcher, errors } from "undici";
+import { CappedBody } from "./capped-body.ts";
 import { explainFailure, type FailureCause, type FailureCode } from "./failure.ts";
 
 /**
@@ -49,8 +50,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #reject: (error: Error) => void;
   readonly #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
-  readonly #chunks: Buffer[] = [];
-  #bodyBytes = 0;
+  readonly #body: CappedBody;
   #controller: Dispatcher.DispatchController | undefined;
   #head: { status: number; headers: Record<string, string> } | undefined;
   isOver = false;
@@ -59,6 +59,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#limits = limits;
     this.#settle = settle;
     this.#reject = reject;
+    this.#body = new CappedBody(limits.maxBodyBytes);
     this.#deadline = setTimeout(this.#onDeadline, limits.timeoutMs);
     limits.signal?.addEventListener("abort", this.#onAbort, { once: true });
     if (limits.signal?.aborted === true) this.#onAbort();
@@ -80,10 +81,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.isOver) return;
-    const room = this.#limits.maxBodyBytes - this.#bodyBytes;
-    this.#chunks.push(chunk.subarray(0, room));
-    this.#bodyBytes += Math.min(chunk.length, room);
-    if (chunk.length > room) this.#finish("too_large");
+    if (!this.#body.add(chunk)) this.#finish("too_large");
   }
 
   onResponseEnd(): void {
@@ -111,7 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const head = this.#head;
     if (head === undefined) throw new Error("an answer ended that never began");
     this.#end((durationMs) => {
-      const answer = { kind: "answer" as const, ...head, body: Buffer.concat(this.#chunks), bodyCut, durationMs };
+      const answer = { kind: "answer" as const, ...head, body: this.#body.bytes(), bodyCut, durationMs };
       if (bodyCut === false) onceConnectionIsFree(() => this.#settle(answer));
       else this.#settle(answer);
     });

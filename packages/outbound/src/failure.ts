@@ -1,3 +1,4 @@
+import { AssertionError } from "node:assert";
 import { errors } from "undici";
 import { ForbiddenAddressError } from "./guarded-connector.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
@@ -57,7 +58,7 @@ export function explainFailure(error: Error): FailureCause {
   if (isOwnFault(error)) return { code: "CONNECT", detail: `Our own network failed (${errno}).`, ownFault: true };
   if (errno === "ETIMEDOUT") return blame("TIMEOUT", "No connection could be made in time");
   if (isTls(errno, error)) return blame("TLS", TLS_WORDS[errno] ?? "No secure connection could be agreed", errno);
-  if (error instanceof errors.HTTPParserError) return blame("CONNECT", "The other side's answer was not valid HTTP");
+  if (isNotHttp(error)) return blame("CONNECT", "The other side's answer was not valid HTTP");
   return blame("CONNECT", CONNECT_WORDS[errno] ?? "The connection failed", errno);
 }
 
@@ -88,6 +89,12 @@ function isTls(errno: string, error: Error): boolean {
   if (errno in TLS_WORDS || errno === "EPROTO") return true;
   if (/^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_)/.test(errno)) return true;
   return errno === "ECONNRESET" && error.message.includes("before secure TLS connection");
+}
+
+/** Beside what its parser refuses, undici gives up on a 100 nobody asked for, a change of protocol, a status below 100. */
+function isNotHttp(error: Error): boolean {
+  if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return true;
+  return error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
 }
 
 function blame(code: FailureCode, words: string, errno?: string): FailureCause {

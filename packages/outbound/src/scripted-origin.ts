@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer } from "node:tls";
+import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { selfSigned } from "./self-signed.ts";
 
 /** For tests: what the origin does with each request it has read whole, byte by byte. */
@@ -20,9 +20,9 @@ export type ScriptedOrigin = AsyncDisposable & {
  * Opens an origin that plays the script for every request it receives. Over TLS it would rather speak HTTP/2.
  * `await using` closes it with all its sockets.
  */
-export async function openOrigin(script: OriginScript, transport: "tcp" | "tls" = "tcp"): Promise<ScriptedOrigin> {
-  const server =
-    transport === "tls" ? createTlsServer({ ...selfSigned, ALPNProtocols: ["h2", "http/1.1"] }) : createServer();
+export async function openOrigin(script: OriginScript, tls?: "tls" | TlsOptions): Promise<ScriptedOrigin> {
+  const tlsOptions = { ...selfSigned, ALPNProtocols: ["h2", "http/1.1"], ...(tls === "tls" ? {} : tls) };
+  const server = tls === undefined ? createServer() : createTlsServer(tlsOptions);
   const sockets = new Set<Socket>();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -45,7 +45,7 @@ export async function openOrigin(script: OriginScript, transport: "tcp" | "tls" 
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => undefined);
   });
-  server.on(transport === "tls" ? "secureConnection" : "connection", (socket: Socket) => {
+  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     socket.on("error", () => undefined);
     readRequests(socket, (request) => {
       origin.requests.push(request);
@@ -58,6 +58,23 @@ export async function openOrigin(script: OriginScript, transport: "tcp" | "tls" 
 /** A whole answer with a fixed body, on a connection that stays open. */
 export function answer(status: string, body = "", headers: string[] = []): string {
   return ["HTTP/1.1 " + status, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
+}
+
+/** Sends `first`, then `more` again and again, as fast as the other side takes it. */
+export function pour(socket: Socket, first: string | Buffer, more: string): void {
+  const pourOn = (): void => {
+    while (!socket.destroyed && socket.write(more));
+  };
+  socket.write(first);
+  socket.on("drain", pourOn);
+  pourOn();
+}
+
+/** Sends `first`, then `more` every 10 ms. */
+export function drip(socket: Socket, first: string | Buffer, more: string): void {
+  socket.write(first);
+  const dripping = setInterval(() => socket.write(more), 10);
+  socket.on("close", () => clearInterval(dripping));
 }
 
 function readRequests(socket: Socket, onRequest: (request: string) => void): void {

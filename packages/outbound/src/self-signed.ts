@@ -18,3 +18,19 @@ GDy8LCekdTTmOSmP2E0dEABV5ycZAzht3nhgyjxk0ZU5sSU4k7Jmnyc2
 -----END PRIVATE KEY-----
 `,
 };
+
+/** For tests only: the same key's certificate that was valid in 2020. */
+export const expired = {
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBZTCCAQugAwIBAgIBAjAKBggqhkjOPQQDAjAWMRQwEgYDVQQDDAtsZW5kZXIu
+dGVzdDAeFw0yMDAxMDEwMDAwMDBaFw0yMTAxMDEwMDAwMDBaMBYxFDASBgNVBAMM
+C2xlbmRlci50ZXN0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAECbBJ4agwUMtO
+V9cVlHDx0bOONbKkaRg8vCwnpHU05jkpj9hNHRAAVecnGQM4bd54YMo8ZNGVObEl
+OJOyZp8nNqNKMEgwFgYDVR0RBA8wDYILbGVuZGVyLnRlc3QwDwYDVR0TAQH/BAUw
+AwEB/zAdBgNVHQ4EFgQUapTgsKsObm5Oeqb++LYrySrRYGowCgYIKoZIzj0EAwID
+SAAwRQIgDvLAAmD9m0FkxIwvSRMY7woAVogAmVINfuDlpyISwDUCIQD08QNOJYRq
+EM+e588Mm97hidmGcPE3smB6xRO6bvXOag==
+-----END CERTIFICATE-----
+`,
+  key: selfSigned.key,
+};

@@ -1,0 +1,34 @@
+const FIRST_BYTES = 1_024;
+
+/**
+ * Collects a body up to a limit. It copies: a slice would keep the whole read it came in, so that a sender of single
+ * bytes, each in a chunk of its own, could make us hold many times the limit.
+ */
+export class CappedBody {
+  readonly #maxBytes: number;
+  #room: Buffer;
+  #length = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#room = Buffer.allocUnsafeSlow(Math.min(maxBytes, FIRST_BYTES));
+  }
+
+  /** False when the chunk went beyond the limit: what fits is kept. */
+  add(chunk: Buffer): boolean {
+    const wanted = this.#length + chunk.length;
+    if (wanted > this.#room.length) this.#grow(wanted);
+    this.#length += chunk.copy(this.#room, this.#length);
+    return wanted <= this.#maxBytes;
+  }
+
+  bytes(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  #grow(wanted: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.min(Math.max(wanted, this.#room.length * 2), this.#maxBytes));
+    this.#room.copy(grown, 0, 0, this.#length);
+    this.#room = grown;
+  }
+}

@@ -1,0 +1,225 @@
+import type { Socket } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { createOutbound, type OutboundRequest } from "./outbound.ts";
+import { answer, drip, openOrigin, type OriginScript, pour } from "./scripted-origin.ts";
+
+const OK = "HTTP/1.1 200 OK\r\n";
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const DEADLINE_MS = 200;
+
+test.concurrent.each<[what: string, script: string | OriginScript]>([
+  ["is not HTTP", "SSH-2.0-OpenSSH_9.2\r\n\r\n"],
+  ["has no status line", "<html>hello</html>\r\n"],
+  ["is HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  ["says that it is HTTP/2", "HTTP/2 200 OK\r\nContent-Length: 0\r\n\r\n"],
+  ["has a status of two digits", "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n"],
+  ["has a status of four digits", "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n"],
+  ["has a status below 100", "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n"],
+  ["has a negative status", "HTTP/1.1 -200 OK\r\nContent-Length: 0\r\n\r\n"],
+  ["ends its lines with LF only", "HTTP/1.1 200 OK\nContent-Length: 0\n\n"],
+  ["folds a header", `${OK}X-A: a\r\n b\r\nContent-Length: 0\r\n\r\n`],
+  ["has a NUL in a header", `${OK}X-A: a\0b\r\nContent-Length: 0\r\n\r\n`],
+  ["has a space in a header's name", `${OK}X A: a\r\nContent-Length: 0\r\n\r\n`],
+  ["has a space after a header's name", `${OK}Content-Length : 0\r\n\r\n`],
+  ["has 40 KB of headers", `${OK}X-Big: ${"h".repeat(40_000)}\r\n\r\n`],
+  ["has headers without end", (socket) => pour(socket, OK, "X-A: b\r\n".repeat(1_000))],
+  ["has empty headers without end", (socket) => pour(socket, OK, "a:\r\n".repeat(1_000))],
+  ["has a header's name without end", (socket) => pour(socket, OK, "n".repeat(8_000))],
+  ["has two lengths", `${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
+  ["has one length twice", `${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\nab`],
+  ["has a list of lengths", `${OK}Content-Length: 2, 2\r\n\r\nab`],
+  ["has a negative length", `${OK}Content-Length: -2\r\n\r\nab`],
+  ["has a length with a sign", `${OK}Content-Length: +2\r\n\r\nab`],
+  ["has a length in hex", `${OK}Content-Length: 0x2\r\n\r\nab`],
+  ["has an empty length", `${OK}Content-Length: \r\n\r\nab`],
+  ["has a length beyond 64 bits", `${OK}Content-Length: 99999999999999999999\r\n\r\nab`],
+  ["has a length and chunks", `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n`],
+  ["has chunks and a length", `${OK}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n`],
+  ["says 100, which nobody asked for", `HTTP/1.1 100 Continue\r\n\r\n${answer("200 OK")}`],
+  ["switches protocols", "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"],
+  ["switches protocols, to none", `HTTP/1.1 101 Switching\r\n\r\n${answer("200 OK")}`],
+  ["gives a hint with a body", `HTTP/1.1 103 Early\r\nContent-Length: 4\r\n\r\nbody${answer("200 OK")}`],
+  ["is a closed connection", (socket) => socket.end()],
+  ["breaks off in its status line", (socket) => socket.end("HTTP/1.1 2")],
+  ["breaks off in its headers", (socket) => socket.end(`${OK}X-A: `)],
+  ["is reset in its headers", (socket) => socket.write(OK, () => socket.resetAndDestroy())],
+])("an answer that %s is a failure in plain words", async (_what, script) => {
+  const got = await askOnce(script);
+  expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false, requestSent: true });
+  expect(got).toMatchObject({ detail: expect.stringMatching(/^The other side/) });
+});
+
+test.concurrent.each<[what: string, script: string | OriginScript, body: string]>([
+  ["shorter than said", (socket) => socket.end(`${OK}Content-Length: 9\r\n\r\nhalf`), "half"],
+  ["reset", (socket) => socket.write(`${OK}Content-Length: 9\r\n\r\n`, () => socket.resetAndDestroy()), ""],
+  ["without its last chunk", (socket) => socket.end(`${CHUNKED}4\r\nhalf\r\n`), "half"],
+  ["broken off in a chunk", (socket) => socket.end(`${CHUNKED}9\r\nhalf`), "half"],
+  ["of a chunk that is longer than said", `${CHUNKED}4\r\nhalf!\r\n0\r\n\r\n`, "half"],
+  ["of a chunk of no size", `${CHUNKED}zz\r\nhalf\r\n0\r\n\r\n`, ""],
+  ["of a chunk of negative size", `${CHUNKED}-4\r\nhalf\r\n0\r\n\r\n`, ""],
+  ["of a chunk beyond 64 bits", `${CHUNKED}fffffffffffffffff\r\nhalf`, ""],
+  ["that ends with a length", `${CHUNKED}4\r\nhalf\r\n0\r\nContent-Length: 9\r\n\r\n`, "half"],
+  [
+    "with trailers without end",
+    (socket) => pour(socket, `${CHUNKED}4\r\nhalf\r\n0\r\n`, "X-T: 1\r\n".repeat(1_000)),
+    "half",
+  ],
+])("a body %s is broken, and the status counts", async (_what, script, body) => {
+  expect(await askOnce(script)).toMatchObject({
+    kind: "answer",
+    status: 200,
+    bodyCut: "broken",
+    body: Buffer.from(body),
+  });
+});
+
+const SMUGGLED = answer("500 Smuggled", "evil");
+const PACKED = gzipSync("x".repeat(1_000));
+
+test.concurrent.each<[what: string, script: string | OriginScript, status: number, body: string | Buffer]>([
+  ["a body longer than said", `${answer("200 OK", "four")}${SMUGGLED}`, 200, "four"],
+  ["a body longer than said, then closed", (socket) => socket.end(`${answer("200 OK", "four")} more`), 200, "four"],
+  ["a body up to the end", (socket) => socket.end(`${OK}\r\nfour`), 200, "four"],
+  ["a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
+  ["a 204 with a length and a body", answer("204 No Content", "four"), 204, ""],
+  ["a 204 with chunks", CHUNKED.replace("200", "204") + "4\r\nfour\r\n0\r\n\r\n", 204, ""],
+  ["a 204 followed by an answer", `HTTP/1.1 204 No Content\r\n\r\n${SMUGGLED}`, 204, ""],
+  ["a 304 with a length and a body", answer("304 Not Modified", "four"), 304, ""],
+  ["a 304 followed by an answer", `HTTP/1.1 304 Not Modified\r\n\r\n${SMUGGLED}`, 304, ""],
+  ["a 205 with a body", answer("205 Reset", "four"), 205, "four"],
+  ["a status that nobody defined", answer("999 Odd", "four"), 999, "four"],
+  ["no reason", "HTTP/1.1 200\r\nContent-Length: 4\r\n\r\nfour", 200, "four"],
+  ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nfour", 200, "four"],
+  [
+    "a few hints first",
+    `${"HTTP/1.1 103 Early\r\nLink: </a>\r\n\r\n".repeat(3)}${answer("200 OK", "four")}`,
+    200,
+    "four",
+  ],
+  ["an offer to upgrade", answer("200 OK", "four", ["Connection: upgrade", "Upgrade: h2c"]), 200, "four"],
+  ["a connection both closed and kept", answer("200 OK", "four", ["Connection: close, keep-alive"]), 200, "four"],
+  ["a connection kept for ages", answer("200 OK", "four", [`Keep-Alive: timeout=${"9".repeat(30)}`]), 200, "four"],
+  ["a packed body", (socket) => socket.write(Buffer.concat([packedHead(), PACKED])), 200, PACKED],
+])("an answer with %s is taken as it is", async (_what, script, status, body) => {
+  expect(await askOnce(script)).toMatchObject({ kind: "answer", status, bodyCut: false, body: Buffer.from(body) });
+});
+
+test("headers named like what every object has are headers", async () => {
+  const got = await askOnce(answer("200 OK", "", ["__proto__: a", "__proto__: b", "constructor: c", "toString: d"]));
+  const headers = got.kind === "answer" ? Object.entries(got.headers) : [];
+  expect(headers).toEqual(
+    expect.arrayContaining([
+      ["__proto__", "a, b"],
+      ["constructor", "c"],
+      ["tostring", "d"],
+    ]),
+  );
+});
+
+test("an answer that comes before the request was read is its answer", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("201 Created", "second")));
+  origin.server.once("connection", (socket) => socket.end(answer("413 Too Large", "four")));
+  expect(await ask(origin.url, { body: "x".repeat(20_000) })).toMatchObject({ kind: "answer", status: 413 });
+});
+
+test("an answer to HEAD has no body, whatever it sends", async () => {
+  const got = await askOnce(`${answer("200 OK", "four")}${SMUGGLED}`, { method: "HEAD" });
+  expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: false, body: Buffer.alloc(0) });
+});
+
+test.concurrent.each<[what: string, script: OriginScript]>([
+  ["says nothing", () => undefined],
+  ["drips its status line", (socket) => drip(socket, "", "HTTP/1.1 200 OK ")],
+  ["drips its headers", (socket) => drip(socket, OK, "X-Drip: 1\r\n")],
+  ["drips hints", (socket) => drip(socket, "", "HTTP/1.1 103 Early\r\nX-Drip: 1\r\n\r\n")],
+  ["floods us with hints", (socket) => pour(socket, "", "HTTP/1.1 103 Early\r\n\r\n".repeat(500))],
+  ["floods us with empty lines", (socket) => pour(socket, "", "\r\n".repeat(5_000))],
+  ["gives a reason without end", (socket) => pour(socket, "HTTP/1.1 200 ", "r".repeat(8_000))],
+])("an origin that %s is a timeout, and may have seen the request", async (_what, script) => {
+  const got = await askOnce(script, { timeoutMs: DEADLINE_MS });
+  expect(got).toMatchObject({ kind: "failure", code: "TIMEOUT", ownFault: false, requestSent: true });
+  expect(got).toMatchObject({ detail: `No answer came within ${DEADLINE_MS} ms.` });
+});
+
+test.concurrent.each<[what: string, script: OriginScript, body: RegExp]>([
+  ["drips", (socket) => drip(socket, `${OK}Content-Length: 1000\r\n\r\n`, "z"), /^z+$/],
+  ["drips in chunks", (socket) => drip(socket, CHUNKED, "1\r\nz\r\n"), /^z+$/],
+  ["stops", (socket) => socket.write(`${OK}Content-Length: 5\r\n\r\nhalf`), /^half$/],
+  ["is said to be of 16 EiB", (socket) => socket.write(`${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\nhalf`), /^half$/],
+  ["has an unknown encoding", (socket) => socket.write(`${OK}Transfer-Encoding: x\r\n\r\nhalf`), /^half$/],
+  ["has a chunk of 1 EiB", (socket) => socket.write(`${CHUNKED}fffffffffffffff\r\nhalf`), /^half$/],
+  ["has a chunk's size without end", (socket) => pour(socket, CHUNKED, "0".repeat(8_000)), /^$/],
+  ["has a remark without end", (socket) => pour(socket, `${CHUNKED}4;`, "x".repeat(8_000)), /^$/],
+])("a body that %s is cut at the deadline, and the status counts", async (_what, script, body) => {
+  const got = await askOnce(script, { timeoutMs: DEADLINE_MS });
+  expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: "deadline" });
+  expect(got.kind === "answer" && got.body.toString()).toMatch(body);
+});
+
+test.concurrent.each<[what: string, head: string, more: string]>([
+  ["up to the end", `${OK}\r\n`, "y".repeat(16_384)],
+  ["of 16 EiB", `${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\n`, "y".repeat(16_384)],
+  ["in chunks", CHUNKED, `4000\r\n${"y".repeat(16_384)}\r\n`],
+  ["in chunks of a byte", CHUNKED, "1\r\ny\r\n".repeat(2_000)],
+])("an endless body, %s, is cut at 64 KiB and its connection closed", async (_what, head, more) => {
+  const hungUp = Promise.withResolvers<void>();
+  const got = await askOnce((socket) => {
+    socket.on("close", () => hungUp.resolve());
+    pour(socket, head, more);
+  });
+  expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: "too_large" });
+  expect(got.kind === "answer" && got.body.equals(Buffer.alloc(65_536, "y"))).toBe(true);
+  await hungUp.promise;
+});
+
+test("single bytes, each in a packet of 60 KB, do not make us hold the packets", async () => {
+  const packet = `1;${"x".repeat(60_000)}\r\ny\r\n`;
+  const before = heldBytes();
+  let held = 0;
+  const got = await askOnce((socket) => {
+    socket.write(CHUNKED);
+    writeTimes(socket, packet, 300, () => {
+      held = heldBytes() - before;
+      socket.end("0\r\n\r\n");
+    });
+  });
+  expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: false, body: Buffer.alloc(300, "y") });
+  expect(held).toBeLessThan(4_000_000);
+});
+
+/** What one hostile answer is taken for. The request after it always gets its own answer. */
+async function askOnce(script: string | OriginScript, request: Partial<OutboundRequest> = {}) {
+  await using origin = await openOrigin((socket, text, number) => {
+    if (number === 2) socket.write(answer("201 Created", "second"));
+    else if (typeof script === "string") socket.write(script);
+    else script(socket, text, number);
+  });
+  return await ask(origin.url, request);
+}
+
+async function ask(url: string, request: Partial<OutboundRequest>) {
+  const outbound = createOutbound({ allow: "127.0.0.1:*" });
+  const got = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 5_000, ...request });
+  const next = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 5_000 });
+  expect(next).toMatchObject({ kind: "answer", status: 201, body: Buffer.from("second"), bodyCut: false });
+  await outbound.close();
+  return got;
+}
+
+function writeTimes(socket: Socket, text: string, times: number, then: () => void): void {
+  socket.write(text, () => (times === 1 ? then() : writeTimes(socket, text, times - 1, then)));
+}
+
+function packedHead(): Buffer {
+  return Buffer.from(`${OK}Content-Encoding: gzip\r\nContent-Length: ${PACKED.length}\r\n\r\n`);
+}
+
+/** Memory outside the heap that is still in use. */
+function heldBytes(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  return process.memoryUsage().arrayBuffers;
+}

@@ -1,0 +1,94 @@
+import type { Socket } from "node:net";
+import type { TlsOptions } from "node:tls";
+import { expect, test } from "vitest";
+import { createOutbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
+import { answer, drip, openOrigin, pour } from "./scripted-origin.ts";
+import { expired, selfSigned } from "./self-signed.ts";
+
+const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
+/** The first bytes of a handshake record of 16 KB, and of a server's greeting that would fill it. */
+const GREETING = Buffer.from([0x16, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc]);
+const OLD: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
+
+test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, words: string]>([
+  ["that nobody vouches for", "tls", { ca: "" }, "self-signed"],
+  ["of another host", "tls", { allow: "other.test:*" }, "another host"],
+  ["that has expired", expired, { ca: expired.cert }, "has expired"],
+])("a certificate %s is a TLS failure, before anything is sent", async (_what, tls, options, words) => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), tls);
+  const host = options.allow === undefined ? "lender.test" : "other.test";
+  const got = await ask(`https://${host}:${origin.port}`, {}, options);
+  expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
+  expect(got).toMatchObject({ detail: expect.stringContaining(words) });
+  expect(origin.requests).toEqual([]);
+});
+
+test("an origin that speaks only what is outdated is a TLS failure", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), OLD);
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
+});
+
+test("an origin that wants our certificate, and hangs up without it, has not answered", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), { requestCert: true });
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false });
+  expect(origin.requests).toEqual([]);
+});
+
+test("an origin that would rather speak HTTP/2 is spoken to in HTTP/1.1", async () => {
+  await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
+  expect(await ask(`https://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
+  expect(origin.requests[0]).toContain("HTTP/1.1\r\n");
+});
+
+test("an encrypted body that breaks off is a broken body", async () => {
+  await using origin = await openOrigin((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", () => setTimeout(() => socket.destroy(), 20));
+  }, "tls");
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: "broken", body: Buffer.from("half") });
+});
+
+test.each<[what: string, greet: (socket: Socket) => unknown]>([
+  ["answers in plain HTTP", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
+  ["closes at our greeting", (socket) => socket.once("data", () => socket.end())],
+  ["answers with an alert", (socket) => socket.write(Buffer.from([0x15, 3, 3, 0, 2, 2, 40]))],
+  ["answers with noise", (socket) => socket.write("\0".repeat(100))],
+  ["echoes", (socket) => socket.pipe(socket)],
+  ["greets without end", (socket) => pour(socket, GREETING, "\0".repeat(16_384))],
+])("a port that %s is a TLS failure", async (_what, greet) => {
+  await using origin = await openOrigin(() => undefined);
+  origin.server.once("connection", greet);
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
+});
+
+test("a port that resets the connection at our greeting is no connection", async () => {
+  await using origin = await openOrigin(() => undefined);
+  origin.server.once("connection", (socket) => socket.once("data", () => socket.resetAndDestroy()));
+  const got = await ask(`https://lender.test:${origin.port}`);
+  expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false, requestSent: false });
+});
+
+test.concurrent.each<[what: string, greet: (socket: Socket) => unknown]>([
+  ["is silent", () => undefined],
+  ["drips its greeting", (socket) => drip(socket, GREETING, "\0")],
+])("a handshake that %s is a timeout", async (_what, greet) => {
+  await using origin = await openOrigin(() => undefined);
+  origin.server.once("connection", greet);
+  const got = await ask(`https://lender.test:${origin.port}`, { timeoutMs: 200 });
+  expect(got).toMatchObject({ kind: "failure", code: "TIMEOUT", ownFault: false, requestSent: false });
+});
+
+async function ask(url: string, request: Partial<OutboundRequest> = {}, options: OutboundOptions = {}) {
+  const outbound = createOutbound({
+    allow: "lender.test:*",
+    ca: selfSigned.cert,
+    resolve: async () => LOOPBACK,
+    ...options,
+  });
+  const got = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 5_000, ...request });
+  await outbound.close();
+  return got;
+}
