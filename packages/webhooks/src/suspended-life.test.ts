@@ -1,8 +1,8 @@
-import { query, statement } from "@collections/database";
+import { query, statement, transaction } from "@collections/database";
 import { describe, expect, test } from "vitest";
 import { openReceiver, type Received } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
-import { deliveryTotals, endpointOf, parseLadder } from "./index.ts";
+import { deliveryTotals, endpointOf, parseLadder, replayDelivery } from "./index.ts";
 
 const trial = await openTrial();
 const { database } = trial;
@@ -11,11 +11,12 @@ const suspension = { suspendAfter: 6, probeIntervalMs: 200 };
 const ladder = parseLadder("0s,30ms,60ms,60ms,60ms,60ms");
 
 describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
-  test("fails, climbs the ladder, is suspended, probed once an interval, and drains in order when it is back", async () => {
+  test("fails, climbs the ladder, is suspended, probed once an interval, drains in order when it is back, parks and replays", async () => {
     let isUp = false;
     let isPoisonous = true;
-    await using receiver = await openReceiver((response, { loan, sequence }) => {
-      const refuses = !isUp || (isPoisonous && loan === "LN-3" && sequence === 2);
+    let refused = "";
+    await using receiver = await openReceiver((response, { eventId, loan, sequence }) => {
+      const refuses = eventId === refused || !isUp || (isPoisonous && loan === "LN-3" && sequence === 2);
       setTimeout(() => response.writeHead(refuses ? 503 : 200).end(), 2);
     });
     const lenderId = await trial.addLender(receiver.url);
@@ -71,8 +72,31 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
     expect(await endpoint()).toMatchObject({ state: "active", suspendedAt: null, nextProbeAt: null, waiting: 0 });
     expect((await endpoint()).recoveredAt).toBeInstanceOf(Date);
     expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 48, delivered: 48 });
+
+    // An event that is refused through the whole ladder is parked while others go on; a replay brings it, marked.
+    const [event] = eventsOn(lenderId, "LN-3", 7, 7);
+    refused = event!.eventId;
+    await trial.publish([event!, ...eventsOn(lenderId, "LN-4", 7, 7)]);
+    await until(async () => (await countIn(database, lenderId, "parked")) === 1);
+    await until(async () => (await countIn(database, lenderId, "delivered")) === loans.length * 6 + 1);
+    const tried = bodiesOf(receiver.received, event!.eventId);
+    expect(tried).toHaveLength(ladder.length);
+    refused = "";
+    const replayed = await transaction(database.em(), (tx) => replayDelivery(tx, lenderId, event!.eventId));
+    expect(replayed).toEqual({ state: "waiting" });
+    await until(async () => (await countIn(database, lenderId, "parked")) === 0);
+    await until(async () => (await countIn(database, lenderId, "delivered")) === loans.length * 6 + 2);
+    expect(new Set(bodiesOf(receiver.received, event!.eventId))).toEqual(new Set([event!.body]));
+    const marks = attempts(receiver.received)
+      .filter(({ eventId }) => eventId === event!.eventId)
+      .map(({ headers }) => headers["x-service-replay"]);
+    expect(marks).toEqual([...tried.map(() => undefined), "true"]);
   });
 });
+
+function bodiesOf(received: readonly Received[], eventId: string): string[] {
+  return received.filter((request) => request.eventId === eventId).map(({ body }) => body);
+}
 
 function pings(received: readonly Received[]): Received[] {
   return received.filter(({ headers }) => headers["x-service-event"] === "ping");
