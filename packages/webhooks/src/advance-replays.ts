@@ -6,7 +6,7 @@ import { lookFor } from "./replay-scope.ts";
 /** Deliveries that one step looks at: it takes some milliseconds, however few of them match. */
 const ROWS_PER_STEP = 20_000;
 /** After so many the caller gets its turn: a process that stops waits for them. */
-const STEPS_AT_A_TIME = 50;
+const STEPS_AT_A_TIME = 20;
 
 /** A replay's row under its lock; `createdAt` is text, to the microsecond. */
 type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };

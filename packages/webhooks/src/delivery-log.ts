@@ -2,7 +2,9 @@ import type { FilterQuery } from "@mikro-orm/core";
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "./attempt.ts";
 import { type Delivery, DeliveryEntity, type StoredState } from "./delivery.ts";
+import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
+import { idBefore } from "./id-time.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -40,6 +42,8 @@ export interface LoggedAttempt {
 }
 
 export interface DeliveryDetail extends DeliverySummary {
+  /** Where it goes now; null without a callback. */
+  readonly url: string | null;
   readonly occurredAt: Date;
   /** The exact body, the same with every attempt. */
   readonly body: string;
@@ -86,9 +90,15 @@ export async function deliveryById(
   const delivery = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   const event = await em.findOne(EventEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
   if (!delivery || !event) return undefined;
+  const endpoint = await em.findOne(
+    EndpointEntity,
+    { lenderId, id: delivery.endpointId },
+    { disableIdentityMap: true },
+  );
   const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId]);
   return {
     ...summaryOf(delivery, now),
+    url: endpoint?.url ?? null,
     occurredAt: event.occurredAt,
     body: event.body,
     log,
@@ -100,7 +110,7 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   const conditions: FilterQuery<Delivery>[] = [];
   if (lenderId !== undefined) conditions.push({ lenderId });
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
-  if (since !== undefined) conditions.push({ createdAt: { $gte: since } });
+  if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
   // The loan's events have an index, its deliveries need none.
   if (loan !== undefined) conditions.push({ id: { $in: await idsOfLoan(em, lenderId, loan) } });

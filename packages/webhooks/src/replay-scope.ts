@@ -1,10 +1,9 @@
 import { type EntityManager, query, statement, type Statement } from "@collections/database";
+import { idAfter, idBefore } from "./id-time.ts";
 import type { Replay, ReplayFilter } from "./replay.ts";
 
 /** The first id of all. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";
-/** By how much an event's id, which its maker's clock made, and its time, which is the database's, may differ. */
-const CLOCKS_DIFFER_MS = 3_600_000;
 /** Reads of many rows: as long as the server itself allows a statement. */
 const PATIENT = { timeoutMs: 35_000 };
 
@@ -37,8 +36,8 @@ export function scopeOf(lenderId: string, filter: ReplayFilter): ReplayScope {
 /** The ids between which all of a scope's deliveries lie by their time; the first is excluded. */
 export function idsOf({ createdFrom, createdTo }: ReplayScope): { after: string | null; upTo: string | null } {
   return {
-    after: createdFrom ? idAt(createdFrom.getTime() - CLOCKS_DIFFER_MS) : null,
-    upTo: createdTo ? idAt(createdTo.getTime() + CLOCKS_DIFFER_MS) : null,
+    after: createdFrom ? idBefore(createdFrom) : null,
+    upTo: createdTo ? idAfter(createdTo) : null,
   };
 }
 
@@ -62,12 +61,6 @@ export async function lookFor(
   const values = [scope.lenderId, after ?? NO_ID, upTo, ...conditionsOf(scope), settledBy, maxRows, count];
   const [look] = await query<Look>(em, ...withLoan(LOOK, scope, values));
   return look as Look;
-}
-
-/** The UUIDv7 with which a millisecond begins. */
-function idAt(timeMs: number): string {
-  const hex = Math.max(timeMs, 0).toString(16).padStart(12, "0");
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 function conditionsOf({ kind, states, createdFrom, createdTo }: ReplayScope): unknown[] {

@@ -1,0 +1,18 @@
+/** By how much an event's id, which its maker's clock made, and its time, which is the database's, may differ. */
+const CLOCKS_DIFFER_MS = 3_600_000;
+
+/** An id below those of all events that were made at `at` or later. */
+export function idBefore(at: Date): string {
+  return idAt(at.getTime() - CLOCKS_DIFFER_MS);
+}
+
+/** An id above those of all events that were made at `at` or earlier. */
+export function idAfter(at: Date): string {
+  return idAt(at.getTime() + CLOCKS_DIFFER_MS);
+}
+
+/** The first UUID of a millisecond: of a UUIDv7 the first 48 bits are its time. */
+function idAt(timeMs: number): string {
+  const hex = Math.max(timeMs, 0).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
