@@ -18,6 +18,8 @@ export interface PackageSchema {
   migrations: readonly PackageMigration[];
   /** Tables ("schema.table") of which the run-time role may never update or delete a row. */
   appendOnly?: readonly string[];
+  /** Tables of which it may change nothing itself: functions of the schema's owner write them. */
+  readOnly?: readonly string[];
   queues?: readonly Queue[];
 }
 
@@ -91,8 +93,8 @@ function asMigration(schema: string, { name, statements }: PackageMigration) {
 }
 
 /**
- * Least rights for the role that the service runs as: rows, never tables; and of append-only tables no row may be
- * changed, whatever the code says.
+ * Least rights for the role that the service runs as: rows, never tables; of append-only tables no row may be changed,
+ * whatever the code says; and partitions are reached through their table alone, whose rights hold then.
  */
 async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: readonly PackageSchema[]) {
   const role = decodeURIComponent(new URL(runtimeUrl).username);
@@ -111,8 +113,27 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
     await client.query(`grant execute on all functions in schema ${schema} to ${grantee}`);
   }
   for (const table of schemas.flatMap(({ appendOnly }) => appendOnly ?? [])) {
-    const quoted = table.split(".").map(escapeIdentifier).join(".");
-    await client.query(`revoke update, delete, truncate on ${quoted} from ${grantee}`);
+    await client.query(`revoke update, delete, truncate on ${quotedTable(table)} from ${grantee}`);
+  }
+  for (const table of schemas.flatMap(({ readOnly }) => readOnly ?? [])) {
+    await client.query(`revoke insert, update, delete, truncate on ${quotedTable(table)} from ${grantee}`);
+  }
+  for (const partition of await partitionsIn(client, schemas)) {
+    await client.query(`revoke all on ${partition} from ${grantee}`);
   }
   await client.query("commit");
+}
+
+function quotedTable(table: string): string {
+  return table.split(".").map(escapeIdentifier).join(".");
+}
+
+/** Those of pg-boss are not among them: it reaches its partitions by their names. */
+async function partitionsIn(client: Client, schemas: readonly PackageSchema[]): Promise<string[]> {
+  const { rows } = await client.query<{ partition: string }>(
+    `select c.oid::regclass::text as partition from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relispartition and c.relkind in ('r', 'p') and n.nspname = any ($1)`,
+    [schemas.map(({ name }) => name)],
+  );
+  return rows.map(({ partition }) => partition);
 }

@@ -11,7 +11,7 @@ import {
   type VerifyOptions,
 } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
-import { deliveryTotals, lastSequences, sequenceProblems } from "@collections/webhooks";
+import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
 
 /** One row, in whatever table, that does not fit the others. */
 export interface BooksProblem {
@@ -79,6 +79,7 @@ async function checkCases(
   lenderId: string,
   after: string | undefined,
 ): Promise<{ problems: BooksProblem[]; count: number; last: string | undefined }> {
+  await holdEvents(tx);
   const page = await caseTotals(tx, lenderId, after, PAGE);
   const last = page.length === PAGE ? page.at(-1)?.id : undefined;
   const balances = new Map((await receivableBalances(tx, lenderId, after, PAGE)).map((one) => [one.caseId, one]));
@@ -139,6 +140,7 @@ async function checkEarnings(tx: Tx, lenderId: string): Promise<BooksProblem[]> 
 }
 
 async function checkEvents(tx: Tx, lenderId: string): Promise<{ problems: BooksProblem[]; published: number }> {
+  await holdEvents(tx);
   const gaps = (await sequenceProblems(tx, lenderId)).map(({ fault, loan, after, found, eventId }) => ({
     code: fault === "gap" ? "SEQUENCE_GAP" : "SEQUENCE_DUPLICATE",
     table: "event",

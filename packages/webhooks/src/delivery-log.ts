@@ -22,6 +22,8 @@ export interface DeliverySummary {
   readonly attempts: number;
   readonly nextAttemptAt: Date | null;
   readonly lastError: string | null;
+  /** Whether it was delivered or parked before and is sent again. */
+  readonly replay: boolean;
   readonly createdAt: Date;
   readonly settledAt: Date | null;
 }
@@ -55,6 +57,8 @@ export interface DeliveryFilter {
   readonly lenderId?: string;
   readonly states?: readonly DeliveryState[];
   readonly loan?: string;
+  readonly kind?: string;
+  /** Made at this time or later. */
   readonly since?: Date;
   /** `nextCursor` of the page before. */
   readonly cursor?: string;
@@ -106,10 +110,11 @@ export async function deliveryById(
 }
 
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
-  const { lenderId, loan, states, since, cursor } = filter;
+  const { lenderId, loan, kind, states, since, cursor } = filter;
   const conditions: FilterQuery<Delivery>[] = [];
   if (lenderId !== undefined) conditions.push({ lenderId });
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
+  if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
   if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
   // The loan's events have an index, its deliveries need none.
@@ -141,6 +146,7 @@ function summaryOf(row: Delivery, now: Date): DeliverySummary {
     attempts: row.attempts,
     nextAttemptAt: row.nextAttemptAt ?? null,
     lastError: row.lastError ?? null,
+    replay: row.replay,
     createdAt: row.createdAt,
     settledAt: row.settledAt ?? null,
   };
@@ -151,11 +157,12 @@ const selectIdsOfLoan = statement(
   `select id from webhooks.event where lender_id = $1 and source_loan_number = $2`,
 );
 
+// An attempt is younger than its delivery, by the clocks of two processes: partitions before that are left alone.
 const selectAttempts = statement(
   "webhooks.attempts-of-delivery",
   `select number, started_at as "startedAt", duration_ms as "durationMs", outcome, status, headers, body,
      error_code as "errorCode", error_detail as "errorDetail", replay
    from webhooks.attempt
-   where lender_id = $1 and delivery_id = $2
+   where lender_id = $1 and delivery_id = $2 and id >= webhooks.first_id(webhooks.id_time($2) - interval '1 hour')
    order by id`,
 );

@@ -33,6 +33,7 @@ export {
 export { eventsOf, type LoanEvent } from "./event.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./ladder.ts";
 export { type AttemptFacts, type Log } from "./lane.ts";
+export { keepPartitions, type PartitionsKept, type PartitionState, partitionStates } from "./partitions.ts";
 export { probeDue, type ProbeFacts, type Prober } from "./probe.ts";
 export { recoverEndpoint } from "./recover.ts";
 export { type FailedAttemptFacts, type Remedy, remedyFor } from "./remedy.ts";
@@ -59,6 +60,7 @@ export {
 export {
   deliveryTotals,
   type DeliveryTotals,
+  holdEvents,
   lastSequences,
   sequenceProblems,
   type SequenceProblem,

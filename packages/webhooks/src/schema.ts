@@ -4,18 +4,29 @@ import { AttemptEntity } from "./attempt-log.ts";
 import { DeliveryEntity } from "./delivery.ts";
 import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
+import { migration0003 } from "./migration-0003.ts";
 import { ReplayEntity } from "./replay.ts";
+import { LetGoEntity, RetentionEntity } from "./retention.ts";
 import { retryQueue } from "./retry.ts";
 
 /**
  * Endpoints, events, deliveries and attempts. Events and attempts are found by (lender, id) and by loan or delivery
- * only, and nothing refers to them by a foreign key, so that they can be partitioned by id, which is time.
+ * only, and nothing refers to them by a foreign key: they are partitioned by id, which is time.
  * Only primary keys begin with the lender: on a table without statistics a second index that does looks as good to the
  * planner, and a statement prepared then would read all of a lender's rows to find one.
  */
 export const webhooksSchema: PackageSchema = {
   name: "webhooks",
-  entities: [EndpointEntity, EventEntity, DeliveryEntity, AttemptEntity, AlertEntity, ReplayEntity],
+  entities: [
+    EndpointEntity,
+    EventEntity,
+    DeliveryEntity,
+    AttemptEntity,
+    AlertEntity,
+    ReplayEntity,
+    RetentionEntity,
+    LetGoEntity,
+  ],
   migrations: [
     {
       name: "0001",
@@ -134,7 +145,9 @@ export const webhooksSchema: PackageSchema = {
         `create index replay_running on webhooks.replay (next_step_at) where state = 'running'`,
       ],
     },
+    { name: "0003-partitions", statements: migration0003 },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
+  readOnly: ["webhooks.retention", "webhooks.let_go"],
   queues: [retryQueue, alertQueue],
 };

@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, query, statement, type Tx } from "@collections/database";
 
 /** An event whose number does not follow the one before it on its loan (`after` is 0 for the first). */
 export interface SequenceProblem {
@@ -10,7 +10,10 @@ export interface SequenceProblem {
   readonly eventId: string;
 }
 
-/** Every published event is in exactly one of the four states; what is in flight counts as waiting. */
+/**
+ * Every published event is in exactly one of the four states; what is in flight counts as waiting. What retention has
+ * let go counts nowhere.
+ */
 export interface DeliveryTotals {
   readonly published: number;
   readonly delivered: number;
@@ -19,7 +22,18 @@ export interface DeliveryTotals {
   readonly parked: number;
 }
 
-/** What breaks the promise of a sequence from 1 without gaps, of one lender or of all. contract: Envelope */
+/**
+ * Keeps partitions from being dropped until the transaction ends. To be called first in a snapshot: one that is older
+ * than the drop would miss the rows that were moved by it.
+ */
+export async function holdEvents(tx: Tx): Promise<void> {
+  await query(tx, holdPartitions, []);
+}
+
+/**
+ * What breaks the promise of a sequence from 1 without gaps, of one lender or of all; where retention has let go the
+ * first numbers of a loan, from the number that follows. contract: Envelope
+ */
 export async function sequenceProblems(em: EntityManager, lenderId?: string): Promise<SequenceProblem[]> {
   return query(em, selectProblems, [lenderId ?? null], PATIENT);
 }
@@ -30,7 +44,7 @@ export async function deliveryTotals(em: EntityManager, lenderId?: string): Prom
   return totals as DeliveryTotals;
 }
 
-/** The number of the last event of each loan of a lender; a loan without events is not in the map. */
+/** The number of the last event of each loan of a lender, let go or not; a loan that had none is not in the map. */
 export async function lastSequences(
   em: EntityManager,
   lenderId: string,
@@ -43,30 +57,55 @@ export async function lastSequences(
 /** Reads of many rows: as long as the server itself allows a statement. */
 const PATIENT = { timeoutMs: 35_000 };
 
+const holdPartitions = statement("webhooks.hold-partitions", `lock table only webhooks.event in access share mode`);
+
 const selectLastSequences = statement(
   "webhooks.last-sequences",
-  `select source_loan_number as loan, max(sequence) as sequence
-   from webhooks.event where lender_id = $1 and source_loan_number = any ($2::text[])
-   group by source_loan_number`,
+  `select loan, max(sequence) as sequence
+   from (
+     select source_loan_number as loan, sequence
+     from webhooks.event where lender_id = $1 and source_loan_number = any ($2::text[])
+     union all
+     select loan, sequence from webhooks.let_go where lender_id = $1 and loan = any ($2)
+   ) known
+   group by loan`,
 );
 
+// A number that was let go may be missing, but not given again. Around the border of what is kept, the clocks of two
+// processes decide on which side an event is.
 const selectProblems = statement(
   "webhooks.sequence-problems",
-  `select lender_id as "lenderId", source_loan_number as loan,
-     case when sequence = after then 'duplicate' else 'gap' end as fault, after, sequence as found, id as "eventId"
+  `select "lenderId", loan, case when found <= after then 'duplicate' else 'gap' end as fault, after, found, "eventId"
    from (
-     select lender_id, source_loan_number, sequence, id,
-       lag(sequence, 1, 0::bigint) over (partition by lender_id, source_loan_number order by sequence, id) as after
-     from webhooks.event
-     where $1::uuid is null or lender_id = $1
+     select e.lender_id as "lenderId", e.source_loan_number as loan, e.sequence as found, e.id as "eventId",
+       coalesce(l.sequence, 0) as let_go,
+       greatest(l.sequence, lag(e.sequence, 1, 0::bigint)
+         over (partition by e.lender_id, e.source_loan_number order by e.sequence, e.id)) as after,
+       lag(e.sequence) over (partition by e.lender_id, e.source_loan_number order by e.sequence, e.id) as before
+     from webhooks.event e
+     left join webhooks.let_go l on l.lender_id = e.lender_id and l.loan = e.source_loan_number
+     where $1::uuid is null or e.lender_id = $1
    ) numbered
-   where sequence <> after + 1
-   order by lender_id, source_loan_number, sequence`,
+   where case when found > let_go then found <> after + 1
+     else found = before or "eventId" >= (
+       select webhooks.first_id(webhooks.id_time(kept_from) + interval '1 hour')
+       from webhooks.retention where relation = 'event'
+     ) end
+   order by "lenderId", loan, found`,
 );
 
+// Of what is let go, deliveries disappear before their events do: there, an event counts with its delivery.
 const countByState = statement(
   "webhooks.delivery-totals",
-  `select (select count(*)::int from webhooks.event where $1::uuid is null or lender_id = $1) as published,
+  `with kept as materialized (select kept_from from webhooks.retention where relation = 'event')
+   select (
+       (select count(*) from webhooks.event
+        where id >= (select kept_from from kept) and ($1::uuid is null or lender_id = $1))
+       + (select count(*)
+          from webhooks.delivery d join webhooks.event e on e.lender_id = d.lender_id and e.id = d.id
+          where d.id < (select kept_from from kept) and e.id < (select kept_from from kept)
+            and ($1::uuid is null or d.lender_id = $1))
+     )::int as published,
      count(*) filter (where state = 'delivered')::int as delivered,
      count(*) filter (where state = 'waiting')::int as waiting,
      count(*) filter (where state = 'retrying')::int as retrying,

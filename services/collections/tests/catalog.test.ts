@@ -92,7 +92,10 @@ async function asEntitiesSay(): Promise<Client> {
   return connected(url);
 }
 
-/** Of each of our tables the columns by name: type, whether null is allowed, place in the primary key. */
+/**
+ * Of each of our tables the columns by name: type, whether null is allowed, place in the primary key. Partitions are no
+ * tables of their own.
+ */
 async function columnsIn(client: Client): Promise<Record<string, Record<string, string>>> {
   const { rows } = await client.query<{ relation: string; column: string; kind: string }>(
     `select a.attrelid::regclass::text as relation, a.attname as column,
@@ -100,7 +103,8 @@ async function columnsIn(client: Client): Promise<Record<string, Record<string, 
          || coalesce(' key ' || array_position(i.indkey::int2[], a.attnum), '') as kind
      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
      left join pg_index i on i.indrelid = c.oid and i.indisprimary
-     where c.relkind in ('r', 'p') and n.nspname = any ($1) and a.attnum > 0 and not a.attisdropped
+     where c.relkind in ('r', 'p') and not c.relispartition and n.nspname = any ($1)
+       and a.attnum > 0 and not a.attisdropped
      order by 1, 2`,
     [OURS],
   );

@@ -1,0 +1,109 @@
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { afterFile, testDatabase } from "@collections/testing";
+import { emit, type EventToEmit, registerEndpoint } from "../src/index.ts";
+import { PARTITIONED } from "../src/retention.ts";
+import { webhooksSchema } from "../src/schema.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What has become of an event that was published long ago. */
+export interface Past {
+  readonly daysAgo: number;
+  readonly state: "waiting" | "retrying" | "delivered" | "parked";
+  /** Of a delivered or parked one. */
+  readonly settledDaysAgo?: number;
+}
+
+/** A database of a service that has run for months, and a lender in it. */
+export interface LongRun {
+  readonly database: Database;
+  readonly url: string;
+  readonly lenderId: string;
+  /** Publishes an event of a loan at a time long ago, with the attempt that settled it. Returns its id. */
+  publish(loan: string, sequence: number, past: Past): Promise<string>;
+  /** Runs SQL as the owner of the tables, and returns the rows. */
+  sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+/** Its weekly partitions began eight weeks ago and reach to the week after next. */
+export async function openLongRun(): Promise<LongRun> {
+  const { database, url, sql } = await openCopy("webhooks_long_run", async (at) => {
+    await migrateWebhooks(at);
+    await beginWeeklyPartitions(at, 8);
+  });
+  const lenderId = newId();
+  await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url: "http://127.0.0.1:9/" }));
+  return {
+    database,
+    url,
+    lenderId,
+    sql,
+    async publish(loan, sequence, { daysAgo, state, settledDaysAgo }) {
+      const event = eventAt(lenderId, loan, sequence, new Date(Date.now() - daysAgo * DAY_MS));
+      await transaction(database.em(), async (tx) => emit(tx, [event]));
+      await sql(`update webhooks.delivery set state = $2, settled_at = now() - $3 * interval '1 day' where id = $1`, [
+        event.eventId,
+        state,
+        settledDaysAgo ?? null,
+      ]);
+      if (settledDaysAgo !== undefined) {
+        await sql(
+          `insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome)
+           values ($1, $2, $3, 1, now(), 5, 'failed')`,
+          [lenderId, idAt(new Date(Date.now() - settledDaysAgo * DAY_MS)), event.eventId],
+        );
+      }
+      return event.eventId;
+    },
+  };
+}
+
+/** A database with the partitions of its migration alone. */
+export async function openFresh(): Promise<Pick<LongRun, "database" | "url" | "sql">> {
+  return openCopy("webhooks", migrateWebhooks);
+}
+
+async function openCopy(
+  name: string,
+  make: (url: string) => Promise<void>,
+): Promise<Pick<LongRun, "database" | "url" | "sql">> {
+  const { url } = await testDatabase(name, make);
+  const database = await createDatabase({ url, schemas: [webhooksSchema] });
+  afterFile(() => database.close());
+  return {
+    database,
+    url,
+    async sql<Row extends object>(text: string, values: unknown[] = []) {
+      return (await database.pool.query<Row>(text, values)).rows;
+    },
+  };
+}
+
+async function migrateWebhooks(url: string): Promise<void> {
+  await migrate({ url, schemas: [webhooksSchema], jobs: true });
+}
+
+async function beginWeeklyPartitions(url: string, weeksAgo: number): Promise<void> {
+  const database = await createDatabase({ url, schemas: [webhooksSchema] });
+  for (const table of PARTITIONED) {
+    await database.pool.query(`do $$ begin
+      alter table webhooks.${table} detach partition webhooks.${table}_first;
+      execute format('alter table webhooks.${table} attach partition webhooks.${table}_first for values from (minvalue) to (%L)',
+        webhooks.first_id(date_trunc('week', now(), 'UTC') - interval '${weeksAgo * 7} days'));
+      perform webhooks.make_partitions('${table}', 1);
+    end $$`);
+  }
+  await database.close();
+}
+
+export function eventAt(lenderId: string, loan: string, sequence: number, at: Date): EventToEmit {
+  const eventId = idAt(at);
+  const body = JSON.stringify({ eventId, loan, sequence });
+  return { lenderId, eventId, kind: "case.updated", loan, sequence: BigInt(sequence), occurredAt: at, body };
+}
+
+/** A UUIDv7 of that time. */
+export function idAt(at: Date): string {
+  const milliseconds = at.getTime().toString(16).padStart(12, "0");
+  return `${milliseconds.slice(0, 8)}-${milliseconds.slice(8)}${newId().slice(13)}`;
+}
