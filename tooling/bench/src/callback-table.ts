@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
+import { pollUntil } from "./sender.ts";
 
 /** An event as the bare loop posts it. */
 export interface WaitingEvent {
@@ -9,7 +9,6 @@ export interface WaitingEvent {
 
 /** One lender's callback and deliveries, as their tables hold them. */
 export interface CallbackTable {
-  readonly url: string;
   /** From now on events wait. */
   takeAway(): Promise<void>;
   giveBack(): Promise<void>;
@@ -17,13 +16,13 @@ export interface CallbackTable {
   untilNothingWaits(): Promise<void>;
   /** When the events of these deliveries were committed, in milliseconds since 1970, to the microsecond. */
   committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
+  /** When the last delivery was settled, on the same clock. */
+  lastSettledAtMs(): Promise<number>;
   close(): Promise<void>;
 }
 
-const POLL_MS = 50;
-const NOTHING_WAITS_WITHIN_MS = 60_000;
-
-const DELIVERY_ID = "'evt_' || replace(e.id::text, '-', '')";
+const ID_PREFIX = "evt_";
+const DELIVERY_ID = `'${ID_PREFIX}' || replace(e.id::text, '-', '')`;
 
 /** Opens a connection of its own. */
 export async function openCallbackTable(databaseUrl: string, lenderId: string, url: string): Promise<CallbackTable> {
@@ -34,8 +33,15 @@ export async function openCallbackTable(databaseUrl: string, lenderId: string, u
     await client.query("update webhooks.endpoint set url = $2 where lender_id = $1", [lenderId, value]);
   }
 
+  async function nothingWaits(): Promise<boolean> {
+    const { rows } = await client.query<{ waits: boolean }>(
+      "select exists (select from webhooks.delivery where lender_id = $1 and state <> 'delivered') as waits",
+      [lenderId],
+    );
+    return rows[0]?.waits === false;
+  }
+
   return {
-    url,
     takeAway: () => setUrl(null),
     giveBack: () => setUrl(url),
     async waiting() {
@@ -47,27 +53,25 @@ export async function openCallbackTable(databaseUrl: string, lenderId: string, u
       );
       return rows;
     },
-    async untilNothingWaits() {
-      const deadline = performance.now() + NOTHING_WAITS_WITHIN_MS;
-      for (;;) {
-        const { rows } = await client.query<{ waits: boolean }>(
-          "select exists (select from webhooks.delivery where lender_id = $1 and state <> 'delivered') as waits",
-          [lenderId],
-        );
-        if (rows[0]?.waits === false) return;
-        if (performance.now() > deadline) throw new Error("There are events that the service does not deliver.");
-        await delay(POLL_MS);
-      }
-    },
+    untilNothingWaits: () => pollUntil(nothingWaits, "There are events that the service does not deliver."),
     async committedAtMs(deliveryIds) {
+      const ids = deliveryIds.map((deliveryId) => deliveryId.slice(ID_PREFIX.length));
       const { rows } = await client.query<{ deliveryId: string; atMs: number }>(
         `select ${DELIVERY_ID} as "deliveryId",
            (extract(epoch from pg_xact_commit_timestamp(e.xmin)) * 1000)::float8 as "atMs"
          from webhooks.event e
-         where e.lender_id = $1 and ${DELIVERY_ID} = any ($2)`,
-        [lenderId, deliveryIds],
+         where e.lender_id = $1 and e.id = any ($2::uuid[])`,
+        [lenderId, ids],
       );
       return new Map(rows.map(({ deliveryId, atMs }) => [deliveryId, atMs]));
+    },
+    async lastSettledAtMs() {
+      const { rows } = await client.query<{ atMs: number }>(
+        `select (extract(epoch from max(settled_at)) * 1000)::float8 as "atMs"
+         from webhooks.delivery where lender_id = $1`,
+        [lenderId],
+      );
+      return rows[0]!.atMs;
     },
     close: () => client.end(),
   };

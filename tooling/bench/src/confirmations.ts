@@ -5,7 +5,7 @@ import type { LoadResult } from "./closed-loop.ts";
 import type { ConfirmLoad } from "./confirm-load.ts";
 import { requireSameEffect, rowsWritten } from "./effect.ts";
 import type { Loans } from "./payment.ts";
-import type { Plan } from "./plan.ts";
+import type { ConfirmationPlan } from "./plan.ts";
 import { processorMs } from "./processor-time.ts";
 import { type Service, startService } from "./service.ts";
 import type { StatementLoad } from "./statement-load.ts";
@@ -36,7 +36,7 @@ export interface ConfirmationFigures {
 
 /** What the confirmations of a run need. */
 export interface ConfirmationBench {
-  readonly plan: Plan;
+  readonly plan: ConfirmationPlan;
   readonly server: BenchServer;
   readonly books: Books;
   readonly loans: Loans;

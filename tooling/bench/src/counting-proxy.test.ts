@@ -29,6 +29,14 @@ test("what is sent without waiting shares a round trip; prepared statements coun
   ]);
 });
 
+test("a prepared statement is kept with the values that it was executed with last", async () => {
+  const text = "select $1::text as a, $2::text as b";
+  await client.query({ name: "two", text, values: ["first", "é"] });
+  await client.query({ name: "two", text, values: ["second", null] });
+  expect(proxy.latest("two")).toEqual({ name: "two", text, values: ["second", null] });
+  expect(proxy.latest("unknown")).toBeUndefined();
+});
+
 test("statements are kept back until they are released", async () => {
   proxy.hold();
   const answer = client.query("select 5 as five");

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { MessageReader, StatementReader } from "./wire.ts";
+import { type BoundStatement, MessageReader, StatementReader } from "./wire.ts";
 
 /** A transaction as it went over the wire. */
 export interface CountedTransaction {
@@ -12,6 +12,8 @@ export interface CountedTransaction {
 /** Stands between the service and PostgreSQL and counts what passes. */
 export interface CountingProxy {
   readonly url: string;
+  /** The prepared statement of this name as it was executed last, by whichever connection. */
+  latest(name: string): BoundStatement | undefined;
   /** What was committed so far, in the order of the commits. */
   readonly transactions: readonly CountedTransaction[];
   /** Keeps back what clients send until `release`. */
@@ -30,11 +32,15 @@ const READY_FOR_QUERY = "Z";
 export async function startCountingProxy(databaseUrl: string): Promise<CountingProxy> {
   const target = new URL(databaseUrl);
   const transactions: CountedTransaction[] = [];
+  const executed = new Map<string, BoundStatement>();
   const passages = new Set<Passage>();
   let isHolding = false;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
-    const passage = new Passage(client, upstream, (transaction) => transactions.push(transaction));
+    const passage = new Passage(client, upstream, {
+      onTransaction: (transaction) => transactions.push(transaction),
+      onExecute: (statement) => executed.set(statement.name, statement),
+    });
     passages.add(passage);
     if (isHolding) passage.hold();
     client.once("close", () => passages.delete(passage));
@@ -46,6 +52,7 @@ export async function startCountingProxy(databaseUrl: string): Promise<CountingP
   return {
     url: url.href,
     transactions,
+    latest: (name) => executed.get(name),
     hold() {
       isHolding = true;
       for (const passage of passages) passage.hold();
@@ -63,11 +70,16 @@ export async function startCountingProxy(databaseUrl: string): Promise<CountingP
   };
 }
 
+interface PassageEvents {
+  onTransaction(transaction: CountedTransaction): void;
+  onExecute(statement: BoundStatement): void;
+}
+
 /** One connection through the proxy. */
 class Passage {
   readonly #client: Socket;
   readonly #upstream: Socket;
-  readonly #onTransaction: (transaction: CountedTransaction) => void;
+  readonly #events: PassageEvents;
   readonly #statements = new StatementReader();
   readonly #answers = new MessageReader("server");
   #held: Buffer[] | undefined;
@@ -76,10 +88,10 @@ class Passage {
   #isWaitedFor = false;
   #open: { texts: string[]; roundTrips: number } | undefined;
 
-  constructor(client: Socket, upstream: Socket, onTransaction: (transaction: CountedTransaction) => void) {
+  constructor(client: Socket, upstream: Socket, events: PassageEvents) {
     this.#client = client.setNoDelay();
     this.#upstream = upstream.setNoDelay();
-    this.#onTransaction = onTransaction;
+    this.#events = events;
     client.on("data", (chunk: Buffer) => this.#forward(chunk));
     upstream.on("data", (chunk: Buffer) => setTimeout(() => this.#answer(chunk), ANSWER_DELAY_MS));
     for (const socket of [client, upstream]) socket.on("error", () => {}).on("close", () => this.close());
@@ -108,6 +120,7 @@ class Passage {
     for (const sent of this.#statements.read(chunk)) {
       if (sent.kind === "sync") this.#unanswered += 1;
       else this.#count(sent.text);
+      if (sent.kind === "statement" && sent.bound) this.#events.onExecute(sent.bound);
     }
     if (this.#held) this.#held.push(chunk);
     else this.#upstream.write(chunk);
@@ -123,7 +136,7 @@ class Passage {
     if (!this.#isWaitedFor) this.#open.roundTrips += 1;
     this.#isWaitedFor = true;
     if (!/^commit\b/i.test(text)) return;
-    this.#onTransaction(this.#open);
+    this.#events.onTransaction(this.#open);
     this.#open = undefined;
   }
 

@@ -1,68 +1,68 @@
 import { parseArgs } from "node:util";
-import { startBenchServer } from "./bench-server.ts";
+import { type BenchServer, startBenchServer } from "./bench-server.ts";
 import { fillBooks } from "./books.ts";
 import { measureBudget } from "./budget.ts";
 import { startChild } from "./child.ts";
+import type { ConfirmationReport } from "./confirmation-report.ts";
 import { measureConfirmations } from "./confirmations.ts";
-import { measureDeliveries } from "./deliveries.ts";
 import { describeMachine } from "./machine.ts";
 import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
 import { FULL_PLAN, type Plan, QUICK_PLAN } from "./plan.ts";
-import type { ReceiverQuestion } from "./receiver.ts";
+import type { Callbacks, ReceiverQuestion } from "./receiver.ts";
 import { type Report, reportText } from "./report.ts";
+import { measureWebhooks, type WebhookFigures } from "./webhooks.ts";
 
-const USAGE = `Measures the service beside its limits, on a PostgreSQL of its own; takes about three minutes.
+const USAGE = `Measures the service beside its limits and a rival, on a PostgreSQL of its own.
 
-  --quick   half a minute, for a first look
+  pnpm bench                 everything; about seven minutes
+  pnpm bench confirmations   payments confirmed over HTTP; two minutes
+  pnpm bench webhooks        events told to lenders; five minutes
+
+  --quick   a minute, for a first look
   --json    print one JSON document instead of tables
 `;
 
+const SUBJECTS = ["confirmations", "webhooks"] as const;
+type Subject = (typeof SUBJECTS)[number];
+
 const options = { quick: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } } as const;
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-const { values } = parseArgs({ options, args: process.argv.slice(2).filter((arg) => arg !== "--") });
+const args = process.argv.slice(2).filter((arg) => arg !== "--");
+const { values, positionals } = parseArgs({ options, args, allowPositionals: true });
+const unknown = positionals.find((name) => !SUBJECTS.some((subject) => subject === name));
 if (values.help) {
   process.stdout.write(USAGE);
+} else if (unknown !== undefined) {
+  process.stderr.write(`There is no benchmark named ${unknown}.\n\n${USAGE}`);
+  process.exitCode = 2;
 } else {
-  const report = await run(values.quick ? QUICK_PLAN : FULL_PLAN);
+  const subjects = SUBJECTS.filter((subject) => positionals.length === 0 || positionals.includes(subject));
+  const report = await run(values.quick ? QUICK_PLAN : FULL_PLAN, subjects);
   process.stdout.write(`${values.json ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
 }
 
-/** Sets up two databases of the same content, measures, and takes everything down again. */
-async function run(plan: Plan): Promise<Report> {
+interface Bench {
+  readonly plan: Plan;
+  readonly server: BenchServer;
+  readonly onProgress: (message: string) => void;
+}
+
+/** Measures one subject after the other, each on databases of its own, and takes everything down again. */
+async function run(plan: Plan, subjects: readonly Subject[]): Promise<Report> {
   const startedAt = performance.now();
   const server = await startBenchServer();
   const machine = describeMachine(server.version);
-  const receiver = startChild("receiver.ts");
+  const bench = { plan, server, onProgress };
   try {
-    onProgress("filling the books");
-    const paid: Loans = { lenderCodes: lenderCodes(plan.lenders), perLender: plan.loansPerLender };
-    const told: Loans = { lenderCodes: ["TOLD"], perLender: plan.eventLoans };
-    const service = await server.createDatabase("service");
-    const callbackUrl = await receiver.ask<string>({ ask: "url" } satisfies ReceiverQuestion);
-    const books = await fillBooks(service, [
-      { loans: paid, options: [`--commission-percent=${COMMISSION_PERCENT}`] },
-      { loans: told, options: [`--callback-url=${callbackUrl}`] },
-    ]);
-    const statement = await server.createDatabase("statement", "service");
-    await server.checkpoint();
-
-    const databaseUrls = { service, statement };
-    const confirmations = await measureConfirmations({ plan, server, books, loans: paid, databaseUrls, onProgress });
-    const deliveries = await measureDeliveries({
+    const report = {
+      machine,
       plan,
-      server,
-      books,
-      loans: told,
-      databaseUrl: service,
-      receiver,
-      onProgress,
-    });
-    onProgress("statements on the wire");
-    const batches = await measureBudget(service, books.keys[0]!, paid);
+      ...(subjects.includes("confirmations") && { confirmations: await confirmations(bench) }),
+      ...(subjects.includes("webhooks") && { webhooks: await webhooks(bench) }),
+    };
     onProgress("done");
-    return { machine, plan, confirmations, deliveries, batches };
+    return report;
   } finally {
-    await receiver.stop();
     await server.stop();
   }
 
@@ -72,6 +72,55 @@ async function run(plan: Plan): Promise<Report> {
   }
 }
 
-function lenderCodes(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `PAID${index + 1}`);
+/** Two databases of the same content: the service pays into one, the bare statement into the other. */
+async function confirmations({
+  plan: { confirmations: plan },
+  server,
+  onProgress,
+}: Bench): Promise<ConfirmationReport> {
+  onProgress("filling the books to confirm");
+  const lenderCodes = Array.from({ length: plan.lenders }, (_, index) => `PAID${index + 1}`);
+  const loans: Loans = { lenderCodes, perLender: plan.loansPerLender };
+  const service = await server.createDatabase("service");
+  const books = await fillBooks(service, [{ loans, options: [`--commission-percent=${COMMISSION_PERCENT}`] }]);
+  const statement = await server.createDatabase("statement", "service");
+  await server.checkpoint();
+  const databaseUrls = { service, statement };
+  const figures = await measureConfirmations({ plan, server, books, loans, databaseUrls, onProgress });
+  onProgress("statements on the wire");
+  return { figures, batches: await measureBudget(service, books.keys[0]!, loans) };
+}
+
+/** Two lenders with callbacks at the same receiver. */
+async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench): Promise<WebhookFigures> {
+  const receiver = startChild("receiver.ts");
+  try {
+    onProgress("filling the books to tell of");
+    const callbacks = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
+    const loans = {
+      prompt: { lenderCodes: ["PROMPT"], perLender: plan.loans },
+      slow: { lenderCodes: ["SLOW"], perLender: plan.loans },
+    };
+    const databaseUrl = await server.createDatabase("told");
+    const books = await fillBooks(databaseUrl, [
+      { loans: loans.prompt, options: [`--callback-url=${callbacks.prompt}`] },
+      { loans: loans.slow, options: [`--callback-url=${callbacks.slow}`] },
+    ]);
+    await server.createDatabase("empty", "told");
+    await server.checkpoint();
+    const template = "empty";
+    return await measureWebhooks({
+      plan,
+      server,
+      books,
+      loans,
+      databaseUrl,
+      template,
+      receiver,
+      callbacks,
+      onProgress,
+    });
+  } finally {
+    await receiver.stop();
+  }
 }

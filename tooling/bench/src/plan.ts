@@ -1,5 +1,10 @@
 /** How much a run measures. */
 export interface Plan {
+  readonly confirmations: ConfirmationPlan;
+  readonly webhooks: WebhookPlan;
+}
+
+export interface ConfirmationPlan {
   readonly clients: readonly number[];
   readonly rounds: number;
   readonly roundMs: number;
@@ -7,36 +12,58 @@ export interface Plan {
   readonly warmUpMs: number;
   readonly lenders: number;
   readonly loansPerLender: number;
-  /** Delivered in a round, of so many loans. */
+}
+
+export interface WebhookPlan {
+  readonly rounds: number;
+  readonly warmUpRounds: number;
+  /** A backlog that is worked off in a round, of so many loans. */
   readonly events: number;
-  readonly eventLoans: number;
-  readonly deliveryRounds: number;
-  readonly singleEvents: number;
+  readonly loans: number;
+  /** Events that come one by one, in each part of a round. */
+  readonly streamEvents: number;
+  /** Events that wait for a lender whose endpoint is slow. */
+  readonly slowBacklog: number;
+  readonly deliveredRows: { readonly few: number; readonly many: number };
 }
 
 export const FULL_PLAN: Plan = {
-  clients: [1, 8, 32, 128],
-  rounds: 5,
-  roundMs: 1_500,
-  warmUpMs: 3_000,
-  lenders: 4,
-  loansPerLender: 4_000,
-  events: 5_000,
-  eventLoans: 100,
-  deliveryRounds: 5,
-  singleEvents: 200,
+  confirmations: {
+    clients: [1, 8, 32, 128],
+    rounds: 5,
+    roundMs: 1_500,
+    warmUpMs: 3_000,
+    lenders: 4,
+    loansPerLender: 4_000,
+  },
+  webhooks: {
+    rounds: 5,
+    warmUpRounds: 2,
+    events: 4_000,
+    loans: 1_000,
+    streamEvents: 120,
+    slowBacklog: 1_000,
+    deliveredRows: { few: 10_000, many: 3_000_000 },
+  },
 };
 
 /** For a first look: too short for its figures to be quoted. */
 export const QUICK_PLAN: Plan = {
-  ...FULL_PLAN,
-  clients: [32, 128],
-  rounds: 2,
-  roundMs: 1_000,
-  warmUpMs: 1_500,
-  lenders: 2,
-  loansPerLender: 1_000,
-  events: 2_000,
-  deliveryRounds: 2,
-  singleEvents: 50,
+  confirmations: {
+    clients: [32, 128],
+    rounds: 2,
+    roundMs: 1_000,
+    warmUpMs: 1_500,
+    lenders: 2,
+    loansPerLender: 1_000,
+  },
+  webhooks: {
+    rounds: 2,
+    warmUpRounds: 1,
+    events: 1_500,
+    loans: 1_000,
+    streamEvents: 40,
+    slowBacklog: 500,
+    deliveredRows: { few: 10_000, many: 200_000 },
+  },
 };

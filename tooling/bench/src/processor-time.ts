@@ -13,12 +13,21 @@ export function processorMs(pids: readonly number[]): number | undefined {
   let ticks = 0;
   for (const name of readdirSync("/proc")) {
     const used = /^\d+$/.test(name) ? usageOf(Number(name)) : undefined;
-    if (used && (wanted.has(used.pid) || wanted.has(used.parentPid))) ticks += used.ticks;
+    if (used && wanted.has(used.pid)) ticks += used.ticks + used.ticksOfEnded;
+    else if (used && wanted.has(used.parentPid)) ticks += used.ticks;
   }
   return ticks * TICK_MS;
 }
 
-function usageOf(pid: number): { pid: number; parentPid: number; ticks: number } | undefined {
+interface Usage {
+  readonly pid: number;
+  readonly parentPid: number;
+  readonly ticks: number;
+  /** Of its children that have ended: what they used is not lost from the sum. */
+  readonly ticksOfEnded: number;
+}
+
+function usageOf(pid: number): Usage | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -27,5 +36,6 @@ function usageOf(pid: number): { pid: number; parentPid: number; ticks: number }
   }
   // The name, in parentheses, may hold blanks: what follows it begins with the state and the parent.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { pid, parentPid: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) };
+  const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
+  return { pid, parentPid: Number(fields[1]), ticks: user! + system!, ticksOfEnded: endedUser! + endedSystem! };
 }

@@ -1,12 +1,20 @@
 /** What a PostgreSQL client sends, as far as counting goes. */
 export type Sent =
   /** `text` of a simple query; of a prepared statement, its text. */
-  | { readonly kind: "statement"; readonly text: string }
+  | { readonly kind: "statement"; readonly text: string; readonly bound?: BoundStatement }
   /** Ends with an answer of the server's: a simple query or a Sync. */
   | { readonly kind: "sync" };
 
+/** A prepared statement with the parameters that it is executed with, as text. */
+export interface BoundStatement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly (string | null)[];
+}
+
 const STARTUP_HEADER_BYTES = 8;
 const HEADER_BYTES = 5;
+const NULL_LENGTH = -1;
 
 /** Cuts a stream of bytes into messages: a type, one byte, and a payload behind its length. */
 export class MessageReader {
@@ -40,7 +48,7 @@ export class MessageReader {
 export class StatementReader {
   readonly #messages = new MessageReader("client");
   readonly #texts = new Map<string, string>();
-  #bound = "";
+  #bound: BoundStatement = { name: "", text: "", values: [] };
 
   read(chunk: Buffer): Sent[] {
     return this.#messages.read(chunk).flatMap(({ type, payload }): Sent[] => {
@@ -53,17 +61,33 @@ export class StatementReader {
           return [];
         }
         case "B":
-          // The name of the portal, then that of the statement.
-          this.#bound = cString(payload, payload.indexOf(0) + 1);
+          this.#bound = this.#readBind(payload);
           return [];
         case "E":
-          return [{ kind: "statement", text: this.#texts.get(this.#bound) ?? "" }];
+          return [{ kind: "statement", text: this.#bound.text, bound: this.#bound }];
         case "S":
           return [{ kind: "sync" }];
         default:
           return [];
       }
     });
+  }
+
+  /** The names of the portal and of the statement, the formats of the values, the values behind their lengths. */
+  #readBind(payload: Buffer): BoundStatement {
+    const nameStart = payload.indexOf(0) + 1;
+    const name = cString(payload, nameStart);
+    const formatsStart = nameStart + Buffer.byteLength(name) + 1;
+    let place = formatsStart + 2 + 2 * payload.readInt16BE(formatsStart);
+    const count = payload.readInt16BE(place);
+    place += 2;
+    const values = Array.from({ length: count }, () => {
+      const length = payload.readInt32BE(place);
+      const start = place + 4;
+      place = start + Math.max(length, 0);
+      return length === NULL_LENGTH ? null : payload.toString("utf8", start, place);
+    });
+    return { name, text: this.#texts.get(name) ?? "", values };
   }
 }
 

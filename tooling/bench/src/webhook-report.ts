@@ -1,0 +1,67 @@
+import { type IsolationFigures, SLOW_ANSWER_MS } from "./isolation.ts";
+import type { LeaseFigures, LeaseGrowth } from "./lease-growth.ts";
+import type { WebhookPlan } from "./plan.ts";
+import { busyText, milliseconds, rateText, ratioText, table } from "./text-table.ts";
+import type { Pace, ThroughputFigures } from "./throughput.ts";
+import type { WebhookFigures } from "./webhooks.ts";
+
+const COLUMNS = "figure,service,naive pg-boss,bare loop,aim";
+
+/** One table for people: a row for each figure, a column for each that is compared. */
+export function webhookText(plan: WebhookPlan, { throughput, isolation, lease }: WebhookFigures): string {
+  return [
+    `Events told to lenders; ${plan.rounds} rounds of all in turn; others ${busyText(throughput.othersBusy)}`,
+    table(
+      COLUMNS,
+      [...throughputRows(plan, throughput), ...isolationRows(plan, isolation), ...leaseRows(lease)],
+      "left",
+    ),
+  ].join("\n");
+}
+
+function throughputRows(plan: WebhookPlan, figures: ThroughputFigures): string[][] {
+  const { service, naive, bare, serviceToBare, naiveToBare, serviceToNaive } = figures;
+  const sides = [service, naive, bare];
+  return [
+    [`events/s, ${plan.events} of ${plan.loans} loans`, ...sides.map(({ perSecond }) => rateText(perSecond)), ""],
+    ["  ÷ bare loop", ratioText(serviceToBare), ratioText(naiveToBare), "", "≥ 0.5"],
+    ["  ÷ naive pg-boss", ratioText(serviceToNaive), "", "", "≥ 3"],
+    ["  CPU µs per event", ...sides.map(processorText), ""],
+  ];
+}
+
+function processorText({ processorUs }: Pace): string {
+  return processorUs === undefined ? "" : rateText(processorUs);
+}
+
+type IsolationSides = WebhookFigures["isolation"];
+
+function isolationRows({ slowBacklog }: WebhookPlan, { service, naive }: IsolationSides): string[][] {
+  const row = (name: string, of: (side: IsolationFigures) => string, aim = ""): string[] => [
+    name,
+    of(service),
+    of(naive),
+    "",
+    aim,
+  ];
+  const beside = `${slowBacklog} events of an endpoint that takes ${SLOW_ANSWER_MS / 1_000} s`;
+  return [
+    row("commit to receipt on an idle system, p50 ms", ({ idle }) => milliseconds(idle.p50), "< 10"),
+    row("  p99 ms", ({ idle }) => milliseconds(idle.p99)),
+    row(`beside ${beside}, p50 ms`, ({ besideSlow }) => milliseconds(besideSlow.p50)),
+    row("  p99 ms", ({ besideSlow }) => milliseconds(besideSlow.p99)),
+    row("  p50 with ÷ without", ({ ratio }) => ratioText(ratio.p50), "≤ 1.5"),
+    row("  p99 with ÷ without", ({ ratio }) => ratioText(ratio.p99), "≤ 1.5"),
+  ];
+}
+
+function leaseRows({ few, many, leased, figures }: LeaseGrowth): string[][] {
+  const [fewText, manyText] = [few, many].map((rows) => rows.toLocaleString("en"));
+  const row = (name: string, cell: string): string[] => [name, cell, "", "", ""];
+  return figures.flatMap(({ statistics, fewMs, manyMs, ratio, pages }: LeaseFigures) => [
+    row(`lease of ${leased} beside ${fewText} delivered, ${statistics} statistics, ms`, ratioText(fewMs)),
+    row(`  beside ${manyText}, ms`, ratioText(manyMs)),
+    row("  many ÷ few", ratioText(ratio)),
+    row("  pages of many ÷ few", `${pages.many} ÷ ${pages.few}`),
+  ]);
+}
