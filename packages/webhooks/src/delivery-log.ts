@@ -158,7 +158,7 @@ const selectIdsOfLoan = statement(
 );
 
 // An attempt is younger than its delivery, by the clocks of two processes: partitions before that are left alone.
-const selectAttempts = statement(
+export const selectAttempts = statement(
   "webhooks.attempts-of-delivery",
   `select number, started_at as "startedAt", duration_ms as "durationMs", outcome, status, headers, body,
      error_code as "errorCode", error_detail as "errorDetail", replay

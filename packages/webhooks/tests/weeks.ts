@@ -25,7 +25,7 @@ export interface LongRun {
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Its weekly partitions began eight weeks ago and reach to the week after next. */
+/** Its weekly partitions began eight weeks ago and are made as far ahead as the routine makes them. */
 export async function openLongRun(): Promise<LongRun> {
   const { database, url, sql } = await openCopy("webhooks_long_run", async (at) => {
     await migrateWebhooks(at);
@@ -90,7 +90,7 @@ async function beginWeeklyPartitions(url: string, weeksAgo: number): Promise<voi
       alter table webhooks.${table} detach partition webhooks.${table}_first;
       execute format('alter table webhooks.${table} attach partition webhooks.${table}_first for values from (minvalue) to (%L)',
         webhooks.first_id(date_trunc('week', now(), 'UTC') - interval '${weeksAgo * 7} days'));
-      perform webhooks.make_partitions('${table}', 1);
+      perform webhooks.make_partitions('${table}', 4);
     end $$`);
   }
   await database.close();
