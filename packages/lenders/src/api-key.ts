@@ -18,6 +18,8 @@ export interface ApiKey {
   /** To the minute. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
+  /** The signature debugger is open for it until then, where it is closed otherwise. */
+  readonly debugUntil: Date | null;
 }
 
 /** Shown to the lender once. */
@@ -43,6 +45,7 @@ export async function keysOf(em: EntityManager, lenderId: string, now: Date = ne
     createdAt: row.createdAt,
     lastUsedAt: row.lastUsedAt,
     revokedAt: row.revokedAt,
+    debugUntil: row.debugUntil,
   }));
 }
 
@@ -70,6 +73,7 @@ export async function createKey(
     createdAt: now,
     lastUsedAt: null,
     revokedAt: null,
+    debugUntil: null,
   });
   recordAct(tx, { lenderId, act: "key.created", data: { keyId: apiKeyId } }, now);
   await tx.flush();
@@ -154,6 +158,12 @@ async function moveSigning(
   await tx.flush();
   chosen.signing = true;
   recordAct(tx, { lenderId: chosen.lenderId, act: "key.signing", reason, data: { keyId: chosen.id } }, now);
+}
+
+/** One key of the lender, under the lender's lock. Throws ApiKeyNotUsableError, LenderNotFoundError. */
+export async function lockKey(tx: Tx, lenderId: string, keyId: string): Promise<ApiKeyRow> {
+  const { chosen } = await lockKeys(tx, lenderId, keyId);
+  return chosen;
 }
 
 /** All keys of the lender, oldest first, under the lender's lock. */

@@ -4,12 +4,15 @@ import { testDatabase } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import {
+  actsOn,
   createCredentials,
   createKey,
   createKeyUses,
   createLender,
   createVault,
+  DEBUGGER_OPEN_MS,
   keysOf,
+  openDebugger,
   recordKeyUse,
   retireKey,
   revokeKey,
@@ -184,4 +187,37 @@ test("key acts that make no sense are refused by name", async () => {
   await expect(act((tx) => setSigningKey(tx, key))).rejects.toMatchObject({ code: "API_KEY_RETIRED" });
   await act((tx) => revokeKey(tx, key));
   await expect(act((tx) => retireKey(tx, { ...key, on }))).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
+});
+
+test("the secrets of a lender are those of all its keys, newest first, and of nobody else", async () => {
+  const [first, stranger] = [await aLender("SECRETS"), await aLender("SECRETS2")];
+  const lenderId = first.lender.id;
+  const second = await aKey(lenderId);
+  await transaction(elsewhere.em(), (tx) => revokeKey(tx, { lenderId, keyId: first.apiKeyId, reason }));
+  const secrets = [second, first].map(({ apiKeyId, hmacSecret }) => ({ keyId: apiKeyId, secret: hmacSecret }));
+  expect(await credentialsNow().secretsOf(lenderId)).toEqual(secrets);
+  await elsewhere.pool.query(
+    "update lenders.api_key k set secret = s.secret from lenders.api_key s where k.id = $1 and s.id = $2",
+    [first.apiKeyId, stranger.apiKeyId],
+  );
+  expect(await credentialsNow().secretsOf(lenderId)).toEqual([secrets[0]]);
+  expect(await credentialsNow().secretsOf("00000000-0000-7000-8000-000000000000")).toEqual([]);
+});
+
+test("an operator opens the debugger for one key for an hour, and says why", async () => {
+  const { lender, apiKeyId } = await aLender("DEBUGGED");
+  const other = await aKey(lender.id);
+  const key = { lenderId: lender.id, keyId: apiKeyId, reason };
+  const now = new Date("2026-11-21T09:00:00Z");
+  const open = (change: Partial<typeof key>, at = now) =>
+    transaction(elsewhere.em(), (tx) => openDebugger(tx, { ...key, ...change }, at));
+  const until = await open({});
+  expect(until.getTime() - now.getTime()).toBe(DEBUGGER_OPEN_MS);
+  expect(await credentialsNow().byKeyId(apiKeyId)).toMatchObject({ debugUntil: until });
+  expect(await credentialsNow().byKeyId(other.apiKeyId)).toMatchObject({ debugUntil: null });
+  expect((await keysOf(database.em(), lender.id)).map(({ debugUntil }) => debugUntil)).toEqual([until, null]);
+  expect((await actsOn(database.em(), lender.id))[0]).toMatchObject({ act: "key.debugged", reason });
+  await expect(open({ reason: " " })).rejects.toMatchObject({ field: "reason" });
+  await transaction(elsewhere.em(), (tx) => revokeKey(tx, key));
+  await expect(open({})).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });

@@ -6,12 +6,15 @@ import { isApiKeyId } from "./key-format.ts";
 import type { LenderProfile } from "./lender.ts";
 import type { ApiKeyState } from "./schema.ts";
 import { apiKeySecretContext } from "./sealed-context.ts";
-import type { Vault } from "./vault.ts";
+import { SealedValueError, type Vault } from "./vault.ts";
 
 /** With a question of up to 200 ms on top, what is revoked or suspended anywhere holds here within one second. */
 export const CREDENTIAL_MAX_AGE_MS = 800;
 const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
+/** Enough for every key that a lender may still have in a drawer. */
+const MAX_SECRETS_OF_LENDER = 10;
+const MAX_LENDERS_WITH_SECRETS = 1_000;
 
 /** What authenticating a request needs. The caller decides: a revoked key and a suspended lender are found too. */
 export interface Credential {
@@ -20,6 +23,14 @@ export interface Credential {
   /** `retiring` is as good as `active`; past its date it is `revoked`. */
   readonly keyState: ApiKeyState;
   readonly signingKey: SigningKey;
+  /** The signature debugger is open for the key until then, where it is closed otherwise. */
+  readonly debugUntil: Date | null;
+}
+
+/** A secret in the clear, for the signature debugger alone. */
+export interface LenderSecret {
+  readonly keyId: string;
+  readonly secret: string;
 }
 
 /** The key that signs what goes to a lender. */
@@ -33,18 +44,25 @@ export interface Credentials {
   byKeyId(keyId: string): Promise<Credential | undefined>;
   /** The lender's signing key; undefined when it has no key left. Throws SealedValueError. contract: Webhook signing */
   signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
+  /**
+   * The secrets of the lender's newest keys, revoked ones too, newest first: one of them may have signed by mistake.
+   * Those that do not open are left out. contract: Signature debugger
+   */
+  secretsOf(lenderId: string): Promise<readonly LenderSecret[]>;
 }
 
 interface KeyRow extends LenderProfile {
   readonly keyId: string;
   readonly keyState: ApiKeyState;
   readonly retiresAt: Date | null;
+  readonly debugUntil: Date | null;
   readonly secret: string;
 }
 
 const keyById = statement(
   "lenders.key-by-id",
   `select k.id as "keyId", k.state as "keyState", k.retires_at as "retiresAt", k.secret,
+     k.debug_until as "debugUntil",
      l.id, l.code, l.name, l.state, l.country, l.currency, l.language, l.time_zone as "timeZone", l.commission,
      l.rate_limits as "rateLimits"
    from lenders.api_key k join lenders.lender l on l.id = k.lender_id
@@ -59,6 +77,11 @@ const signingKeyOfLender = statement(
    limit 1`,
 );
 
+const secretsOfLender = statement(
+  "lenders.secrets",
+  `select id as "keyId", secret from lenders.api_key where lender_id = $1 order by created_at desc, id desc limit $2`,
+);
+
 /**
  * Keys and lenders in memory, for the hot path: no round trip while they are fresh, and none older than
  * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question; `now` dates retiring keys. One per process.
@@ -71,21 +94,39 @@ export function createCredentials(
   const limits = { maxAgeMs: CREDENTIAL_MAX_AGE_MS, maxPresent: MAX_CREDENTIALS, maxAbsent: MAX_UNKNOWN_KEYS };
   const keys = createFreshCache({ load: (keyId) => readKey(em(), vault, keyId), ...limits });
   const signingKeys = createFreshCache({ load: (lenderId) => readSigningKey(em(), vault, lenderId, now()), ...limits });
+  const secrets = createFreshCache({
+    load: (lenderId) => readSecrets(em(), vault, lenderId),
+    ...limits,
+    maxPresent: MAX_LENDERS_WITH_SECRETS,
+  });
   return {
     async byKeyId(keyId) {
       const found = isApiKeyId(keyId) ? await keys.get(keyId) : undefined;
       return found && { ...found.credential, keyState: stateAt(found, now()) };
     },
     signingKeyOf: (lenderId) => signingKeys.get(lenderId),
+    secretsOf: async (lenderId) => (await secrets.get(lenderId)) ?? [],
   };
 }
 
 async function readKey(em: EntityManager, vault: Vault, id: string) {
   const [row] = await query<KeyRow>(em, keyById, [id]);
   if (!row) return undefined;
-  const { keyId, keyState, retiresAt, secret, ...lender } = row;
+  const { keyId, keyState, retiresAt, debugUntil, secret, ...lender } = row;
   const key = signingKey(vault.open(secret, apiKeySecretContext(lender.id, keyId)));
-  return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key } };
+  return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key, debugUntil } };
+}
+
+async function readSecrets(em: EntityManager, vault: Vault, lenderId: string): Promise<LenderSecret[]> {
+  const rows = await query<LenderSecret>(em, secretsOfLender, [lenderId, MAX_SECRETS_OF_LENDER]);
+  return rows.flatMap(({ keyId, secret }) => {
+    try {
+      return [{ keyId, secret: vault.open(secret, apiKeySecretContext(lenderId, keyId)) }];
+    } catch (error) {
+      if (error instanceof SealedValueError) return [];
+      throw error;
+    }
+  });
 }
 
 async function readSigningKey(em: EntityManager, vault: Vault, lenderId: string, now: Date) {

@@ -16,8 +16,10 @@ export {
   type Credential,
   CREDENTIAL_MAX_AGE_MS,
   type Credentials,
+  type LenderSecret,
   type LenderSigningKey,
 } from "./credentials.ts";
+export { DEBUGGER_OPEN_MS, openDebugger } from "./debugger.ts";
 export { createKeyUses, type KeyUse, type KeyUses } from "./key-use.ts";
 export {
   ApiKeyNotUsableError,

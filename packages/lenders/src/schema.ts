@@ -44,7 +44,10 @@ export const LenderEntity = defineEntity({
 });
 export type LenderRow = InferEntity<typeof LenderEntity>;
 
-/** One API key of a lender. `secret` is sealed; `signing` marks the key that signs what we send. */
+/**
+ * One API key of a lender. `secret` is sealed; `signing` marks the key that signs what we send; until `debugUntil` the
+ * signature debugger answers for the key where it is closed otherwise.
+ */
 export const ApiKeyEntity = defineEntity({
   name: "ApiKey",
   schema: "lenders",
@@ -59,6 +62,7 @@ export const ApiKeyEntity = defineEntity({
     createdAt: p.datetime().columnType("timestamptz"),
     lastUsedAt: p.datetime().columnType("timestamptz").strictNullable(),
     revokedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    debugUntil: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
 export type ApiKeyRow = InferEntity<typeof ApiKeyEntity>;
@@ -138,6 +142,7 @@ export const lendersSchema: PackageSchema = {
         )`,
       ],
     },
+    { name: "0002-debugger", statements: [`alter table lenders.api_key add column debug_until timestamptz`] },
   ],
   appendOnly: ["lenders.audit_entry"],
 };

@@ -1,0 +1,28 @@
+import type { Tx } from "@collections/database";
+import { lockKey, stateAt } from "./api-key.ts";
+import { checkReason, recordAct } from "./audit.ts";
+import { ApiKeyNotUsableError } from "./lender-fault.ts";
+
+/** How long the signature debugger answers for a key once an operator has opened it. contract: Signature debugger */
+export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
+
+/**
+ * Opens the signature debugger for one key for an hour, where it is closed otherwise; doing it again starts a new hour.
+ * Answers when it closes. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ */
+export async function openDebugger(
+  tx: Tx,
+  key: { lenderId: string; keyId: string; reason: string },
+  now: Date = new Date(),
+): Promise<Date> {
+  const { lenderId, keyId, reason } = key;
+  checkReason(reason);
+  const chosen = await lockKey(tx, lenderId, keyId);
+  if (stateAt(chosen, now) === "revoked") {
+    throw new ApiKeyNotUsableError("API_KEY_REVOKED", keyId, `The key ${keyId} is revoked; debug with another.`);
+  }
+  const debugUntil = new Date(now.getTime() + DEBUGGER_OPEN_MS);
+  chosen.debugUntil = debugUntil;
+  recordAct(tx, { lenderId, act: "key.debugged", reason, data: { keyId, until: debugUntil.toISOString() } }, now);
+  return debugUntil;
+}
