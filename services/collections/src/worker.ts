@@ -12,8 +12,10 @@ import { forgetExpired } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
 import {
+  advanceReplays,
   alertQueue,
   createDispatcher,
+  keepPartitions,
   probeDue,
   releaseHeldBack,
   retryDue,
@@ -39,6 +41,7 @@ const SWEEP_EVERY_MS = 15_000;
 const RELEASE_EVERY_MS = 60_000;
 const CHAIN_EVERY_MS = 10_000;
 const FORGET_EVERY_MS = 3_600_000;
+const PARTITIONS_EVERY_MS = 3_600_000;
 
 /** Works every job of the service, each on one line. */
 export async function startWorker(app: App): Promise<Worker> {
@@ -65,6 +68,9 @@ export async function startWorker(app: App): Promise<Worker> {
   ]);
   const routines = [
     every(LOOK_EVERY_MS, log, "probe suspended endpoints", () => probeSuspended(app)),
+    every(LOOK_EVERY_MS, log, "advance replays", async () => {
+      await advanceReplays(() => database.em());
+    }),
     every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
       await sweep(database.em(), new Date());
     }),
@@ -76,6 +82,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
     }),
+    every(PARTITIONS_EVERY_MS, log, "keep the partitions of webhooks", () => keepWebhookPartitions(app)),
   ];
   return {
     async stop(graceMs) {
@@ -96,6 +103,12 @@ async function probeSuspended({ database, courier, pingFor, config, log }: App):
     probeIntervalMs: config.webhookProbeIntervalMs,
     onProbe: (probed) => log.info(probed, "webhook endpoint probed"),
   });
+}
+
+async function keepWebhookPartitions({ database, log }: App): Promise<void> {
+  const kept = await keepPartitions(database.em());
+  if (kept.isHeldUp) log.warn(kept, "webhook partitions are in use: tried again in an hour");
+  else if (kept.made + kept.dropped > 0) log.info(kept, "webhook partitions made and dropped");
 }
 
 /** Extends the chain of every lender: one that cannot be extended holds up no other. */
