@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, transaction } from "@collections/database";
-import { type AlertCause, type AlertFacts, raiseAlert } from "./alert.ts";
+import { raiseAlert } from "./alert.ts";
 import type { AttemptResult } from "./attempt.ts";
 import type { StoredState } from "./delivery.ts";
 import { type Ladder, nextAttempt } from "./ladder.ts";
 import type { LeasedDelivery } from "./lease.ts";
+import { alertsOf, type EndpointAfter } from "./result-alerts.ts";
 import { enqueueRetries } from "./retry.ts";
 import { retryAfterMs } from "./retry-after.ts";
-import { type CountedEndpoint, judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "./suspension.ts";
+import { judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "./suspension.ts";
 
-const GONE = 410;
 const KEPT_HEADER_CHARACTERS = 2_048;
 
 /** An attempt that was made, and what follows from it for its delivery. */
@@ -62,82 +62,53 @@ export async function recordResults(
   outcomes: readonly Outcome[],
   rule: SuspensionRule,
 ): Promise<Recorded> {
+  const results = [lenderId, ...columns(outcomes)];
+  // Nothing else follows from what has arrived, and a single statement is a transaction.
+  if (outcomes.every(({ state }) => state === "delivered")) {
+    const rows = await query<SettledRow>(em, settleDeliveries, results);
+    return { written: idsOf(rows), verdict: judge(rows, rule).verdict };
+  }
   return transaction(em, async (tx) => {
-    const rows = await query<SettledRow>(tx, settleDeliveries, [lenderId, ...columns(outcomes)]);
-    const settled = new Map(rows.map((row) => [row.id, row]));
-    const written = outcomes.filter(({ delivery }) => settled.has(delivery.deliveryId));
-    await enqueueRetries(
-      tx,
-      written.flatMap(({ delivery: { deliveryId }, nextAttemptAt }) =>
-        nextAttemptAt === null
-          ? []
-          : { data: { lenderId, deliveryId, attempts: settled.get(deliveryId)!.attempts }, startAfter: nextAttemptAt },
-      ),
-    );
-    const counted = rows.find(({ endpoint }) => endpoint !== null)?.endpoint ?? null;
-    const verdict = counted ? judgeEndpoint(counted, rule, new Date(counted.now)) : STAY;
+    const rows = await query<SettledRow>(tx, settleDeliveries, results);
+    const verdict = judge(rows, rule);
+    await enqueueRetries(tx, retriesOf(lenderId, outcomes, rows));
     if (verdict.verdict === "suspend") {
       await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
     }
-    for (const alert of alertsOf(written, counted, verdict)) await raiseAlert(tx, { lenderId, ...alert });
-    return { written: new Set(settled.keys()), verdict: verdict.verdict };
+    const written = idsOf(rows);
+    const counting = outcomes.filter(({ delivery }) => written.has(delivery.deliveryId));
+    for (const alert of alertsOf(counting, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
+    return { written, verdict: verdict.verdict };
   });
 }
 
-const STAY: SuspensionVerdict = { verdict: "stay" };
+function idsOf(rows: readonly SettledRow[]): Set<string> {
+  return new Set(rows.map(({ id }) => id));
+}
+
+function countedIn(rows: readonly SettledRow[]): EndpointAfter | null {
+  return rows.find(({ endpoint }) => endpoint !== null)?.endpoint ?? null;
+}
+
+function judge(rows: readonly SettledRow[], rule: SuspensionRule): SuspensionVerdict {
+  const counted = countedIn(rows);
+  return counted ? judgeEndpoint(counted, rule, new Date(counted.now)) : { verdict: "stay" };
+}
+
+function retriesOf(lenderId: string, outcomes: readonly Outcome[], rows: readonly SettledRow[]) {
+  const attemptsOf = new Map(rows.map(({ id, attempts }) => [id, attempts]));
+  return outcomes.flatMap(({ delivery: { deliveryId }, nextAttemptAt }) => {
+    const attempts = attemptsOf.get(deliveryId);
+    if (attempts === undefined || nextAttemptAt === null) return [];
+    return { data: { lenderId, deliveryId, attempts }, startAfter: nextAttemptAt };
+  });
+}
 
 interface SettledRow {
   readonly id: string;
   readonly attempts: number;
-  /** The endpoint after the count, where the batch changed it; times are the database's. */
-  readonly endpoint: (CountedEndpoint & { readonly failingSince: string | null; readonly now: string }) | null;
-}
-
-/** What the lender is to be told, the causes always in the same order: two batches then lock no alert crosswise. */
-function alertsOf(
-  written: readonly Outcome[],
-  endpoint: SettledRow["endpoint"],
-  verdict: SuspensionVerdict,
-): { cause: AlertCause; facts: AlertFacts }[] {
-  const startedAt = written[0]?.result.startedAt ?? new Date();
-  const since = new Date(endpoint?.failingSince ?? startedAt).toISOString();
-  const gone = written.findLast(({ result }) => result.answer?.status === GONE);
-  const parked = written.findLast(({ state }) => state === "parked");
-  const failed = written.findLast(({ result, state }) => state !== "delivered" && !result.ownFault);
-  return [
-    ...(gone ? [{ cause: "gone" as const, facts: { since, ...factsOf(gone) } }] : []),
-    ...(parked
-      ? [{ cause: "parked" as const, facts: { ...factsOf(parked), since: parked.delivery.createdAt.toISOString() } }]
-      : []),
-    ...(verdict.verdict === "suspend"
-      ? [
-          {
-            cause: "suspended" as const,
-            facts: {
-              since,
-              consecutiveFailures: endpoint?.consecutiveFailures ?? 0,
-              nextProbeAt: verdict.nextProbeAt.toISOString(),
-              ...(failed && factsOf(failed)),
-            },
-          },
-        ]
-      : []),
-  ];
-}
-
-function factsOf({ delivery, result }: Outcome) {
-  return {
-    eventId: delivery.deliveryId,
-    kind: delivery.kind,
-    loan: delivery.loan,
-    sequence: Number(delivery.sequence),
-    attempts: delivery.attempts + 1,
-    url: delivery.url,
-    status: result.answer?.status ?? null,
-    body: result.answer?.body ?? null,
-    location: result.answer?.headers["location"],
-    ...(result.error && { errorCode: result.error.code, errorDetail: result.error.detail }),
-  };
+  /** The endpoint after the count, where the batch changed it. */
+  readonly endpoint: EndpointAfter | null;
 }
 
 function columns(outcomes: readonly Outcome[]): unknown[][] {
