@@ -28,6 +28,8 @@ const APPEND_ONLY = schemas.flatMap(({ appendOnly }) => appendOnly ?? []);
 const LEDGER = APPEND_ONLY.filter((table) => table.startsWith("ledger."));
 const INSUFFICIENT_PRIVILEGE = "42501";
 const RESTRICT_VIOLATION = "23001";
+const INVALID_PARAMETER_VALUE = "22023";
+const NO_DATA_FOUND = "P0002";
 
 let owner: Client;
 let runtime: Client;
@@ -123,6 +125,53 @@ describe("what is append-only", () => {
       expect(await sqlStateOf(runtime, change), change).toBe(INSUFFICIENT_PRIVILEGE);
     }
   });
+});
+
+describe("what is partitioned", () => {
+  test("is reached through its table alone: of a partition the run-time role may not even read", async () => {
+    await expect.poll(() => partitions().then((names) => names.length)).toBeGreaterThan(8);
+    const [first, made] = [await partitions("_first"), await partitions("_2")];
+    expect([first.length, made.length > 4]).toEqual([2, true]);
+    for (const name of await partitions()) {
+      for (const change of [`select from ${name}`, `insert into ${name} default values`, ...changesOf(name)]) {
+        expect(await sqlStateOf(runtime, change), change).toBe(INSUFFICIENT_PRIVILEGE);
+      }
+    }
+    expect(await sqlStateOf(runtime, "drop table webhooks.event_default")).toBe(INSUFFICIENT_PRIVILEGE);
+  });
+
+  test("is made and dropped for that role, but never what is younger than the contract keeps", async () => {
+    const before = await partitions();
+    for (const call of [
+      "select webhooks.advance_retention('event', 31)",
+      "select webhooks.advance_retention('event', -1)",
+      "select webhooks.make_partitions('event', 1000)",
+    ]) {
+      expect(await sqlStateOf(runtime, call), call).toBe(INVALID_PARAMETER_VALUE);
+    }
+    expect(await sqlStateOf(runtime, "select webhooks.drop_partitions('delivery')")).toBe(NO_DATA_FOUND);
+    await runtime.query("select webhooks.advance_retention('event', 32), webhooks.drop_partitions('event')");
+    expect(await partitions()).toEqual(before);
+    for (const table of ["webhooks.retention", "webhooks.let_go"]) {
+      for (const change of [`insert into ${table} default values`, `delete from ${table}`, `truncate ${table}`]) {
+        expect(await sqlStateOf(runtime, change), change).toBe(INSUFFICIENT_PRIVILEGE);
+      }
+    }
+    expect(await sqlStateOf(runtime, "update webhooks.retention set kept_from = gen_random_uuid()")).toBe(
+      INSUFFICIENT_PRIVILEGE,
+    );
+  });
+
+  /** Of events and attempts, those with this in their name. */
+  async function partitions(part = ""): Promise<string[]> {
+    const { rows } = await owner.query<{ name: string }>(
+      `select oid::regclass::text as name from pg_class
+       where relispartition and relkind = 'r' and relnamespace = 'webhooks'::regnamespace and position($1 in relname) > 0
+       order by 1`,
+      [part],
+    );
+    return rows.map(({ name }) => name);
+  }
 });
 
 describe("what was told to one party alone", () => {
