@@ -1,5 +1,6 @@
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
+export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
 export { newId, parsePublicId, publicId } from "./ids.ts";
 export {
   enqueue,
