@@ -1,4 +1,4 @@
-const FIRST_BYTES = 1_024;
+const EMPTY = Buffer.alloc(0);
 
 /**
  * Collects a body up to a limit. It copies: a slice would keep the whole read it came in, so that a sender of single
@@ -6,12 +6,11 @@ const FIRST_BYTES = 1_024;
  */
 export class CappedBody {
   readonly #maxBytes: number;
-  #room: Buffer;
+  #room = EMPTY;
   #length = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#room = Buffer.allocUnsafeSlow(Math.min(maxBytes, FIRST_BYTES));
   }
 
   /** False when the chunk went beyond the limit: what fits is kept. */

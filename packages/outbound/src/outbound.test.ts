@@ -27,8 +27,8 @@ test("a request goes out as it was given, byte by byte, and its answer comes bac
   const [sent = ""] = origin.requests;
   expect(sent).toMatch(/^POST \/hooks\/a%2Fb\?x=1 HTTP\/1\.1\r\n/);
   expect(sent).toContain(`\r\nhost: 127.0.0.1:${origin.port}\r\n`);
-  expect(sent).toContain("\r\nx-key: k\r\n");
-  expect(sent).toContain("\r\nuser-agent: PartnerCollections/");
+  expect(sent).toContain("\r\nX-Key: k\r\n");
+  expect(sent).toContain("\r\nUser-Agent: PartnerCollections/");
   expect(Buffer.from(sent, "latin1").toString("utf8").endsWith(`\r\n\r\n${body}`)).toBe(true);
   expect(sent.toLowerCase()).not.toContain("accept-encoding");
 });
@@ -36,7 +36,7 @@ test("a request goes out as it was given, byte by byte, and its answer comes bac
 test("a caller's user agent replaces ours", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("204 No Content")));
   await post(origin, { headers: { "User-Agent": "Mine/2" } });
-  expect(origin.requests[0]).toMatch(/user-agent: Mine\/2\r\n/);
+  expect(origin.requests[0]).toMatch(/User-Agent: Mine\/2\r\n/);
   expect(origin.requests[0]).not.toContain("PartnerCollections");
 });
 

@@ -7,6 +7,8 @@ import { createGuardedConnector } from "./guarded-connector.ts";
 import { createDnsResolver, resolveBySystem, type ResolveName } from "./name-resolution.ts";
 import { checkUrl } from "./url-rule.ts";
 
+/** Each has 2,048 characters at most. */
+const REMEMBERED_URLS = 1_000;
 const DEFAULT_MAX_BODY_BYTES = 65_536;
 const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
 const DEFAULT_USER_AGENT = "PartnerCollections/1.0";
@@ -59,6 +61,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const allow = typeof options.allow === "object" ? options.allow : parseAllowList(options.allow ?? "");
   const agent = createAgent(allow, options);
   const userAgent = options.userAgent ?? DEFAULT_USER_AGENT;
+  const destinationOf = rememberDestinations(allow);
   const running = new Set<Promise<OutboundAnswer>>();
   let isClosed = false;
 
@@ -66,25 +69,24 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     const maxBodyBytes = wanted.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
     assert.ok(wanted.timeoutMs > 0 && maxBodyBytes >= 0, "timeoutMs and maxBodyBytes must be numbers above zero");
     if (isClosed) return { kind: "failure", ...CLOSED, requestSent: false, durationMs: 0 };
-    const verdict = checkUrl(wanted.url, allow);
-    if (!verdict.ok) {
+    const destination = destinationOf(wanted.url);
+    if (!destination.ok) {
       return {
         kind: "failure",
         code: "BLOCKED_ADDRESS",
-        detail: verdict.reason,
+        detail: destination.reason,
         ownFault: false,
         requestSent: false,
         durationMs: 0,
       };
     }
-    const { url } = verdict;
     const answer = exchange(
       agent,
       {
-        origin: url.origin,
-        path: url.pathname + url.search,
+        origin: destination.origin,
+        path: destination.path,
         method: wanted.method,
-        headers: { "user-agent": userAgent, ...lowerCaseNames(wanted.headers ?? {}) },
+        headers: withUserAgent(wanted.headers ?? {}, userAgent),
         body: wanted.body ?? null,
       },
       {
@@ -127,6 +129,25 @@ function createAgent(allow: AllowList, options: OutboundOptions): Agent {
   });
 }
 
-function lowerCaseNames(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+type Destination = { ok: true; origin: string; path: string } | { ok: false; reason: string };
+
+/** Checks each URL once: callbacks are few and called often, and the check needs nothing but the URL. */
+function rememberDestinations(allow: AllowList): (url: string) => Destination {
+  const known = new Map<string, Destination>();
+  return (text) => {
+    const remembered = known.get(text);
+    if (remembered) return remembered;
+    const verdict = checkUrl(text, allow);
+    const destination = verdict.ok
+      ? { ok: true as const, origin: verdict.url.origin, path: verdict.url.pathname + verdict.url.search }
+      : verdict;
+    if (known.size >= REMEMBERED_URLS) known.clear();
+    known.set(text, destination);
+    return destination;
+  };
+}
+
+function withUserAgent(headers: Record<string, string>, userAgent: string): Record<string, string> {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === "user-agent");
+  return isGiven ? headers : { ...headers, "User-Agent": userAgent };
 }
