@@ -1,10 +1,11 @@
+import { readSnapshot } from "@collections/database";
 import { describe, expect, test } from "vitest";
 import { type LongRun, openLongRun } from "../tests/weeks.ts";
 import { deliveryById } from "./delivery-log.ts";
 import { eventsOf } from "./event.ts";
 import { lease } from "./lease.ts";
 import { keepPartitions, partitionStates } from "./partitions.ts";
-import { deliveryTotals, lastSequences, sequenceProblems } from "./verification.ts";
+import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "./verification.ts";
 
 const LONG_AGO = { daysAgo: 60, state: "delivered", settledDaysAgo: 60 } as const;
 const LATELY = { daysAgo: 2, state: "delivered", settledDaysAgo: 2 } as const;
@@ -79,6 +80,18 @@ describe("retention", () => {
 });
 
 describe("the books after retention", () => {
+  test("are read in a snapshot beneath which nothing is dropped", async () => {
+    const run = await openLongRun();
+    const id = await run.publish("LN-1", 1, { daysAgo: 60, state: "waiting" });
+    await readSnapshot(run.database.em(), async (tx) => {
+      await holdEvents(tx);
+      expect(await keepPartitions(run.database.em())).toMatchObject({ isHeldUp: true });
+      expect(await deliveryTotals(tx)).toMatchObject({ published: 1, waiting: 1 });
+    });
+    expect(await keepPartitions(run.database.em())).toMatchObject({ isHeldUp: false });
+    expect(await idsIn(run, "event")).toEqual([id]);
+  });
+
   test("know where each loan continues, also one of which nothing is left", async () => {
     const run = await aRunWithRetention();
     await expectTrueBooks(run, { published: 4 });
