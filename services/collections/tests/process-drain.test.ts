@@ -1,0 +1,222 @@
+import type { LenderTwin, ReceivedDelivery, ReceivedEvent, ReceiverBehaviour } from "@collections/lender-twin";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { firstAttemptsOutOfOrder, overtakenInDrain } from "./delivery-order.ts";
+import { aDurablePostgres } from "./durable-postgres.ts";
+import {
+  aLoan,
+  aRegisteredLender,
+  operatorsCli,
+  type ServiceProcess,
+  type Settings,
+  startProcess,
+} from "./processes.ts";
+import { seededRandom, seedOfRun } from "./seeded-random.ts";
+import { type PublishedEvent, type WebhookRows, webhookRows } from "./webhook-rows.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 300_000 });
+
+const SEED = seedOfRun();
+const WORKERS = 3;
+const LOANS = 40;
+const BACKLOG_PER_LOAN = 8;
+/** Attempts under way that kills have to hit, of each kind. */
+const HITS = 2;
+const MOST_KILLS = 25;
+const LADDER = "0s,200ms,200ms,400ms";
+/** A waiting retry whose job died with its worker is found after a minute, by a sweep four times a minute. */
+const SETTLED_WITHIN_MS = 120_000;
+
+const random = seededRandom(SEED);
+const loans = Array.from({ length: LOANS }, (_, index) => `LN-${String(index).padStart(2, "0")}`);
+
+/** Deliveries that were under way to the lenders when a worker was killed. */
+interface Hits {
+  attempts: ReceivedDelivery[];
+  retries: ReceivedDelivery[];
+  drained: ReceivedDelivery[];
+}
+
+test(`kill -9 of workers amid attempts, retries and a drain strands no event and keeps the drain in order (SEED=${SEED})`, async () => {
+  const settings: Settings = {
+    DATABASE_URL: (await aDurablePostgres()).url,
+    RATE_LIMITS: "off",
+    WEBHOOK_TIMEOUT: "2s",
+    WEBHOOK_LADDER: LADDER,
+    WEBHOOK_PROBE_INTERVAL: "300ms",
+  };
+  const server = await startProcess({ ...settings, ROLE: "server" });
+  const crew = await aCrew(settings);
+  const [steady, flaky, drained] = await threeLenders(settings, server.url);
+  const rows = webhookRows(settings["DATABASE_URL"]!);
+
+  // One lender answers slowly, one refuses many first attempts, and one is down until it is suspended.
+  let isUp = false;
+  steady.receiverBehaviour = () => `slow:${200 + Math.floor(random() * 400)}`;
+  flaky.receiverBehaviour = (event) => (isRefused(event) ? "error500" : "slow:400");
+  drained.receiverBehaviour = (event) => (isUp ? inTheDrain(event) : "error500");
+  await Promise.all(
+    [steady, flaky, drained].map((lender) => lender.importCases(loans.map((loan) => aLoan(loan, 9_000)))),
+  );
+  await payEach(drained, BACKLOG_PER_LOAN - 1);
+  await expect.poll(async () => (await rows.endpoint("DRAINED")).state, { timeout: 30_000 }).toBe("suspended");
+
+  // It is back, and its backlog drains; workers are killed at random moments, and new ones take their places.
+  let isOver = false;
+  const payments = [steady, flaky].map((lender) => keepPaying(lender, () => isOver));
+  let hits: Hits;
+  try {
+    isUp = true;
+    while ((await rows.endpoint("DRAINED")).state === "suspended") await pause(5);
+    hits = await killUntilHit(crew, { steady, flaky, drained }, rows);
+  } finally {
+    isOver = true;
+    await Promise.all(payments);
+  }
+
+  await rows.settled(["STEADY", "FLAKY", "DRAINED"], SETTLED_WITHIN_MS);
+  await expectAllArrived({ STEADY: steady, FLAKY: flaky, DRAINED: drained }, rows);
+  for (const hit of Object.values(hits).flat()) expectMadeAgain(hit, [steady, flaky, drained]);
+
+  const published = await rows.published("DRAINED");
+  const lastPing = drained.deliveries.findLastIndex(({ kind, outcome }) => kind === "ping" && outcome === "accepted");
+  const drainTo = (await rows.endpoint("DRAINED")).drainTo!;
+  expect(published.filter(({ eventId }) => eventId <= drainTo)).toHaveLength(LOANS * BACKLOG_PER_LOAN);
+  expect(overtakenInDrain(drained.deliveries, lastPing, published, drainTo)).toEqual([]);
+});
+
+/** Workers, each replaced when it is killed. */
+interface Crew {
+  /** Kills one that is ready, at random, and starts another. */
+  killOne(): Promise<void>;
+}
+
+async function aCrew(settings: Settings): Promise<Crew> {
+  const worker = (): Promise<ServiceProcess> => startProcess({ ...settings, ROLE: "worker" });
+  const ready = await Promise.all(Array.from({ length: WORKERS }, worker));
+  const replacements = new Set<Promise<void>>();
+
+  function replace(): void {
+    const replaced = worker().then((started) => {
+      ready.push(started);
+      replacements.delete(replaced);
+    });
+    // Whoever needs a worker hears of it; after the test nobody does, and those that still start are killed.
+    replaced.catch(() => {});
+    replacements.add(replaced);
+  }
+
+  return {
+    async killOne() {
+      while (ready.length < WORKERS - 1) await Promise.race(replacements);
+      const [victim] = ready.splice(Math.floor(random() * ready.length), 1);
+      victim!.send("SIGKILL");
+      expect(await victim!.ended).toEqual({ code: null, signal: "SIGKILL" });
+      replace();
+    },
+  };
+}
+
+async function threeLenders(settings: Settings, serviceUrl: string): Promise<[LenderTwin, LenderTwin, LenderTwin]> {
+  const cli = operatorsCli(settings);
+  return [
+    await aRegisteredLender(cli, serviceUrl, { code: "STEADY" }),
+    await aRegisteredLender(cli, serviceUrl, { code: "FLAKY" }),
+    await aRegisteredLender(cli, serviceUrl, { code: "DRAINED" }),
+  ];
+}
+
+/** Each second event at its first attempt, and one event for good: it is parked. */
+function isRefused({ sourceLoanNumber, sequence, attempt }: ReceivedEvent): boolean {
+  if (sourceLoanNumber === loans[0] && sequence === 1) return true;
+  return attempt === 1 && (sequence ?? 0) % 2 === 0;
+}
+
+const refusedInDrain = new Set<string>();
+
+/** Refuses an event of each loan once, and of some loans one event for good. */
+function inTheDrain({ eventId, sourceLoanNumber, sequence }: ReceivedEvent): ReceiverBehaviour {
+  if (sequence === 3 && loans.indexOf(sourceLoanNumber!) % 8 === 0) return "error500";
+  if (sequence !== 5 || refusedInDrain.has(eventId)) return "slow:300";
+  refusedInDrain.add(eventId);
+  return "error500";
+}
+
+let payments = 0;
+
+async function pay(lender: LenderTwin, loan: string): Promise<void> {
+  payments += 1;
+  const reference = `pay_${payments}`;
+  const answer = await lender.confirm(loan, {
+    amount: 1,
+    amountIsMajorUnits: true,
+    reference,
+    paidAt: new Date().toISOString(),
+    mode: "upi",
+  });
+  expect(answer.status, answer.rawBody).toBe(200);
+}
+
+async function payEach(lender: LenderTwin, times: number): Promise<void> {
+  for (let time = 0; time < times; time += 1) await Promise.all(loans.map((loan) => pay(lender, loan)));
+}
+
+async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const loan = () => loans[Math.floor(random() * LOANS)]!;
+    await Promise.all([pay(lender, loan()), pay(lender, loan())]);
+    await pause(random() * 30);
+  }
+}
+
+type Lenders = Record<"steady" | "flaky" | "drained", LenderTwin>;
+
+/** Kills until attempts of every kind were hit: without that the test would have shown nothing. */
+async function killUntilHit(crew: Crew, lenders: Lenders, rows: WebhookRows): Promise<Hits> {
+  const hits: Hits = { attempts: [], retries: [], drained: [] };
+  const isEnough = () => Object.values(hits).every(({ length }) => length >= HITS);
+  for (let kills = 0; kills < MOST_KILLS && !isEnough(); kills += 1) {
+    await pause(20 + random() * 200);
+    const { steady, flaky, drained } = lenders;
+    const before = [steady, flaky, drained].map(({ unanswered }) => unanswered.length);
+    await crew.killOne();
+    // What the dead process held open is closed by the system, and the lenders notice.
+    await pause(50);
+    hits.attempts.push(...steady.unanswered.slice(before[0]));
+    hits.retries.push(...flaky.unanswered.slice(before[1]).filter(({ attempt }) => attempt! > 1));
+    hits.drained.push(...drained.unanswered.slice(before[2]));
+    const published = await Promise.all(["STEADY", "FLAKY", "DRAINED"].map((code) => rows.published(code)));
+    expect(published.flat().filter(({ state }) => state === null)).toEqual([]);
+  }
+  expect(isEnough(), `${MOST_KILLS} kills hit too few attempts: nothing was shown`).toBe(true);
+  return hits;
+}
+
+/** Every event was accepted, or refused as often as the ladder says and parked; first attempts came in sequence. */
+async function expectAllArrived(lenders: Record<string, LenderTwin>, rows: WebhookRows): Promise<void> {
+  for (const [code, lender] of Object.entries(lenders)) {
+    const published = await rows.published(code);
+    const accepted = new Set(lender.events.map(({ eventId }) => eventId));
+    const standing = ({ eventId }: PublishedEvent) => (accepted.has(eventId) ? "delivered" : "parked");
+    expect(published.filter((event) => event.state !== standing(event))).toEqual([]);
+    expect(published.filter(({ isLeased }) => isLeased)).toEqual([]);
+    const parked = published.filter(({ state }) => state === "parked");
+    const steps = LADDER.split(",").length;
+    expect(parked.filter(({ attempts }) => attempts !== steps)).toEqual([]);
+    const poison = { STEADY: 0, FLAKY: 1, DRAINED: LOANS / 8 }[code]!;
+    expect(parked.length).toBeGreaterThanOrEqual(poison);
+    for (const loan of loans) {
+      const sequences = published.filter((event) => event.loan === loan).map(({ sequence }) => sequence);
+      expect(sequences).toEqual(Array.from(sequences, (_, index) => index + 1));
+    }
+    expect(firstAttemptsOutOfOrder(lender.deliveries)).toEqual([]);
+    expect(lender.rejected).toEqual([]);
+  }
+}
+
+/** The attempt that died with its process was made again, under its number, by one that took over the lease. */
+function expectMadeAgain({ eventId, attempt }: ReceivedDelivery, lenders: LenderTwin[]): void {
+  const made = lenders.flatMap(({ deliveries }) => deliveries.filter((one) => one.eventId === eventId));
+  expect(made.filter((one) => one.attempt === attempt).length, `${eventId}, attempt ${attempt}`).toBeGreaterThan(1);
+}
