@@ -40,6 +40,7 @@ export {
   lendersByIds,
   listLenders,
 } from "./lender.ts";
+export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
 export { type ResealReport, resealSecrets } from "./reseal-secrets.ts";
 export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";
 export { resumeLender, suspendLender, updateLender } from "./update-lender.ts";

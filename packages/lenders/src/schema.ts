@@ -1,5 +1,6 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { permitMigration } from "./permit-schema.ts";
 
 export type LenderState = "active" | "suspended";
 export type ApiKeyState = "active" | "retiring" | "revoked";
@@ -82,7 +83,7 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
-/** Schema `lenders`: organisations, API keys, and the audit of what was done to them. */
+/** Schema `lenders`: organisations, API keys, the audit of what was done to them, and how much of a limit is used. */
 export const lendersSchema: PackageSchema = {
   name: "lenders",
   entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity],
@@ -143,6 +144,7 @@ export const lendersSchema: PackageSchema = {
       ],
     },
     { name: "0002-debugger", statements: [`alter table lenders.api_key add column debug_until timestamptz`] },
+    { name: "0003-permits", statements: permitMigration },
   ],
   appendOnly: ["lenders.audit_entry"],
 };
