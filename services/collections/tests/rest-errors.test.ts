@@ -63,6 +63,8 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
   },
   ROUTE_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/nothing"),
   LOAN_NOT_FOUND: () => other.getCase("LN-1"),
+  DELIVERY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/deliveries/evt_1"),
+  REPLAY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/replays/replay_1"),
   METHOD_NOT_ALLOWED: () => lender.call("POST", "/api/v1/partner/health"),
   UNSUPPORTED_MEDIA_TYPE: () => confirm({}, { contentType: "text/plain" }),
   DUPLICATE_CONFIRMATION: () => confirm({ reference: "booked", amount: 10 }),

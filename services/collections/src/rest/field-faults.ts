@@ -29,7 +29,7 @@ export function unknownFieldWarnings(body: Record<string, unknown>, known: reado
   const names = new Set(known);
   const unknown = Object.keys(body).filter((name) => !names.has(name));
   return unknown.slice(0, MAX_WARNINGS).map((name) => {
-    const nearest = nearestName(name, names);
+    const nearest = names.size === 0 ? undefined : nearestName(name, names);
     return {
       code: "UNKNOWN_FIELD",
       pointer: pointerOf([name]),

@@ -19,6 +19,8 @@ const PROBLEMS = {
 
   ROUTE_NOT_FOUND: [404, "There is no such endpoint", false],
   LOAN_NOT_FOUND: [404, "There is no such loan", false],
+  DELIVERY_NOT_FOUND: [404, "There is no such delivery", false],
+  REPLAY_NOT_FOUND: [404, "There is no such replay", false],
   METHOD_NOT_ALLOWED: [405, "The endpoint does not take this method", false],
   UNSUPPORTED_MEDIA_TYPE: [415, "The body must be application/json", false],
 

@@ -10,6 +10,8 @@ export interface SignedRequest {
   readonly skewMs: number;
   /** The decoded `{loan}` of the path, where it has one. */
   readonly loan: string | undefined;
+  /** The decoded parts of the path that an endpoint has names for. */
+  readonly params: Readonly<Partial<Record<string, string>>>;
   /** The query string's values; never signed. */
   readonly query: URLSearchParams;
   /** The body exactly as it arrived. */

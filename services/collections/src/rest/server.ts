@@ -86,6 +86,7 @@ async function answerTo(
     skewMs,
     body,
     loan: request.params["loan"] as string | undefined,
+    params: request.params as Record<string, string>,
     query: new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? ""),
     contentType: request.get("content-type"),
     headers: request.headers,

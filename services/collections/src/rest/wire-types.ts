@@ -1,6 +1,9 @@
 import { readInstant } from "@collections/cases";
 import { z } from "zod";
 
+/** contract: POST cases: import, sourceLoanNumber */
+export const LOAN_CHARACTERS = 64;
+
 /** Text of 1 to `maxLength` characters after trimming, without control characters or broken surrogates. */
 export function text(maxLength: number) {
   return z
@@ -26,8 +29,13 @@ export function instant() {
     });
 }
 
+export interface TextFault {
+  readonly code: "REQUIRED" | "TOO_LONG" | "INVALID_TEXT";
+  readonly message: string;
+}
+
 /** What is wrong with a text that has to fit into `maxLength` characters, or undefined. */
-export function textFault(value: string, maxLength: number): { code: string; message: string } | undefined {
+export function textFault(value: string, maxLength: number): TextFault | undefined {
   if (value === "") return { code: "REQUIRED", message: "may not be empty" };
   if (Array.from(value).length > maxLength)
     return { code: "TOO_LONG", message: `takes at most ${maxLength} characters` };

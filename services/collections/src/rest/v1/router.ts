@@ -2,8 +2,13 @@ import type { App } from "../../app.ts";
 import { type Endpoint, signedRouter } from "../server.ts";
 import { confirmPayment } from "./confirm-payment.ts";
 import { getCase } from "./get-case.ts";
+import { getDelivery } from "./get-delivery.ts";
+import { getReplay } from "./get-replay.ts";
 import { health } from "./health.ts";
 import { importCases } from "./import-cases.ts";
+import { listDeliveries } from "./list-deliveries.ts";
+import { replayDeliveries } from "./replay-deliveries.ts";
+import { replayDelivery } from "./replay-delivery.ts";
 import { testWebhook } from "./test-webhook.ts";
 
 const KIB = 1_024;
@@ -43,6 +48,36 @@ export function partnerEndpoints(app: App): Endpoint[] {
       path: "/api/v1/partner/webhooks/test",
       limitBytes: DEFAULT_LIMIT_BYTES,
       methods: { POST: (request) => testWebhook(request, app.webhookTest) },
+    },
+    {
+      name: "deliveries-list",
+      path: "/api/v1/partner/webhooks/deliveries",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { GET: (request) => listDeliveries(request, app.database) },
+    },
+    {
+      name: "deliveries-replay",
+      path: "/api/v1/partner/webhooks/deliveries/replay",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { POST: (request) => replayDeliveries(request, app.database) },
+    },
+    {
+      name: "deliveries-get",
+      path: "/api/v1/partner/webhooks/deliveries/:eventId",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { GET: (request) => getDelivery(request, app.database) },
+    },
+    {
+      name: "deliveries-replay-one",
+      path: "/api/v1/partner/webhooks/deliveries/:eventId/replay",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { POST: (request) => replayDelivery(request, app.database) },
+    },
+    {
+      name: "replays-get",
+      path: "/api/v1/partner/webhooks/replays/:replayId",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: { GET: (request) => getReplay(request, app.database) },
     },
   ];
 }

@@ -8,6 +8,7 @@ import { fieldFaults, unknownFieldWarnings, type Warning } from "../field-faults
 import { jsonObject } from "../json-body.ts";
 import { Problem, validationProblem } from "../problem.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
+import { pingErrorBody } from "./delivery-body.ts";
 import { z } from "zod";
 
 /** The body of a webhook test: none, or the one kind that there is to test with. */
@@ -30,7 +31,7 @@ export async function testWebhook(request: SignedRequest, { ping, endpoint }: Te
     throw error;
   });
   const status = await endpoint(request.lender.id);
-  const { delivered, deliveryId, durationMs, response, error } = tested;
+  const { delivered, deliveryId, durationMs, response } = tested;
   return {
     status: 200,
     body: {
@@ -40,7 +41,7 @@ export async function testWebhook(request: SignedRequest, { ping, endpoint }: Te
       durationMs: Math.round(durationMs),
       request: tested.request,
       response,
-      error,
+      error: pingErrorBody(tested),
       endpoint: {
         suspended: status?.state === "suspended",
         consecutiveFailures: status?.consecutiveFailures ?? 0,
