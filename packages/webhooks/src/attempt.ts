@@ -91,6 +91,19 @@ export async function makeAttempt(courier: Courier, attempt: AttemptToMake): Pro
   return { request, startedAt, durationMs: answer.durationMs, ...judge(answer) };
 }
 
+/**
+ * The request that an attempt would send now. Its receiver takes it for five minutes. Rejects when no signing key could
+ * be had. contract: Webhook signing, Delivery
+ */
+export async function signedRequest(
+  { signingKeyOf, now }: Pick<Courier, "signingKeyOf" | "now">,
+  attempt: AttemptToMake,
+): Promise<SentRequest> {
+  const key = await signingKeyOf(attempt.lenderId);
+  const headers = signedHeaders(attempt, key, Buffer.from(attempt.body), now());
+  return { url: attempt.url, headers, body: attempt.body };
+}
+
 function signedHeaders(attempt: AttemptToMake, key: WebhookKey, body: Uint8Array, at: Date): Record<string, string> {
   const timestamp = String(at.getTime());
   // The parser's path is the one that goes on the request line; an unreadable URL is refused by the outbound door.
@@ -132,6 +145,7 @@ function errorOfStatus(status: number): AttemptError | null {
 
 /** The first 2 KB as text that PostgreSQL can keep: a character cut in two is dropped, no NUL, no broken UTF-8. */
 function textOf(body: Uint8Array): string {
+  if (body.length === 0) return "";
   const isCut = body.length > KEPT_BODY_BYTES;
   return new TextDecoder().decode(body.subarray(0, KEPT_BODY_BYTES), { stream: isCut }).replaceAll("\0", "\uFFFD");
 }

@@ -8,8 +8,18 @@ export {
   type Courier,
   DEFAULT_TIMEOUT_MS,
   type SentRequest,
+  signedRequest,
   type WebhookKey,
 } from "./attempt.ts";
+export {
+  type Backlog,
+  backlogs,
+  type EndpointReach,
+  type FailedAttempt,
+  lastFailedAttempt,
+  oldestUndelivered,
+  type UndeliveredEvent,
+} from "./backlog.ts";
 export {
   deliveryById,
   type DeliveryDetail,
@@ -20,7 +30,9 @@ export {
   listDeliveries,
   type LoggedAttempt,
 } from "./delivery-log.ts";
+export { type WebhookProblem, type WebhookProblemCode } from "./diagnosis.ts";
 export { createDispatcher, type Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+export { type CheckOptions, checkWebhooks, type LenderWebhooks, type WebhookReport } from "./doctor.ts";
 export { emit, type EventToEmit } from "./emit.ts";
 export {
   changeEndpoint,
@@ -48,7 +60,13 @@ export {
 } from "./replay.ts";
 export { replayDelivery } from "./replay-delivery.ts";
 export { retryDue, type RetryDue, retryQueue, sweep } from "./retry.ts";
-export { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
+export {
+  DEFAULT_REPLAY_RATE,
+  MAX_REPLAY_RATE,
+  previewReplay,
+  type ReplayRequest,
+  startReplay,
+} from "./start-replay.ts";
 export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./suspension.ts";
 export {
   CallbackNotConfiguredError,
