@@ -4,81 +4,15 @@ import { newId, query, statement, transaction } from "@collections/database";
 import { advanceReplays } from "./advance-replays.ts";
 import { deliveryById } from "./delivery-log.ts";
 import type { EventToEmit } from "./emit.ts";
-import { lease } from "./lease.ts";
 import { cancelReplay, listReplays, type Replay, replayById, type ReplayFilter } from "./replay.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
+import { blockedIn, rowOf, settleAs } from "../tests/delivery-rows.ts";
 import { openReceiver } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
 
 const trial = await openTrial();
 const { database, otherDatabase } = trial;
-
-describe("the replay of one event", () => {
-  test.each(["parked", "delivered"])("sends one that was %s again: the same bytes, marked", async (state) => {
-    await using receiver = await openReceiver();
-    const lenderId = await trial.addLender(receiver.url);
-    const [event] = await publish(lenderId, "LN-1", 1, 1);
-    await settle(lenderId, [event!], state);
-    await using _dispatcher = trial.dispatch();
-    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
-    await until(async () => (await stateOf(lenderId, event!)) === "delivered");
-    expect(receiver.received).toMatchObject([
-      { body: event!.body, headers: { "x-service-replay": "true", "x-service-attempt": "1" } },
-    ]);
-    const delivery = await deliveryById(database.em(), lenderId, event!.eventId, new Date());
-    expect(delivery).toMatchObject({ attempts: 1, sequence: 1n, lastError: null });
-    expect(delivery?.log).toMatchObject([{ number: 1, outcome: "delivered", replay: true }]);
-  });
-
-  test("ends the wait of one that would be retried, and its ladder goes on", async () => {
-    const lenderId = await trial.addLender(null);
-    const [event] = await publish(lenderId, "LN-1", 1, 1);
-    await settle(lenderId, [event!], "retrying");
-    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
-    expect(await rowOf(lenderId, event!)).toMatchObject({ state: "waiting", attempts: 7, replay: false, next: null });
-  });
-
-  test("changes nothing about one that is due or in flight", async () => {
-    const lenderId = await trial.addLender("http://127.0.0.1:9/");
-    const [event] = await publish(lenderId, "LN-1", 1, 1);
-    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "waiting" });
-    await lease(database.em(), { lenderId, count: 1, afterLoan: "", timeoutMs: 1_000, firstAttemptsOnly: false });
-    const before = await rowOf(lenderId, event!);
-    expect(await replayOne(lenderId, event!.eventId)).toEqual({ state: "in_flight" });
-    expect(await rowOf(lenderId, event!)).toEqual(before);
-    expect(before).toMatchObject({ attempts: 0, replay: false, claim: expect.any(String) as string });
-  });
-
-  test("does not know another lender's, an unknown one, or one whose body is not kept any more", async () => {
-    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
-    const [event] = await publish(lenderId, "LN-1", 1, 1);
-    await settle(lenderId, [event!], "parked");
-    expect(await replayOne(otherId, event!.eventId)).toBeUndefined();
-    expect(await replayOne(lenderId, newId())).toBeUndefined();
-    const orphan = { ...event!, eventId: newId() };
-    await query(database.em(), insertOrphan, [lenderId, orphan.eventId, event!.eventId]);
-    expect(await replayOne(lenderId, orphan.eventId)).toBeUndefined();
-    expect(await stateOf(lenderId, event!)).toBe("parked");
-    expect(await stateOf(lenderId, orphan)).toBe("parked");
-  });
-
-  test("waits for whoever completes it just now, and then goes by what came of that", async () => {
-    const lenderId = await trial.addLender(null);
-    const [event] = await publish(lenderId, "LN-1", 1, 1);
-    const completing = await database.pool.connect();
-    await completing.query("begin");
-    await completing.query("update webhooks.delivery set state = 'delivered', settled_at = now() where id = $1", [
-      event!.eventId,
-    ]);
-    const replaying = transaction(otherDatabase.em(), (tx) => replayDelivery(tx, lenderId, event!.eventId));
-    await until(async () => (await blocked()).length === 1);
-    await completing.query("commit");
-    completing.release();
-    expect(await replaying).toEqual({ state: "waiting" });
-    expect(await rowOf(lenderId, event!)).toMatchObject({ state: "waiting", replay: true });
-  });
-});
 
 describe("a replay of many", () => {
   test("takes what its filter names, no more than its preview has counted", async () => {
@@ -170,9 +104,9 @@ describe("a replay of many", () => {
     await blocker.query("begin");
     await blocker.query("select from webhooks.delivery where id = $1 for update", [events[3]!.eventId]);
     const dying = advanceReplays(() => otherDatabase.em()).catch((error: unknown) => error);
-    await until(async () => (await blocked()).length === 1);
+    await until(async () => (await blockedIn(database)).length === 1);
     expect(await advanceReplays(() => database.em()), "nobody else takes a step that is under way").toBe(0);
-    const [{ pid } = { pid: 0 }] = await blocked();
+    const [{ pid } = { pid: 0 }] = await blockedIn(database);
     await database.pool.query("select pg_terminate_backend($1)", [pid]);
     expect(await dying).toBeInstanceOf(Error);
     await blocker.query("rollback");
@@ -300,60 +234,17 @@ async function aSecondLater({ lenderId, id }: Replay): Promise<void> {
   await query(database.em(), endPause, [lenderId, id]);
 }
 
-async function settle(lenderId: string, events: readonly EventToEmit[], state: string): Promise<void> {
-  await query(database.em(), settleAs, [lenderId, events.map(({ eventId }) => eventId), state]);
-}
-
-interface Row {
-  readonly state: string;
-  readonly attempts: number;
-  readonly replay: boolean;
-  readonly next: Date | null;
-  readonly claim: string | null;
-}
-
-async function rowOf(lenderId: string, { eventId }: EventToEmit): Promise<Row | undefined> {
-  const [row] = await query<Row>(database.em(), selectRow, [lenderId, eventId]);
-  return row;
+function settle(lenderId: string, events: readonly EventToEmit[], state: string): Promise<void> {
+  return settleAs(database, lenderId, events, state);
 }
 
 async function stateOf(lenderId: string, event: EventToEmit): Promise<string | undefined> {
-  return (await rowOf(lenderId, event))?.state;
-}
-
-/** The connections that wait for a lock. */
-async function blocked(): Promise<{ pid: number }[]> {
-  const { rows } = await database.pool.query<{ pid: number }>(
-    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-  );
-  return rows;
+  return (await rowOf(database, lenderId, event))?.state;
 }
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
-
-const settleAs = statement(
-  "webhooks-trial.settle-as",
-  `update webhooks.delivery
-   set state = $3, attempts = 7, last_error = 'TIMEOUT: No answer came.', claim_id = null, leased_until = null,
-     settled_at = case when $3 in ('delivered', 'parked') then now() end,
-     next_attempt_at = case when $3 = 'retrying' then now() + interval '1 hour' end
-   where lender_id = $1 and id = any ($2)`,
-);
-
-const selectRow = statement(
-  "webhooks-trial.select-row",
-  `select state, attempts, replay, next_attempt_at as next, claim_id as claim
-   from webhooks.delivery where lender_id = $1 and id = $2`,
-);
-
-const insertOrphan = statement(
-  "webhooks-trial.insert-orphan",
-  `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, settled_at)
-   select lender_id, $2, endpoint_id, loan, sequence, kind, 'parked', now()
-   from webhooks.delivery where lender_id = $1 and id = $3`,
-);
 
 const insertMany = statement(
   "webhooks-trial.insert-many",

@@ -1,0 +1,53 @@
+import { type Database, query, statement } from "@collections/database";
+import type { EventToEmit } from "../src/index.ts";
+
+export interface DeliveryRow {
+  readonly state: string;
+  readonly attempts: number;
+  readonly replay: boolean;
+  readonly next: Date | null;
+  readonly claim: string | null;
+}
+
+/** Puts deliveries into a state as if they had come to it a moment ago, after seven attempts. */
+export async function settleAs(
+  database: Database,
+  lenderId: string,
+  events: readonly EventToEmit[],
+  state: string,
+): Promise<void> {
+  await query(database.em(), setState, [lenderId, events.map(({ eventId }) => eventId), state]);
+}
+
+/** A delivery as its row has it. */
+export async function rowOf(
+  database: Database,
+  lenderId: string,
+  { eventId }: EventToEmit,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await query<DeliveryRow>(database.em(), selectRow, [lenderId, eventId]);
+  return row;
+}
+
+/** The connections that wait for a lock. */
+export async function blockedIn(database: Database): Promise<{ pid: number }[]> {
+  const { rows } = await database.pool.query<{ pid: number }>(
+    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rows;
+}
+
+const setState = statement(
+  "webhooks-trial.settle-as",
+  `update webhooks.delivery
+   set state = $3, attempts = 7, last_error = 'TIMEOUT: No answer came.', claim_id = null, leased_until = null,
+     settled_at = case when $3 in ('delivered', 'parked') then now() end,
+     next_attempt_at = case when $3 = 'retrying' then now() + interval '1 hour' end
+   where lender_id = $1 and id = any ($2)`,
+);
+
+const selectRow = statement(
+  "webhooks-trial.select-row",
+  `select state, attempts, replay, next_attempt_at as next, claim_id as claim
+   from webhooks.delivery where lender_id = $1 and id = $2`,
+);
