@@ -1,0 +1,44 @@
+import { newId } from "@collections/database";
+import { pingBody } from "@collections/flows";
+import type { Credentials } from "@collections/lenders";
+import type { Outbound } from "@collections/outbound";
+import type { Courier, Ping } from "@collections/webhooks";
+
+/** All keys of the lender are revoked: nothing can be sent to it. */
+export class NoSigningKeyError extends Error {
+  override readonly name = "NoSigningKeyError";
+  readonly code = "NO_SIGNING_KEY";
+  readonly lenderId: string;
+
+  constructor(lenderId: string) {
+    super("The lender has no API key left to sign with.");
+    this.lenderId = lenderId;
+  }
+}
+
+export interface CourierParts {
+  readonly credentials: Pick<Credentials, "signingKeyOf">;
+  readonly outbound: Outbound;
+  readonly timeoutMs: number;
+}
+
+/** Carries events and pings to callbacks, signed by the lender's key. Rejects with NoSigningKeyError. */
+export function createCourier({ credentials, outbound, timeoutMs }: CourierParts): Courier {
+  return {
+    outbound,
+    timeoutMs,
+    now: () => new Date(),
+    async signingKeyOf(lenderId) {
+      const key = await credentials.signingKeyOf(lenderId);
+      if (!key) throw new NoSigningKeyError(lenderId);
+      return { keyId: key.keyId, secret: key.signingKey };
+    },
+  };
+}
+
+/** A ping for a lender's callback, with an event id of its own. */
+export function pingTo(lender: { readonly id: string; readonly code: string }, environment: string): Ping {
+  const eventId = newId();
+  const origin = { lenderCode: lender.code, environment, now: new Date() };
+  return { lenderId: lender.id, eventId, body: pingBody(eventId, origin) };
+}
