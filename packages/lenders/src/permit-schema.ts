@@ -1,6 +1,22 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/** One subject's uses of one limit: `counts[n]` at `atMs[n]`. Only `lenders.take_permits` writes it. */
+export const PermitWindowEntity = defineEntity({
+  name: "PermitWindow",
+  schema: "lenders",
+  tableName: "permit_window",
+  properties: {
+    subject: p.text().primary(),
+    limitName: p.text().primary(),
+    atMs: p.array().columnType("bigint[]"),
+    counts: p.array().columnType("integer[]"),
+    takenAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
 /**
- * How much of each limit was used in the last minute, one row for each subject and limit: `counts[n]` uses at `at_ms[n]`.
- * Unlogged: it is not written ahead and no standby has it. What a crash of PostgreSQL forgets is one minute of counting.
+ * How much of each limit was used in the last minute, one row for each subject and limit. Unlogged: it is not written
+ * ahead and no standby has it. What a crash of PostgreSQL forgets is one minute of counting.
  */
 export const permitMigration: readonly string[] = [
   `create unlogged table lenders.permit_window (

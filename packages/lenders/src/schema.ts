@@ -1,6 +1,6 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { permitMigration } from "./permit-schema.ts";
+import { permitMigration, PermitWindowEntity } from "./permit-schema.ts";
 
 export type LenderState = "active" | "suspended";
 export type ApiKeyState = "active" | "retiring" | "revoked";
@@ -86,7 +86,7 @@ export const AuditEntryEntity = defineEntity({
 /** Schema `lenders`: organisations, API keys, the audit of what was done to them, and how much of a limit is used. */
 export const lendersSchema: PackageSchema = {
   name: "lenders",
-  entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity],
+  entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity, PermitWindowEntity],
   migrations: [
     {
       name: "0001",

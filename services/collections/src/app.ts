@@ -27,6 +27,7 @@ import type { Logger } from "pino";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
+import { createRateLimiter, type RateLimiter } from "./rest/rate-limit.ts";
 import type { TestWebhook } from "./rest/v1/test-webhook.ts";
 import { schemas } from "./schemas.ts";
 
@@ -39,6 +40,7 @@ export interface App {
   readonly vault: Vault;
   readonly credentials: Credentials;
   readonly keyUses: KeyUses;
+  readonly rateLimiter: RateLimiter;
   readonly outbound: Outbound;
   readonly courier: Courier;
   readonly mailer: Mailer;
@@ -70,6 +72,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     ...(config.masterKeyPrevious !== undefined && { previous: config.masterKeyPrevious }),
   });
   const credentials = createCredentials(() => database.em(), vault);
+  const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });
   const outbound = createOutbound({ allow: config.outboundAllow });
   const messengerOutbound = createOutbound({ allow: parseAllowList(new URL(config.whatsappBaseUrl).hostname + ":*") });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
@@ -96,6 +99,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     vault,
     credentials,
     keyUses: createKeyUses(),
+    rateLimiter,
     outbound,
     courier,
     mailer,
@@ -113,6 +117,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
     async close() {
+      await rateLimiter.close();
       await Promise.all([mailer, outbound, messengerOutbound].map((door) => door.close({ graceMs: 0 })));
       await database.close();
     },

@@ -34,19 +34,32 @@ export interface Config {
 
 export type Role = "all" | "server" | "worker";
 
-export type RateLimits = "off" | Record<string, number>;
+export type RateLimits = "off" | Record<LimitName, number>;
+
+/** What has a limit: each endpoint of the REST API, and failed authentications. */
+export type LimitName = keyof typeof DEFAULT_RATE_LIMITS;
+
+/** An endpoint that lenders call, by the name that limits and metrics know it by. */
+export type LimitedEndpoint = Exclude<LimitName, "failed-authentication">;
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Requests a minute and key (contract: Limits). */
+/** Requests a minute and key, but for failed authentications, which are counted by address (contract: Limits). */
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
   "get-case": 6_000,
   import: 60,
   health: 60,
   "webhooks-test": 6,
-} as const satisfies Record<string, number>;
+  "deliveries-list": 600,
+  "deliveries-get": 600,
+  "deliveries-replay-one": 600,
+  "deliveries-replay": 6,
+  "replays-get": 60,
+  "debug-signature": 30,
+  "failed-authentication": 60,
+};
 
 /** One or more settings are wrong; `problems` has a sentence for each. */
 export class InvalidConfigError extends Error {
@@ -237,8 +250,8 @@ function missingInLive(given: Record<string, string | undefined>): string[] {
     .map((name) => `${name} is required where ENVIRONMENT is live`);
 }
 
-function parseRateLimits(text: string): { limits: Record<string, number>; mistake?: string } {
-  const limits: Record<string, number> = { ...DEFAULT_RATE_LIMITS };
+function parseRateLimits(text: string): { limits: Record<LimitName, number>; mistake?: string } {
+  const limits = { ...DEFAULT_RATE_LIMITS };
   if (text === "default") return { limits };
   for (const part of text.split(",")) {
     const [name = "", count = ""] = part.trim().split("=");
@@ -248,7 +261,7 @@ function parseRateLimits(text: string): { limits: Record<string, number>; mistak
     if (!/^[1-9]\d{0,8}$/.test(count)) {
       return { limits, mistake: `takes a count of requests a minute, such as ${name}=6000` };
     }
-    limits[name] = Number(count);
+    limits[name as LimitName] = Number(count);
   }
   return { limits };
 }

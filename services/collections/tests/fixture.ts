@@ -40,6 +40,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     MASTER_KEY: "a".repeat(64),
     OUTBOUND_ALLOW: "127.0.0.1:*",
     WEBHOOK_LADDER: "0s,100ms,200ms",
+    // Tests of other promises send more than a lender may.
+    RATE_LIMITS: "off",
     ...options.settings,
   });
   const given = {

@@ -4,20 +4,24 @@ import type { NextFunction, Request, RequestHandler, Response, Router } from "ex
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";
 import readBody from "raw-body";
-import { authenticate, type AuthenticationRules, presentedBy } from "./authenticate.ts";
+import type { LimitedEndpoint } from "../config.ts";
+import { authenticate, type Authenticated, type AuthenticationRules, presentedBy } from "./authenticate.ts";
 import { Problem, problemBody } from "./problem.ts";
+import { addressOf } from "./rate-limit-address.ts";
+import type { RateLimiter } from "./rate-limit.ts";
 import type { Answer, SignedRequest } from "./request-context.ts";
 
 /** One path and what it answers, by method. */
 export interface Endpoint {
   /** The name that limits and metrics know it by. */
-  name: string;
+  name: LimitedEndpoint;
   path: string;
   limitBytes: number;
   methods: Partial<Record<"GET" | "POST", (request: SignedRequest) => Promise<Answer> | Answer>>;
 }
 
 export interface RestOptions extends AuthenticationRules {
+  rateLimiter: RateLimiter;
   log: Logger;
   /** Told of each answer. */
   onAnswer?: (answered: { endpoint: string; status: number; durationMs: number }) => void;
@@ -27,7 +31,7 @@ const REQUEST_ID_PREFIX = "req";
 
 /**
  * A router that serves signed endpoints. Checks run in a fixed order (contract: Authentication): path → size →
- * authentication → method; media type, JSON and schema are the endpoint's own next steps.
+ * authentication → rate limit → method; media type, JSON and schema are the endpoint's own next steps.
  */
 export function signedRouter(endpoints: readonly Endpoint[], options: RestOptions): Router {
   const router = createRouter({ caseSensitive: true, strict: true });
@@ -47,7 +51,7 @@ function serve(endpoint: Endpoint, options: RestOptions): RequestHandler {
     const requestId = requestIdOf(response);
     let answer: Answer;
     try {
-      answer = await answerTo(endpoint, request, requestId, options);
+      answer = await answerTo(endpoint, request, response, options);
     } catch (error) {
       const problem = asProblem(error, options.log, requestId);
       answer = { status: problem.status, body: problemBody(problem, requestId), headers: problemHeaders(problem) };
@@ -65,25 +69,23 @@ function serve(endpoint: Endpoint, options: RestOptions): RequestHandler {
 async function answerTo(
   endpoint: Endpoint,
   request: Request,
-  requestId: string,
+  response: Response,
   options: RestOptions,
 ): Promise<Answer> {
   // A body that nobody vouches for is not even read.
   const length = request.get("content-length");
   if (Number(length) > endpoint.limitBytes) throw tooLarge(endpoint.limitBytes);
-  const presented = presentedBy(request, Date.now());
-  const body = await rawBody(request, endpoint.limitBytes);
-  const { keyId, lender, skewMs } = await authenticate(request, body, presented, options);
+  const { body, ...caller } = await authenticated(request, endpoint.limitBytes, options);
+  const limits = await options.rateLimiter.admit(caller, endpoint.name);
+  for (const [name, value] of Object.entries(limits)) response.setHeader(name, value);
   const handle = endpoint.methods[request.method as "GET" | "POST"];
   if (!handle) {
     const allowed = Object.keys(endpoint.methods).join(", ");
     throw new Problem("METHOD_NOT_ALLOWED", `Send ${allowed} here.`, {}, { Allow: allowed });
   }
   return handle({
-    requestId,
-    keyId,
-    lender,
-    skewMs,
+    ...caller,
+    requestId: requestIdOf(response),
     body,
     loan: request.params["loan"] as string | undefined,
     params: request.params as Record<string, string>,
@@ -93,11 +95,30 @@ async function answerTo(
   });
 }
 
+/** @throws Problem of 401, or RATE_LIMITED in its place for an address that has failed too often */
+async function authenticated(
+  request: Request,
+  limitBytes: number,
+  options: RestOptions,
+): Promise<Authenticated & { body: Buffer }> {
+  try {
+    const presented = presentedBy(request, Date.now());
+    const body = await rawBody(request, limitBytes);
+    return { ...(await authenticate(request, body, presented, options)), body };
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) await options.rateLimiter.countFailure(addressOf(request));
+    throw error;
+  }
+}
+
 async function rawBody(request: Request, limitBytes: number): Promise<Buffer> {
   try {
     return await readBody(request, { length: request.get("content-length") ?? null, limit: limitBytes });
   } catch (error) {
-    throw (error as { type?: string }).type === "entity.too.large" ? tooLarge(limitBytes) : error;
+    const { type } = error as { type?: string };
+    if (type === "entity.too.large") throw tooLarge(limitBytes);
+    if (type === "request.aborted") throw new Problem("MALFORMED_JSON", "The connection ended before the body did.");
+    throw error;
   }
 }
 

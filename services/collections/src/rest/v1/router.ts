@@ -87,6 +87,7 @@ export function partnerRouter(app: App) {
   return signedRouter(partnerEndpoints(app), {
     credentials: app.credentials,
     keyUses: app.keyUses,
+    rateLimiter: app.rateLimiter,
     publicBasePath: app.config.publicBasePath,
     sandbox: app.config.environment !== "live",
     log: app.log,

@@ -1,0 +1,23 @@
+import type { Request } from "express";
+import { isIPv4, isIPv6 } from "node:net";
+
+/**
+ * Whom failed authentications are counted for: the address behind the trusted proxies. Of an IPv6 address its network of
+ * 64 bits, since whoever has one address there has all of them.
+ */
+export function addressOf(request: Pick<Request, "ip" | "socket">): string {
+  const given = request.ip ?? "";
+  const address = isIPv4(given) || isIPv6(given) ? given : (request.socket.remoteAddress ?? "unknown");
+  const embedded = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (embedded !== undefined) return embedded;
+  return isIPv6(address) ? `${groupsOf(address).slice(0, 4).join(":")}::/64` : address;
+}
+
+/** The eight groups of an IPv6 address, without leading zeros. */
+function groupsOf(address: string): string[] {
+  const [, body = ""] = /^\[(.*)\]$/.exec(new URL(`http://[${address.split("%", 1)[0]}]`).hostname)!;
+  const [front = "", back] = body.split("::");
+  const [before, after] = [front, back ?? ""].map((part) => part.split(":").filter((group) => group !== ""));
+  const zeros = back === undefined ? 0 : 8 - before!.length - after!.length;
+  return [...before!, ...Array.from({ length: zeros }, () => "0"), ...after!];
+}
