@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDatabase, type Database, newId } from "@collections/database";
+import { createDatabase, type Database } from "@collections/database";
 import {
   caseSnapshot,
   type CaseSnapshot,
@@ -9,7 +9,6 @@ import {
   importCases,
   type ImportRequest,
   type ImportResult,
-  pingBody,
 } from "@collections/flows";
 import {
   createCredentials,
@@ -24,6 +23,7 @@ import { createMailer, createWhatsApp, type Mailer, type WhatsApp } from "@colle
 import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
 import { type Courier, endpointOf, type Ping, testEndpoint } from "@collections/webhooks";
 import type { Logger } from "pino";
+import { createCourier, pingTo } from "./callbacks.ts";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
@@ -76,21 +76,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const outbound = createOutbound({ allow: config.outboundAllow });
   const messengerOutbound = createOutbound({ allow: parseAllowList(new URL(config.whatsappBaseUrl).hostname + ":*") });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
-  const courier: Courier = {
-    outbound,
-    timeoutMs: config.webhookTimeoutMs,
-    now: () => new Date(),
-    async signingKeyOf(lenderId) {
-      const key = await credentials.signingKeyOf(lenderId);
-      if (!key) throw new Error("The lender has no API key left to sign with.");
-      return { keyId: key.keyId, secret: key.signingKey };
-    },
-  };
-  function ping(lender: { id: string; code: string }): Ping {
-    const eventId = newId();
-    const origin = { lenderCode: lender.code, environment, now: new Date() };
-    return { lenderId: lender.id, eventId, body: pingBody(eventId, origin) };
-  }
+  const courier = createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
   return {
     config,
     log,
@@ -110,10 +96,10 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     async pingFor(lenderId) {
       const lender = await lenderById(database.em(), lenderId);
       assert.ok(lender, "An endpoint belongs to a lender, and no lender is ever removed.");
-      return ping(lender);
+      return pingTo(lender, environment);
     },
     webhookTest: {
-      ping: (lender) => testEndpoint(database.em(), courier, ping(lender)),
+      ping: (lender) => testEndpoint(database.em(), courier, pingTo(lender, environment)),
       endpoint: (lenderId) => endpointOf(database.em(), lenderId),
     },
     async close() {
