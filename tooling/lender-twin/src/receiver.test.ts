@@ -184,8 +184,11 @@ describe("a receiver that misbehaves", () => {
     twin.receiverBehaviour = "ok";
     await deliver(payment(1, 1));
     twin.receiverBehaviour = "hang";
-    await expect(deliver(payment(2, 1), {}, { timeoutMs: 50 })).rejects.toThrow("timeout");
+    const given = deliver(payment(2, 1), {}, { timeoutMs: 50 });
+    await twin.waitFor(() => twin.underWay.size === 1);
+    await expect(given).rejects.toThrow("timeout");
     await twin.waitFor(() => twin.unanswered.length === 1);
+    expect(twin.underWay.size).toBe(0);
     expect(twin.unanswered).toMatchObject([{ eventId: "evt_2", outcome: "refused" }]);
   });
 

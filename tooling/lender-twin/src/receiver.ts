@@ -45,6 +45,7 @@ export class WebhookReceiver {
   behaviour: ReceiverBehaviour | ((event: ReceivedEvent) => ReceiverBehaviour) = "ok";
   readonly events: ReceivedEvent[] = [];
   readonly deliveries: ReceivedDelivery[] = [];
+  readonly underWay: Set<ReceivedDelivery> = new Set();
   readonly unanswered: ReceivedDelivery[] = [];
   readonly rejected: RejectedDelivery[] = [];
   readonly loans: Map<string, LoanView> = new Map();
@@ -108,9 +109,10 @@ export class WebhookReceiver {
   /** The other side may leave before there is an answer: a connection that we have reset ourselves is none of that. */
   #watch(delivery: ReceivedDelivery, response: ServerResponse): void {
     if (response.socket?.destroyed === true) return;
+    this.underWay.add(delivery);
     response.once("close", () => {
-      if (response.headersSent) return;
-      this.unanswered.push(delivery);
+      this.underWay.delete(delivery);
+      if (!response.headersSent) this.unanswered.push(delivery);
       this.#changed();
     });
   }

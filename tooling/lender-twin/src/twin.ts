@@ -124,6 +124,11 @@ export class LenderTwin extends LenderClient {
     return this.#receiver.deliveries;
   }
 
+  /** Verified deliveries that the service still waits for an answer to, or for its end. */
+  get underWay(): ReadonlySet<ReceivedDelivery> {
+    return this.#receiver.underWay;
+  }
+
   /** Verified deliveries whose connection the service ended before our answer had begun: it gave up, or died. */
   get unanswered(): readonly ReceivedDelivery[] {
     return this.#receiver.unanswered;
