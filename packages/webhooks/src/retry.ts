@@ -18,8 +18,8 @@ export interface RetryDue {
 }
 
 const JOB_EXPIRES_SECONDS = 60;
-/** A retry that is this late has lost its job. */
-const OVERDUE_MS = 60_000;
+/** A retry that is this late has lost its job: its worker died, or PostgreSQL was away. Should it come, it does nothing. */
+const OVERDUE_MS = 10_000;
 /** Waits that one transaction of the sweep ends: an outage can leave many, and dispatchers want the same rows. */
 const SWEEP_ROWS = 1_000;
 
@@ -48,7 +48,7 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
 }
 
 /**
- * Ends the waits whose job was lost: those overdue by more than a minute at `now`. Returns how many.
+ * Ends the waits whose job was lost: those overdue by more than ten seconds at `now`. Returns how many.
  * Leases need no sweep, a dispatcher takes over what has expired.
  */
 export async function sweep(em: EntityManager, now: Date): Promise<number> {
