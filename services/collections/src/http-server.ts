@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { query, statement } from "@collections/database";
 import type { Logger } from "pino";
 import type { App } from "./app.ts";
+import { bodyPace, type Pace } from "./body-pace.ts";
 import { type Config, InvalidConfigError } from "./config.ts";
 import { graphqlEndpoint } from "./graphql/handler.ts";
 import { partnerRouter } from "./rest/v1/router.ts";
@@ -19,17 +20,37 @@ export interface HttpServer {
   stop(graceMs: number): Promise<void>;
 }
 
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** How long a client may take (contract: Limits). */
+export interface HttpTimes {
+  /** From the connection, or from the first byte of a further request, to the end of the headers. */
+  headersMs: number;
+  /** To the end of the body. */
+  requestMs: number;
+  pace: Pace;
+  /** Between two requests of a connection. */
+  keepAliveMs: number;
+  /** How often connections are looked through for those that take longer. */
+  checkEveryMs: number;
+}
+
+/** An import of 5 MiB at 1 Mbit/s takes 42 s; what trickles in is cut off long before that. */
+export const HTTP_TIMES: HttpTimes = {
+  headersMs: 10_000,
+  requestMs: 120_000,
+  pace: { everyMs: 10_000, minBytes: 65_536 },
+  // Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket.
+  keepAliveMs: 75_000,
+  checkEveryMs: 1_000,
+};
+
+const MAX_HEADER_BYTES = 16_384;
 const READY_TIMEOUT_MS = 2_000;
 
 const askAnything = statement("collections.ready", "select 1");
 const CLOSE_IDLE_EVERY_MS = 50;
 
 /** Serves the APIs where this process is a server, and health and metrics in any case. */
-export async function startHttpServer(app: App): Promise<HttpServer> {
+export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): Promise<HttpServer> {
   const { config } = app;
   let draining = false;
   const web: Express = express();
@@ -40,6 +61,7 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
     if (draining) response.setHeader("Connection", "close");
     next();
   });
+  web.use(bodyPace(times.pace));
   web.get("/healthz", (_, response) => void response.json({ ok: true }));
   web.get("/readyz", async (_, response) => {
     const ready = !draining && (await isDatabaseReady(app));
@@ -53,8 +75,16 @@ export async function startHttpServer(app: App): Promise<HttpServer> {
     web.use("/graphql", graphql.handler);
     web.use(partnerRouter(app));
   }
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS }, web);
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  const server = createServer(
+    {
+      headersTimeout: times.headersMs,
+      requestTimeout: times.requestMs,
+      keepAliveTimeout: times.keepAliveMs,
+      connectionsCheckingInterval: times.checkEveryMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    web,
+  );
   await listen(server, config, app.log);
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
