@@ -81,7 +81,8 @@ export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
 // overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
 // A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, which searches the
-// primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut.
+// primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut. The LIMIT
+// holds the planner to one probe per event, which goes to that event's partition and to no other.
 export const leaseHeads = statement(
   "webhooks.lease",
   `with recursive target as materialized (
@@ -130,7 +131,7 @@ export const leaseHeads = statement(
    select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt",
      e.body, target.url, target.recovered_at as "recoveredAt"
    from leased l
-   join webhooks.event e on e.lender_id = $1 and e.id = any (array(select id from leased)) and e.id = l.id
+   cross join lateral (select body from webhooks.event where lender_id = $1 and id = l.id limit 1) e
    cross join target
    order by l.loan`,
 );

@@ -5,7 +5,7 @@ import { eventAt, type LongRun, openFresh, openLongRun } from "../tests/weeks.ts
 import { selectAttempts } from "./delivery-log.ts";
 import { emit } from "./emit.ts";
 import { registerEndpoint } from "./endpoint.ts";
-import { lease } from "./lease.ts";
+import { lease, leaseHeads } from "./lease.ts";
 import { keepPartitions, partitionStates } from "./partitions.ts";
 import { webhooksSchema } from "./schema.ts";
 import { deliveryTotals, sequenceProblems } from "./verification.ts";
@@ -128,6 +128,9 @@ describe("a statement touches the partition that it needs alone, on a generic pl
       "select name from webhooks.partitions_of('event') where $1 >= lower and $1 < upper",
       [id],
     );
+    const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false]);
+    expect(touched(leasePlan, "event")).toEqual([week!.name]);
+
     const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id]);
     const names = touched(attemptsPlan, "attempt");
     expect(names[0]).toBe(week!.name.replace("event", "attempt"));
