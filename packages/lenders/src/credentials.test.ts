@@ -33,6 +33,7 @@ afterAll(async () => {
 const vault = createVault({ masterKey: "0a".repeat(32) });
 const credentialsNow = () => createCredentials(() => database.em(), vault);
 const reason = "the test says so";
+const evenIfLast = true;
 
 function aLender(code: string) {
   const lender = { code, name: "Acme", currency: "INR", environment: "sandbox", commissionPercent: "2.5" };
@@ -79,7 +80,7 @@ test("a key revoked and a lender suspended in another process hold here within a
   expect(await credentials.byKeyId(revoked.apiKeyId)).toMatchObject({ keyState: "active" });
   expect(await credentials.byKeyId(suspended.apiKeyId)).toMatchObject({ lender: { state: "active" } });
   await transaction(elsewhere.em(), async (tx) => {
-    await revokeKey(tx, { lenderId: revoked.lender.id, keyId: revoked.apiKeyId, reason });
+    await revokeKey(tx, { lenderId: revoked.lender.id, keyId: revoked.apiKeyId, reason, evenIfLast });
     await suspendLender(tx, suspended.lender.id, reason);
   });
   await sleep(850);
@@ -91,7 +92,7 @@ test("a retiring key works until its date and not at it, also while it is rememb
   const { lender, apiKeyId } = await aLender("RETIRING");
   const on = new Date(Date.now() + 60_000);
   const key = { lenderId: lender.id, keyId: apiKeyId };
-  await transaction(elsewhere.em(), (tx) => retireKey(tx, { ...key, on, reason }));
+  await transaction(elsewhere.em(), (tx) => retireKey(tx, { ...key, on, reason, evenIfLast }));
   const clock = { now: new Date(on.getTime() - 1) };
   const credentials = createCredentials(
     () => database.em(),
@@ -126,7 +127,7 @@ test("when the signing key is revoked the newest key left signs; without any, th
   const { lender, apiKeyId } = await aLender("HEIRS");
   const [middle, newest] = [await aKey(lender.id), await aKey(lender.id)];
   const revoke = (keyId: string) =>
-    transaction(elsewhere.em(), (tx) => revokeKey(tx, { lenderId: lender.id, keyId, reason }));
+    transaction(elsewhere.em(), (tx) => revokeKey(tx, { lenderId: lender.id, keyId, reason, evenIfLast }));
   await revoke(apiKeyId);
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: newest.apiKeyId });
   await revoke(middle.apiKeyId);
@@ -176,7 +177,7 @@ test("key acts that make no sense are refused by name", async () => {
   const [{ lender, apiKeyId }, other] = [await aLender("REFUSALS"), await aLender("STRANGER")];
   const act = (work: Parameters<typeof transaction<void>>[1]) => transaction(elsewhere.em(), work);
   const [on, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 1)];
-  const key = { lenderId: lender.id, keyId: apiKeyId, reason };
+  const key = { lenderId: lender.id, keyId: apiKeyId, reason, evenIfLast };
   const strange = { ...key, keyId: other.apiKeyId };
   await expect(act((tx) => revokeKey(tx, strange))).rejects.toMatchObject({ code: "API_KEY_NOT_FOUND" });
   await expect(act((tx) => revokeKey(tx, { ...key, reason: "" }))).rejects.toMatchObject({ field: "reason" });
@@ -218,6 +219,6 @@ test("an operator opens the debugger for one key for an hour, and says why", asy
   expect((await keysOf(database.em(), lender.id)).map(({ debugUntil }) => debugUntil)).toEqual([until, null]);
   expect((await actsOn(database.em(), lender.id))[0]).toMatchObject({ act: "key.debugged", reason });
   await expect(open({ reason: " " })).rejects.toMatchObject({ field: "reason" });
-  await transaction(elsewhere.em(), (tx) => revokeKey(tx, key));
+  await transaction(elsewhere.em(), (tx) => revokeKey(tx, { ...key, evenIfLast }));
   await expect(open({})).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });

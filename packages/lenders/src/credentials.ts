@@ -73,7 +73,7 @@ const signingKeyOfLender = statement(
   "lenders.signing-key",
   `select id as "keyId", secret from lenders.api_key
    where lender_id = $1 and state <> 'revoked' and (retires_at is null or retires_at > $2)
-   order by signing desc, state = 'active' desc, created_at desc, id desc
+   order by signing desc, state = 'active' desc, last_used_at is not null desc, created_at desc, id desc
    limit 1`,
 );
 

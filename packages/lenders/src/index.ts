@@ -3,6 +3,7 @@ export {
   createKey,
   type IssuedKey,
   keysOf,
+  lenderOfKey,
   recordKeyUse,
   retireKey,
   revokeKey,

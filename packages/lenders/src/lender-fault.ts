@@ -57,7 +57,7 @@ export class LenderNotFoundError extends Error {
 /** The lender has no such API key, or none in a state that allows the act. */
 export class ApiKeyNotUsableError extends Error {
   override readonly name = "ApiKeyNotUsableError";
-  readonly code: "API_KEY_NOT_FOUND" | "API_KEY_REVOKED" | "API_KEY_RETIRED";
+  readonly code: "API_KEY_NOT_FOUND" | "API_KEY_REVOKED" | "API_KEY_RETIRED" | "API_KEY_LAST";
   readonly keyId: string;
 
   constructor(code: ApiKeyNotUsableError["code"], keyId: string, message: string) {
