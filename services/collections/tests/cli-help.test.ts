@@ -26,15 +26,15 @@ test("there is a command for each thing that operators do", () => {
     lender: "create update list show suspend resume",
     "field-partner": "create token",
     case: "assign unassign hold release close",
-    endpoint: "show",
-    delivery: "list show",
+    endpoint: "show probe resume",
+    delivery: "list show replay replays cancel-replay",
     ledger: "statement verify",
     "master-key": "rotate",
   };
   const paths = Object.entries(groups).flatMap(([group, names]) =>
     names.split(" ").map((name) => `collections ${group} ${name}`),
   );
-  expect(commandsOf(createProgram()).map(pathOf)).toEqual(expect.arrayContaining(paths));
+  expect(commandsOf(createProgram()).map(pathOf)).toEqual(expect.arrayContaining([...paths, "collections doctor"]));
 });
 
 test("--help goes to stdout and ends with 0", async () => {
@@ -53,6 +53,14 @@ test.each<[string, RegExp]>([
   ["delivery list --limit 0", /Expected a number from 1 to 200/],
   ["delivery list --loan LN-1", /give --lender with --loan/],
   ["delivery list --cursor zzz", /Expected the nextCursor of a page/],
+  ["delivery list --since yesterday", /Expected an instant such as 2026.* Or say how long ago, such as 90m/],
+  ["delivery replay", /Name an event, or a lender by --lender/],
+  ["delivery replay evt_1 --lender ACME --reason x", /replayed by itself/],
+  ["delivery replay --lender ACME", /Say why by --reason/],
+  ["delivery replay --lender ACME --rate 1001 --dry-run", /Expected a number from 1 to 1000/],
+  ["delivery replay --lender ACME --since 1h --until 2h --dry-run", /--until has to lie after --since/],
+  ["delivery replays", /required option '--lender <code>' not specified/],
+  ["endpoint resume ACME", /required option '--reason <text>' not specified/],
 ])("the command line %j is not understood, and told why", async (line, reason) => {
   const program = createProgram();
   for (const command of [program, ...program.commands.flatMap((group) => [group, ...group.commands])]) {

@@ -1,15 +1,13 @@
 import { publicId } from "@collections/database";
+import { onOneLine } from "@collections/flows";
 import { listLenders } from "@collections/lenders";
-import {
-  deliveryById,
-  type DeliveryDetail,
-  type DeliveryState,
-  type DeliverySummary,
-  listDeliveries,
-} from "@collections/webhooks";
-import { Command, InvalidArgumentError, Option } from "commander";
-import { EXIT, notFound, Refusal } from "./refusal.ts";
-import { answer, idOf, isUuid, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
+import { type DeliveryState, listDeliveries } from "@collections/webhooks";
+import { Command, Option } from "commander";
+import { addReplayCommands } from "./delivery-replay.ts";
+import { showCommand, shownDelivery } from "./delivery-show.ts";
+import { readCount, readCursor, readMoment } from "./read-options.ts";
+import { EXIT, Refusal } from "./refusal.ts";
+import { answer, lenderNamed, table, withDatabase } from "./with-database.ts";
 
 const STATES = ["waiting", "in_flight", "retrying", "delivered", "parked"] as const satisfies DeliveryState[];
 const MAX_LIMIT = 200;
@@ -17,7 +15,9 @@ const MAX_LIMIT = 200;
 interface ListOptions {
   lender?: string;
   loan?: string;
+  kind?: string;
   state?: DeliveryState;
+  since?: Date;
   cursor?: string;
   limit: number;
 }
@@ -30,106 +30,52 @@ export function deliveryCommand(): Command {
     .description("Deliveries, the newest first.")
     .option("--lender <code>", "of this lender only")
     .option("--loan <loan>", "of this loan only; needs --lender")
+    .option("--kind <kind>", "of this kind only, such as payment.collected")
     .addOption(new Option("--state <state>", "in this state only").choices([...STATES]))
-    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", cursor)
-    .option("--limit <count>", "at most so many", limit, 50)
-    .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked")
+    .option("--since <moment>", "made at this time or later: 2026-11-20T09:41:07Z, or how long ago: 24h", readMoment)
+    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", readCursor)
+    .option("--limit <count>", "at most so many", readCount(1, MAX_LIMIT), 50)
+    .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked --since 24h")
     .action((options: ListOptions) => list(options));
-  delivery
-    .command("show")
-    .argument("<event-id>", "evt_…")
-    .description("One delivery: the request, and every attempt with its cause.")
-    .addHelpText("after", "\nExample:\n  pnpm collections delivery show evt_0192… --json")
-    .action((eventId: string) => show(eventId));
+  delivery.addCommand(showCommand());
+  addReplayCommands(delivery);
   return delivery;
 }
 
-async function list({ lender: code, loan, state, cursor, limit }: ListOptions): Promise<void> {
+async function list({ lender: code, loan, state, ...others }: ListOptions): Promise<void> {
   if (loan !== undefined && code === undefined) {
     throw new Refusal("REQUIRED", "Loan numbers are a lender's own: give --lender with --loan.", EXIT.notUnderstood);
   }
   await withDatabase(async ({ em }) => {
     const lender = code === undefined ? undefined : await lenderNamed(em(), code);
+    const codes = new Map((await listLenders(em())).map(({ id, code }) => [id, code]));
     const page = await listDeliveries(
       em(),
       {
+        ...others,
         ...(lender && { lenderId: lender.id }),
         ...(loan !== undefined && { loan }),
         ...(state && { states: [state] }),
-        ...(cursor !== undefined && { cursor }),
-        limit,
       },
       new Date(),
     );
-    const rows = page.deliveries.map(({ eventId, kind, loan, sequence, state, attempts, lastError }) => [
-      publicId("evt", eventId),
-      kind,
-      loan,
-      String(sequence),
-      state,
-      String(attempts),
-      lastError ?? "",
+    const rows = page.deliveries.map((delivery) => [
+      publicId("evt", delivery.eventId),
+      codes.get(delivery.lenderId) ?? "",
+      delivery.kind,
+      delivery.loan,
+      String(delivery.sequence),
+      delivery.state,
+      String(delivery.attempts),
+      onOneLine(delivery.lastError ?? ""),
     ]);
-    const header = ["EVENT", "KIND", "LOAN", "SEQUENCE", "STATE", "ATTEMPTS", "LAST ERROR"];
+    const header = ["EVENT", "LENDER", "KIND", "LOAN", "SEQUENCE", "STATE", "ATTEMPTS", "LAST ERROR"];
     answer(
-      { deliveries: page.deliveries.map(shown), nextCursor: page.nextCursor },
+      {
+        deliveries: page.deliveries.map((delivery) => shownDelivery(delivery, codes.get(delivery.lenderId))),
+        nextCursor: page.nextCursor,
+      },
       rows.length === 0 ? "No deliveries." : table([header, ...rows]),
     );
   });
-}
-
-async function show(given: string): Promise<void> {
-  await withDatabase(async ({ em }) => {
-    const found = await findDelivery(em, idOf("evt", "event", given));
-    if (!found) throw notFound("event", given);
-    const { body, log, occurredAt } = found;
-    const attempts = log.map(({ number, startedAt, durationMs, outcome, status, errorDetail }) => [
-      `#${number}`,
-      startedAt.toISOString(),
-      `${durationMs} ms`,
-      outcome,
-      status === null ? "" : String(status),
-      errorDetail ?? "",
-    ]);
-    answer(
-      { ...shown(found), occurredAt, body: JSON.parse(body) as unknown, log },
-      [`${found.kind} of ${found.loan}, sequence ${found.sequence}: ${found.state}`, body, table(attempts)].join("\n"),
-    );
-  });
-}
-
-/** An event is kept with its lender, and its id does not tell which. */
-async function findDelivery(em: Operator["em"], eventId: string): Promise<DeliveryDetail | undefined> {
-  for (const { id } of await listLenders(em())) {
-    const found = await deliveryById(em(), id, eventId, new Date());
-    if (found) return found;
-  }
-  return undefined;
-}
-
-function shown(summary: DeliverySummary): object {
-  const { eventId, kind, loan, sequence, state, attempts, nextAttemptAt, lastError, createdAt, settledAt } = summary;
-  return {
-    eventId: publicId("evt", eventId),
-    kind,
-    sourceLoanNumber: loan,
-    sequence: Number(sequence),
-    state,
-    attempts,
-    nextAttemptAt,
-    lastError,
-    createdAt,
-    settledAt,
-  };
-}
-
-function cursor(text: string): string {
-  if (isUuid(text)) return text;
-  throw new InvalidArgumentError("Expected the nextCursor of a page.");
-}
-
-function limit(text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= MAX_LIMIT) return count;
-  throw new InvalidArgumentError(`Expected a number from 1 to ${MAX_LIMIT}.`);
 }

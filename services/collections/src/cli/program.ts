@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { caseCommand } from "./case.ts";
 import { deliveryCommand } from "./delivery.ts";
+import { doctorCommand } from "./doctor.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { fieldPartnerCommand } from "./field-partner.ts";
 import { ledgerCommand } from "./ledger.ts";
@@ -30,6 +31,7 @@ Example:
     caseCommand(),
     endpointCommand(),
     deliveryCommand(),
+    doctorCommand(),
     ledgerCommand(),
     masterKeyCommand(),
   ]) {

@@ -1,15 +1,3 @@
-import { CommanderError } from "commander";
-import { createProgram } from "./program.ts";
-import { EXIT, explain } from "./refusal.ts";
+import { runCommand } from "./run-command.ts";
 
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  const { code, detail, exitCode } = explain(error);
-  // Commander has written its own complaint, or the help that was asked for.
-  if (!(error instanceof CommanderError)) process.stderr.write(`${detail}\n`);
-  if (exitCode !== EXIT.done && process.argv.includes("--json")) {
-    process.stdout.write(`${JSON.stringify({ error: { code, detail } })}\n`);
-  }
-  process.exitCode = exitCode;
-}
+await runCommand();

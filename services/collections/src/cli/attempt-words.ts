@@ -1,0 +1,27 @@
+import { onOneLine, quoted } from "@collections/flows";
+import { type AttemptErrorCode, type Remedy, remedyFor } from "@collections/webhooks";
+
+const SHOWN_BODY_BYTES = 2_048;
+
+/** What is known of a failed attempt; `status` and `headers` are null when no answer came. */
+export interface Failure {
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly errorCode: AttemptErrorCode;
+  readonly errorDetail: string | null;
+}
+
+/** Why it failed and what the lender is to do, each on one line that cannot act on a terminal. */
+export function wordsFor(failure: Failure, url: string | null): Remedy {
+  const { cause, remedy } = remedyFor({ ...failure, url });
+  return { cause: onOneLine(cause), remedy: onOneLine(remedy) };
+}
+
+/** An answer from outside, indented: its status, its headers, the beginning of its body. */
+export function answerLines(status: number, headers: Readonly<Record<string, string>> | null, body: string): string[] {
+  return [
+    `answered ${status}`,
+    ...Object.entries(headers ?? {}).map(([name, value]) => onOneLine(`${name}: ${value}`)),
+    ...(body === "" ? [] : quoted(body, SHOWN_BODY_BYTES).split("\n")),
+  ].map((line) => `  ${line}`);
+}

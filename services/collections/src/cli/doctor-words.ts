@@ -1,0 +1,66 @@
+import type { FailedJobs } from "@collections/database";
+import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
+
+/** Something wrong, and what to do about it. */
+export interface DoctorProblem {
+  readonly severity: "fault" | "warning";
+  readonly code: WebhookProblemCode | "JOBS_FAILED" | "JOBS_RETRYING";
+  /** Null for what concerns all. */
+  readonly lenderCode: string | null;
+  readonly detail: string;
+  readonly remedy: string;
+  readonly count: number;
+  readonly since: Date | null;
+}
+
+/** A problem of webhooks with its remedy. `codes` are the lenders' codes by their ids. */
+export function problemOfWebhooks(problem: WebhookProblem, codes: ReadonlyMap<string, string>): DoctorProblem {
+  const { severity, code, lenderId, detail, count, since } = problem;
+  const lenderCode = lenderId === null ? null : (codes.get(lenderId) ?? lenderId);
+  return { severity, code, lenderCode, detail, remedy: REMEDIES[code](lenderCode ?? ""), count, since };
+}
+
+/** What it means that jobs of a queue fail. */
+export function problemOfJobs({ queue, state, count, attempts, lastError }: FailedJobs): DoctorProblem {
+  const said = lastError === null ? "" : ` Last error: ${lastError.replace(/\.$/, "")}.`;
+  const about = { lenderCode: null, count, since: null, remedy: JOBS[queue] ?? OTHER_JOBS };
+  if (state === "failed") {
+    const detail = `${count} jobs of ${queue} were given up after up to ${attempts} attempts.${said}`;
+    return { severity: "fault", code: "JOBS_FAILED", detail, ...about };
+  }
+  const detail = `${count} jobs of ${queue} have failed up to ${attempts} times and are tried again.${said}`;
+  return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
+}
+
+const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows past the service.";
+const START_WORKER =
+  "See that a process with ROLE worker or all runs, that it is ready (/readyz), and what its log says at level error.";
+
+const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
+  SEQUENCE_GAP: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
+  SEQUENCE_DUPLICATE: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
+  EVENT_WITHOUT_DELIVERY: () => `Have the lender read the cases of these loans (GET cases/{loan}). ${REPORT}`,
+  DELIVERY_WITHOUT_EVENT: () =>
+    `It cannot be sent any more: have the lender read the case (GET cases/{loan}). ${REPORT}`,
+  TOTALS_MISMATCH: () => REPORT,
+  NOT_PICKED_UP: () => START_WORKER,
+  STUCK_LEASE: () => START_WORKER,
+  RETRY_OVERDUE: () => START_WORKER,
+  PROBE_OVERDUE: (code) => `${START_WORKER} Meanwhile: collections endpoint probe ${code}.`,
+  REPLAY_STALLED: () => START_WORKER,
+  PARTITIONS_NOT_MADE: () =>
+    `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
+  SUSPENDED: (code) =>
+    `The lender has been mailed. Cause and remedy: collections endpoint show ${code}; once it is repaired: collections endpoint probe ${code}.`,
+  NO_CALLBACK: (code) =>
+    `Register it: collections lender update ${code} --callback-url https://…; nothing is lost meanwhile.`,
+  OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,
+};
+
+const JOBS: Readonly<Record<string, string>> = {
+  "webhooks.alert":
+    'Mails to a technical contact: check SMTP_URL and MAIL_FROM, and the addresses by collections lender show. The log has each under "webhook alert not sent".',
+  "webhooks.retry": "Nothing is lost: a sweep takes their place. The log says why they fail.",
+};
+
+const OTHER_JOBS = "The log of the workers says why. A finished job is kept for a while, so this goes away by itself.";

@@ -1,0 +1,36 @@
+import { readInstant } from "@collections/cases";
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../config.ts";
+import { isUuid } from "./with-database.ts";
+
+const REASON_CHARACTERS = 500;
+
+/** An instant, or how long ago. */
+export function readMoment(text: string): Date {
+  const agoMs = parseDuration(text);
+  if (agoMs !== undefined) return new Date(Date.now() - agoMs);
+  const reading = readInstant(text);
+  if ("instant" in reading) return reading.instant;
+  throw new InvalidArgumentError(`${reading.detail} Or say how long ago, such as 90m or 24h.`);
+}
+
+/** Why something was done, as the audit keeps it. */
+export function readReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== "" && reason.length <= REASON_CHARACTERS) return reason;
+  throw new InvalidArgumentError(`Say why, in 1 to ${REASON_CHARACTERS} characters; it is kept in the audit.`);
+}
+
+export function readCursor(text: string): string {
+  if (isUuid(text)) return text;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
+}
+
+/** Reads a whole number between two others. */
+export function readCount(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const count = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+    if (count >= from && count <= to) return count;
+    throw new InvalidArgumentError(`Expected a number from ${from} to ${to}.`);
+  };
+}
