@@ -249,8 +249,8 @@ function sum(numbers: readonly number[]): number {
 const insertMany = statement(
   "webhooks-trial.insert-many",
   `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, settled_at)
-   select $1, uuidv7(), (select id from webhooks.endpoint where lender_id = $1), 'LN-M', number, 'case.updated',
-     'delivered', now()
+   select $1, overlay(gen_random_uuid()::text placing left(webhooks.first_id(now())::text, 13) from 1 for 13)::uuid,
+     (select id from webhooks.endpoint where lender_id = $1), 'LN-M', number, 'case.updated', 'delivered', now()
    from generate_series(1, $2::integer) number`,
 );
 
