@@ -61,6 +61,11 @@ export const DEFAULT_RATE_LIMITS = {
   "failed-authentication": 60,
 };
 
+/** Those of endpoints: a lender can have its own. */
+export const LIMITED_ENDPOINTS = Object.keys(DEFAULT_RATE_LIMITS).filter(
+  (name): name is LimitedEndpoint => name !== "failed-authentication",
+);
+
 /** One or more settings are wrong; `problems` has a sentence for each. */
 export class InvalidConfigError extends Error {
   override readonly name = "InvalidConfigError";

@@ -145,9 +145,9 @@ function alertDeps({ database, mailer, config, log }: App): AlertDeps {
   return { database, mailer, environment, probeIntervalMs, log };
 }
 
-/** Writes down which keys were used; in the process that saw them. */
+/** Writes down which keys were used; in the process that saw them. A first use moves webhooks to the key, hence so soon. */
 export function recordKeyUses(app: App) {
-  return every(SWEEP_EVERY_MS, app.log, "record the use of keys", async () => {
+  return every(LOOK_EVERY_MS, app.log, "record the use of keys", async () => {
     for (const use of app.keyUses.take()) await transaction(app.database.em(), (tx) => recordKeyUse(tx, use));
   });
 }

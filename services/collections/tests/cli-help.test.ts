@@ -24,6 +24,7 @@ test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command
 test("there is a command for each thing that operators do", () => {
   const groups: Record<string, string> = {
     lender: "create update list show suspend resume",
+    key: "create list retire revoke use-for-signing debug",
     "field-partner": "create token",
     case: "assign unassign hold release close",
     endpoint: "show probe resume",

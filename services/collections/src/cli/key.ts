@@ -1,5 +1,5 @@
 import { readInstant } from "@collections/cases";
-import { transaction, type Tx } from "@collections/database";
+import { type EntityManager, transaction, type Tx } from "@collections/database";
 import {
   type ApiKey,
   createKey,
@@ -52,7 +52,11 @@ Example:
     .description("Sign webhooks and mint calls with this key from now on; its lender must have the secret.")
     .addHelpText("after", "\nExample:\n  pnpm collections key use-for-signing lk_1f0c…")
     .action((keyId: string, { reason }: { reason: string }) =>
-      withKey(keyId, (tx, lenderId) => setSigningKey(tx, { lenderId, keyId, reason }), "signs from now on"),
+      withKey(
+        keyId,
+        (tx, lenderId) => setSigningKey(tx, { lenderId, keyId, reason }),
+        () => "signs from now on",
+      ),
     );
   key.addCommand(debugCommand());
   return key;
@@ -70,7 +74,7 @@ function retireCommand(): Command {
       withKey(
         keyId,
         (tx, lenderId) => retireKey(tx, { lenderId, keyId, on, reason, evenIfLast }),
-        `ends on ${on.toISOString()}`,
+        () => `ends on ${on.toISOString()}`,
       ),
     );
 }
@@ -83,7 +87,11 @@ function revokeCommand(): Command {
     .description("End a key now: within a second no process takes it any more. This cannot be undone.")
     .addHelpText("after", '\nExample:\n  pnpm collections key revoke lk_1f0c… --reason "leaked in a log"')
     .action((keyId: string, { reason, force: evenIfLast = false }: { reason: string; force?: boolean }) =>
-      withKey(keyId, (tx, lenderId) => revokeKey(tx, { lenderId, keyId, reason, evenIfLast }), "is revoked"),
+      withKey(
+        keyId,
+        (tx, lenderId) => revokeKey(tx, { lenderId, keyId, reason, evenIfLast }),
+        () => "is revoked",
+      ),
     );
 }
 
@@ -98,7 +106,7 @@ function debugCommand(): Command {
       withKey(
         keyId,
         (tx, lenderId) => openDebugger(tx, { lenderId, keyId, reason, openMs: minutes * MINUTE_MS }),
-        "may be debugged",
+        ({ debugUntil }) => `may be debugged until ${debugUntil?.toISOString()}`,
       ),
     );
 }
@@ -141,27 +149,30 @@ async function list({ em }: Operator, code: string): Promise<void> {
   );
 }
 
-/** Does something to a key, whoever's it is, and says what became of it. */
-async function withKey<T>(keyId: string, act: (tx: Tx, lenderId: string) => Promise<T>, what: string): Promise<void> {
+/** Does something to a key, whoever's it is, and says what the key does now. */
+async function withKey(
+  keyId: string,
+  act: (tx: Tx, lenderId: string) => Promise<unknown>,
+  does: (key: ApiKey) => string,
+): Promise<void> {
   await withDatabase(async ({ em }) => {
-    const lender = await lenderWithKey({ em }, keyId);
+    const lender = await lenderWithKey(em(), keyId);
     await transaction(em(), (tx) => act(tx, lender.id));
     const keys = await keysOf(em(), lender.id);
     const key = keys.find(({ id }) => id === keyId)!;
-    const signing = keys.find(({ signing }) => signing)?.id;
-    const words = [
-      `The key ${keyId} of ${lender.code} ${what}${key.debugUntil === null ? "" : `, until ${key.debugUntil.toISOString()}`}.`,
-      signing === undefined
-        ? "No key is left: the lender can neither call nor be called."
-        : `${signing} signs webhooks.`,
-    ];
-    answer({ lenderCode: lender.code, ...shown(key), signedBy: signing ?? null }, words.join("\n"));
+    const signedBy = keys.find(({ signing }) => signing)?.id ?? null;
+    const signs =
+      signedBy === null ? "No key is left: the lender can neither call nor be called." : `${signedBy} signs.`;
+    answer(
+      { lenderCode: lender.code, ...shown(key), signedBy },
+      `The key ${keyId} of ${lender.code} ${does(key)}. ${signs}`,
+    );
   });
 }
 
-async function lenderWithKey({ em }: Pick<Operator, "em">, keyId: string): Promise<Lender> {
-  const lenderId = await lenderOfKey(em(), keyId);
-  const lender = lenderId === undefined ? undefined : await lenderById(em(), lenderId);
+async function lenderWithKey(em: EntityManager, keyId: string): Promise<Lender> {
+  const lenderId = await lenderOfKey(em, keyId);
+  const lender = lenderId === undefined ? undefined : await lenderById(em, lenderId);
   if (!lender) throw notFound("api key", keyId);
   return lender;
 }

@@ -5,6 +5,7 @@ import { percentText } from "@collections/money";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";
 import { Command } from "commander";
 import { readBank } from "./bank.ts";
+import { readRateLimit } from "./rate-limit.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
@@ -55,6 +56,7 @@ interface LenderOptions {
   whatsappPhoneNumberId?: string;
   whatsappToken?: string;
   whatsappTemplate?: string;
+  rateLimit?: Record<string, number | null>;
 }
 
 function createCommand(): Command {
@@ -104,7 +106,8 @@ function withLenderOptions(command: Command): Command {
     .option("--commission-percent <percent>", "what field partners earn of what they collect, such as 2.5")
     .option("--whatsapp-phone-number-id <id>", "the lender's own WhatsApp Cloud API number")
     .option("--whatsapp-token <token>", "its access token, never shown again")
-    .option("--whatsapp-template <name>", "its approved template; payment_link unless told");
+    .option("--whatsapp-template <name>", "its approved template; payment_link unless told")
+    .option("--rate-limit <endpoint=count>", "requests a minute and key, or =default; may be several", readRateLimit);
 }
 
 function collect(value: string, before: string[] = []): string[] {
@@ -170,12 +173,13 @@ function onboarding(config: Operator["config"], vault: Operator["vault"]) {
 
 /** Commander leaves an option that was not given undefined; an empty one takes the setting away. */
 function changesOf(options: LenderOptions) {
-  const { technicalContact, fallbackBank, callbackUrl, ...plainOptions } = options;
+  const { technicalContact, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
   const given = Object.entries(plainOptions).filter(([name, value]) => value !== undefined && FIELDS.has(name));
   return {
     ...Object.fromEntries(given.map(([name, value]) => [name, value === "" ? null : value])),
     ...(technicalContact && { technicalContacts: technicalContact.filter((contact) => contact !== "") }),
     ...(fallbackBank !== undefined && { fallbackBank: fallbackBank === "" ? null : readBank(fallbackBank) }),
+    ...(rateLimit && { rateLimits: rateLimit }),
     ...(callbackUrl !== undefined && { callbackUrl: callbackUrl === "" ? null : callbackUrl }),
   };
 }

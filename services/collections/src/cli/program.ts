@@ -4,6 +4,7 @@ import { deliveryCommand } from "./delivery.ts";
 import { doctorCommand } from "./doctor.ts";
 import { endpointCommand } from "./endpoint.ts";
 import { fieldPartnerCommand } from "./field-partner.ts";
+import { keyCommand } from "./key.ts";
 import { ledgerCommand } from "./ledger.ts";
 import { lenderCommand } from "./lender.ts";
 import { masterKeyCommand } from "./master-key.ts";
@@ -27,6 +28,7 @@ Example:
 
   for (const command of [
     lenderCommand(),
+    keyCommand(),
     fieldPartnerCommand(),
     caseCommand(),
     endpointCommand(),
