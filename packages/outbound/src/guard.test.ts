@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { isIPv6, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
+import { heldBytes } from "./held-memory.ts";
 import { hostileAddresses, hostileNames, hostileUrls } from "./hostile-list.ts";
 import type { ResolvedAddress } from "./name-resolution.ts";
 import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
@@ -97,6 +98,16 @@ test("nothing in an answer moves us elsewhere, not even to a host that is open",
     });
   }
   expect([origin.requests.length, inside.connections]).toEqual([statuses.length + 1, 0]);
+});
+
+test("long URLs that we refused are not remembered", async () => {
+  const outbound = open({});
+  const before = await heldBytes();
+  for (let asked = 0; asked < 20; asked += 1) {
+    const url = Buffer.alloc(1_000_000, `https://lender.example/${asked}`).toString("latin1");
+    expect(await ask(outbound, url)).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS" });
+  }
+  await expect.poll(async () => (await heldBytes()) - before, { timeout: 3_000 }).toBeLessThan(8_000_000);
 });
 
 function resolved(address: string): ResolvedAddress {

@@ -138,9 +138,10 @@ function rememberDestinations(allow: AllowList): (url: string) => Destination {
     const remembered = known.get(text);
     if (remembered) return remembered;
     const verdict = checkUrl(text, allow);
-    const destination = verdict.ok
-      ? { ok: true as const, origin: verdict.url.origin, path: verdict.url.pathname + verdict.url.search }
-      : verdict;
+    // A refused one may be of any length.
+    if (!verdict.ok) return verdict;
+    const { origin, pathname, search } = verdict.url;
+    const destination = { ok: true as const, origin, path: pathname + search };
     if (known.size >= REMEMBERED_URLS) known.clear();
     known.set(text, destination);
     return destination;

@@ -70,9 +70,10 @@ export function pour(socket: Socket, first: string | Buffer, more: string): void
   pourOn();
 }
 
-/** Sends `first`, then `more` every 10 ms. */
+/** Sends `first` and `more`, then `more` again every 10 ms. */
 export function drip(socket: Socket, first: string | Buffer, more: string): void {
   socket.write(first);
+  socket.write(more);
   const dripping = setInterval(() => socket.write(more), 10);
   socket.on("close", () => clearInterval(dripping));
 }

@@ -79,6 +79,7 @@ test.concurrent.each<[what: string, greet: (socket: Socket) => unknown]>([
   origin.server.once("connection", greet);
   const got = await ask(`https://lender.test:${origin.port}`, { timeoutMs: 200 });
   expect(got).toMatchObject({ kind: "failure", code: "TIMEOUT", ownFault: false, requestSent: false });
+  expect(got.durationMs).toBeLessThan(3_000);
 });
 
 async function ask(url: string, request: Partial<OutboundRequest> = {}, options: OutboundOptions = {}) {

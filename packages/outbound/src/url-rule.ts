@@ -13,8 +13,8 @@ const FULL_DOMAIN_NAME = /^(?=.{1,253}\.?$)([a-z0-9_-]{1,63}\.)+[a-z0-9_-]{1,63}
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
- * The check that needs no network, for a URL somebody else chose: absolute https, no user name, no address literal that
- * is not public, at most 2048 characters. A `host:port` in `allow` may be plain http and private.
+ * The check that needs no network, for a URL somebody else chose: absolute https, no user name, a full domain name or a
+ * public address, at most 2048 characters. A `host:port` in `allow` may be plain http, private and a single label.
  * `reason` is one sentence for the person who registers the URL.
  */
 export function checkUrl(text: string, allow: AllowList): UrlVerdict {
