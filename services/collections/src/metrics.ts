@@ -1,13 +1,12 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { createWebhookMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
 
 /** What the process counts, for Prometheus. */
 export interface Metrics {
   readonly registry: Registry;
   onAnswer(answered: { endpoint: string; status: number; durationMs: number }): void;
-  onAttempt(attempt: { outcome: string; durationMs: number }): void;
   onBatch(items: number): void;
-  /** Asked for when the metrics are read. */
-  gauge(name: string, help: string, read: () => Promise<number>): void;
+  readonly webhooks: WebhookMetrics;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -20,13 +19,6 @@ export function createMetrics(): Metrics {
     name: "collections_http_request_duration_seconds",
     help: "Time from a request's arrival to its answer, by endpoint and status.",
     labelNames: ["endpoint", "status"],
-    buckets: SECONDS,
-    registers,
-  });
-  const attempts = new Histogram({
-    name: "collections_webhook_attempt_duration_seconds",
-    help: "Time of an attempt to deliver an event, by outcome.",
-    labelNames: ["outcome"],
     buckets: SECONDS,
     registers,
   });
@@ -45,22 +37,10 @@ export function createMetrics(): Metrics {
     onAnswer({ endpoint, status, durationMs }) {
       answers.observe({ endpoint, status: String(status) }, durationMs / 1_000);
     },
-    onAttempt({ outcome, durationMs }) {
-      attempts.observe({ outcome }, durationMs / 1_000);
-    },
     onBatch(items) {
       batches.inc();
       confirmations.inc(items);
     },
-    gauge(name, help, read) {
-      const gauge = new Gauge({
-        name,
-        help,
-        registers,
-        async collect() {
-          gauge.set(await read());
-        },
-      });
-    },
+    webhooks: createWebhookMetrics(registry),
   };
 }

@@ -25,6 +25,7 @@ import {
 import { transaction } from "@collections/database";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
+import { readingsOf } from "./webhook-readings.ts";
 
 /** The background half of the service. */
 export interface Worker {
@@ -55,8 +56,9 @@ export async function startWorker(app: App): Promise<Worker> {
     suspension: { suspendAfter: app.config.webhookSuspendAfter, probeIntervalMs: app.config.webhookProbeIntervalMs },
     timeoutMs: app.config.webhookTimeoutMs,
     log,
-    onAttempt: ({ state, durationMs }) => app.metrics.onAttempt({ outcome: state, durationMs }),
+    onAttempt: (facts) => app.metrics.webhooks.onAttempt(facts),
   });
+  app.metrics.webhooks.watch(readingsOf(app, dispatcher));
   dispatcher.start();
   await Promise.all([
     database.jobs.work(mintPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, ({ data }) =>
@@ -95,13 +97,16 @@ export async function startWorker(app: App): Promise<Worker> {
   };
 }
 
-async function probeSuspended({ database, courier, pingFor, config, log }: App): Promise<void> {
+async function probeSuspended({ database, courier, pingFor, config, metrics, log }: App): Promise<void> {
   await probeDue({
     em: () => database.em(),
     courier,
     pingOf: pingFor,
     probeIntervalMs: config.webhookProbeIntervalMs,
-    onProbe: (probed) => log.info(probed, "webhook endpoint probed"),
+    onProbe: (probed) => {
+      log.info(probed, "webhook endpoint probed");
+      metrics.webhooks.onProbe(probed);
+    },
   });
 }
 

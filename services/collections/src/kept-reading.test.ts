@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { keepReading } from "./kept-reading.ts";
+
+/** A clock and readings that a test moves on by hand. */
+function aReading() {
+  const state = { now: 0, reads: 0, tookMs: 0, fails: false, hangs: false, errors: 0 };
+  const kept = keepReading(
+    async () => {
+      state.reads += 1;
+      if (state.hangs) await new Promise(() => {});
+      state.now += state.tookMs;
+      if (state.fails) throw new Error("The database is away.");
+      return state.reads;
+    },
+    {
+      maxAgeMs: 10_000,
+      patienceMs: 20,
+      uselessAfterMs: 60_000,
+      onError: () => (state.errors += 1),
+      now: () => state.now,
+    },
+  );
+  return { state, kept };
+}
+
+test("a reading is told for ten seconds, and many who ask at once share one", async () => {
+  const { state, kept } = aReading();
+  expect(await Promise.all([kept(), kept(), kept()])).toEqual([1, 1, 1]);
+  state.now = 9_999;
+  expect(await kept()).toBe(1);
+  state.now = 10_000;
+  expect(await kept()).toBe(2);
+});
+
+test("a reading that takes long is told for longer", async () => {
+  const { state, kept } = aReading();
+  state.tookMs = 1_000;
+  expect(await kept()).toBe(1);
+  state.now = 20_999;
+  expect(await kept()).toBe(1);
+  state.now = 21_000;
+  expect(await kept()).toBe(2);
+});
+
+test("while no fresh one is to be had the last one is told, for a minute", async () => {
+  const { state, kept } = aReading();
+  await kept();
+  state.fails = true;
+  state.now = 30_000;
+  expect(await kept()).toBe(1);
+  state.now = 60_000;
+  expect(await kept()).toBeUndefined();
+  expect(state.errors).toBe(2);
+  state.fails = false;
+  expect(await kept()).toBe(4);
+});
+
+test("nobody waits for one that hangs, and no second one is begun beside it", async () => {
+  const { state, kept } = aReading();
+  await kept();
+  state.hangs = true;
+  state.now = 30_000;
+  expect(await kept()).toBe(1);
+  expect(await kept()).toBe(1);
+  expect(state.reads).toBe(2);
+});
