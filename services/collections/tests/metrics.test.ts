@@ -55,9 +55,9 @@ test("a worker's metrics tell of attempts, deliveries, probes, what waits and wh
 test("every metric of ours is in the runbook, and every one of the runbook is measured", async () => {
   const service = await startTestService();
   const runbook = await readFile(new URL("../../../docs/operations.md", import.meta.url), "utf8");
-  const told = [...runbook.matchAll(/^\| `(collections_\w+)`/gm)].map(([, name]) => name).toSorted();
+  const told = [...runbook.matchAll(/^\| `(collections_\w+)`/gm)].map(([, name]) => name!);
   const measured = (await service.app.metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
-  expect(measured.filter((name) => name.startsWith("collections_")).toSorted()).toEqual(told);
+  expect(new Set(measured.filter((name) => name.startsWith("collections_")))).toEqual(new Set(told));
 });
 
 async function unregister(em: EntityManager, lenderCode: string): Promise<void> {
