@@ -1,4 +1,5 @@
 import { createHash, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import type { DigestAlgorithm } from "./digest-algorithm.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 /** Prepares an HMAC key, used as it is. One KeyObject for many signatures is several times cheaper than a new one each. */
@@ -15,7 +16,12 @@ export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8A
 
 /** SHA-256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function sha256(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  const hash = createHash("sha256");
+  return digestOf("sha256", parts);
+}
+
+/** The digest of the parts one after the other, without joining them. Strings count as UTF-8. */
+export function digestOf(algorithm: DigestAlgorithm, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
+  const hash = createHash(algorithm);
   for (const part of parts) hash.update(part);
   return hash.digest();
 }

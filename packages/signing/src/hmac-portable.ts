@@ -1,4 +1,7 @@
+import type { DigestAlgorithm } from "./digest-algorithm.ts";
+import { sha1 } from "./sha1.ts";
 import { Sha256 } from "./sha256.ts";
+import { sha512 } from "./sha512.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 const BLOCK_BYTES = 64;
@@ -18,6 +21,13 @@ export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8A
 /** SHA-256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function sha256(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   return hashParts(Sha256.start(), parts);
+}
+
+/** The digest of the parts one after the other. Strings count as UTF-8. */
+export function digestOf(algorithm: DigestAlgorithm, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
+  if (algorithm === "sha256") return sha256(parts);
+  const message = joined(parts);
+  return algorithm === "sha1" ? sha1(message) : sha512(message);
 }
 
 /** Whether two digests of one length are equal, in a time that does not depend on where they differ. */
@@ -48,4 +58,15 @@ class PortableKey {
 function hashParts(hash: Sha256, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   for (const part of parts) hash.update(typeof part === "string" ? encoder.encode(part) : part);
   return hash.digest();
+}
+
+function joined(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
+  const chunks = parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
+  const message = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    message.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return message;
 }

@@ -55,7 +55,7 @@ const RFC_4231: ReadonlyArray<readonly [testCase: number, key: Buffer, data: Buf
 // Any UTF-16, halves of surrogate pairs included.
 const anyText = fc.uint16Array({ maxLength: 100 }).map((units) => String.fromCharCode(...units));
 
-describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { equalDigests, hmacSha256, prepareKey, sha256 }) => {
+describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, hmacSha256, prepareKey, sha256 }) => {
   test.each(RFC_4231)("agrees with RFC 4231, test case %i", (_, key, data, digest) => {
     expect(toHex(hmacSha256(prepareKey(key), [data])).slice(0, digest.length)).toBe(digest);
   });
@@ -80,6 +80,16 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { equalDigests, hmacSha256,
       const parts = [bytes.subarray(0, cut), bytes.subarray(cut, length)];
       expect(toHex(sha256(parts))).toBe(createHash("sha256").update(bytes.subarray(0, length)).digest("hex"));
     }
+  });
+
+  test.each(["sha1", "sha256", "sha512"] as const)("digests %s as node:crypto does, at every length", (algorithm) => {
+    const bytes = randomBytes(300);
+    for (let length = 0; length <= bytes.length; length += 1) {
+      const [start, rest] = [bytes.subarray(0, length >> 1), bytes.subarray(length >> 1, length)];
+      const digest = createHash(algorithm).update(bytes.subarray(0, length)).digest("hex");
+      expect(toHex(digestOf(algorithm, [start, rest]))).toBe(digest);
+    }
+    expect(toHex(digestOf(algorithm, ["आशा", "a"]))).toBe(createHash(algorithm).update("आशाa").digest("hex"));
   });
 
   test("agrees with node:crypto on any key and any parts, text or bytes, as often as the key is used", () => {

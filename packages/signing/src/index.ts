@@ -1,3 +1,7 @@
+export { diagnose, type Diagnosis, type Finding, type RequestToDiagnose } from "./diagnose.ts";
+export { remedyFor, type SignatureCause, SIGNATURE_CAUSES } from "./diagnose-cause.ts";
+export { MAX_BYTES_READ, MAX_SIGNATURES_TRIED } from "./diagnose-search.ts";
+export { type SecretsToTry } from "./diagnose-secret.ts";
 export { HEADERS } from "./headers.ts";
 export {
   canonicalSha256,

@@ -8,6 +8,11 @@ const UNIT_BY_LENGTH: ReadonlyMap<number, string> = new Map([
   [19, "nanoseconds"],
 ]);
 
+/** The unit that a text of digits looks to be in, where that is not milliseconds. */
+export function timestampUnit(digits: string): string | undefined {
+  return /^[0-9]+$/.test(digits) ? UNIT_BY_LENGTH.get(digits.length) : undefined;
+}
+
 /** A timestamp inside the window, or why it is refused. `skewMs` is the receiver's clock minus the timestamp. */
 export type TimestampVerdict =
   | { readonly ok: true; readonly timestampMs: number; readonly skewMs: number }
@@ -30,7 +35,7 @@ export function checkTimestamp(header: string | undefined, nowMs: number): Times
   const timestampMs = Number(header);
   const skewMs = nowMs - timestampMs;
   if (Math.abs(skewMs) <= TIMESTAMP_TOLERANCE_MS) return { ok: true, timestampMs, skewMs };
-  const unit = UNIT_BY_LENGTH.get(header.length);
+  const unit = timestampUnit(header);
   return {
     ok: false,
     code: "TIMESTAMP_OUT_OF_RANGE",

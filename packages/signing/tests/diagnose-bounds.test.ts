@@ -1,0 +1,155 @@
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  diagnose,
+  type Diagnosis,
+  MAX_BYTES_READ,
+  MAX_SIGNATURES_TRIED,
+  type RequestToDiagnose,
+  verify,
+} from "../src/index.ts";
+import { secretMistakes } from "../src/diagnose-secret.ts";
+import { HOST, KEY_ID, NOW_MS, OLDER_KEY_ID, SECRET, SECRETS, sentBy, TIMESTAMP } from "./wrong-client.ts";
+import { MISTAKES } from "./mistakes.ts";
+
+const newSecret = () => `sk_sandbox_${randomBytes(32).toString("hex")}`;
+
+// What anybody may ask: any text in any place, and signatures of every form.
+const anySignature = fc.oneof(
+  fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString("hex")),
+  fc.constantFrom(20, 32, 64).map((length) => randomBytes(length).toString("base64")),
+  fc.constantFrom(20, 64).map((length) => randomBytes(length).toString("hex")),
+  fc.string({ unit: "binary", maxLength: 100 }),
+);
+const anyRequest = fc.record({
+  method: fc.oneof(fc.constantFrom("GET", "POST", "post"), fc.string()),
+  path: fc.oneof(fc.webPath(), fc.string({ unit: "binary" }), fc.constant("/api/v1/partner/cases/A%2FB?x=1#y")),
+  timestamp: fc.oneof(fc.constant(TIMESTAMP), fc.constant("1795167667"), fc.nat().map(String), fc.string()),
+  body: fc.oneof(fc.json(), fc.uint8Array(), fc.string({ unit: "binary" }), fc.constant("")),
+  signature: anySignature,
+  host: fc.oneof(fc.constant(HOST), fc.string()),
+  signedTimestamp: fc.string(),
+}) satisfies fc.Arbitrary<RequestToDiagnose>;
+
+test("nobody's signature is explained: not one certain answer to what no secret of the lender has signed", () => {
+  fc.assert(
+    fc.property(anyRequest, (request) => {
+      const { signatureMatches, diagnosis } = diagnose(request, SECRETS, NOW_MS);
+      const certain = diagnosis.filter((finding) => finding.certain);
+      expect({ signatureMatches, certain }).toEqual({ signatureMatches: false, certain: [] });
+    }),
+    { numRuns: 40 },
+  );
+});
+
+describe("an answer is no oracle:", () => {
+  test("who has signed with nothing of the secret gets the same answer whatever the secret is", () => {
+    const others = () => [{ keyId: OLDER_KEY_ID, secret: newSecret() }];
+    const answer = (request: RequestToDiagnose) =>
+      diagnose(request, { secret: newSecret(), keyId: KEY_ID, others: others() }, NOW_MS);
+    fc.assert(
+      fc.property(anyRequest, (request) => {
+        expect(answer(request)).toEqual(answer(request));
+      }),
+      { numRuns: 15 },
+    );
+    const clients = MISTAKES.filter(({ client: { key } }) => key && String(key(SECRET)) === String(key(newSecret())));
+    expect(clients.map(({ name }) => name)).toEqual([
+      "a secret decoded from hex by Node",
+      "the key id as secret",
+      "an older secret",
+    ]);
+    for (const { client } of clients.slice(0, 2)) {
+      expect(answer(sentBy(client))).toEqual(answer(sentBy(client)));
+      expect(answer(sentBy(client)).diagnosis).toMatchObject([{ certain: true }]);
+    }
+  });
+
+  test("it contains no digest but the two of what the caller sent, and none of a signature", () => {
+    for (const { client, sends } of MISTAKES) {
+      const request = sentBy(client, sends);
+      const { canonicalString, canonicalSha256, bodySha256, ...rest } = diagnose(request, SECRETS, NOW_MS);
+      expect(JSON.stringify(rest)).not.toMatch(/[0-9a-f]{40}|[\w+/-]{43}/i);
+      const text = `${request.method}\n${request.path.split("?")[0]}\n${request.timestamp}\n${request.body as string}`;
+      expect(canonicalString).toBe(text);
+      expect(canonicalSha256).toBe(createHash("sha256").update(text).digest("hex"));
+      expect(bodySha256).toBe(createHash("sha256").update(request.body).digest("hex"));
+    }
+  });
+
+  test("each mistake about the secret takes all of it or nothing: there is no part to guess", () => {
+    const digits = SECRET.slice("sk_sandbox_".length);
+    for (const { change, cause } of secretMistakes({ secret: SECRET, keyId: KEY_ID })) {
+      const key = (secret: string) => Buffer.from((change(secret) ?? "") as string).toString("hex");
+      const same = Array.from(digits, (digit, index) => {
+        const other = ((Number.parseInt(digit, 16) + 9) % 16).toString(16);
+        const changed = `sk_sandbox_${digits.slice(0, index)}${other}${digits.slice(index + 1)}`;
+        return key(changed) === key(SECRET);
+      });
+      // Base64 leaves over two bits of the last digit.
+      expect(same.slice(0, -1).filter(Boolean).length, cause).toBeOneOf([0, digits.length - 1]);
+    }
+  });
+
+  test("a right guess of less than the whole secret is answered like a wrong one", () => {
+    for (const length of [11, 12, 20, 43, 74]) {
+      const request = sentBy({ key: (secret) => secret.slice(0, length) });
+      const wrong = sentBy({ key: () => randomBytes(length).toString("hex") });
+      expect(diagnose(request, SECRETS, NOW_MS)).toEqual(diagnose(wrong, SECRETS, NOW_MS));
+    }
+  });
+});
+
+describe("work is bounded", () => {
+  const others = Array.from({ length: 9 }, () => ({ keyId: OLDER_KEY_ID, secret: newSecret() }));
+  const row = { sourceLoanNumber: "LN/1", borrowerName: "आशा", outstandingAmount: 5000.5, tags: ["<a>", "b"] };
+  const rows = (count: number) => JSON.stringify({ rows: Array.from({ length: count }, () => row) }, null, 1);
+
+  function search(body: string | Uint8Array, signature = randomBytes(32).toString("hex")): Diagnosis["search"] {
+    const path = `/${"a%2F/".repeat(100)}?x=${"y".repeat(1000)}`;
+    const request = { method: "POST", path, timestamp: TIMESTAMP, body, signature, host: HOST, signedTimestamp: "1" };
+    return diagnose(request, { secret: newSecret(), keyId: KEY_ID, others }, NOW_MS).search;
+  }
+
+  test.each([
+    ["none", ""],
+    ["a confirmation", rows(1)],
+    ["bytes", randomBytes(500)],
+    ["a hundred commas and slashes", JSON.stringify("/,".repeat(100))],
+    ["4 KiB", rows(25)],
+    ["64 KiB", rows(430)],
+    ["5 MiB", rows(32_000)],
+  ])("for a body of %s", (_, body) => {
+    const { signatures, bytes } = search(body);
+    expect(signatures).toBeGreaterThan(2);
+    expect(signatures).toBeLessThanOrEqual(MAX_SIGNATURES_TRIED);
+    expect(bytes).toBeLessThanOrEqual(MAX_BYTES_READ);
+  });
+
+  test("and leaves room for every pair up to 1 KiB, and for a hundred pairs at 64 KiB", () => {
+    expect(search(rows(5))).toMatchObject({ complete: true });
+    const { signatures, complete } = search(rows(430));
+    expect(complete).toBe(false);
+    expect(signatures).toBeGreaterThan(250);
+  });
+
+  test("by two forms of one signature as well", () => {
+    const hexInBase64 = Buffer.from(randomBytes(32).toString("hex")).toString("base64");
+    expect(search("", hexInBase64).signatures).toBeLessThanOrEqual(MAX_SIGNATURES_TRIED);
+  });
+
+  test("and a body nested beyond reason is not taken apart", () => {
+    const body = "[".repeat(30_000) + "]".repeat(30_000);
+    expect(search(body).signatures).toBeGreaterThan(2);
+  });
+});
+
+test("a certain answer says what is so: made on purpose, the mistake gives the caller's signature", () => {
+  const request = sentBy({ key: (secret) => `${secret}\n` });
+  const [finding] = diagnose(request, SECRETS, NOW_MS).diagnosis;
+  expect(finding).toMatchObject({ cause: "SECRET_WITH_NEWLINE", certain: true });
+  expect(verify({ ...request, secret: `${SECRET}\n` })).toBe(true);
+  const message = `POST\n${request.path.split("?")[0]}\n${request.timestamp}\n${request.body as string}`;
+  expect(createHmac("sha256", `${SECRET}\n`).update(message).digest("hex")).toBe(request.signature);
+});

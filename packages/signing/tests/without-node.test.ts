@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { diagnose } from "../src/index.ts";
+import { NOW_MS, SECRETS, sentBy } from "./wrong-client.ts";
+import { MISTAKES } from "./mistakes.ts";
+import { runWithoutNode } from "./without-node.ts";
+
+const SIGN_VECTORS = `
+const { sign, signingKey, verify, canonicalSha256 } = signing;
+const bodyOf = ({ body, bodyBase64, bodyRepeat }) =>
+  body ?? (bodyRepeat ? bodyRepeat.text.repeat(bodyRepeat.times) : Uint8Array.from(atob(bodyBase64), (c) => c.charCodeAt(0)));
+const result = JSON.parse(given).vectors.filter((vector) => {
+  const request = { ...vector, body: bodyOf(vector) };
+  return (
+    sign(request) === vector.signature.toLowerCase() &&
+    verify({ ...request, secret: signingKey(vector.secret) }) &&
+    !verify({ ...request, timestamp: "0" }) &&
+    canonicalSha256(request) === vector.canonicalSha256
+  );
+}).length;
+`;
+
+const DIAGNOSE = `
+const { requests, secrets, nowMs } = JSON.parse(given);
+const result = requests.map((request) => signing.diagnose(request, secrets, nowMs));
+`;
+
+test("the package signs and verifies every vector where there is no Node", () => {
+  const given = readFileSync(new URL("../vectors.json", import.meta.url), "utf8");
+  const { vectors } = JSON.parse(given) as { readonly vectors: readonly unknown[] };
+  const { result, loaded } = runWithoutNode(SIGN_VECTORS, given);
+  expect(result).toBe(vectors.length);
+  expect(loaded).toContain("hmac-portable.ts");
+  expect(loaded).not.toContain("hmac-node.ts");
+});
+
+test("the debugger answers there as it does here, to mistakes and to what is none", () => {
+  const unknown = sentBy({ key: () => "sk_sandbox_of_somebody_else" });
+  const requests = [
+    ...MISTAKES.filter((_, index) => index % 4 === 0).map(({ client, sends }) => sentBy(client, sends)),
+    sentBy({}),
+    unknown,
+  ];
+  const { result } = runWithoutNode(DIAGNOSE, JSON.stringify({ requests, secrets: SECRETS, nowMs: NOW_MS }));
+  expect(result).toEqual(requests.map((request) => diagnose(request, SECRETS, NOW_MS)));
+});
