@@ -73,8 +73,18 @@ function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
       "SEQUENCE_DUPLICATE",
       sequence.filter(({ fault }) => fault === "duplicate"),
     ),
-    ...faultOf(lenderId, "EVENT_WITHOUT_DELIVERY", eventsWithoutDelivery, "have no delivery: nobody sends them"),
-    ...faultOf(lenderId, "DELIVERY_WITHOUT_EVENT", deliveriesWithoutEvent, "have a delivery and no body to send"),
+    ...faultOf(
+      lenderId,
+      "EVENT_WITHOUT_DELIVERY",
+      eventsWithoutDelivery,
+      "Events have no delivery, so nobody sends them",
+    ),
+    ...faultOf(
+      lenderId,
+      "DELIVERY_WITHOUT_EVENT",
+      deliveriesWithoutEvent,
+      "Deliveries have no event, so there is no body to send",
+    ),
     ...(published === tracked
       ? []
       : [
@@ -95,8 +105,8 @@ function sequenceFaults(
   const [first] = found;
   if (!first) return [];
   const loans = new Set(found.map(({ loan }) => loan)).size;
-  const what = code === "SEQUENCE_GAP" ? "numbers are missing" : "numbers were given twice";
-  const detail = `In ${loans} loans ${what}, ${found.length} times; first in loan ${first.loan}: after ${first.after} comes ${first.found}.`;
+  const what = code === "SEQUENCE_GAP" ? "Numbers are missing" : "Numbers were given twice";
+  const detail = `${what}: ${found.length}, in loans: ${loans}. The first is in loan ${first.loan}: after ${first.after} comes ${first.found}.`;
   return [problem("fault", code, { lenderId, count: found.length, eventId: first.eventId, detail })];
 }
 
@@ -107,12 +117,10 @@ function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
   const isProbeOverdue = state === "suspended" && url !== null && (nextProbeAt === null || nextProbeAt < longAgo);
   return [
     ...(isOpen && inFlight === 0
-      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "wait for their first attempt, and no worker takes them")
+      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due and no worker makes them")
       : []),
-    ...(isOpen
-      ? faultOf(lenderId, "STUCK_LEASE", stuck, "have a lease that ended long ago and was not taken over")
-      : []),
-    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "should have been tried again, and no worker did it"),
+    ...(isOpen ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago and were not taken over") : []),
+    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue and no worker makes them"),
     ...(isProbeOverdue
       ? [
           problem("fault", "PROBE_OVERDUE", {
@@ -164,7 +172,7 @@ function faultOf(
   what: string,
 ): WebhookProblem[] {
   if (count === 0 || eventId === null) return [];
-  const detail = `${count} events ${what}; the first is ${publicId("evt", eventId)}.`;
+  const detail = `${what}: ${count}, the first is ${publicId("evt", eventId)}.`;
   return [problem("fault", code, { lenderId, count, eventId, detail })];
 }
 

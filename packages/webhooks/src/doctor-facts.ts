@@ -61,7 +61,7 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
   const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], patient);
   return {
     ...endpoint,
-    totals: await deliveryTotals(tx, lenderId),
+    totals: await deliveryTotals(tx, lenderId, patient),
     oldestUndelivered: await oldestUndelivered(tx, lenderId),
     inFlight: leases!.inFlight,
     unleased: unleased!,
@@ -69,7 +69,7 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
     overdueRetries: overdueRetries!,
     eventsWithoutDelivery: eventsWithoutDelivery!,
     deliveriesWithoutEvent: deliveriesWithoutEvent!,
-    sequenceProblems: await sequenceProblems(tx, lenderId),
+    sequenceProblems: await sequenceProblems(tx, lenderId, patient),
     stalledReplays: await query<StalledReplay>(tx, findStalledReplays, [lenderId, GRACE_MS]),
   };
 }

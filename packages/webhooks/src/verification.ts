@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, type QueryOptions, statement, type Tx } from "@collections/database";
 
 /** An event whose number does not follow the one before it on its loan (`after` is 0 for the first). */
 export interface SequenceProblem {
@@ -34,13 +34,21 @@ export async function holdEvents(tx: Tx): Promise<void> {
  * What breaks the promise of a sequence from 1 without gaps, of one lender or of all; where retention has let go the
  * first numbers of a loan, from the number that follows. contract: Envelope
  */
-export async function sequenceProblems(em: EntityManager, lenderId?: string): Promise<SequenceProblem[]> {
-  return query(em, selectProblems, [lenderId ?? null], PATIENT);
+export async function sequenceProblems(
+  em: EntityManager,
+  lenderId?: string,
+  options: QueryOptions = PATIENT,
+): Promise<SequenceProblem[]> {
+  return query(em, selectProblems, [lenderId ?? null], options);
 }
 
 /** Counts by state, read in one statement, so that they agree with each other. */
-export async function deliveryTotals(em: EntityManager, lenderId?: string): Promise<DeliveryTotals> {
-  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null], PATIENT);
+export async function deliveryTotals(
+  em: EntityManager,
+  lenderId?: string,
+  options: QueryOptions = PATIENT,
+): Promise<DeliveryTotals> {
+  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null], options);
   return totals as DeliveryTotals;
 }
 
