@@ -57,6 +57,9 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
   OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,
 };
 
+/** All that a doctor may find: the runbook explains each. */
+export const PROBLEM_CODES: readonly string[] = [...Object.keys(REMEDIES), "JOBS_FAILED", "JOBS_RETRYING"];
+
 const JOBS: Readonly<Record<string, string>> = {
   "webhooks.alert":
     'Mails to a technical contact: check SMTP_URL and MAIL_FROM, and the addresses by collections lender show. The log has each under "webhook alert not sent".',

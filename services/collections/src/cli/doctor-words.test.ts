@@ -1,0 +1,39 @@
+import { readFile } from "node:fs/promises";
+import type { WebhookProblem } from "@collections/webhooks";
+import { expect, test } from "vitest";
+import { PROBLEM_CODES, problemOfJobs, problemOfWebhooks } from "./doctor-words.ts";
+
+test("the runbook explains everything that the doctor may find", async () => {
+  const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
+  const section = runbook.slice(runbook.indexOf("**… `doctor` finds something.**"));
+  for (const code of PROBLEM_CODES) expect(section).toContain(`\`${code}\``);
+});
+
+test("a problem names the lender by its code, in what to do about it too", () => {
+  const problem: WebhookProblem = {
+    severity: "warning",
+    code: "SUSPENDED",
+    lenderId: "01890000-0000-7000-8000-000000000001",
+    count: 3,
+    eventId: null,
+    since: null,
+    detail: "Suspended.",
+  };
+  const told = problemOfWebhooks(problem, new Map([[problem.lenderId!, "ACME"]]));
+  expect(told).toMatchObject({ lenderCode: "ACME", remedy: expect.stringContaining("endpoint probe ACME") as string });
+});
+
+test("a mail that nobody got is a fault, one that is tried again a warning", () => {
+  const jobs = { queue: "webhooks.alert", count: 2, attempts: 31, lastError: "The mail server refused." };
+  expect(problemOfJobs({ ...jobs, state: "failed" })).toMatchObject({
+    severity: "fault",
+    code: "JOBS_FAILED",
+    detail: "2 jobs of webhooks.alert were given up after up to 31 attempts. Last error: The mail server refused.",
+    remedy: expect.stringContaining("SMTP_URL") as string,
+  });
+  expect(problemOfJobs({ ...jobs, state: "retrying", lastError: null })).toMatchObject({
+    severity: "warning",
+    code: "JOBS_RETRYING",
+    detail: "2 jobs of webhooks.alert have failed up to 31 times and are tried again.",
+  });
+});
