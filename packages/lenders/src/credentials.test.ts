@@ -190,19 +190,25 @@ test("key acts that make no sense are refused by name", async () => {
   await expect(act((tx) => retireKey(tx, { ...key, on }))).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
 
-test("the secrets of a lender are those of all its keys, newest first, and of nobody else", async () => {
+test("beside a key's secret are those of its lender's other keys, newest first, and of nobody else", async () => {
   const [first, stranger] = [await aLender("SECRETS"), await aLender("SECRETS2")];
   const lenderId = first.lender.id;
-  const second = await aKey(lenderId);
-  await transaction(elsewhere.em(), (tx) => revokeKey(tx, { lenderId, keyId: first.apiKeyId, reason }));
-  const secrets = [second, first].map(({ apiKeyId, hmacSecret }) => ({ keyId: apiKeyId, secret: hmacSecret }));
-  expect(await credentialsNow().secretsOf(lenderId)).toEqual(secrets);
+  const [second, third] = [await aKey(lenderId), await aKey(lenderId)];
+  await transaction(elsewhere.em(), (tx) => revokeKey(tx, { lenderId, keyId: third.apiKeyId, reason }));
+  const secretsFor = (keyId: string) => credentialsNow().secretsFor(keyId);
+  const [one, two, three] = [first, second, third].map(({ apiKeyId, hmacSecret }) => ({
+    keyId: apiKeyId,
+    secret: hmacSecret,
+  }));
+  expect(await secretsFor(first.apiKeyId)).toEqual({ ...one, others: [three, two] });
+  expect(await secretsFor(second.apiKeyId)).toEqual({ ...two, others: [three, one] });
   await elsewhere.pool.query(
     "update lenders.api_key k set secret = s.secret from lenders.api_key s where k.id = $1 and s.id = $2",
-    [first.apiKeyId, stranger.apiKeyId],
+    [third.apiKeyId, stranger.apiKeyId],
   );
-  expect(await credentialsNow().secretsOf(lenderId)).toEqual([secrets[0]]);
-  expect(await credentialsNow().secretsOf("00000000-0000-7000-8000-000000000000")).toEqual([]);
+  expect(await secretsFor(first.apiKeyId)).toEqual({ ...one, others: [two] });
+  await expect(secretsFor(third.apiKeyId)).rejects.toMatchObject({ code: "SEALED_VALUE_ALTERED" });
+  expect(await secretsFor("lk_nobody")).toBeUndefined();
 });
 
 test("an operator opens the debugger for one key for an hour, and says why", async () => {

@@ -14,7 +14,7 @@ const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
 /** Enough for every key that a lender may still have in a drawer. */
 const MAX_SECRETS_OF_LENDER = 10;
-const MAX_LENDERS_WITH_SECRETS = 1_000;
+const MAX_KEYS_WITH_SECRETS = 1_000;
 
 /** What authenticating a request needs. The caller decides: a revoked key and a suspended lender are found too. */
 export interface Credential {
@@ -27,10 +27,11 @@ export interface Credential {
   readonly debugUntil: Date | null;
 }
 
-/** A secret in the clear, for the signature debugger alone. */
-export interface LenderSecret {
+/** The secret of a key in the clear, and those of its lender's newest other keys: for the signature debugger alone. */
+export interface KeySecrets {
   readonly keyId: string;
   readonly secret: string;
+  readonly others: readonly { readonly keyId: string; readonly secret: string }[];
 }
 
 /** The key that signs what goes to a lender. */
@@ -45,10 +46,11 @@ export interface Credentials {
   /** The lender's signing key; undefined when it has no key left. Throws SealedValueError. contract: Webhook signing */
   signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
   /**
-   * The secrets of the lender's newest keys, revoked ones too, newest first: one of them may have signed by mistake.
-   * Those that do not open are left out. contract: Signature debugger
+   * The secret of this key and of its lender's others, revoked ones too, newest first: one of them may have signed by
+   * mistake. Others that do not open are left out. Undefined when there is no such key. Throws SealedValueError.
+   * contract: Signature debugger
    */
-  secretsOf(lenderId: string): Promise<readonly LenderSecret[]>;
+  secretsFor(keyId: string): Promise<KeySecrets | undefined>;
 }
 
 interface KeyRow extends LenderProfile {
@@ -56,6 +58,12 @@ interface KeyRow extends LenderProfile {
   readonly keyState: ApiKeyState;
   readonly retiresAt: Date | null;
   readonly debugUntil: Date | null;
+  readonly secret: string;
+}
+
+interface SecretRow {
+  readonly keyId: string;
+  readonly lenderId: string;
   readonly secret: string;
 }
 
@@ -77,9 +85,13 @@ const signingKeyOfLender = statement(
    limit 1`,
 );
 
-const secretsOfLender = statement(
-  "lenders.secrets",
-  `select id as "keyId", secret from lenders.api_key where lender_id = $1 order by created_at desc, id desc limit $2`,
+const secretsForKey = statement(
+  "lenders.secrets-for-key",
+  `select other.id as "keyId", other.lender_id as "lenderId", other.secret
+   from lenders.api_key k join lenders.api_key other on other.lender_id = k.lender_id
+   where k.id = $1
+   order by other.id = k.id desc, other.created_at desc, other.id desc
+   limit $2`,
 );
 
 /**
@@ -95,9 +107,9 @@ export function createCredentials(
   const keys = createFreshCache({ load: (keyId) => readKey(em(), vault, keyId), ...limits });
   const signingKeys = createFreshCache({ load: (lenderId) => readSigningKey(em(), vault, lenderId, now()), ...limits });
   const secrets = createFreshCache({
-    load: (lenderId) => readSecrets(em(), vault, lenderId),
+    load: (keyId) => readSecrets(em(), vault, keyId),
     ...limits,
-    maxPresent: MAX_LENDERS_WITH_SECRETS,
+    maxPresent: MAX_KEYS_WITH_SECRETS,
   });
   return {
     async byKeyId(keyId) {
@@ -105,7 +117,7 @@ export function createCredentials(
       return found && { ...found.credential, keyState: stateAt(found, now()) };
     },
     signingKeyOf: (lenderId) => signingKeys.get(lenderId),
-    secretsOf: async (lenderId) => (await secrets.get(lenderId)) ?? [],
+    secretsFor: (keyId) => secrets.get(keyId),
   };
 }
 
@@ -117,16 +129,23 @@ async function readKey(em: EntityManager, vault: Vault, id: string) {
   return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key, debugUntil } };
 }
 
-async function readSecrets(em: EntityManager, vault: Vault, lenderId: string): Promise<LenderSecret[]> {
-  const rows = await query<LenderSecret>(em, secretsOfLender, [lenderId, MAX_SECRETS_OF_LENDER]);
-  return rows.flatMap(({ keyId, secret }) => {
+async function readSecrets(em: EntityManager, vault: Vault, keyId: string): Promise<KeySecrets | undefined> {
+  const [own, ...others] = await query<SecretRow>(em, secretsForKey, [keyId, MAX_SECRETS_OF_LENDER]);
+  if (!own) return undefined;
+  return { keyId, secret: opened(own), others: others.flatMap(openedIfItOpens) };
+
+  function opened({ lenderId, keyId, secret }: SecretRow): string {
+    return vault.open(secret, apiKeySecretContext(lenderId, keyId));
+  }
+
+  function openedIfItOpens(row: SecretRow): { keyId: string; secret: string }[] {
     try {
-      return [{ keyId, secret: vault.open(secret, apiKeySecretContext(lenderId, keyId)) }];
+      return [{ keyId: row.keyId, secret: opened(row) }];
     } catch (error) {
       if (error instanceof SealedValueError) return [];
       throw error;
     }
-  });
+  }
 }
 
 async function readSigningKey(em: EntityManager, vault: Vault, lenderId: string, now: Date) {

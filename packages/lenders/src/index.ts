@@ -17,7 +17,7 @@ export {
   type Credential,
   CREDENTIAL_MAX_AGE_MS,
   type Credentials,
-  type LenderSecret,
+  type KeySecrets,
   type LenderSigningKey,
 } from "./credentials.ts";
 export { DEBUGGER_OPEN_MS, openDebugger } from "./debugger.ts";
