@@ -33,25 +33,7 @@ let peopleMade = 0;
 /** Starts the service; it stops after the test file. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const databaseUrl = options.settings?.["DATABASE_URL"] ?? (await migratedDatabase());
-  const config = readConfig({
-    PORT: "0",
-    LOG_LEVEL: "silent",
-    DATABASE_URL: databaseUrl,
-    MASTER_KEY: "a".repeat(64),
-    OUTBOUND_ALLOW: "127.0.0.1:*",
-    WEBHOOK_LADDER: "0s,100ms,200ms",
-    // Tests of other promises send more than a lender may.
-    RATE_LIMITS: "off",
-    ...options.settings,
-  });
-  const given = {
-    databaseUrl,
-    databaseDirectUrl: databaseUrl,
-    databaseMigrationUrl: databaseUrl,
-    masterKey: config.masterKey ?? "",
-    release: () => Promise.resolve(),
-  };
-  const app = await createApp(config, given, createLog(config.logLevel));
+  const app = await testApp(databaseUrl, options.settings);
   const server = await startHttpServer(app);
   app.database.signals.listen();
   const worker = options.works === false ? undefined : await startWorker(app);
@@ -61,6 +43,29 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     await app.close();
   });
   return { url: server.url, databaseUrl, app, server, worker };
+}
+
+/** The parts of the service on a migrated database, with the settings of tests; the caller closes it. */
+export async function testApp(databaseUrl: string, settings: Record<string, string> = {}): Promise<App> {
+  const config = readConfig({
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    MASTER_KEY: "a".repeat(64),
+    OUTBOUND_ALLOW: "127.0.0.1:*",
+    WEBHOOK_LADDER: "0s,100ms,200ms",
+    // Tests of other promises send more than a lender may.
+    RATE_LIMITS: "off",
+    ...settings,
+    DATABASE_URL: databaseUrl,
+  });
+  const given = {
+    databaseUrl,
+    databaseDirectUrl: databaseUrl,
+    databaseMigrationUrl: databaseUrl,
+    masterKey: config.masterKey ?? "",
+    release: () => Promise.resolve(),
+  };
+  return createApp(config, given, createLog(config.logLevel));
 }
 
 async function migratedDatabase(): Promise<string> {

@@ -2,6 +2,8 @@ import { publicId } from "@collections/database";
 import { afterFile } from "@collections/testing";
 import { Pool } from "pg";
 
+const LOOK_EVERY_MS = 400;
+
 /** A published event and how its delivery stands, as the rows tell it. */
 export interface PublishedEvent {
   /** `evt_…`, whose order is the order in which events were made. */
@@ -25,7 +27,7 @@ export interface WebhookRows {
   /** Every event of a lender, in the order of its loans and sequences. */
   published(lenderCode: string): Promise<PublishedEvent[]>;
   endpoint(lenderCode: string): Promise<EndpointRow>;
-  /** Resolves once every delivery of these lenders is delivered or parked. */
+  /** Resolves once every delivery of these lenders is delivered or parked, and no replay is running. */
   settled(lenderCodes: readonly string[], withinMs: number): Promise<void>;
 }
 
@@ -55,7 +57,7 @@ export function webhookRows(databaseUrl: string): WebhookRows {
         if (performance.now() > deadline) {
           throw new Error(`Not settled within ${withinMs} ms, for example: ${JSON.stringify(rows.slice(0, 5))}.`);
         }
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       }
     },
   };
@@ -76,7 +78,12 @@ const SELECT_ENDPOINT = `
   where l.code = $1`;
 
 const SELECT_UNSETTLED = `
-  select l.code, d.loan, d.sequence, d.state, d.attempts, d.next_attempt_at, d.leased_until, d.last_error, now()
-  from webhooks.delivery d join lenders.lender l on l.id = d.lender_id
-  where l.code = any ($1) and d.state in ('waiting', 'retrying')
-  limit 50`;
+  with lender as (select id, code from lenders.lender where code = any ($1))
+  (select l.code, d.loan, d.sequence, d.state, d.attempts, d.next_attempt_at, d.leased_until, d.last_error, now()
+   from webhooks.delivery d join lender l on l.id = d.lender_id
+   where d.state in ('waiting', 'retrying')
+   limit 50)
+  union all
+  (select l.code, r.loan, null, 'replay', r.done, r.next_step_at, null, null, now()
+   from webhooks.replay r join lender l on l.id = r.lender_id
+   where r.state = 'running')`;
