@@ -67,6 +67,11 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
     await transaction(em(), (tx) => suspendLender(tx, id, "asked for"));
     return suspended.health();
   },
+  DEBUGGER_CLOSED: async () => {
+    const live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });
+    const stranger = await aLender(live);
+    return stranger.call("POST", "/api/v1/partner/debug/signature", {}, { signature: null });
+  },
   ROUTE_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/nothing"),
   LOAN_NOT_FOUND: () => other.getCase("LN-1"),
   DELIVERY_NOT_FOUND: () => lender.call("GET", "/api/v1/partner/webhooks/deliveries/evt_1"),
@@ -159,6 +164,7 @@ test("an answer says what its code promises beside the code", async () => {
     canonicalSha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     bodyBytes: 0,
     canonicalString: expect.stringMatching(/^GET\n\/api\/v1\/partner\/health\n\d+\n$/) as string,
+    diagnosis: [{ cause: "SECRET_OF_ANOTHER_KEY", certain: false, fix: expect.any(String) as string }],
   });
   expect((await scenes.METHOD_NOT_ALLOWED()).headers["allow"]).toBe("GET");
   expect((await scenes.PAYLOAD_TOO_LARGE()).body).toMatchObject({ limitBytes: 16 * 1024 });

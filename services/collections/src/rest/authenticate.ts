@@ -1,20 +1,16 @@
-import type { Credentials, KeyUses, LenderProfile } from "@collections/lenders";
-import { canonicalSha256, canonicalString, checkTimestamp, signingKey, verify } from "@collections/signing";
+import type { Credential, Credentials, KeyUses } from "@collections/lenders";
+import { checkTimestamp, signingKey, verify } from "@collections/signing";
 import type { Request } from "express";
+import { BadSignature } from "./bad-signature.ts";
 import { Problem } from "./problem.ts";
-
-export interface Authenticated {
-  keyId: string;
-  lender: LenderProfile;
-  skewMs: number;
-}
+import type { NamedCaller, SignedCaller } from "./request-context.ts";
 
 export interface AuthenticationRules {
   credentials: Credentials;
   keyUses: KeyUses;
   /** Prepended to the path before verifying: what a proxy in front has stripped. */
   publicBasePath: string;
-  /** Sandboxes show the canonical string that the server saw. */
+  /** Sandboxes show the canonical string that the server saw, and name the mistake. */
   sandbox: boolean;
 }
 
@@ -48,23 +44,41 @@ export async function authenticate(
   body: Buffer,
   { keyId, timestamp, signature, skewMs, at }: Presented,
   rules: AuthenticationRules,
-): Promise<Authenticated> {
+): Promise<SignedCaller> {
   const key = await rules.credentials.byKeyId(keyId);
   const signed = {
     method: request.method,
-    path: rules.publicBasePath + (request.originalUrl.split("?", 1)[0] ?? ""),
+    path: rules.publicBasePath + request.originalUrl,
     timestamp,
     body,
+    signature,
   };
-  const holds = verify({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY, signature });
+  const holds = verify({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY });
+  const known = usable(key);
+  if (!holds) throw badSignature(request, signed, keyId, rules);
+  rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
+  return { ...callerOf(known), skewMs };
+}
+
+/**
+ * Who calls, by the key id alone: nothing is proved by it, so what is answered must be harmless (contract: Signature
+ * debugger). The first check that fails decides: header present, key, lender suspended.
+ */
+export async function identify(request: Request, { credentials }: AuthenticationRules): Promise<NamedCaller> {
+  return callerOf(usable(await credentials.byKeyId(bearer(request.headers.authorization))));
+}
+
+function usable(key: Credential | undefined): Credential {
   if (!key) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
   if (key.keyState === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");
-  if (!holds) throw badSignature(signed, rules.sandbox);
-  rules.keyUses.note({ lenderId: key.lender.id, keyId, at });
-  if (key.lender.state === "suspended") {
+  return key;
+}
+
+function callerOf({ keyId, lender, debugUntil }: Credential): NamedCaller {
+  if (lender.state === "suspended") {
     throw new Problem("LENDER_SUSPENDED", "The operator has suspended this lender; please contact them.");
   }
-  return { keyId, lender: key.lender, skewMs };
+  return { keyId, lender, debugUntil };
 }
 
 function bearer(authorization: string | undefined): string {
@@ -96,10 +110,13 @@ function inWindow(timestamp: string, signature: string, nowMs: number): { skewMs
   });
 }
 
-function badSignature(signed: Parameters<typeof canonicalString>[0], sandbox: boolean): Problem {
-  return new Problem("BAD_SIGNATURE", "The signature is not the HMAC-SHA256 of what the server received.", {
-    canonicalSha256: canonicalSha256(signed),
-    bodyBytes: signed.body.length,
-    ...(sandbox && { canonicalString: Buffer.from(canonicalString(signed)).toString("utf8") }),
-  });
+function badSignature(
+  request: Request,
+  signed: ConstructorParameters<typeof BadSignature>[0],
+  keyId: string,
+  { credentials, sandbox }: AuthenticationRules,
+): BadSignature {
+  const host = request.headers.host;
+  const secrets = sandbox ? () => credentials.secretsFor(keyId) : undefined;
+  return new BadSignature({ ...signed, ...(host !== undefined && { host }) }, secrets);
 }

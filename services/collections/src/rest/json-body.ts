@@ -1,6 +1,6 @@
 import { parseJson } from "@collections/money";
 import { Problem } from "./problem.ts";
-import type { SignedRequest } from "./request-context.ts";
+import type { RequestContent } from "./request-context.ts";
 
 /** Values in one body at most: many times what 1,000 rows hold, and few enough to parse without holding up others. */
 const MAX_VALUES = 200_000;
@@ -12,7 +12,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * The JSON object in a request's body. Numbers under `amountKeys` arrive as they were written.
  * @throws Problem UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON
  */
-export function jsonObject(request: SignedRequest, amountKeys: ReadonlySet<string>): Record<string, unknown> {
+export function jsonObject(request: RequestContent, amountKeys: ReadonlySet<string>): Record<string, unknown> {
   if (request.body.length > 0) requireJsonType(request);
   refuseTooManyValues(request.body);
   let value: unknown;
@@ -35,7 +35,7 @@ function refuseTooManyValues(body: Buffer): void {
   throw new Problem("VALIDATION_FAILED", `The body has more than ${MAX_VALUES} values; send it in parts.`);
 }
 
-function requireJsonType({ contentType, headers }: SignedRequest): void {
+function requireJsonType({ contentType, headers }: RequestContent): void {
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json") {
     throw new Problem("UNSUPPORTED_MEDIA_TYPE", `Send Content-Type: application/json; got ${contentType ?? "none"}.`);

@@ -16,6 +16,7 @@ const PROBLEMS = {
   BAD_SIGNATURE: [401, "The signature does not match", false],
 
   LENDER_SUSPENDED: [403, "The lender is suspended", false],
+  DEBUGGER_CLOSED: [403, "The signature debugger is closed", false],
 
   ROUTE_NOT_FOUND: [404, "There is no such endpoint", false],
   LOAN_NOT_FOUND: [404, "There is no such loan", false],

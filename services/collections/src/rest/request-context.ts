@@ -1,13 +1,29 @@
 import type { LenderProfile } from "@collections/lenders";
 import type { Request } from "express";
 
-/** A request whose signature holds. */
-export interface SignedRequest {
-  readonly requestId: string;
+/** A caller by the key that it names. Nothing proves yet that it has the key's secret. */
+export interface NamedCaller {
   readonly keyId: string;
   readonly lender: LenderProfile;
+  /** The signature debugger is open for the key until then, where it is closed otherwise. */
+  readonly debugUntil: Date | null;
+}
+
+/** A caller whose signature holds. */
+export interface SignedCaller extends NamedCaller {
   /** Server time minus the caller's timestamp. */
   readonly skewMs: number;
+}
+
+/** A request of a caller that somebody vouches for. */
+export type RequestOf<Caller extends NamedCaller> = Caller & RequestContent;
+
+/** A request whose signature holds. */
+export type SignedRequest = RequestOf<SignedCaller>;
+
+/** What a request says, whoever sends it. */
+export interface RequestContent {
+  readonly requestId: string;
   /** The decoded `{loan}` of the path, where it has one. */
   readonly loan: string | undefined;
   /** The decoded parts of the path that an endpoint has names for. */

@@ -5,19 +5,31 @@ import { Router as createRouter } from "express";
 import type { Logger } from "pino";
 import readBody from "raw-body";
 import type { LimitedEndpoint } from "../config.ts";
-import { authenticate, type Authenticated, type AuthenticationRules, presentedBy } from "./authenticate.ts";
+import { authenticate, type AuthenticationRules, identify, presentedBy } from "./authenticate.ts";
+import { BadSignature } from "./bad-signature.ts";
 import { Problem, problemBody } from "./problem.ts";
 import { addressOf } from "./rate-limit-address.ts";
 import type { RateLimiter } from "./rate-limit.ts";
-import type { Answer, SignedRequest } from "./request-context.ts";
+import type { Answer, NamedCaller, RequestOf, SignedCaller } from "./request-context.ts";
 
 /** One path and what it answers, by method. */
-export interface Endpoint {
+export type Endpoint = SignedEndpoint | UnsignedEndpoint;
+
+interface EndpointFor<Caller extends NamedCaller> {
   /** The name that limits and metrics know it by. */
   name: LimitedEndpoint;
   path: string;
   limitBytes: number;
-  methods: Partial<Record<"GET" | "POST", (request: SignedRequest) => Promise<Answer> | Answer>>;
+  methods: Partial<Record<"GET" | "POST", (request: RequestOf<Caller>) => Promise<Answer> | Answer>>;
+}
+
+interface SignedEndpoint extends EndpointFor<SignedCaller> {
+  signed?: true;
+}
+
+/** Anybody who knows a key id may call it: it tells nothing and changes nothing that needs a secret. */
+interface UnsignedEndpoint extends EndpointFor<NamedCaller> {
+  signed: false;
 }
 
 export interface RestOptions extends AuthenticationRules {
@@ -30,7 +42,7 @@ export interface RestOptions extends AuthenticationRules {
 const REQUEST_ID_PREFIX = "req";
 
 /**
- * A router that serves signed endpoints. Checks run in a fixed order (contract: Authentication): path → size →
+ * A router that serves the endpoints of lenders. Checks run in a fixed order (contract: Authentication): path → size →
  * authentication → rate limit → method; media type, JSON and schema are the endpoint's own next steps.
  */
 export function signedRouter(endpoints: readonly Endpoint[], options: RestOptions): Router {
@@ -75,7 +87,23 @@ async function answerTo(
   // A body that nobody vouches for is not even read.
   const length = request.get("content-length");
   if (Number(length) > endpoint.limitBytes) throw tooLarge(endpoint.limitBytes);
-  const { body, ...caller } = await authenticated(request, endpoint.limitBytes, options);
+  if (endpoint.signed === false) {
+    const caller = await counted(request, options, () => identify(request, options));
+    return handled(endpoint, caller, request, response, options);
+  }
+  const { body, ...caller } = await counted(request, options, () => verified(request, endpoint.limitBytes, options));
+  return handled(endpoint, caller, request, response, options, body);
+}
+
+/** What comes once it is known who calls: rate limit, method, and the endpoint's own work. */
+async function handled<Caller extends NamedCaller>(
+  endpoint: EndpointFor<Caller>,
+  caller: Caller,
+  request: Request,
+  response: Response,
+  options: RestOptions,
+  body?: Buffer,
+): Promise<Answer> {
   const limits = await options.rateLimiter.admit(caller, endpoint.name);
   for (const [name, value] of Object.entries(limits)) response.setHeader(name, value);
   const handle = endpoint.methods[request.method as "GET" | "POST"];
@@ -86,7 +114,7 @@ async function answerTo(
   return handle({
     ...caller,
     requestId: requestIdOf(response),
-    body,
+    body: body ?? (await rawBody(request, endpoint.limitBytes)),
     loan: request.params["loan"] as string | undefined,
     params: request.params as Record<string, string>,
     query: new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? ""),
@@ -95,19 +123,27 @@ async function answerTo(
   });
 }
 
-/** @throws Problem of 401, or RATE_LIMITED in its place for an address that has failed too often */
-async function authenticated(
+async function verified(
   request: Request,
   limitBytes: number,
   options: RestOptions,
-): Promise<Authenticated & { body: Buffer }> {
+): Promise<SignedCaller & { body: Buffer }> {
+  const presented = presentedBy(request, Date.now());
+  const body = await rawBody(request, limitBytes);
+  return { ...(await authenticate(request, body, presented, options)), body };
+}
+
+/** @throws Problem of 401, or RATE_LIMITED in its place for an address that has failed too often */
+async function counted<Caller>(
+  request: Request,
+  { rateLimiter }: RestOptions,
+  authentication: () => Promise<Caller>,
+): Promise<Caller> {
   try {
-    const presented = presentedBy(request, Date.now());
-    const body = await rawBody(request, limitBytes);
-    return { ...(await authenticate(request, body, presented, options)), body };
+    return await authentication();
   } catch (error) {
-    if (error instanceof Problem && error.status === 401) await options.rateLimiter.countFailure(addressOf(request));
-    throw error;
+    if (error instanceof Problem && error.status === 401) await rateLimiter.countFailure(addressOf(request));
+    throw error instanceof BadSignature ? await error.explained() : error;
   }
 }
 

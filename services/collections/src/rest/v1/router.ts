@@ -1,6 +1,7 @@
 import type { App } from "../../app.ts";
 import { type Endpoint, signedRouter } from "../server.ts";
 import { confirmPayment } from "./confirm-payment.ts";
+import { debugSignature } from "./debug-signature.ts";
 import { getCase } from "./get-case.ts";
 import { getDelivery } from "./get-delivery.ts";
 import { getReplay } from "./get-replay.ts";
@@ -79,6 +80,15 @@ export function partnerEndpoints(app: App): Endpoint[] {
       limitBytes: DEFAULT_LIMIT_BYTES,
       methods: { GET: (request) => getReplay(request, app.database) },
     },
+    {
+      name: "debug-signature",
+      signed: false,
+      path: "/api/v1/partner/debug/signature",
+      limitBytes: DEFAULT_LIMIT_BYTES,
+      methods: {
+        POST: (request) => debugSignature(request, { secretsFor: app.credentials.secretsFor, sandbox: isSandbox(app) }),
+      },
+    },
   ];
 }
 
@@ -89,8 +99,12 @@ export function partnerRouter(app: App) {
     keyUses: app.keyUses,
     rateLimiter: app.rateLimiter,
     publicBasePath: app.config.publicBasePath,
-    sandbox: app.config.environment !== "live",
+    sandbox: isSandbox(app),
     log: app.log,
     onAnswer: app.metrics.onAnswer,
   });
+}
+
+function isSandbox({ config }: App): boolean {
+  return config.environment !== "live";
 }
