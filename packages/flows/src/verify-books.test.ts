@@ -22,11 +22,13 @@ test("the books hold when retention has let go all events of a case, and still n
   await database.pool.query("delete from webhooks.event where source_loan_number = $1", [active.sourceLoanNumber]);
   await database.pool.query("update webhooks.let_go set sequence = 2 where loan = $1", [quiet.sourceLoanNumber]);
   const { problems } = await verified();
-  expect(problems.map(({ code, detail }) => `${code}: ${detail}`).toSorted()).toEqual([
-    `CASE_MISMATCH: ${active.sourceLoanNumber}: The case is at sequence 2, its last event is 1.`,
-    `CASE_MISMATCH: ${quiet.sourceLoanNumber}: The case is at sequence 1, its last event is 2.`,
-    "DELIVERY_MISSING: 0 events are published, 1 are delivered, waiting or parked.",
-  ]);
+  expect(new Set(problems.map(({ code, detail }) => `${code}: ${detail}`))).toEqual(
+    new Set([
+      `CASE_MISMATCH: ${active.sourceLoanNumber}: The case is at sequence 2, its last event is 1.`,
+      `CASE_MISMATCH: ${quiet.sourceLoanNumber}: The case is at sequence 1, its last event is 2.`,
+      "DELIVERY_MISSING: 0 events are published, 1 are delivered, waiting or parked.",
+    ]),
+  );
 });
 
 /** Everything was sent and settled that many days ago. */

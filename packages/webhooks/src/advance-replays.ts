@@ -7,13 +7,15 @@ import { lookFor } from "./replay-scope.ts";
 const ROWS_PER_STEP = 20_000;
 /** After so many the caller gets its turn: a process that stops waits for them. */
 const STEPS_AT_A_TIME = 20;
+/** Of one endpoint's replayed deliveries, unless the rate is higher: the next step waits until some have gone out. */
+const MOST_WAITING = 1_000;
 
 /** A replay's row under its lock; `createdAt` is text, to the microsecond. */
 type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
 
 /**
  * Takes the steps of replays that are due. A step puts the next deliveries of a replay back among the waiting, no more
- * than its rate, and the step after it comes a second later. To be called every second, in any number of processes: a
+ * than its rate, and the step after it comes a second later, or once the endpoint has taken those before. To be called every second, in any number of processes: a
  * step is one transaction under the lock of the replay's row, and time is the database's. Returns the number of
  * deliveries that wait again.
  */
@@ -48,15 +50,25 @@ async function takeStep(tx: Tx): Promise<number | undefined> {
   return sent;
 }
 
+// A replay waits while its endpoint has not taken what was replayed before: many waiting replays would hold up new
+// events of their loans, and every lease would have to look past them.
 const claimDue = statement(
   "webhooks.replay-claim",
-  `select lender_id as "lenderId", id, loan, kind, states, created_from as "createdFrom", created_to as "createdTo",
-     rate_per_second as "ratePerSecond", cursor, up_to as "upTo", created_at::text as "createdAt"
-   from webhooks.replay
-   where state = 'running' and next_step_at <= now()
-   order by next_step_at
+  `select r.lender_id as "lenderId", r.id, r.loan, r.kind, r.states, r.created_from as "createdFrom",
+     r.created_to as "createdTo", r.rate_per_second as "ratePerSecond", r.cursor, r.up_to as "upTo",
+     r.created_at::text as "createdAt"
+   from webhooks.replay r
+   join webhooks.endpoint e on e.lender_id = r.lender_id
+   cross join lateral (
+     select count(*) as waiting from (
+       select from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'waiting' and d.replay
+       limit greatest(r.rate_per_second, ${MOST_WAITING})
+     ) replayed
+   ) backlog
+   where r.state = 'running' and r.next_step_at <= now() and backlog.waiting < greatest(r.rate_per_second, ${MOST_WAITING})
+   order by r.next_step_at
    limit 1
-   for update skip locked`,
+   for update of r skip locked`,
 );
 
 // Where nothing was found to send, nothing has to be waited for. `total` was counted before the rows were locked:

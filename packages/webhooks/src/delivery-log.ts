@@ -112,7 +112,7 @@ export async function deliveryById(
 async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
   const { lenderId, loan, kind, states, since, cursor } = filter;
   const conditions: FilterQuery<Delivery>[] = [];
-  if (lenderId !== undefined) conditions.push({ lenderId });
+  if (lenderId !== undefined) conditions.push(await lenderCondition(em, lenderId, states));
   if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
   if (kind !== undefined) conditions.push({ kind });
   if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
@@ -120,6 +120,17 @@ async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date
   // The loan's events have an index, its deliveries need none.
   if (loan !== undefined) conditions.push({ id: { $in: await idsOfLoan(em, lenderId, loan) } });
   return conditions;
+}
+
+/** A lender's parked deliveries by the index of its endpoint: by the lender's key all that was delivered is read too. */
+async function lenderCondition(
+  em: EntityManager,
+  lenderId: string,
+  states: readonly DeliveryState[] | undefined,
+): Promise<FilterQuery<Delivery>> {
+  if (states?.length !== 1 || states[0] !== "parked") return { lenderId };
+  const endpoint = await em.findOne(EndpointEntity, { lenderId }, { fields: ["id"], disableIdentityMap: true });
+  return endpoint ? { endpointId: endpoint.id } : { lenderId };
 }
 
 function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> {

@@ -136,9 +136,14 @@ export const findDeliveriesWithoutEvent = statement(
    where d.lender_id = $1 and not exists (select from webhooks.event x where x.lender_id = $1 and x.id = d.id)`,
 );
 
+// One whose endpoint has not taken all of what was replayed does not stand still: it waits.
 const findStalledReplays = statement(
   "webhooks.doctor-stalled-replays",
-  `select id as "replayId", next_step_at as "nextStepAt", total, done from webhooks.replay
-   where lender_id = $1 and state = 'running' and next_step_at < ${LONG_AGO}
-   order by next_step_at`,
+  `select r.id as "replayId", r.next_step_at as "nextStepAt", r.total, r.done
+   from webhooks.replay r
+   join webhooks.endpoint e on e.lender_id = r.lender_id
+   where r.lender_id = $1 and r.state = 'running' and r.next_step_at < ${LONG_AGO}
+     and not exists (
+       select from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'waiting' and d.replay)
+   order by r.next_step_at`,
 );

@@ -67,6 +67,10 @@ export class Lane {
   readonly #running = new Set<Promise<void>>();
   readonly #ready = new Ready();
   #runningRepeats = 0;
+  /** Enough of them may mean a suspension: nothing begins until that is known. */
+  #unwrittenFailures = 0;
+  /** Whether the last look brought retries and replays and nothing else. */
+  #broughtOnlyRepeats = false;
   /** Whether repeats were due for which there was no room. */
   #passedOverRepeats = false;
   /** Leased by us and not yet written or given back. */
@@ -87,7 +91,9 @@ export class Lane {
         options.log.error({ error, lenderId: options.lenderId, results: length }, "webhook results not written"),
       onDone: (outcomes) => {
         this.#held -= outcomes.length;
+        this.#unwrittenFailures -= outcomes.filter(isCharged).length;
         this.wake();
+        this.#pump();
       },
       giveUp: options.giveUp,
     });
@@ -119,7 +125,8 @@ export class Lane {
     if (this.#isStopped || this.#leasing || !this.#isHinted) return;
     if (room <= 0 || this.#ready.firstAttempts > limit / 2) return;
     this.#isHinted = false;
-    this.#leasing = this.#lease(room).finally(() => {
+    const roomForRepeats = Math.max(Math.ceil(limit / 2) - this.#repeats, 1);
+    this.#leasing = this.#lease(this.#broughtOnlyRepeats ? Math.min(room, roomForRepeats) : room).finally(() => {
       this.#leasing = undefined;
       this.#pump();
       this.#refill();
@@ -137,6 +144,7 @@ export class Lane {
       this.#held += leased.length;
       const tooMany = this.#ready.add(leased, Math.ceil(this.#window.limit / 2) - this.#repeats);
       this.#passedOverRepeats ||= firstAttemptsOnly || tooMany.length > 0;
+      this.#broughtOnlyRepeats = leased.length > 0 && leased.every(isRepeat);
       const isFull = leased.length === count;
       this.#afterLoan = (isFull ? leased.at(-1)?.loan : undefined) ?? "";
       // A short look that began in the middle has not seen the loans before it.
@@ -160,6 +168,7 @@ export class Lane {
   /** Asks for one slot at a time, so that lanes take turns when slots are short. */
   #pump(): void {
     if (this.#isStopped || this.#isAsking || this.#running.size >= this.#window.limit) return;
+    if (this.#unwrittenFailures >= this.#options.suspension.suspendAfter) return;
     if (this.#ready.firstAttempts === 0 && (this.#ready.repeats === 0 || !this.#isRepeatAllowed())) return;
     this.#isAsking = true;
     this.#options.slots.ask(() => {
@@ -223,18 +232,21 @@ export class Lane {
       return;
     }
     this.#window.learn(result);
-    this.#writer.add(outcomeOf(delivery, result, ladder, random));
+    const outcome = outcomeOf(delivery, result, ladder, random);
+    if (isCharged(outcome)) this.#unwrittenFailures += 1;
+    this.#writer.add(outcome);
   }
 
   async #record(outcomes: readonly Outcome[]): Promise<void> {
     const { em, lenderId, log, onAttempt, suspension } = this.#options;
-    const { written, verdict } = await recordResults(em(), lenderId, outcomes, suspension);
+    const { written, verdict, isSuspended } = await recordResults(em(), lenderId, outcomes, suspension);
     if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
-    if (verdict === "recover") void this.#recover();
+    if (verdict === "recover") void this.#recover(outcomes.at(-1)!.delivery.url);
+    if (isSuspended) await this.#giveBack(this.#ready.takeAll());
     for (const outcome of outcomes) {
       const facts = factsOf(lenderId, outcome);
       if (!written.has(outcome.delivery.deliveryId)) {
-        log.warn(facts, "webhook result refused: another dispatcher took the delivery over");
+        log.warn(facts, "webhook result refused: another dispatcher took the delivery over, or it was written before");
         continue;
       }
       if (outcome.state === "delivered") log.debug(facts, "webhook attempt");
@@ -244,10 +256,10 @@ export class Lane {
   }
 
   /** An attempt that was under way has arrived after all. Should this fail, the next probe does it. */
-  async #recover(): Promise<void> {
+  async #recover(url: string): Promise<void> {
     const { em, lenderId, log } = this.#options;
     try {
-      await recoverEndpoint(em(), lenderId);
+      await recoverEndpoint(em(), lenderId, { url });
     } catch (error) {
       log.error({ error, lenderId }, "webhook endpoint not recovered; its next probe will");
     }
@@ -262,6 +274,11 @@ export class Lane {
       log.error({ error, lenderId }, "webhook leases not given back; they run out by themselves");
     }
   }
+}
+
+/** A failure that counts against the endpoint. */
+function isCharged({ state, result }: Outcome): boolean {
+  return state !== "delivered" && !result.ownFault;
 }
 
 function factsOf(lenderId: string, { delivery, result, state }: Outcome): AttemptFacts {

@@ -48,7 +48,7 @@ async function makeProbe(prober: Prober, { lenderId, url, claimedUntil }: DuePro
   const result = await makeAttempt(prober.courier, { ...ping, url, kind: "ping", number: 1 });
   if (result.outcome === "abandoned") return;
   const passed = result.outcome === "delivered";
-  if (passed) await recoverEndpoint(prober.em(), lenderId);
+  if (passed) await recoverEndpoint(prober.em(), lenderId, { url });
   else await query(prober.em(), recordProbe, [lenderId, claimedUntil, pauseMs(prober, result), wordsOf(result.error)]);
   prober.onProbe?.({ lenderId, passed, error: result.error, durationMs: result.durationMs });
 }

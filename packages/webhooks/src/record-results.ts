@@ -49,6 +49,8 @@ export interface Recorded {
   /** The ids of the deliveries that were written; the others were another dispatcher's by then. */
   readonly written: ReadonlySet<string>;
   readonly verdict: SuspensionVerdict["verdict"];
+  /** Whether the endpoint is known to be suspended now: no attempt may begin. */
+  readonly isSuspended: boolean;
 }
 
 /**
@@ -66,7 +68,7 @@ export async function recordResults(
   // Nothing else follows from what has arrived, and a single statement is a transaction.
   if (outcomes.every(({ state }) => state === "delivered")) {
     const rows = await query<SettledRow>(em, settleDeliveries, results);
-    return { written: idsOf(rows), verdict: judge(rows, rule).verdict };
+    return recorded(rows, judge(rows, rule));
   }
   return transaction(em, async (tx) => {
     const rows = await query<SettledRow>(tx, settleDeliveries, results);
@@ -78,8 +80,13 @@ export async function recordResults(
     const written = idsOf(rows);
     const counting = outcomes.filter(({ delivery }) => written.has(delivery.deliveryId));
     for (const alert of alertsOf(counting, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
-    return { written, verdict: verdict.verdict };
+    return recorded(rows, verdict);
   });
+}
+
+function recorded(rows: readonly SettledRow[], { verdict }: SuspensionVerdict): Recorded {
+  const isSuspended = verdict === "suspend" || (verdict === "stay" && countedIn(rows)?.state === "suspended");
+  return { written: idsOf(rows), verdict, isSuspended };
 }
 
 function idsOf(rows: readonly SettledRow[]): Set<string> {
@@ -126,6 +133,7 @@ function columns(outcomes: readonly Outcome[]): unknown[][] {
     outcomes.map(({ result }) => result.error?.code ?? null),
     outcomes.map(({ result }) => result.error?.detail ?? null),
     outcomes.map(({ result }) => result.ownFault),
+    outcomes.map(({ delivery }) => delivery.url),
   ];
 }
 
@@ -136,15 +144,16 @@ function keptHeaders(headers: Record<string, string>): string {
   return JSON.stringify(Object.fromEntries(kept));
 }
 
+// What came from a URL that is registered no more says nothing of the endpoint.
 // `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
 // `d.id = any ($2)` says no more than the join, but holds the planner to the primary key. Only a waiting row has a claim.
 export const settleDeliveries = statement(
   "webhooks.record-results",
   `with result as materialized (
      select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::timestamptz[],
-       $8::integer[], $9::integer[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::boolean[])
+       $8::integer[], $9::integer[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::boolean[], $15::text[])
      with ordinality as r (delivery_id, claim_id, attempt_id, state, next_attempt_at, started_at,
-       duration_ms, status, headers, body, error_code, error_detail, own_fault, place)
+       duration_ms, status, headers, body, error_code, error_detail, own_fault, url, place)
    ), settled as (
      update webhooks.delivery d
      set state = r.state, attempts = d.attempts + 1, next_attempt_at = r.next_attempt_at,
@@ -164,6 +173,7 @@ export const settleDeliveries = statement(
      select s.endpoint_id, s.place, r.error_code is null as is_success, r.error_code is not null and not r.own_fault as counts,
        max(s.place) filter (where r.error_code is null) over (partition by s.endpoint_id) as last_success
      from settled s join result r on r.place = s.place
+     join webhooks.endpoint e on e.lender_id = $1 and e.id = s.endpoint_id and e.url = r.url
    ), streak as (
      select endpoint_id, bool_or(is_success) as is_broken,
        count(*) filter (where counts and place > coalesce(last_success, 0))::integer as failures

@@ -7,15 +7,19 @@ const ROWS_AT_A_TIME = 1_000;
 
 /**
  * Ends the suspension of a lender's endpoint. What it missed goes out by itself, each loan in its sequence, slowly at
- * first; events that were waiting for a retry take their place in it. Returns whether the endpoint was suspended.
- * contract: Retry and suspension
+ * first; events that were waiting for a retry take their place in it. With `url`, only while that one is registered: the
+ * answer of another says nothing. Returns whether the endpoint was suspended. contract: Retry and suspension
  */
-export async function recoverEndpoint(em: EntityManager, lenderId: string): Promise<boolean> {
-  const suspended = await query(em, selectSuspended, [lenderId]);
+export async function recoverEndpoint(
+  em: EntityManager,
+  lenderId: string,
+  { url }: { url?: string } = {},
+): Promise<boolean> {
+  const suspended = await query(em, selectSuspended, [lenderId, url ?? null]);
   if (suspended.length === 0) return false;
   while ((await transaction(em, (tx) => endWaits(tx, lenderId))) === ROWS_AT_A_TIME);
   return transaction(em, async (tx) => {
-    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId()]);
+    const [recovered] = await query<{ suspendedAt: Date }>(tx, activate, [lenderId, newId(), url ?? null]);
     if (!recovered) return false;
     // What failed since: attempts that were under way when the endpoint was suspended.
     while ((await endWaits(tx, lenderId)) === ROWS_AT_A_TIME);
@@ -35,7 +39,7 @@ async function endWaits(tx: Tx, lenderId: string): Promise<number> {
 
 const selectSuspended = statement(
   "webhooks.is-suspended",
-  `select from webhooks.endpoint where lender_id = $1 and state = 'suspended'`,
+  `select from webhooks.endpoint where lender_id = $1 and state = 'suspended' and ($2::text is null or url = $2)`,
 );
 
 const endWaitsOfEndpoint = statement(
@@ -52,14 +56,18 @@ const endWaitsOfEndpoint = statement(
    returning d.id`,
 );
 
+// Another process's clock may be ahead of ours, and so its ids.
 const activate = statement(
   "webhooks.activate-endpoint",
   `with suspended as materialized (
-     select id, suspended_at from webhooks.endpoint where lender_id = $1 and state = 'suspended' for update
+     select id, suspended_at from webhooks.endpoint
+     where lender_id = $1 and state = 'suspended' and ($3::text is null or url = $3)
+     for update
    )
    update webhooks.endpoint e
    set state = 'active', consecutive_failures = 0, failing_since = null, suspended_at = null, next_probe_at = null,
-       probe_error = null, recovered_at = now(), drain_to = $2, updated_at = now()
+       probe_error = null, recovered_at = now(), updated_at = now(),
+       drain_to = greatest($2, (select id from webhooks.delivery where lender_id = $1 order by id desc limit 1))
    from suspended where e.lender_id = $1 and e.id = suspended.id
    returning suspended.suspended_at as "suspendedAt"`,
 );

@@ -13,7 +13,7 @@ const database = await createDatabase({ url, schemas: [webhooksSchema], poolMax:
 afterAll(() => database.close());
 
 const uuid = newId();
-const noResults = Array.from({ length: 13 }, () => "'{}'").join(", ");
+const noResults = Array.from({ length: 14 }, () => "'{}'").join(", ");
 
 const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id = `;
 const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;

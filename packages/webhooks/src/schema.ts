@@ -146,6 +146,13 @@ export const webhooksSchema: PackageSchema = {
       ],
     },
     { name: "0003-partitions", statements: migration0003 },
+    {
+      name: "0004-replays",
+      // How much of what was replayed has not gone out yet: a replay goes no further until it has.
+      statements: [
+        `create index delivery_replayed on webhooks.delivery (endpoint_id, id) where state = 'waiting' and replay`,
+      ],
+    },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

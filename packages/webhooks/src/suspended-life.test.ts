@@ -2,7 +2,7 @@ import { query, statement, transaction } from "@collections/database";
 import { describe, expect, test } from "vitest";
 import { openReceiver, type Received } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
-import { deliveryTotals, endpointOf, parseLadder, replayDelivery } from "./index.ts";
+import { changeEndpoint, deliveryTotals, endpointOf, parseLadder, recoverEndpoint, replayDelivery } from "./index.ts";
 
 const trial = await openTrial();
 const { database } = trial;
@@ -94,6 +94,49 @@ describe.each([1, 3])("an endpoint in trouble, with %i workers", (workers) => {
   });
 });
 
+describe("an endpoint that is suspended while much is leased ahead", () => {
+  test("gets no attempt that had not begun, although its answers shrink no window", async () => {
+    let isUp = true;
+    await using receiver = await openReceiver((response) => {
+      setTimeout(() => response.writeHead(isUp ? 200 : 404).end(), isUp ? 1 : 20);
+    });
+    const lenderId = await trial.addLender(receiver.url);
+    await using _worker = await trial.work({ suspension: { suspendAfter: 6, probeIntervalMs: 60_000 }, ladder });
+    const loans = Array.from({ length: 200 }, (_, index) => `LN-${index}`);
+    await trial.publish(loans.slice(0, 60).flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
+    await until(async () => (await countIn(database, lenderId, "delivered")) === 60);
+
+    isUp = false;
+    const before = receiver.received.length;
+    await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 2, 2)));
+    await until(async () => (await endpointOf(database.em(), lenderId))?.state === "suspended");
+    await until(async () => (await countLeased(lenderId)) === 0);
+    // What was under way, 32 at most, and what began before six failures had come back.
+    expect(receiver.received.length - before).toBeLessThanOrEqual(32 + 2 * 6);
+  });
+});
+
+describe("another callback URL", () => {
+  test("is not charged with failures of the one before, nor vouched for by its answers", async () => {
+    const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
+    await using old = await openReceiver((response) => void mayAnswer.then(() => response.writeHead(500).end()));
+    await using other = await openReceiver();
+    const lenderId = await trial.addLender(old.url);
+    await using worker = await trial.work({ suspension: { suspendAfter: 2, probeIntervalMs: 60_000 }, ladder });
+    await trial.publish(["a", "b", "c", "d"].flatMap((loan) => eventsOn(lenderId, loan, 1, 1)));
+    await old.arrived(4);
+    await transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId, url: other.url }));
+    answerAll();
+    await until(async () => (await countIn(database, lenderId, "delivered")) === 4);
+    expect(worker.facts.filter(({ state }) => state === "retrying")).toHaveLength(4);
+    expect(await endpointOf(database.em(), lenderId)).toMatchObject({ state: "active", consecutiveFailures: 0 });
+
+    await query(database.em(), suspendNow, [lenderId]);
+    expect(await recoverEndpoint(database.em(), lenderId, { url: old.url })).toBe(false);
+    expect(await recoverEndpoint(database.em(), lenderId, { url: other.url })).toBe(true);
+  });
+});
+
 function bodiesOf(received: readonly Received[], eventId: string): string[] {
   return received.filter((request) => request.eventId === eventId).map(({ body }) => body);
 }
@@ -120,3 +163,9 @@ const selectLeased = statement(
 );
 
 const selectAttempts = statement("suspended-life.attempts", `select from webhooks.attempt where lender_id = $1`);
+
+const suspendNow = statement(
+  "suspended-life.suspend",
+  `update webhooks.endpoint set state = 'suspended', suspended_at = now(), next_probe_at = now() + interval '1 hour'
+   where lender_id = $1`,
+);

@@ -52,7 +52,7 @@ export async function testEndpoint(em: EntityManager, courier: Courier, ping: Pi
   if (!endpoint?.url) throw new CallbackNotConfiguredError(ping.lenderId);
   const attempt = await makeAttempt(courier, { ...ping, url: endpoint.url, kind: "ping", number: 1 });
   if (attempt.outcome === "abandoned") throw new PingAbandonedError();
-  if (attempt.outcome === "delivered") await recoverEndpoint(em, ping.lenderId);
+  if (attempt.outcome === "delivered") await recoverEndpoint(em, ping.lenderId, { url: endpoint.url });
   return {
     delivered: attempt.outcome === "delivered",
     deliveryId: publicId("evt", ping.eventId),
