@@ -48,21 +48,21 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
 }
 
 /**
- * Ends the waits whose job was lost: those overdue by more than ten seconds at `now`. Returns how many.
+ * Ends the waits whose job was lost: those overdue by more than ten seconds. Returns how many.
+ * Time is the database's: a process whose clock is ahead must not cut everybody's waits short.
  * Leases need no sweep, a dispatcher takes over what has expired.
  */
-export async function sweep(em: EntityManager, now: Date): Promise<number> {
-  const overdue = new Date(now.getTime() - OVERDUE_MS);
+export async function sweep(em: EntityManager): Promise<number> {
   let total = 0;
   for (;;) {
-    const ended = await transaction(em, (tx) => endOverdue(tx, overdue));
+    const ended = await transaction(em, (tx) => endOverdue(tx));
     total += ended;
     if (ended < SWEEP_ROWS) return total;
   }
 }
 
-async function endOverdue(tx: Tx, overdue: Date): Promise<number> {
-  const ended = await query<{ lenderId: string }>(tx, endOverdueWaits, [overdue.toISOString(), SWEEP_ROWS]);
+async function endOverdue(tx: Tx): Promise<number> {
+  const ended = await query<{ lenderId: string }>(tx, endOverdueWaits, [OVERDUE_MS, SWEEP_ROWS]);
   for (const lenderId of new Set(ended.map((row) => row.lenderId))) signal(tx, WEBHOOKS_CHANNEL, lenderId);
   return ended.length;
 }
@@ -78,7 +78,7 @@ const endOverdueWaits = statement(
   "webhooks.end-overdue-waits",
   `with overdue as materialized (
      select lender_id, id from webhooks.delivery
-     where state = 'retrying' and next_attempt_at < $1
+     where state = 'retrying' and next_attempt_at < now() - $1 * interval '1 millisecond'
      limit $2
      for update skip locked
    )

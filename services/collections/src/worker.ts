@@ -74,7 +74,7 @@ export async function startWorker(app: App): Promise<Worker> {
       await advanceReplays(() => database.em());
     }),
     every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
-      await sweep(database.em(), new Date());
+      await sweep(database.em());
     }),
     every(RELEASE_EVERY_MS, log, "release alerts held back", async () => {
       await releaseHeldBack(database.em());
