@@ -21,9 +21,6 @@ interface MortalWorker {
   die(): Promise<void>;
 }
 
-/** More than a retry may be late before a sweep takes its job for lost. */
-const LATE_MS = 15_000;
-
 /** Starts workers beside a service that has none of its own. */
 export async function startMortalWorkers(
   service: TestService,
@@ -82,7 +79,8 @@ async function outliveLeases({ app }: TestService): Promise<number> {
   while ((await pool.query(SELECT_SESSIONS_OF_WORKERS)).rowCount !== 0) await pause(5);
   const { rowCount } = await pool.query("update webhooks.delivery set leased_until = now() where leased_until > now()");
   await pool.query("update webhooks.endpoint set next_probe_at = now() where next_probe_at > now()");
-  await sweep(app.database.em(), new Date(Date.now() + LATE_MS));
+  await pool.query("update webhooks.delivery set next_attempt_at = now() - interval '1 hour' where state = 'retrying'");
+  await sweep(app.database.em());
   return rowCount ?? 0;
 }
 
