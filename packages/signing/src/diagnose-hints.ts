@@ -24,8 +24,7 @@ export function suspicions(request: Omit<RequestToVerify, "secret" | "body"> & {
 }
 
 function ofSignature(signature: string): readonly SignatureCause[] {
-  const [read] = readSignature(signature);
-  return read ? read.causes : ["SIGNATURE_NOT_RECOGNISED"];
+  return readSignature(signature)?.causes ?? ["SIGNATURE_NOT_RECOGNISED"];
 }
 
 function ofTimestamp(timestamp: string): readonly SignatureCause[] {

@@ -4,11 +4,11 @@ import { SIGNATURE_CAUSES } from "./diagnose-cause.ts";
 import { type Mistake, type Recipe, recipeDigester, type RecipePart } from "./diagnose-recipe.ts";
 import type { ReceivedDigest } from "./diagnose-signature.ts";
 
-/** The most that one call of `diagnose` computes: signatures, and bytes read while making them and their bodies. */
+/** The most that one call of `diagnose` computes: signatures, and bytes read for them (roughly). */
 export const MAX_SIGNATURES_TRIED = 8_000;
-export const MAX_BYTES_READ = 24 * 1024 * 1024;
+export const MAX_BYTES_READ = 20 * 1024 * 1024;
 
-/** What a signature costs beyond its body, and how much more it costs to write a body anew than to digest it. */
+/** What a signature costs beyond its text, and how much more it costs to write a body anew than to digest it. */
 const OVERHEAD_BYTES = 256;
 const WRITING_FACTOR = 4;
 /** Larger bodies are not written anew. */
@@ -55,8 +55,9 @@ export function findMistakes(
   const digestOf = recipeDigester(algorithm);
 
   function reproduces(recipe: Recipe): boolean {
-    const { path, body } = recipe;
-    return work.take(path.length + body.length + OVERHEAD_BYTES, 1) && equalDigests(digestOf(recipe), digest);
+    const { method, path, query, timestamp, body } = recipe;
+    const length = method.length + path.length + query.length + timestamp.length + body.length;
+    return work.take(length + OVERHEAD_BYTES, 1) && equalDigests(digestOf(recipe), digest);
   }
 
   if (reproduces(right)) return [];

@@ -24,28 +24,27 @@ const HEX = /^(?:[0-9a-f]{2})+$/i;
 const SEPARATED_HEX = /^[0-9a-f]{2}(?:[-: ][0-9a-f]{2})+$/i;
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
-/** Every digest that the text may stand for; none for what is no signature at all. */
-export function readSignature(signature: string): ReceivedDigest[] {
+/** The digest that the text stands for; undefined for what is no signature at all. */
+export function readSignature(signature: string): ReceivedDigest | undefined {
   const text = signature.trim();
-  if (text.length > LONGEST_SIGNATURE) return [];
+  if (text.length > LONGEST_SIGNATURE) return undefined;
   const bare = text.replace(PREFIX, "");
   const prefix: SignatureCause[] = bare === text ? [] : ["SIGNATURE_WITH_PREFIX"];
   if (HEX.test(bare)) return received(hexBytes(bare), prefix);
   if (SEPARATED_HEX.test(bare)) {
     return received(hexBytes(bare.replaceAll(/[-: ]/g, "")), [...prefix, "SIGNATURE_WITH_SEPARATORS"]);
   }
-  if (!BASE64.test(bare)) return [];
+  if (!BASE64.test(bare)) return undefined;
   const bytes = decodeBase64(bare);
-  const digits = String.fromCharCode(...bytes.subarray(0, 129));
-  return [
-    ...received(bytes, [...prefix, "SIGNATURE_IN_BASE64"]),
-    ...(HEX.test(digits) ? received(hexBytes(digits), [...prefix, "SIGNATURE_HEX_IN_BASE64"]) : []),
-  ];
+  const digits = String.fromCharCode(...bytes);
+  // Bytes of a digest that are hexadecimal digits by chance, all of them: nobody will ever see that.
+  if (HEX.test(digits)) return received(hexBytes(digits), [...prefix, "SIGNATURE_HEX_IN_BASE64"]);
+  return received(bytes, [...prefix, "SIGNATURE_IN_BASE64"]);
 }
 
-function received(digest: Uint8Array, causes: readonly SignatureCause[]): ReceivedDigest[] {
+function received(digest: Uint8Array, causes: readonly SignatureCause[]): ReceivedDigest | undefined {
   const known = ALGORITHMS.get(digest.length);
-  return known ? [{ digest, algorithm: known.algorithm, causes: [...known.causes, ...causes] }] : [];
+  return known && { digest, algorithm: known.algorithm, causes: [...known.causes, ...causes] };
 }
 
 function hexBytes(hex: string): Uint8Array {

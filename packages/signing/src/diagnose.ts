@@ -78,13 +78,12 @@ type SentRequest = RequestToDiagnose & { readonly body: Uint8Array };
 
 /** What is certain, or undefined when no mistake reproduces the signature. */
 function explanation(request: SentRequest, secrets: SecretsToTry, work: Work): Finding[] | undefined {
+  const received = readSignature(request.signature);
+  if (!received) return undefined;
   const right = rightRecipe(request, secrets.secret);
-  const mistakes = mistakesIn(request, secrets);
-  for (const received of readSignature(request.signature)) {
-    const found = findMistakes(received, right, mistakes, farTimestampMistakes(request.timestamp), work);
-    if (found) return findingsOf(received, found);
-  }
-  return undefined;
+  const far = farTimestampMistakes(request.timestamp);
+  const found = findMistakes(received, right, mistakesIn(request, secrets), far, work);
+  return found && findingsOf(received, found);
 }
 
 function rightRecipe({ method, path, timestamp, body }: SentRequest, secret: string): Recipe {
