@@ -155,7 +155,9 @@ test("an upgrade copies nothing, keeps what was there, and goes on for those who
   const { rows: fileBefore } = await database.pool.query(file, ["webhooks.event"]);
   await database.pool.query("grant select, insert on webhooks.event to pg_monitor");
 
-  expect(await migrate({ url, schemas: [webhooksSchema] })).toEqual({ applied: ["webhooks/0003-partitions"] });
+  expect(await migrate({ url, schemas: [webhooksSchema] })).toMatchObject({
+    applied: expect.arrayContaining(["webhooks/0003-partitions"]),
+  });
   expect((await database.pool.query(file, ["webhooks.event_first"])).rows).toEqual(fileBefore);
   expect(await query(database.em(), selectBodies, [])).toEqual(events.map(({ body }) => ({ body })));
   const { rows } = await database.pool.query(
