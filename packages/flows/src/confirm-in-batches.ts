@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { EntityManager } from "@collections/database";
 import { inBatches } from "./batches.ts";
 import { confirmFreePayments, confirmPayments } from "./confirm-payments.ts";
@@ -14,6 +15,11 @@ export interface ConfirmerOptions {
 /** More batches under way, or larger ones, gained nothing when measured. */
 const SWIFT = { maxItems: 64, maxUnderWay: 2 };
 const PATIENT = { maxItems: 64, maxUnderWay: 4 };
+/**
+ * Most loans that are busy are so because of another batch of ours, for some milliseconds: their payments try again, so
+ * that they do not end up waiting together with those of a loan that is held for long.
+ */
+const TRY_AGAIN_AFTER_MS = [5, 20, 80];
 
 /**
  * Confirms payments as they come, in batches that mix loans and lenders. A batch waits for nobody: payments of a loan
@@ -33,7 +39,12 @@ export function createConfirmer(options: ConfirmerOptions): (payment: Confirmati
     run: (payments: Confirmation[]) => confirmPayments(em(), payments, environment),
   });
   return async (payment) => {
-    const outcome = await swift(payment);
+    let outcome = await swift(payment);
+    for (const pauseMs of TRY_AGAIN_AFTER_MS) {
+      if (outcome.kind !== "busy") return outcome;
+      await pause(pauseMs);
+      outcome = await swift(payment);
+    }
     return outcome.kind === "busy" ? patient(payment) : outcome;
   };
 }
