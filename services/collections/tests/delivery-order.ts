@@ -19,8 +19,8 @@ export function firstAttemptsOutOfOrder(deliveries: readonly ReceivedDelivery[])
 }
 
 /**
- * What breaks the order of a drain (contract: Retry and suspension): an attempt of a loan although an earlier event from before
- * the recovery, `drainTo` or older, had neither been accepted nor parked by then.
+ * What breaks the order of a drain (contract: Retry and suspension): an attempt of a loan although an earlier event
+ * from before the recovery, `drainTo` or older, had neither been accepted nor parked by then.
  * @param deliveries all that came
  * @param drained how many of them had come when the endpoint recovered
  */
