@@ -199,7 +199,7 @@ async function killUntilHit(
     const missing = kinds.find((kind) => hits[kind].length < HITS);
     if (missing === undefined) return;
     await crew.gathered();
-    await expect.poll(() => underWay()[missing].length, { timeout: 30_000, interval: 5 }).toBeGreaterThan(1);
+    await expect.poll(() => underWay()[missing].length, { timeout: 60_000, interval: 5 }).toBeGreaterThan(1);
     await pause(random() * 100);
     const before = underWay();
     await crew.killOne();
