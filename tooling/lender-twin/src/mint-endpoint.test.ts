@@ -120,7 +120,7 @@ describe("an endpoint that misbehaves", () => {
     "with %s has made the link, but nobody is told",
     async (behaviour) => {
       twin.mintBehaviour = behaviour;
-      const answered = send("key-1", REQUEST, {}, 100).then((response) => response.text());
+      const answered = send("key-1", REQUEST, {}, 500).then((response) => response.text());
       await expect(answered).rejects.toThrow(/fetch failed|timeout/);
       expect(twin.links.size).toBe(1);
       twin.mintBehaviour = "ok";
