@@ -20,6 +20,14 @@ export async function addWaiting(
   await add(client, lenderId, { rows: events, loans, state: "waiting" });
 }
 
+/** Whether all has been delivered. */
+export async function nothingWaits(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ waits: boolean }>(
+    "select exists (select from webhooks.delivery where state <> 'delivered') as waits",
+  );
+  return rows[0]?.waits === false;
+}
+
 /** Adds events that were delivered, a few of each loan. */
 export async function addDelivered(client: Client, lenderId: string, rows: number): Promise<void> {
   for (let left = rows; left > 0; left -= ROWS_AT_A_TIME) {

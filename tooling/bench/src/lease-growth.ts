@@ -1,7 +1,8 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "pg";
 import type { BenchServer } from "./bench-server.ts";
 import { startCountingProxy } from "./counting-proxy.ts";
-import { addDelivered, addWaiting, openDeliveries } from "./delivered-rows.ts";
+import { addDelivered, addWaiting, nothingWaits, openDeliveries } from "./delivered-rows.ts";
 import { pollUntil } from "./sender.ts";
 import { startService } from "./service.ts";
 import { quantile, type Spread, spreadOf } from "./statistics.ts";
@@ -44,6 +45,8 @@ const LEASE = "webhooks.lease";
 const LEASES_A_ROUND = 40;
 /** As many times PostgreSQL tries a plan for the given parameters before it settles. */
 const LEASES_BEFORE = 10;
+/** Once all has arrived, a worker looks whether there is more. */
+const LAST_LOOK_MS = 250;
 const WAITING = { events: 2_000, loans: 1_000 };
 
 /** Fills two copies of the tables and times, in turn, the statement that a worker was seen to send. */
@@ -74,18 +77,21 @@ export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<Lease
   return { few, many, leased: leased.rows, figures: [outdated, fresh] };
 }
 
-/** Lets a worker find one event that waits, and reads its lease on the wire. */
+/** Lets a worker deliver a backlog, until it has all its slots, and reads its last lease on the wire. */
 async function seenLease({ server, template, lenderId }: LeaseGrowthBench): Promise<BoundStatement> {
   const databaseUrl = await server.createDatabase("leasing", template);
   const client = await openDeliveries(databaseUrl);
-  await addWaiting(client, lenderId, { events: 1, loans: 1 });
-  await client.end();
+  await addWaiting(client, lenderId, WAITING);
   const proxy = await startCountingProxy(databaseUrl);
   const worker = await startService({ databaseUrl: proxy.url, directUrl: databaseUrl, role: "worker" });
   try {
-    await pollUntil(async () => proxy.latest(LEASE) !== undefined, `No worker sends a statement named ${LEASE}.`);
-    return proxy.latest(LEASE)!;
+    await pollUntil(() => nothingWaits(client), "A worker does not deliver what waits.");
+    await delay(LAST_LOOK_MS);
+    const lease = proxy.latest(LEASE);
+    if (!lease) throw new Error(`No worker sends a statement named ${LEASE}.`);
+    return lease;
   } finally {
+    await client.end();
     await worker.stop();
     await proxy.close();
   }

@@ -1,3 +1,5 @@
+import type { Stragglers } from "./throughput.ts";
+
 /** How much a run measures. */
 export interface Plan {
   readonly confirmations: ConfirmationPlan;
@@ -20,6 +22,8 @@ export interface WebhookPlan {
   /** A backlog that is worked off in a round, of so many loans. */
   readonly events: number;
   readonly loans: number;
+  /** Another backlog, of which a few answers take long. */
+  readonly uneven: { readonly events: number } & Stragglers;
   /** Events that come one by one, in each part of a round. */
   readonly streamEvents: number;
   /** Events that wait for a lender whose endpoint is slow. */
@@ -41,6 +45,7 @@ export const FULL_PLAN: Plan = {
     warmUpRounds: 2,
     events: 4_000,
     loans: 1_000,
+    uneven: { events: 3_000, oneOf: 100, delayMs: 1_000 },
     streamEvents: 120,
     slowBacklog: 1_000,
     deliveredRows: { few: 10_000, many: 3_000_000 },
@@ -62,6 +67,7 @@ export const QUICK_PLAN: Plan = {
     warmUpRounds: 1,
     events: 1_500,
     loans: 1_000,
+    uneven: { events: 1_500, oneOf: 100, delayMs: 500 },
     streamEvents: 40,
     slowBacklog: 500,
     deliveredRows: { few: 10_000, many: 200_000 },

@@ -8,6 +8,8 @@ export type ReceiverQuestion =
   /** For what has arrived since the last `forget`, once it is so many. */
   | { readonly ask: "arrivals"; readonly expected: number }
   | { readonly ask: "forget" }
+  /** From now on one answer of so many takes that long at the prompt callback; 0: none. */
+  | { readonly ask: "straggle"; readonly oneOf: number; readonly delayMs: number }
   /** From now on the slow callback takes that long for an answer; 0 also answers what waits for one. */
   | { readonly ask: "answerAfter"; readonly delayMs: number }
   /** Until the slow callback keeps somebody waiting. */
@@ -29,6 +31,8 @@ const ALL_WITHIN_MS = 120_000;
 const arrivedAtMs = new Map<string, number>();
 const keptWaiting = new Map<ServerResponse, NodeJS.Timeout>();
 let answerAfterMs = 0;
+let stragglers = { oneOf: 0, delayMs: 0 };
+let answered = 0;
 let onArrival = (): void => {};
 
 /** Takes an event, notes when it was there, and says yes: the least that a receiver can do. */
@@ -39,7 +43,7 @@ const server = createServer((request, response) => {
     } else {
       const id = String(request.headers["x-service-delivery"]);
       if (!arrivedAtMs.has(id)) arrivedAtMs.set(id, performance.timeOrigin + performance.now());
-      accept(response);
+      acceptOrStraggle(response);
     }
     onArrival();
   });
@@ -58,6 +62,9 @@ answerQuestions(async (question: ReceiverQuestion): Promise<Callbacks | Arrivals
     case "forget":
       arrivedAtMs.clear();
       return undefined;
+    case "straggle":
+      stragglers = question;
+      return undefined;
     case "answerAfter":
       answerAfter(question.delayMs);
       return undefined;
@@ -74,6 +81,13 @@ function callbacks(): Callbacks {
 
 function accept(response: ServerResponse): void {
   response.writeHead(200, { "Content-Length": "0" }).end();
+}
+
+function acceptOrStraggle(response: ServerResponse): void {
+  answered += 1;
+  const straggles = stragglers.oneOf > 0 && answered % stragglers.oneOf === 0;
+  if (straggles) setTimeout(accept, stragglers.delayMs, response);
+  else accept(response);
 }
 
 function answerLater(response: ServerResponse): void {

@@ -41,6 +41,12 @@ export interface ThroughputBench {
   readonly postgresPid: number;
 }
 
+/** One answer of so many takes that long. */
+export interface Stragglers {
+  readonly oneOf: number;
+  readonly delayMs: number;
+}
+
 interface Drain {
   readonly perSecond: number;
   readonly processorUs: number | undefined;
@@ -56,7 +62,20 @@ export interface ThroughputRound {
 const POSTS_UNDER_WAY = 32;
 const COMMITTING_CLIENTS = 32;
 
-/** From the first arrival to the last acknowledgement that is written down; rounds of the three in turn. */
+/** The same where a few answers take long, as they do: who waits for the slowest of a batch has most of its slots idle. */
+export async function measureUnevenThroughput(
+  bench: ThroughputBench,
+  stragglers: Stragglers,
+): Promise<ThroughputFigures> {
+  await bench.receiver.ask({ ask: "straggle", ...stragglers } satisfies ReceiverQuestion);
+  try {
+    return await measureThroughput(bench);
+  } finally {
+    await bench.receiver.ask({ ask: "straggle", oneOf: 0, delayMs: 0 } satisfies ReceiverQuestion);
+  }
+}
+
+/** From the first arrival to the last acknowledgement, which the senders have written down; rounds of the three in turn. */
 export async function measureThroughput(bench: ThroughputBench): Promise<ThroughputFigures> {
   const pids = [process.pid, bench.postgresPid];
   const watched = await leastDisturbed(bench.rounds, pids, () => throughputRound(bench));
@@ -112,10 +131,11 @@ async function postAll(
   const usedBefore = processorMs([posts.pid]);
   const load: PostLoad = { url: callbacks.prompt, connections: POSTS_UNDER_WAY, events };
   await posts.ask<LoadResult>(load);
+  const endedAtMs = performance.timeOrigin + performance.now();
   const processorUs = perEvent(usedBefore, processorMs([posts.pid]), events.length);
   const expected = events.length;
   const times = Object.values(await receiver.ask<Arrivals>({ ask: "arrivals", expected } satisfies ReceiverQuestion));
-  return { perSecond: perSecond(expected, Math.min(...times), Math.max(...times)), processorUs };
+  return { perSecond: perSecond(expected, Math.min(...times), endedAtMs), processorUs };
 }
 
 function perSecond(events: number, fromMs: number, toMs: number): number {

@@ -8,22 +8,26 @@ import type { WebhookFigures } from "./webhooks.ts";
 const COLUMNS = "figure,service,naive pg-boss,bare loop,aim";
 
 /** One table for people: a row for each figure, a column for each that is compared. */
-export function webhookText(plan: WebhookPlan, { throughput, isolation, lease }: WebhookFigures): string {
+export function webhookText(plan: WebhookPlan, figures: WebhookFigures): string {
+  const { throughput, unevenThroughput, isolation, lease } = figures;
+  const { uneven } = plan;
+  const rows = [
+    ...throughputRows(`events/s, ${plan.events} of ${plan.loans} loans`, throughput),
+    ...throughputRows(`events/s, 1 answer of ${uneven.oneOf} takes ${uneven.delayMs} ms`, unevenThroughput),
+    ...isolationRows(plan, isolation),
+    ...leaseRows(lease),
+  ];
   return [
     `Events told to lenders; ${plan.rounds} rounds of all in turn; others ${busyText(throughput.othersBusy)}`,
-    table(
-      COLUMNS,
-      [...throughputRows(plan, throughput), ...isolationRows(plan, isolation), ...leaseRows(lease)],
-      "left",
-    ),
+    table(COLUMNS, rows, "left"),
   ].join("\n");
 }
 
-function throughputRows(plan: WebhookPlan, figures: ThroughputFigures): string[][] {
+function throughputRows(name: string, figures: ThroughputFigures): string[][] {
   const { service, naive, bare, serviceToBare, naiveToBare, serviceToNaive } = figures;
   const sides = [service, naive, bare];
   return [
-    [`events/s, ${plan.events} of ${plan.loans} loans`, ...sides.map(({ perSecond }) => rateText(perSecond)), ""],
+    [name, ...sides.map(({ perSecond }) => rateText(perSecond)), ""],
     ["  ÷ bare loop", ratioText(serviceToBare), ratioText(naiveToBare), "", "≥ 0.5"],
     ["  ÷ naive pg-boss", ratioText(serviceToNaive), "", "", "≥ 3"],
     ["  CPU µs per event", ...sides.map(processorText), ""],

@@ -9,11 +9,12 @@ import type { WebhookPlan } from "./plan.ts";
 import type { Callbacks } from "./receiver.ts";
 import type { LenderRole, Sender } from "./sender.ts";
 import { type ServiceSender, startServiceSender } from "./service-sender.ts";
-import { measureThroughput, type ThroughputFigures, throughputRound } from "./throughput.ts";
+import { measureThroughput, measureUnevenThroughput, type ThroughputFigures, throughputRound } from "./throughput.ts";
 
 /** Events on their way to lenders, beside a naive sender on pg-boss and a bare loop of posts. */
 export interface WebhookFigures {
   readonly throughput: ThroughputFigures;
+  readonly unevenThroughput: ThroughputFigures;
   readonly isolation: { readonly service: IsolationFigures; readonly naive: IsolationFigures };
   readonly lease: LeaseGrowth;
 }
@@ -79,10 +80,13 @@ async function measureInTurn(
   await server.checkpoint();
   onProgress("events: a backlog");
   const throughputFigures = await measureThroughput(throughput);
+  onProgress("events: a backlog of which a few answers take long");
+  const { uneven } = plan;
+  const unevenThroughput = await measureUnevenThroughput({ ...throughput, events: uneven.events }, uneven);
   onProgress("events: one now and then, without and with a slow lender's backlog beside them");
   const { streamEvents, slowBacklog } = plan;
   const isolation = await measureIsolation({ rounds, streamEvents, slowBacklog, service, naive, receiver });
-  return { throughput: throughputFigures, isolation };
+  return { throughput: throughputFigures, unevenThroughput, isolation };
 }
 
 /** What the service tells of payments: the naive sender posts the same. */
