@@ -1,0 +1,111 @@
+import { once } from "node:events";
+import { stat } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Browser, ChromiumMissingError, SCREENS, startBrowser } from "./index.ts";
+import { findChromium } from "./executable.ts";
+
+const PAGES: Record<string, string> = {
+  "/good": `<meta name="viewport" content="width=device-width"><h1>Good</h1><img src="/picture"><script src="/script"></script>`,
+  "/wide": `<meta name="viewport" content="width=device-width"><div style="width: 1500px">Wide</div>`,
+  "/bad": `<script>console.error("said so"); setTimeout(() => { throw new Error("thrown"); });</script>`,
+  "/elsewhere": `<script type="module">
+    const tries = [
+      fetch("http://collections.example/by-name"), fetch("http://192.0.2.1/by-address"), fetch("http://localhost:9/port"),
+      new Promise((resolve) => { new WebSocket("ws://collections.example/socket").onerror = resolve; }),
+      new Promise((resolve) => { const image = new Image(); image.onerror = resolve; image.src = "//collections.example/i.png"; }),
+    ];
+    const ended = await Promise.allSettled(tries);
+    document.title = ended.map(({ status }) => status).join(" ");
+  </script>`,
+};
+
+let server: Server;
+let origin: string;
+let browser: Browser;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const page = PAGES[request.url!];
+    response.setHeader("Content-Type", page === undefined ? "text/javascript" : "text/html");
+    response.end(page);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser.close();
+  server.close();
+  server.closeAllConnections();
+});
+
+test("a page is opened with all that it loads, and what it asks for is written down", async () => {
+  const { page, requests, requestsElsewhere, errors } = await browser.open(`${origin}/good`);
+  expect(await page.getByRole("heading").textContent()).toBe("Good");
+  expect(requests.toSorted()).toEqual([`${origin}/good`, `${origin}/picture`, `${origin}/script`]);
+  expect(requestsElsewhere()).toEqual([]);
+  expect(errors).toEqual([]);
+});
+
+test("nothing but this machine can be reached, and each try is written down", async () => {
+  const open = await browser.open(`${origin}/elsewhere`);
+  await open.page.waitForFunction("document.title !== ''");
+  expect(await open.page.title()).toBe("rejected rejected rejected fulfilled fulfilled");
+  expect(open.requestsElsewhere().toSorted()).toEqual([
+    "http://192.0.2.1/by-address",
+    "http://collections.example/by-name",
+    "http://collections.example/i.png",
+    "http://localhost:9/port",
+    "ws://collections.example/socket",
+  ]);
+});
+
+test("errors of the console and errors that nobody caught are heard", async () => {
+  const { errors } = await browser.open(`${origin}/bad`);
+  await expect.poll(() => errors).toEqual(["said so", "Error: thrown"]);
+});
+
+describe.each(["desktop", "phone"] as const)("on a %s", (screen) => {
+  test("a page that fits does not overflow, and one that does not is told by how much", async () => {
+    const [good, wide] = await Promise.all([
+      browser.open(`${origin}/good`, { screen }),
+      browser.open(`${origin}/wide`, { screen }),
+    ]);
+    expect(await good.overflow()).toBe(0);
+    expect(await wide.overflow()).toBeGreaterThanOrEqual(1_500 - SCREENS[screen].width);
+    expect(await good.page.evaluate("window.innerWidth")).toBe(SCREENS[screen].width);
+  });
+
+  test("a screenshot is a file", async () => {
+    const open = await browser.open(`${origin}/good`, { screen, colorScheme: "dark" });
+    const path = await open.screenshot("test-of-the-browser");
+    expect(path).toMatch(new RegExp(`test-of-the-browser-${screen}-dark\\.png$`));
+    expect((await stat(path)).size).toBeGreaterThan(1_000);
+    await open.close();
+  });
+});
+
+test("pages know nothing of one another", async () => {
+  const first = await browser.open(`${origin}/good`);
+  await first.page.evaluate("localStorage.setItem('secret', 'kept')");
+  const second = await browser.open(`${origin}/good`);
+  expect(await second.page.evaluate("localStorage.getItem('secret')")).toBeNull();
+});
+
+describe("Chromium", () => {
+  test("is what CHROMIUM says", () => {
+    expect(findChromium({ CHROMIUM: process.execPath, PATH: "" })).toBe(process.execPath);
+  });
+
+  test("that is missing is told with what to do", () => {
+    expect(() => findChromium({ PATH: "/nowhere" })).toThrow(ChromiumMissingError);
+    expect(() => findChromium({ PATH: "/nowhere" })).toThrow("apt-get install chromium");
+    expect(() => findChromium({ CHROMIUM: "/nowhere/chromium", PATH: process.env["PATH"] })).toThrow(
+      "/nowhere/chromium",
+    );
+  });
+});

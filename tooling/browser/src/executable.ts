@@ -1,0 +1,37 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+/** There is no Chromium on this machine, or not where `CHROMIUM` says. */
+export class ChromiumMissingError extends Error {
+  override readonly name = "ChromiumMissingError";
+  readonly code = "CHROMIUM_MISSING";
+
+  constructor(lookedFor: readonly string[]) {
+    super(
+      `No Chromium found (${lookedFor.join(", ")}). Install it, on Debian with \`apt-get install chromium\`, ` +
+        "or set CHROMIUM to the path of one.",
+    );
+  }
+}
+
+/** The path of Chromium: that of `CHROMIUM`, else the first of its usual names on the `PATH`. Throws ChromiumMissingError. */
+export function findChromium(env: NodeJS.ProcessEnv): string {
+  const folders = (env["PATH"] ?? "").split(delimiter).filter(Boolean);
+  const candidates = env["CHROMIUM"]
+    ? [env["CHROMIUM"]]
+    : NAMES.flatMap((name) => folders.map((folder) => join(folder, name)));
+  const found = candidates.find(isExecutable);
+  if (found === undefined) throw new ChromiumMissingError(env["CHROMIUM"] ? [env["CHROMIUM"]] : NAMES);
+  return found;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
