@@ -1,0 +1,93 @@
+import { request as requestHttp, type IncomingMessage } from "node:http";
+import { request as requestHttps } from "node:https";
+
+/** More of an answer is not read, as the service does not read it. contract: Callback */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** One request; `headers` are sent as they stand. */
+export interface RequestToSend {
+  readonly method: "GET" | "POST";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * What came of a request. `statusMs` is when the status line was there, `totalMs` when the body ended. `cut` says that
+ * the body was not read to its end, and why.
+ */
+export type Outcome =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: IncomingMessage["headers"];
+      readonly body: Buffer;
+      readonly cut: false | "too large" | "too slow" | "broken";
+      readonly statusMs: number;
+      readonly totalMs: number;
+    }
+  | { readonly kind: "failure"; readonly isTimeout: boolean; readonly detail: string; readonly totalMs: number };
+
+/** Sends one request over a connection of its own, waits at most `timeoutMs` for all of it, and follows nothing. */
+export function exchange(toSend: RequestToSend, timeoutMs: number): Promise<Outcome> {
+  const startedAt = performance.now();
+  const elapsedMs = () => Math.round(performance.now() - startedAt);
+  return new Promise((resolve) => {
+    const send = toSend.url.protocol === "https:" ? requestHttps : requestHttp;
+    const body = Buffer.from(toSend.body);
+    const headers = { ...toSend.headers, ...(toSend.method === "POST" && { "Content-Length": String(body.length) }) };
+    const request = send(toSend.url, { method: toSend.method, headers, agent: false });
+    const deadline = setTimeout(() => {
+      resolve({ kind: "failure", isTimeout: true, detail: `no answer within ${timeoutMs} ms`, totalMs: elapsedMs() });
+      request.destroy();
+    }, timeoutMs);
+    request.once("response", (response) => {
+      clearTimeout(deadline);
+      const leftMs = timeoutMs - (performance.now() - startedAt);
+      resolve(readAnswer(response, elapsedMs, leftMs).finally(() => request.destroy()));
+    });
+    request.on("error", (error) => {
+      clearTimeout(deadline);
+      resolve({ kind: "failure", isTimeout: false, detail: detailOf(error), totalMs: elapsedMs() });
+    });
+    request.end(body);
+  });
+}
+
+async function readAnswer(response: IncomingMessage, elapsedMs: () => number, leftMs: number): Promise<Outcome> {
+  const statusMs = elapsedMs();
+  const { body, cut } = await readBody(response, leftMs);
+  const { statusCode: status = 0, headers } = response;
+  return { kind: "answer", status, headers, body, cut, statusMs, totalMs: elapsedMs() };
+}
+
+type Body = Pick<Extract<Outcome, { kind: "answer" }>, "body" | "cut">;
+
+function readBody(response: IncomingMessage, leftMs: number): Promise<Body> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve) => {
+    const end = (cut: Body["cut"]) => {
+      clearTimeout(deadline);
+      resolve({ body: Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES), cut });
+    };
+    const deadline = setTimeout(() => end("too slow"), leftMs);
+    response.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) end("too large");
+    });
+    response.once("end", () => end(false));
+    response.once("error", () => end("broken"));
+    response.once("close", () => end("broken"));
+  });
+}
+
+/** Node's own words, with what usually helps where they are terse. */
+export function detailOf(error: Error & { code?: string }): string {
+  const { code = "" } = error;
+  if (code === "ECONNREFUSED") return "nothing listens there (ECONNREFUSED)";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the host name is not known (${code})`;
+  if (code === "ECONNRESET" || code === "EPIPE") return `the connection was closed without an answer (${code})`;
+  return `${error.message || "the connection failed"}${code === "" ? "" : ` (${code})`}`;
+}

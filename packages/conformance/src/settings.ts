@@ -1,0 +1,37 @@
+/** The names of all settings are those of the command's options. */
+export interface Settings {
+  readonly receiver: URL | undefined;
+  readonly mint: URL | undefined;
+  readonly key: Key;
+  /** The key that takes over in a rotation. */
+  readonly secondKey: Key | undefined;
+  readonly mintAuthHeader: Header | undefined;
+  /** Where the lender's own view of a loan can be read; `{loan}` stands for the loan number. */
+  readonly state: string | undefined;
+  readonly stateAuthHeader: Header | undefined;
+  /** A loan number that the mint endpoint knows. */
+  readonly loan: string | undefined;
+  readonly currency: string;
+  readonly lenderCode: string;
+  /** For each whole exchange. contract: Limits */
+  readonly timeoutMs: number;
+}
+
+export interface Key {
+  readonly keyId: string;
+  readonly secret: string;
+}
+
+export interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Every text of the settings that no report may show. */
+export function secretsOf(settings: Settings): string[] {
+  const { key, secondKey, mintAuthHeader, stateAuthHeader } = settings;
+  const headerValues = [mintAuthHeader?.value, stateAuthHeader?.value];
+  // Of `Bearer abc` the word `abc` alone is the secret.
+  const words = headerValues.map((value) => value?.split(" ").at(-1));
+  return [key.secret, secondKey?.secret, ...headerValues, ...words].filter((text) => text !== undefined && text !== "");
+}
