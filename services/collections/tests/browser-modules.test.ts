@@ -79,7 +79,9 @@ describe("modules for browsers", () => {
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
     const etag = answer.headers.get("etag")!;
-    const again = await fetch(`${base}/signing/index.ts`, { headers: { "If-None-Match": etag } });
+    const again = await fetch(`${base}/signing/index.ts`, {
+      headers: { "If-None-Match": etag, "Cache-Control": "max-age=0" },
+    });
     expect(again.status).toBe(304);
     expect((await fetch(`${base}/signing/package.json`)).status).toBe(404);
   });
