@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import type { App } from "./app.ts";
 import { bodyPace, type Pace } from "./body-pace.ts";
 import { type Config, InvalidConfigError } from "./config.ts";
+import { documentationSite } from "./docs/site.ts";
 import { graphqlEndpoint } from "./graphql/handler.ts";
 import { partnerRouter } from "./rest/v1/router.ts";
 
@@ -73,6 +74,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app);
   if (graphql) {
     web.use("/graphql", graphql.handler);
+    web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log }));
     web.use(partnerRouter(app));
   }
   const server = createServer(

@@ -1,0 +1,28 @@
+import { createHash } from "node:crypto";
+import type { Response } from "express";
+
+/** Whom scripts of a page may talk to: nobody, or this service. */
+export type MayConnect = "'none'" | "'self'";
+
+/** Answers with a page. Browsers keep it and ask whether it has changed; nothing of it comes from elsewhere. */
+export function answerPage(response: Response, html: string, mayConnect: MayConnect = "'none'"): void {
+  response.set({ "Content-Security-Policy": policy(mayConnect), "Cache-Control": "no-cache", ETag: etagOf(html) });
+  response.type("html").send(html);
+}
+
+function policy(mayConnect: MayConnect): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src ${mayConnect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function etagOf(text: string): string {
+  return `"${createHash("sha256").update(text).digest("base64url")}"`;
+}

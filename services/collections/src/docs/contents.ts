@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+
+/** A page of the site, under a title for the navigation. One with a `file` is that file of docs/, rendered. */
+export interface Page {
+  readonly path: string;
+  readonly title: string;
+  readonly file?: string;
+}
+
+export interface Chapter {
+  readonly title: string;
+  readonly pages: readonly Page[];
+}
+
+/** The folder docs/ of the repository; the service runs from its sources. */
+export const DOCS = new URL("../../../../docs/", import.meta.url);
+
+/** The whole site, in the order of its navigation. */
+export const CHAPTERS: readonly Chapter[] = [
+  {
+    title: "Integrate",
+    pages: [
+      { path: "/docs", title: "Guide", file: "lenders/guide.md" },
+      { path: "/docs/signing", title: "Signing", file: "lenders/signing.md" },
+    ],
+  },
+  {
+    title: "Look up",
+    pages: [
+      { path: "/docs/reference", title: "API reference" },
+      { path: "/docs/errors", title: "Errors", file: "lenders/errors.md" },
+      { path: "/docs/contract", title: "Contract", file: "interface.md" },
+    ],
+  },
+  {
+    title: "Tools",
+    pages: [
+      { path: "/docs/signature", title: "Signature debugger" },
+      { path: "/docs/sdk", title: "SDK for Node", file: "lenders/sdk.md" },
+      { path: "/docs/conformance", title: "Conformance kit", file: "lenders/conformance.md" },
+    ],
+  },
+].map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }));

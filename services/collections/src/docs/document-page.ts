@@ -1,0 +1,34 @@
+import { readFile } from "node:fs/promises";
+import { CHAPTERS, DOCS, type Page } from "./contents.ts";
+import { layoutPage } from "./layout.ts";
+import { renderMarkdown } from "./markdown.ts";
+
+/** Files beside the documents that they link to, by what they are called on the site. */
+export const SAMPLES = { path: "/docs/samples", folder: new URL("lenders/samples/", DOCS) };
+export const VECTORS = {
+  path: "/docs/vectors.json",
+  file: new URL(import.meta.resolve("@collections/signing/vectors.json")),
+};
+
+/** The whole HTML of a page that is a Markdown file. */
+export async function documentPage({ path, title, file }: Page & { file: string }, base: string): Promise<string> {
+  const url = new URL(file, DOCS);
+  const text = await readFile(url, "utf8");
+  const { html, headings } = renderMarkdown(text, (href) => targetOf(href, url, base));
+  return layoutPage({ path, title, main: html, headings, scripts: ["pages/document.ts"] }, base);
+}
+
+/** Links between files become links between pages; what the site does not have has no target. */
+function targetOf(href: string, from: URL, base: string): string | undefined {
+  if (href.startsWith("#") || URL.canParse(href)) return href;
+  const { href: target, hash } = new URL(href, from);
+  const path = pathOf(target.slice(0, target.length - hash.length));
+  return path === undefined ? undefined : base + path + hash;
+}
+
+function pathOf(file: string): string | undefined {
+  if (file === VECTORS.file.href) return VECTORS.path;
+  if (file.startsWith(SAMPLES.folder.href)) return `${SAMPLES.path}/${file.slice(SAMPLES.folder.href.length)}`;
+  const pages = CHAPTERS.flatMap((chapter) => chapter.pages);
+  return pages.find((page) => page.file !== undefined && new URL(page.file, DOCS).href === file)?.path;
+}

@@ -1,0 +1,69 @@
+import { CHAPTERS, type Page } from "./contents.ts";
+import { escapeHtml } from "./html.ts";
+import type { Heading } from "./markdown.ts";
+
+/** What a page of the site consists of; the frame around it is made here. */
+export interface PageContent {
+  /** Its path in the navigation, such as /docs/reference; left out where no link leads to it. */
+  readonly path?: string;
+  readonly title: string;
+  /** The HTML of the main part, its h1 included. */
+  readonly main: string;
+  /** Its headings: those of level 2 stand below the page in the navigation. */
+  readonly headings?: readonly Heading[];
+  /** Modules that it runs, such as `pages/document.ts`, below /docs/modules. */
+  readonly scripts?: readonly string[];
+  /** Further style sheets, as paths of this site. */
+  readonly styles?: readonly string[];
+  /** True gives the main part the whole width, for what is no running text. */
+  readonly wide?: boolean;
+}
+
+/** A whole HTML page. `base` is the path that a proxy in front takes off, or empty. */
+export function layoutPage(content: PageContent, base: string): string {
+  const { title, main, scripts = [], styles = [], wide = false } = content;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} · Partner Collections</title>
+<link rel="icon" href="${base}/docs/assets/icon.svg" type="image/svg+xml">
+${["/docs/assets/site.css", ...styles].map((path) => `<link rel="stylesheet" href="${base}${path}">`).join("\n")}
+${scripts.map((path) => `<script type="module" src="${base}/docs/modules/${path}"></script>`).join("\n")}
+</head>
+<body>
+<a class="skip" href="#main">Skip to the text</a>
+<header class="top">
+<button class="menu" type="button" popovertarget="navigation">Menu</button>
+<a class="brand" href="${base}/docs">Partner Collections <span>for lenders</span></a>
+</header>
+<div class="frame">
+<nav id="navigation" popover aria-label="Documentation">
+${navigation(content, base)}
+</nav>
+<main id="main"${wide ? ' class="wide"' : ""}>
+${main}
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function navigation({ path, headings = [] }: PageContent, base: string): string {
+  const sections = headings.filter(({ level }) => level === 2);
+  return CHAPTERS.map(({ title, pages }) => {
+    const items = pages.map((page) => navigationItem(page, page.path === path ? sections : undefined, base));
+    return `<h2>${title}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
+  }).join("\n");
+}
+
+/** A link, and for the page that is open (the one with `sections`) links to its sections. */
+function navigationItem({ path, title }: Page, sections: readonly Heading[] | undefined, base: string): string {
+  const link = `<a href="${base}${path}"${sections ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
+  if (!sections || sections.length === 0) return `<li>${link}</li>`;
+  const links = sections.map(({ text, anchor }) => `<li><a href="#${anchor}">${text}</a></li>`);
+  return `<li>${link}<ul>${links.join("")}</ul></li>`;
+}

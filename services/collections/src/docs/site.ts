@@ -1,0 +1,99 @@
+import { fileURLToPath } from "node:url";
+import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
+import type { Logger } from "pino";
+import { answerPage } from "./answer-page.ts";
+import { browserModules, serveBrowserModules } from "./browser-modules.ts";
+import { CHAPTERS, type Page } from "./contents.ts";
+import { documentPage, SAMPLES, VECTORS } from "./document-page.ts";
+import { layoutPage } from "./layout.ts";
+
+const PAGES = new URL("./pages/", import.meta.url);
+const ENTRIES = ["document.ts"].map((name) => new URL(name, PAGES));
+
+export interface SiteOptions {
+  /** The path that a proxy in front takes off, or empty. */
+  readonly publicBasePath: string;
+  readonly log: Logger;
+}
+
+/**
+ * The documentation for lenders, below /docs: guides from docs/, the signature debugger, and what they load. Nothing is
+ * asked of another host, and nothing is made before somebody asks for it.
+ */
+export function documentationSite({ publicBasePath, log }: SiteOptions): Router {
+  const router = Router({ caseSensitive: true });
+  for (const page of CHAPTERS.flatMap(({ pages }) => pages)) {
+    if (page.file !== undefined) router.get(page.path, document({ ...page, file: page.file }, publicBasePath));
+  }
+  router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
+  // Where the `type` of a problem leads, on the host that it names.
+  router.get("/errors/:code", ({ params }, response) => {
+    response.redirect(301, `${publicBasePath}/docs/errors#${encodeURIComponent(params.code)}`);
+  });
+  router.use("/docs/assets", files(new URL("./assets/", import.meta.url)));
+  router.use("/docs/modules", modules());
+  router.use(SAMPLES.path, files(SAMPLES.folder, asText));
+  router.get(VECTORS.path, (_, response) => response.sendFile(fileURLToPath(VECTORS.file)));
+  router.use("/docs", (_, response) => {
+    answerPage(response.status(404), layoutPage(NOT_FOUND, publicBasePath));
+  });
+  router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    const { status = 500 } = error as { status?: number };
+    if (status >= 500) log.error({ error }, "unexpected error of a page");
+    const page = status >= 500 ? BROKEN : NOT_FOUND;
+    answerPage(response.status(status >= 500 ? 500 : 404), layoutPage(page, publicBasePath));
+  });
+  return router;
+}
+
+const NOT_FOUND = {
+  title: "Not found",
+  main: `<h1>There is no such page</h1>
+<p>The link may be old, or have a letter too many. All pages are in the navigation.</p>`,
+};
+
+const BROKEN = {
+  title: "Something went wrong",
+  main: `<h1>This page could not be made</h1>
+<p>It is our fault, and it is written down. The other pages are in the navigation.</p>`,
+};
+
+function document(page: Page & { file: string }, base: string): RequestHandler {
+  let made: Promise<string> | undefined;
+  return async (_, response) => {
+    made ??= documentPage(page, base);
+    answerPage(response, await made);
+  };
+}
+
+function modules(): RequestHandler {
+  let made: Promise<RequestHandler> | undefined;
+  return async (request, response, next) => {
+    made ??= browserModules(ENTRIES, folders()).then(serveBrowserModules);
+    (await made)(request, response, next);
+  };
+}
+
+function folders() {
+  const signing = new URL(".", import.meta.resolve("@collections/signing"));
+  return Object.fromEntries(
+    Object.entries({ pages: PAGES, signing }).map(([name, { href }]) => [name, new URL(href.replace(/\/$/, ""))]),
+  );
+}
+
+function files(folder: URL, setHeaders?: (response: Response) => void): RequestHandler {
+  return express.static(fileURLToPath(folder), {
+    index: false,
+    redirect: false,
+    cacheControl: false,
+    setHeaders(response: Response) {
+      response.setHeader("Cache-Control", "no-cache");
+      setHeaders?.(response);
+    },
+  });
+}
+
+/** To be read, not to be run or saved. */
+function asText(response: Response): void {
+  response.setHeader("Content-Type", "text/plain; charset=utf-8");
+}
