@@ -3,14 +3,36 @@ import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case-status.ts";
 import { exampleCase } from "./example-case.ts";
+import { lockCurrent, lockFree, lockImported } from "./lock-cases.ts";
 import { PROMISE_STATES } from "./promise-to-pay.ts";
 import { casesSchema } from "./schema.ts";
 import { DISPOSITIONS } from "./visit.ts";
-import { insertCases } from "./write-cases.ts";
+import { insertCases, retire, updateImported } from "./write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url, schemas: [casesSchema] });
 afterAll(() => database.close());
+
+const byLoan = /Index Cond: \(\(lender_id = .*source_loan_number = /;
+
+// The worst moment to prepare a statement: with an empty table, reading all of it looks as good as an index.
+test.each([
+  { ...lockCurrent, finds: byLoan },
+  { ...lockFree, finds: byLoan },
+  { ...lockImported, finds: byLoan },
+  { ...retire, finds: /Index Cond: \(\(lender_id = .*id = / },
+  { ...updateImported, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
+])("$name, prepared on an empty table, searches a key", async ({ text, finds }) => {
+  const parameters = new Set(text.match(/\$\d+/g)).size;
+  const client = await database.pool.connect();
+  await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
+  const values = Array.from({ length: parameters }, () => "null").join(", ");
+  const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
+  client.release(true);
+  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(plan).not.toContain("Seq Scan");
+  expect(plan).toMatch(finds);
+});
 
 const indexedColumns = statement(
   "test.indexed-columns",

@@ -41,31 +41,29 @@ const KEY_PROPERTIES = ["lenderId", "id"] as const;
 const writePayments = statement("cases.write-payments", unnestUpdate(PAYMENT_PROPERTIES));
 const writeStates = statement("cases.write-states", unnestUpdate(STATE_PROPERTIES));
 
-const updateImported = statement(
-  "cases.update-imported",
-  `update cases.collection_case c
-   set ${IMPORTED_PROPERTIES.filter((property) => !(KEY_PROPERTIES as readonly string[]).includes(property))
-     .map((property) => `${columnOf(property)} = v.${columnOf(property)}`)
-     .join(", ")}, updated_at = $2::timestamptz
-   from jsonb_to_recordset($1::jsonb) as v (${recordColumns(IMPORTED_PROPERTIES)})
-   where c.lender_id = v.lender_id and c.id = v.id`,
-);
+const CHANGED_BY_IMPORT = IMPORTED_PROPERTIES.filter((property) => property !== "lenderId" && property !== "id");
+const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
+const INSERT_IMPORTED = `
+  insert into cases.collection_case (${IMPORTED_PROPERTIES.map(columnOf).join(", ")}, created_at, updated_at)
+  select v.*, ${IMPORT_NOW}, ${IMPORT_NOW} from ${unnested(IMPORTED_PROPERTIES)}`;
 
 const insertImported = statement(
   "cases.insert-imported",
-  `insert into cases.collection_case (${IMPORTED_PROPERTIES.map(columnOf).join(", ")}, created_at, updated_at)
-   select ${IMPORTED_PROPERTIES.map((property) => `v.${columnOf(property)}`).join(", ")}, $2::timestamptz, $2::timestamptz
-   from jsonb_to_recordset($1::jsonb) as v (${recordColumns(IMPORTED_PROPERTIES)})
-   order by v.lender_id, v.source_loan_number
-   on conflict do nothing
-   returning id`,
+  `${INSERT_IMPORTED} order by v.lender_id, v.source_loan_number on conflict do nothing returning id`,
 );
 
-const retire = statement(
+// The cases are there, so that this only ever updates; but by the primary key, where a join in a plan that was made while
+// the table was empty would read all of it.
+export const updateImported = statement(
+  "cases.update-imported",
+  `${INSERT_IMPORTED} on conflict (lender_id, id) do update
+   set ${CHANGED_BY_IMPORT.map((property) => `${columnOf(property)} = excluded.${columnOf(property)}`).join(", ")},
+     updated_at = excluded.updated_at`,
+);
+
+export const retire = statement(
   "cases.retire",
-  `update cases.collection_case c set is_current = false
-   from unnest($1::uuid[], $2::uuid[]) as v (lender_id, id)
-   where c.lender_id = v.lender_id and c.id = v.id`,
+  `update cases.collection_case set is_current = false where lender_id = any ($1::uuid[]) and id = any ($2::uuid[])`,
 );
 
 /** Writes what payments changed on locked cases. Several payments of one case are folded first: one entry a case. */
@@ -80,7 +78,7 @@ export function writeCaseStates(tx: Tx, casesAfter: readonly LockedCase[], now: 
 
 /** Writes what import rows changed on locked cases: details, balance and state. */
 export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], now: Date): void {
-  if (casesAfter.length > 0) send(tx, updateImported, [asRecords(casesAfter), now.toISOString()]);
+  if (casesAfter.length > 0) send(tx, updateImported, importedValues(casesAfter, now));
 }
 
 /**
@@ -100,9 +98,13 @@ export async function insertCases(
       retire,
       KEY_PROPERTIES.map((property) => replaced.map((old) => old[property])),
     );
-  const rows = await query<{ id: string }>(tx, insertImported, [asRecords(newCases), now.toISOString()]);
+  const rows = await query<{ id: string }>(tx, insertImported, importedValues(newCases, now));
   const made = new Set(rows.map(({ id }) => id));
   return newCases.filter(({ id }) => !made.has(id));
+}
+
+function importedValues(cases: readonly ImportedCase[], now: Date): unknown[] {
+  return [...columnsOf(cases, IMPORTED_PROPERTIES), now.toISOString()];
 }
 
 function sendUpdate(
@@ -113,10 +115,7 @@ function sendUpdate(
   now: Date,
 ): void {
   if (casesAfter.length === 0) return;
-  const columns = [...KEY_PROPERTIES, ...properties].map((property) =>
-    casesAfter.map((theCase) => parameterOf(theCase[property])),
-  );
-  send(tx, update, [...columns, now.toISOString()]);
+  send(tx, update, [...columnsOf(casesAfter, [...KEY_PROPERTIES, ...properties]), now.toISOString()]);
 }
 
 function unnestUpdate(properties: readonly CaseProperty[]): string {
@@ -124,24 +123,45 @@ function unnestUpdate(properties: readonly CaseProperty[]): string {
   return `update cases.collection_case c
     set ${properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`).join(", ")},
       updated_at = $${all.length + 1}::timestamptz
-    from unnest(${all.map((property, index) => `$${index + 1}::${columnTypeOf(property)}[]`).join(", ")})
-      as v (${all.map(columnOf).join(", ")})
+    from ${unnested(all)}
     where c.lender_id = v.lender_id and c.id = v.id`;
 }
 
-function recordColumns(properties: readonly CaseProperty[]): string {
-  return properties.map((property) => `${columnOf(property)} ${columnTypeOf(property)}`).join(", ");
+/** The parameters from $1 on, one array a column, as rows `v`. A value that is an array itself travels as its text. */
+function unnested(properties: readonly CaseProperty[]): string {
+  const arrays = properties.map((property, index) => `$${index + 1}::${wireTypeOf(property)}[]`);
+  const columns = properties.map((property) => `u.${columnOf(property)}::${columnTypeOf(property)}`);
+  return `(select ${columns.join(", ")} from unnest(${arrays.join(", ")}) as u (${properties.map(columnOf).join(", ")})) v`;
 }
 
-/** The cases as one JSON array of rows by column name; bigint as text, which PostgreSQL reads as the number it is. */
-function asRecords(cases: readonly ImportedCase[]): string {
-  const records = cases.map((theCase) =>
-    Object.fromEntries(IMPORTED_PROPERTIES.map((property) => [columnOf(property), theCase[property]])),
-  );
-  return JSON.stringify(records, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+function columnsOf<C extends LockedCase>(
+  cases: readonly C[],
+  properties: readonly (CaseProperty & keyof C)[],
+): unknown[] {
+  return properties.map((property) => {
+    const write = WRITERS[columnTypeOf(property)] ?? asItIs;
+    return cases.map((theCase) => (theCase[property] === null ? null : write(theCase[property] as never)));
+  });
 }
 
-function parameterOf(value: unknown): unknown {
-  if (typeof value === "bigint") return String(value);
-  return value instanceof Date ? value.toISOString() : value;
+/** How values of a column type travel, where not as they are. */
+const WRITERS: Readonly<Record<string, (value: never) => unknown>> = {
+  bigint: String,
+  timestamptz: (value: Date) => value.toISOString(),
+  jsonb: (value: object) => JSON.stringify(value),
+  "text[]": (value: readonly string[]) => `{${value.map(quoted).join(",")}}`,
+};
+
+function wireTypeOf(property: CaseProperty): string {
+  const type = columnTypeOf(property);
+  return type === "jsonb" || type === "text[]" ? "text" : type;
+}
+
+function asItIs(value: unknown): unknown {
+  return value;
+}
+
+/** An element in the text of a PostgreSQL array. */
+function quoted(element: string): string {
+  return `"${element.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }

@@ -1,10 +1,20 @@
 import { expect, test } from "vitest";
 import { newId, parsePublicId, publicId } from "./index.ts";
 
-test("ids are UUIDv7 in the order of their making", () => {
-  const ids = Array.from({ length: 1_000 }, newId);
+test("ids are UUIDv7 in the order of their making, and none is made twice", () => {
+  const startedAt = Date.now();
+  const ids = Array.from({ length: 10_000 }, newId);
   expect(ids.toSorted()).toEqual(ids);
-  expect(ids[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const madeAt = Number.parseInt(ids[0]!.replace("-", "").slice(0, 12), 16);
+  expect(madeAt).toBeGreaterThanOrEqual(startedAt);
+  expect(madeAt).toBeLessThanOrEqual(Date.now());
+});
+
+test("the part of an id that is drawn differs from one id to the next", () => {
+  const drawn = Array.from({ length: 1_000 }, () => newId().slice(-9));
+  expect(new Set(drawn).size).toBe(drawn.length);
 });
 
 test("a public id carries its kind and comes back", () => {

@@ -1,8 +1,25 @@
 import { v7 } from "uuid";
 
+const ID_BYTES = 16;
+/** Drawn for many ids at once: a draw for each took an eighth of an import's time. */
+const random = new Uint8Array(256 * ID_BYTES);
+let used = random.length;
+let msecs = -Infinity;
+let seq = 0;
+
 /** A new UUIDv7: made by the application, and its order is the order of time. */
 export function newId(): string {
-  return v7();
+  if (used === random.length) [used] = [0, crypto.getRandomValues(random)];
+  const own = random.subarray(used, (used += ID_BYTES));
+  const now = Date.now();
+  if (now > msecs) {
+    msecs = now;
+    // Of 32 bits the first is 0: so many ids that they count beyond the last are not made in a millisecond.
+    seq = new DataView(own.buffer, own.byteOffset).getUint32(6) >>> 1;
+  } else {
+    seq += 1;
+  }
+  return v7({ random: own, msecs, seq });
 }
 
 /** The id that people outside see: `publicId("case", uuid)` is `case_` and the 32 hex digits of the UUID. */
