@@ -1,3 +1,4 @@
+export { type DescribedRequest, requestDescribed } from "./described-request.ts";
 export { diagnose, type Diagnosis, type Finding, type RequestToDiagnose } from "./diagnose.ts";
 export { remedyFor, type SignatureCause, SIGNATURE_CAUSES } from "./diagnose-cause.ts";
 export { MAX_BYTES_READ, MAX_SIGNATURES_TRIED } from "./diagnose-search.ts";

@@ -1,5 +1,5 @@
 import type { Credentials } from "@collections/lenders";
-import { diagnose, type RequestToDiagnose } from "@collections/signing";
+import { diagnose, type RequestToDiagnose, requestDescribed } from "@collections/signing";
 import { z } from "zod";
 import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
@@ -75,23 +75,15 @@ export async function debugSignature(
   };
 }
 
-/** What was sent, by the headers where they are given; `host` is where this request went, likely the other one too. */
+/** `host` is where this request went, and so likely the other one too. */
 function toDiagnose(asked: z.infer<typeof debugSignatureBody>, host: string | undefined): RequestToDiagnose {
-  const headers = new Map(
-    Object.entries(asked.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value.trim()]),
-  );
-  const [, urlHost, urlPath] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(asked.path) ?? [];
-  const sentHost = urlHost ?? headers.get("host") ?? host;
-  const sentTimestamp = headers.get("x-service-timestamp") ?? asked.timestamp;
-  return {
-    method: asked.method,
-    path: urlPath === undefined ? asked.path : `${urlPath.startsWith("/") ? "" : "/"}${urlPath}`,
-    timestamp: sentTimestamp,
-    body: asked.bodyBase64 === undefined ? (asked.body ?? "") : Buffer.from(asked.bodyBase64, "base64"),
-    signature: asked.signature.trim(),
-    ...(sentHost !== undefined && { host: sentHost }),
-    ...(sentTimestamp !== asked.timestamp && { signedTimestamp: asked.timestamp }),
-  };
+  const { bodyBase64, body = "", headers = {}, ...rest } = asked;
+  return requestDescribed({
+    ...rest,
+    body: bodyBase64 === undefined ? body : Buffer.from(bodyBase64, "base64"),
+    headers: Object.entries(headers),
+    ...(host !== undefined && { host }),
+  });
 }
 
 function closed(keyId: string): Problem {

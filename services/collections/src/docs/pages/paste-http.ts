@@ -1,0 +1,52 @@
+import { headerOf, headersIn, type PastedRequest } from "./pasted-request.ts";
+
+const REQUEST_LINE = /^([A-Za-z]+) ((?:\/|https?:\/\/)\S*)(?: HTTP\/[\d.]+)?$/;
+const encoder = new TextEncoder();
+
+/** Reads an HTTP request as it goes over the wire, or as `curl -v` prints it; undefined where the text is none. */
+export function rawRequest(text: string): PastedRequest | undefined {
+  const { head, rest } = split(sentLines(text).replace(/^\s+/, ""));
+  const [line = "", ...lines] = head.split(/\r?\n/);
+  const [, method, target] = REQUEST_LINE.exec(line.trim()) ?? [];
+  if (method === undefined || target === undefined || method === "curl") return undefined;
+  const headers = headersIn(lines);
+  const [, urlHost, path = target] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? [];
+  const host = urlHost ?? headerOf(headers, "host");
+  const { body, note } = bodyOfLength(rest, headerOf(headers, "content-length"));
+  return {
+    method,
+    path: path.startsWith("/") ? path : `/${path}`,
+    ...(host !== undefined && { host }),
+    headers,
+    ...(body !== "" && { body }),
+    notes: note === undefined ? [] : [note],
+  };
+}
+
+/** Of the output of `curl -v`, the lines that were sent. */
+function sentLines(text: string): string {
+  const sent = text.split(/\r?\n/).filter((line) => /^> ?/.test(line));
+  return sent.length === 0 ? text : sent.map((line) => line.replace(/^> ?/, "")).join("\n");
+}
+
+/** The head ends at the first empty line. */
+function split(text: string): { head: string; rest: string } {
+  const [gap] = /\r?\n\r?\n/.exec(text) ?? [];
+  if (gap === undefined) return { head: text.trimEnd(), rest: "" };
+  const at = text.indexOf(gap);
+  return { head: text.slice(0, at), rest: text.slice(at + gap.length) };
+}
+
+/** The body, mended where its Content-Length shows what pasting has done to its line ends. */
+function bodyOfLength(body: string, contentLength: string | undefined): { body: string; note?: string } {
+  const length = Number(contentLength);
+  if (contentLength === undefined || bytesOf(body) === length) return { body };
+  const candidates = [body.replace(/\r?\n$/, ""), body.replaceAll(/\r?\n/g, "\r\n"), `${body}\n`];
+  const mended = candidates.find((candidate) => bytesOf(candidate) === length);
+  if (mended !== undefined) return { body: mended };
+  return { body, note: `Content-Length is ${length}, and the body that was pasted has ${bytesOf(body)} bytes.` };
+}
+
+function bytesOf(text: string): number {
+  return encoder.encode(text).length;
+}
