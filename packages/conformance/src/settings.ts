@@ -30,8 +30,8 @@ export interface Header {
 /** Every text of the settings that no report may show. */
 export function secretsOf(settings: Settings): string[] {
   const { key, secondKey, mintAuthHeader, stateAuthHeader } = settings;
-  const headerValues = [mintAuthHeader?.value, stateAuthHeader?.value];
+  const headerValues = [mintAuthHeader, stateAuthHeader].flatMap((header) => (header ? [header.value] : []));
   // Of `Bearer abc` the word `abc` alone is the secret.
-  const words = headerValues.map((value) => value?.split(" ").at(-1));
-  return [key.secret, secondKey?.secret, ...headerValues, ...words].filter((text) => text !== undefined && text !== "");
+  const words = headerValues.flatMap((value) => value.split(" ").slice(-1));
+  return [key.secret, ...(secondKey ? [secondKey.secret] : []), ...headerValues, ...words];
 }

@@ -9,6 +9,7 @@ node tooling/lender-twin/src/main.ts [options]
   --service-url <url>    where the service is, for example http://127.0.0.1:3000
   --key-id <id>          the lender's API key id, lk_...
   --secret <secret>      its secret, sk_...; LENDER_SECRET of the environment unless given
+  --public-url <url>     what the URLs of pay pages begin with, behind a proxy with TLS; its own address unless given
   --mint-auth <header>   what the mint endpoint demands, "Name: value"; a random one unless given
   --help                 this text
 
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
     options: {
       port: { type: "string" },
       "service-url": { type: "string" },
+      "public-url": { type: "string" },
       "key-id": { type: "string" },
       secret: { type: "string" },
       "mint-auth": { type: "string" },
@@ -38,6 +40,7 @@ async function main(): Promise<void> {
 
   const twin = await startLenderTwin({
     ...(values.port === undefined ? {} : { port: portOf(values.port) }),
+    ...(values["public-url"] === undefined ? {} : { publicUrl: values["public-url"] }),
     ...(values["mint-auth"] === undefined ? {} : { mintAuth: headerOf(values["mint-auth"]) }),
     log: (line) => print(`${new Date().toISOString()} ${line}\n`),
   });

@@ -27,6 +27,8 @@ export interface LenderTwinOptions {
   mintAuth?: MintAuth;
   credentials?: { apiKeyId: string; hmacSecret: string };
   serviceUrl?: string;
+  /** What pay pages' URLs begin with, such as a proxy with TLS before the twin; its own address unless told. */
+  publicUrl?: string;
   /** The lender's clock, in Unix milliseconds. */
   now?: () => number;
   /** How long a payment's confirmation is retried; 60 seconds unless told. */
@@ -59,6 +61,7 @@ export class LenderTwin extends LenderClient {
   readonly #receiver: WebhookReceiver;
   readonly #desk: PayDesk;
   readonly #waiting = new Waiting();
+  readonly #publicUrl: string;
   readonly #log: (line: string) => void;
 
   constructor(server: Server, options: LenderTwinOptions) {
@@ -67,6 +70,7 @@ export class LenderTwin extends LenderClient {
     this.#server = server;
     this.#log = options.log ?? (() => {});
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.#publicUrl = options.publicUrl ?? this.url;
     this.mintUrl = this.url + MINT_PATH;
     this.callbackUrl = this.url + CALLBACK_PATH;
     this.mintAuth = options.mintAuth ?? { name: "X-Lender-Auth", value: randomBytes(16).toString("hex") };
@@ -93,7 +97,7 @@ export class LenderTwin extends LenderClient {
   }
 
   payUrl(linkId: string): string {
-    return `${this.url}/pay/${linkId}`;
+    return `${this.#publicUrl}/pay/${linkId}`;
   }
 
   /** Every call of the mint endpoint, rejected ones too. */

@@ -1,0 +1,27 @@
+import { answerChecks } from "./answer-checks.ts";
+import type { Check } from "./check.ts";
+import { mintChecks } from "./mint-checks.ts";
+import { mintRepeatChecks } from "./mint-repeat-checks.ts";
+import { receiverBodyChecks } from "./receiver-body-checks.ts";
+import { receiverFirstChecks } from "./receiver-first-checks.ts";
+import { receiverOrderChecks } from "./receiver-order-checks.ts";
+import { receiverSignatureChecks } from "./receiver-signature-checks.ts";
+
+/** Every check, in the order in which they are made. */
+export const CHECKS: readonly Check[] = [
+  ...receiverFirstChecks,
+  ...receiverSignatureChecks,
+  ...receiverOrderChecks,
+  ...receiverBodyChecks,
+  ...answerChecks("receiver"),
+  ...mintChecks,
+  ...mintRepeatChecks,
+  ...answerChecks("mint"),
+];
+
+/** The check that has to pass before the others of its endpoint mean anything, and those that are made all the same. */
+export const FIRST_OF = { receiver: "receiver.event", mint: "mint.link" } as const;
+export const MADE_ANYWAY: readonly string[] = Object.keys(FIRST_OF).flatMap((endpoint) => [
+  `${endpoint}.answer-time`,
+  `${endpoint}.no-redirect`,
+]);

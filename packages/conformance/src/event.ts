@@ -1,0 +1,87 @@
+import { createHash, randomUUID } from "node:crypto";
+
+const OUTSTANDING_MINOR = 500_000;
+/** 100.25: one that a float holds exactly, since events are about order here, and mint calls about decimals. */
+const PAYMENT_MINOR = 10_025;
+
+/** An event as the service would send it: `body` are the very bytes of every attempt. contract: Envelope body fields */
+export interface Event {
+  readonly eventId: string;
+  readonly kind: string;
+  readonly body: string;
+}
+
+/** What is known of a loan after the event of that sequence, in major units. contract: Envelope body fields */
+export interface LoanFacts {
+  readonly sequence: number;
+  readonly status: string;
+  readonly totalCollected: number;
+  readonly outstandingAfter: number;
+}
+
+/** What may differ from the usual event. `extra` are fields that no contract names. */
+export interface EventDetails {
+  readonly kind?: string;
+  readonly data?: object;
+  readonly extra?: object;
+}
+
+/** The numbers of a loan tell its story: 1 creates the case, each later one is a payment of 100.25. */
+export function factsAt(sequence: number): LoanFacts {
+  const collectedMinor = (sequence - 1) * PAYMENT_MINOR;
+  return {
+    sequence,
+    status: sequence === 1 ? "new" : "in_progress",
+    totalCollected: collectedMinor / 100,
+    outstandingAfter: (OUTSTANDING_MINOR - collectedMinor) / 100,
+  };
+}
+
+/** An event of a loan, with an id of its own. */
+export function loanEvent(lenderCode: string, loan: string, sequence: number, details: EventDetails = {}): Event {
+  const { sequence: _, ...facts } = factsAt(sequence);
+  const { kind = sequence === 1 ? "case.created" : "payment.collected", extra = {} } = details;
+  const data = details.data ?? (sequence === 1 ? { importId: id("imp"), cycle: 1 } : paymentData());
+  const envelope = { sourceLoanNumber: loan, caseId: caseIdOf(loan), cycle: 1, sequence, currency: "INR", ...facts };
+  return event(kind, lenderCode, { ...envelope, data, ...extra });
+}
+
+/** An event about nothing. contract: Envelope body fields */
+export function ping(lenderCode: string): Event {
+  const none = { sourceLoanNumber: null, caseId: null, cycle: null, sequence: null };
+  const noFacts = { status: null, currency: null, totalCollected: null, outstandingAfter: null };
+  return event("ping", lenderCode, { ...none, ...noFacts, test: true, data: {} });
+}
+
+/** The same event, printed with a space wherever JSON allows one. */
+export function spaced(event: Event): Event {
+  return { ...event, body: JSON.stringify(JSON.parse(event.body), null, 2) };
+}
+
+function event(kind: string, lenderCode: string, fields: object): Event {
+  const eventId = id("evt");
+  const occurredAt = new Date().toISOString();
+  const body = JSON.stringify({ eventId, kind, version: 1, env: "sandbox", lenderCode, occurredAt, ...fields });
+  return { eventId, kind, body };
+}
+
+function caseIdOf(loan: string): string {
+  return `case_${createHash("sha256").update(loan).digest("hex").slice(0, 32)}`;
+}
+
+function paymentData(): object {
+  return {
+    reference: id("pay"),
+    amount: PAYMENT_MINOR / 100,
+    mode: "upi",
+    paidAt: new Date().toISOString(),
+    linkId: null,
+    visitId: null,
+    attribution: "inferred",
+    excessAmount: 0,
+  };
+}
+
+function id(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll("-", "")}`;
+}

@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+import { command } from "./command.ts";
+
+// Whoever reads may leave early, as `head` does.
+process.stdout.on("error", () => process.exit());
+
+process.exitCode = await command(process.argv.slice(2), process);

@@ -1,0 +1,127 @@
+import type { Check, CheckResult, Finding, Verdict } from "./check.ts";
+import { CHECKS, FIRST_OF, MADE_ANYWAY } from "./checks.ts";
+import { answerTimeMs } from "./answer-checks.ts";
+import type { Settings } from "./settings.ts";
+import { StandIn, type Exchange } from "./stand-in.ts";
+import { StateError } from "./state.ts";
+
+/** Told of each check before it is made, `index` from 0, and of its result. */
+export interface Listener {
+  readonly begins: (check: Check, index: number, count: number) => void;
+  readonly ends: (result: CheckResult) => void;
+}
+
+/** How often each verdict was given. */
+export type Tally = Readonly<Record<Verdict, number>>;
+
+/**
+ * Makes the checks one after the other. Once an endpoint refuses what is good, the rest of its checks would say nothing
+ * and is skipped. Makes requests to the URLs of the settings and to nobody else.
+ */
+export async function runChecks(
+  settings: Settings,
+  checks: readonly Check[],
+  listener: Listener,
+): Promise<CheckResult[]> {
+  const service = new StandIn(settings);
+  const results: CheckResult[] = [];
+  for (const [index, check] of checks.entries()) {
+    listener.begins(check, index, checks.length);
+    const skipped = check.skip?.(settings) ?? whyPointless(check, results);
+    const result = skipped === null ? await make(check, service) : skip(check, skipped);
+    results.push(result);
+    listener.ends(result);
+  }
+  return results;
+}
+
+/**
+ * The checks of the endpoints that are given whose names are in `only`, in full or up to a dot, and those that have to
+ * come before them. All of them where `only` is empty.
+ */
+export function chosenChecks(settings: Pick<Settings, "receiver" | "mint">, only: readonly string[]): Check[] {
+  const possible = CHECKS.filter(({ name }) => settings[endpointOf(name)] !== undefined);
+  const isWanted = ({ name }: Check) => only.some((one) => name === one || name.startsWith(`${one}.`));
+  if (only.length === 0) return possible;
+  const endpoints = new Set(possible.filter(isWanted).map(({ name }) => endpointOf(name)));
+  const firsts = new Set([...endpoints].flatMap((endpoint) => [FIRST_OF[endpoint], `${endpoint}.state`]));
+  return possible.filter((check) => isWanted(check) || firsts.has(check.name));
+}
+
+export function tally(results: readonly CheckResult[]): Tally {
+  const counts = { PASS: 0, FAIL: 0, WARN: 0, SKIPPED: 0 };
+  for (const { verdict } of results) counts[verdict] += 1;
+  return counts;
+}
+
+function endpointOf(name: string): Exchange["endpoint"] {
+  return name.startsWith("mint.") ? "mint" : "receiver";
+}
+
+function whyPointless({ name }: Check, before: readonly CheckResult[]): string | null {
+  const first = FIRST_OF[endpointOf(name)];
+  const hasFailed = before.some((result) => result.name === first && result.verdict === "FAIL");
+  return hasFailed && !MADE_ANYWAY.includes(name) ? `says nothing until ${first} passes` : null;
+}
+
+async function make(check: Check, service: StandIn): Promise<CheckResult> {
+  const from = service.log.length;
+  const startedAt = performance.now();
+  const findings = (await findingsOf(check, service)).map(({ level, problem, mend }) => {
+    return { level, problem: service.mask(problem), mend: service.mask(mend) };
+  });
+  const durationMs = Math.round(performance.now() - startedAt);
+  const { sent, cameBack } = check.lookedAt?.(service) ?? inWords(service.log.slice(from));
+  const { name, title, why } = check;
+  return {
+    name,
+    title,
+    why,
+    verdict: verdictOn(findings),
+    sent,
+    cameBack: service.mask(cameBack),
+    findings,
+    skipped: null,
+    durationMs,
+  };
+}
+
+async function findingsOf(check: Check, service: StandIn): Promise<Finding[]> {
+  try {
+    return await check.run(service);
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error;
+    return [{ level: "FAIL", problem: error.message, mend: MEND_STATE }];
+  }
+}
+
+function skip({ name, title, why }: Check, skipped: string): CheckResult {
+  return { name, title, why, verdict: "SKIPPED", sent: "", cameBack: "", findings: [], skipped, durationMs: 0 };
+}
+
+function verdictOn(findings: readonly Finding[]): Verdict {
+  if (findings.some(({ level }) => level === "FAIL")) return "FAIL";
+  return findings.length > 0 ? "WARN" : "PASS";
+}
+
+/** Requests that were alike are told of once, with their number. */
+function inWords(exchanges: readonly Exchange[]): { sent: string; cameBack: string } {
+  const groups = new Map<string, Exchange[]>();
+  for (const made of exchanges) {
+    if (made.what !== null) groups.set(made.what, [...(groups.get(made.what) ?? []), made]);
+  }
+  const sent = [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length} requests)` : what));
+  return { sent: sent.join("; "), cameBack: [...groups.values()].map(answersInWords).join("; ") };
+}
+
+function answersInWords(alike: readonly Exchange[]): string {
+  const texts = new Map<string, number>();
+  for (const { outcome } of alike) {
+    const text = outcome.kind === "answer" ? String(outcome.status) : outcome.detail;
+    texts.set(text, (texts.get(text) ?? 0) + 1);
+  }
+  const counted = [...texts].map(([text, count]) => (alike.length > 1 ? `${count} × ${text}` : text));
+  return `${counted.join(" and ")} in ${Math.max(...alike.map(answerTimeMs))} ms`;
+}
+
+const MEND_STATE = "See what --state needs in the documentation: it is read after the events that it should show.";

@@ -1,0 +1,114 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { fail, type Finding } from "./check.ts";
+import { factsAt, type LoanFacts } from "./event.ts";
+import { exchange } from "./exchange.ts";
+import type { Settings } from "./settings.ts";
+import type { StandIn } from "./stand-in.ts";
+
+const POLL_MS = 50;
+/** How long an event may lag behind one that was sent after it, where a lender works on several at a time. */
+const STRAGGLER_MS = 2_000;
+
+/** What a lender's state URL shows of a loan. What it leaves out is not compared; amounts are in major units. */
+export interface LoanState {
+  readonly sequence?: unknown;
+  readonly status?: unknown;
+  readonly totalCollected?: unknown;
+  readonly outstandingAfter?: unknown;
+  /** The links that were minted for the loan, each `{linkId, amount}`. */
+  readonly links?: unknown;
+}
+
+/** The state URL does not answer as it should. */
+export class StateError extends Error {
+  override readonly name = "StateError";
+  readonly code = "STATE_UNREADABLE";
+}
+
+/** Reads the lender's view of a loan; null when the lender does not know it. Throws StateError. */
+export async function readState(settings: Settings, loan: string): Promise<LoanState | null> {
+  const { state, stateAuthHeader, timeoutMs } = settings;
+  if (state === undefined) throw new TypeError("There is no state URL.");
+  const url = new URL(state.replaceAll("{loan}", encodeURIComponent(loan)));
+  const headers = {
+    Accept: "application/json",
+    ...(stateAuthHeader && { [stateAuthHeader.name]: stateAuthHeader.value }),
+  };
+  const outcome = await exchange({ method: "GET", url, headers, body: "" }, timeoutMs);
+  if (outcome.kind === "failure") throw new StateError(`The state URL cannot be read: ${outcome.detail}.`);
+  if (outcome.status === 404) return null;
+  if (outcome.status !== 200) throw new StateError(`The state URL answered ${outcome.status} instead of 200 or 404.`);
+  const parsed = parseObject(outcome.body);
+  if (parsed === null) throw new StateError("The state URL's answer is not a JSON object.");
+  return parsed;
+}
+
+/**
+ * The lender's view of a loan once it has worked off what it had: an event of another loan is sent, and waited for.
+ * Throws StateError, also when that event does not show within the time-out.
+ */
+export async function settledState(service: StandIn, loan: string): Promise<LoanState | null> {
+  const markLoan = service.newLoan();
+  await service.deliver(null, service.event(markLoan));
+  const until = Date.now() + service.settings.timeoutMs;
+  while ((await readState(service.settings, markLoan))?.sequence !== 1) {
+    if (Date.now() > until) throw new StateError(`The state URL shows nothing of an event that was acknowledged.`);
+    await wait(POLL_MS);
+  }
+  return readState(service.settings, loan);
+}
+
+/** Whether a view says what is known after the event of that sequence. A later sequence or other amounts are not it. */
+export function isAt(view: LoanState | null, sequence: number): boolean {
+  return view !== null && differencesFrom(view, factsAt(sequence)).length === 0;
+}
+
+/**
+ * Finds fault unless the lender's view becomes that of the event with `sequence`; nothing without a proven state URL.
+ * `mend` says what to do about it.
+ */
+export async function arrivesAt(service: StandIn, loan: string, sequence: number, mend: string): Promise<Finding[]> {
+  if (!service.stateIsProven) return [];
+  let view = await settledState(service, loan);
+  const until = Date.now() + Math.min(STRAGGLER_MS, service.settings.timeoutMs);
+  while (!isAt(view, sequence) && isBehind(view, sequence) && Date.now() < until) {
+    await wait(POLL_MS);
+    view = await readState(service.settings, loan);
+  }
+  return isAt(view, sequence) ? [] : [fail(`The state URL ${showsInstead(view, sequence)}.`, mend)];
+}
+
+/** `shows totalCollected 200.5 instead of 100.25`. */
+export function showsInstead(view: LoanState | null, sequence: number): string {
+  return view === null ? "does not know the loan" : `shows ${differencesFrom(view, factsAt(sequence)).join(" and ")}`;
+}
+
+function isBehind(view: LoanState | null, sequence: number): boolean {
+  return view === null || Number(view.sequence) < sequence;
+}
+
+function differencesFrom(view: LoanState, facts: LoanFacts): string[] {
+  return (["sequence", "status", "totalCollected", "outstandingAfter"] as const)
+    .filter((field) => field === "sequence" || view[field] !== undefined)
+    .filter((field) => !isSame(view[field], facts[field]))
+    .map((field) => `${field} ${shownAs(view[field])} instead of ${JSON.stringify(facts[field])}`);
+}
+
+function shownAs(value: unknown): string {
+  return value === undefined ? "missing" : JSON.stringify(value).slice(0, 60);
+}
+
+/** Amounts may be numbers or decimal texts: these are small enough for equal doubles to be equal decimals. */
+export function isSame(shown: unknown, expected: string | number): boolean {
+  if (typeof expected === "string" || typeof shown === "number") return shown === expected;
+  return typeof shown === "string" && /^\d+(\.\d+)?$/.test(shown) && Number(shown) === expected;
+}
+
+function parseObject(body: Uint8Array): LoanState | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+
+/** A field partner's wish for a link, as the service passes it on. contract: Mint-link request */
+export interface Wish {
+  /** The Idempotency-Key: one per wish. */
+  readonly key: string;
+  /** In major units. */
+  readonly amount: number;
+  readonly currency: string;
+  readonly body: string;
+}
+
+export interface WishDetails {
+  readonly amount?: number;
+  readonly borrowerName?: string;
+  /** Fields that no contract names. */
+  readonly extra?: object;
+}
+
+/** A wish with a key and a visit of its own. */
+export function wishFor(loan: string, currency: string, details: WishDetails = {}): Wish {
+  const { amount = amountsOf(currency)[0]!, borrowerName = "Ravi Kumar", extra = {} } = details;
+  const body = JSON.stringify({
+    sourceLoanNumber: loan,
+    caseId: `case_${hex()}`,
+    visitId: `vis_${hex()}`,
+    amount,
+    currency,
+    borrowerName,
+    borrowerPhone: "+919800000001",
+    description: `Payment for loan ${loan}`,
+    ...extra,
+  });
+  return { key: randomUUID(), amount, currency, body };
+}
+
+/** Small amounts of a currency, first a plain one, then those that arithmetic in floats gets wrong. contract: Money */
+export function amountsOf(currency: string): number[] {
+  return AMOUNTS[decimalsOf(currency)];
+}
+
+/** How many decimals an amount of the currency has, by ISO 4217. */
+export function decimalsOf(currency: string): 0 | 2 | 3 {
+  if (WITHOUT_DECIMALS.has(currency)) return 0;
+  return WITH_THREE.has(currency) ? 3 : 2;
+}
+
+// 1.15 * 100 is 114.99999999999999 and 1.005 * 1000 is 1004.9999999999999; the others are like them.
+const AMOUNTS: Readonly<Record<0 | 2 | 3, number[]>> = {
+  0: [150, 1501, 2999],
+  2: [150, 1.15, 8.2, 19.99, 64.1],
+  3: [150, 1.005, 1.001, 4.031],
+};
+
+const WITHOUT_DECIMALS = new Set("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(" "));
+const WITH_THREE = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
+
+function hex(): string {
+  return randomUUID().replaceAll("-", "");
+}
