@@ -1,0 +1,93 @@
+import type { Warning } from "./answer.ts";
+
+/** A call that did not succeed. `retryable`: the same call may succeed later, and repeating it does no harm. */
+export abstract class CollectionsError extends Error {
+  abstract readonly code: string;
+  abstract readonly retryable: boolean;
+  /** The service's name for the request; give it to the operator. Missing when no answer came. */
+  readonly requestId: string | undefined;
+  /** How long the service asked to wait. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, about: { requestId?: string; retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+    this.requestId = about.requestId;
+    this.retryAfterMs = about.retryAfterMs;
+  }
+}
+
+/** One field that is wrong: an RFC 6901 pointer and what to do about it. */
+export interface FieldFault {
+  readonly code: string;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** The body of an error answer (RFC 9457). contract: Errors */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly code: string;
+  readonly requestId: string;
+  readonly retryable: boolean;
+  readonly errors?: readonly FieldFault[];
+  readonly warnings?: readonly Warning[];
+  readonly [member: string]: unknown;
+}
+
+/** The service has answered with an error: `code` is one of the contract's. contract: Errors */
+export class ProblemError extends CollectionsError {
+  override readonly name: string = "ProblemError";
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly status: number;
+  readonly detail: string;
+  readonly errors: readonly FieldFault[];
+  readonly warnings: readonly Warning[];
+  /** The whole answer, with the members that only some codes have. */
+  readonly problem: Problem;
+
+  constructor(problem: Problem, retryAfterMs?: number) {
+    const faults = (problem.errors ?? []).map(({ pointer, detail }) => `\n  ${pointer}: ${detail}`).join("");
+    super(`${problem.code} (${problem.status}): ${problem.detail}${faults}`, {
+      requestId: problem.requestId,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+    this.code = problem.code;
+    this.retryable = problem.retryable;
+    this.status = problem.status;
+    this.detail = problem.detail;
+    this.errors = problem.errors ?? [];
+    this.warnings = problem.warnings ?? [];
+    this.problem = problem;
+  }
+}
+
+/**
+ * No whole answer came in time: whether the service has acted is unknown. Every endpoint may be called again with the
+ * same arguments, and will act once.
+ */
+export class NoAnswerError extends CollectionsError {
+  override readonly name = "NoAnswerError";
+  readonly code = "NO_ANSWER";
+  readonly retryable = true;
+}
+
+/** Something has answered that is not the service's own language: a proxy, a redirect, another server. */
+export class UnexpectedAnswerError extends CollectionsError {
+  override readonly name = "UnexpectedAnswerError";
+  readonly code = "UNEXPECTED_ANSWER";
+  readonly retryable: boolean;
+  readonly status: number;
+
+  constructor(
+    message: string,
+    about: { status: number; retryable: boolean; requestId?: string; retryAfterMs?: number },
+  ) {
+    super(message, about);
+    this.status = about.status;
+    this.retryable = about.retryable;
+  }
+}

@@ -1,0 +1,116 @@
+import { type Amount, AmountLiteral } from "./amount.ts";
+import type { Answer, Warning } from "./answer.ts";
+import { type FieldFault, type Problem, ProblemError } from "./call-error.ts";
+
+/** Columns that hold money: text here, exact JSON numbers on the wire. */
+const AMOUNT_FIELDS = ["outstandingAmount", "minimumAmount", "emiAmount"] as const;
+
+/** contract: POST cases: import */
+export interface BorrowerAddress {
+  readonly line1?: string | null;
+  readonly line2?: string | null;
+  readonly landmark?: string | null;
+  readonly city?: string | null;
+  readonly district?: string | null;
+  readonly state?: string | null;
+  readonly postalCode?: string | null;
+  readonly country?: string | null;
+  readonly latitude?: number | null;
+  readonly longitude?: number | null;
+}
+
+/** What a row may say of a loan: absent leaves a field as it is, `null` clears it. contract: POST cases: import */
+export interface CaseFields {
+  readonly outstandingAsOf?: string | null;
+  readonly currency?: string | null;
+  readonly country?: string | null;
+  readonly minimumAmount?: Amount | null;
+  readonly emiAmount?: Amount | null;
+  readonly nextDueDate?: string | null;
+  readonly overdueSince?: string | null;
+  readonly dpd?: number | null;
+  readonly bucket?: string | null;
+  readonly productType?: string | null;
+  readonly branchCode?: string | null;
+  readonly allocationRef?: string | null;
+  readonly tags?: readonly string[] | null;
+  readonly alternatePhones?: readonly string[] | null;
+  readonly borrowerEmail?: string | null;
+  readonly language?: string | null;
+  readonly addresses?: readonly BorrowerAddress[] | null;
+  readonly consent?: { readonly whatsapp?: boolean | null; readonly email?: boolean | null } | null;
+  readonly doNotContactUntil?: string | null;
+  readonly metadata?: Readonly<Record<string, string>> | null;
+}
+
+/** A row that creates or updates the case of a loan. */
+export interface UpsertRow extends CaseFields {
+  readonly action?: "upsert";
+  readonly sourceLoanNumber: string;
+  readonly borrowerName: string;
+  readonly borrowerPhone: string;
+  /** What is owed now; `"0"` settles the case. */
+  readonly outstandingAmount: Amount;
+  readonly reason?: string | null;
+}
+
+/** A row that takes a case back, stops contact or allows it again. */
+export interface OrderRow {
+  readonly action: "withdraw" | "hold" | "release";
+  readonly sourceLoanNumber: string;
+  readonly reason?: string | null;
+}
+
+export type CaseRow = UpsertRow | OrderRow;
+
+export type RowOutcome = "created" | "updated" | "unchanged" | "reopened" | "withdrawn" | "rejected";
+
+/** A field that a row has changed. Amounts are text, other values as JSON has them. */
+export interface FieldChange {
+  readonly field: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** What became of one row, in the order of the rows. A rejected row has `errors` and no case. */
+export interface RowResult {
+  readonly index: number;
+  readonly sourceLoanNumber: string | null;
+  readonly outcome: RowOutcome;
+  readonly caseId?: string;
+  readonly status?: string;
+  readonly outstandingAmount?: Amount;
+  readonly sequence?: number;
+  readonly changes?: readonly FieldChange[];
+  readonly errors?: readonly FieldFault[];
+  readonly warnings?: readonly Warning[];
+}
+
+/** `success`: no row was rejected. contract: POST cases: import */
+export interface CaseImport extends Answer {
+  readonly dryRun: boolean;
+  readonly importId: string | null;
+  readonly summary: Readonly<Record<"received" | RowOutcome, number>>;
+  readonly results: readonly RowResult[];
+}
+
+/** An atomic import had a wrong row, so nothing was applied: `results` says which and why. */
+export class ImportRejectedError extends ProblemError {
+  override readonly name = "ImportRejectedError";
+  readonly results: readonly RowResult[];
+
+  constructor(problem: Problem) {
+    super(problem);
+    this.results = problem["results"] as readonly RowResult[];
+  }
+}
+
+/** A row with its amounts as literals. Throws InvalidAmountError naming the row and the field. */
+export function rowOnTheWire(row: CaseRow, index: number): Record<string, unknown> {
+  const wire: Record<string, unknown> = { ...row };
+  for (const field of AMOUNT_FIELDS) {
+    const amount = wire[field];
+    if (amount !== undefined && amount !== null) wire[field] = new AmountLiteral(amount, `rows[${index}].${field}`);
+  }
+  return wire;
+}

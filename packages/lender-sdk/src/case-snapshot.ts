@@ -1,0 +1,55 @@
+import type { Amount } from "./amount.ts";
+import type { Answer } from "./answer.ts";
+
+/** What events and snapshots both say of a loan: absolute values, to be stored as they are. */
+export interface LoanState {
+  readonly sourceLoanNumber: string;
+  /** The loan's last event that is in this state. */
+  readonly sequence: number;
+  readonly caseId: string;
+  readonly cycle: number;
+  readonly status: string;
+  readonly currency: string;
+  readonly totalCollected: Amount;
+  readonly outstandingAfter: Amount;
+}
+
+export interface BookedPayment {
+  readonly reference: string;
+  readonly amount: Amount;
+  readonly mode: string;
+  readonly paidAt: string;
+  readonly linkId: string | null;
+  readonly recordedAt: string;
+}
+
+/** The current case of a loan, read at one moment. contract: GET cases/{loan} */
+export interface CaseSnapshot extends LoanState, Answer {
+  readonly statusReason: string | null;
+  readonly fieldWork: "open" | "blocked";
+  readonly placedAmount: Amount;
+  readonly excessAmount: Amount;
+  readonly dpd: number | null;
+  readonly bucket: string | null;
+  readonly assignedFieldPartner: { readonly id: string; readonly displayName: string } | null;
+  readonly lastVisit: {
+    readonly visitId: string;
+    readonly completedAt: string | null;
+    readonly disposition: string | null;
+  } | null;
+  readonly activeLink: {
+    readonly linkId: string;
+    readonly amount: Amount;
+    readonly status: string;
+    readonly createdAt: string;
+  } | null;
+  /** The latest 50. */
+  readonly payments: readonly BookedPayment[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly closedAt: string | null;
+  readonly closeReason: string | null;
+  readonly serverTime: string;
+  /** For `getCaseIfChanged`. */
+  readonly etag: string;
+}

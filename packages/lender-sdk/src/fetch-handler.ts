@@ -1,0 +1,40 @@
+import type { Receiver } from "./receiver.ts";
+import { ReceiverError } from "./receiver-error.ts";
+
+const USED = "Something has read the webhook's body before the receiver, and the signature is over its exact bytes.";
+
+/** Connects a receiver where requests and responses are those of fetch: Next.js, Hono, Bun, Deno, workers. */
+export function fetchHandler(receiver: Receiver): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const { method, headers } = request;
+    const path = new URL(request.url).pathname;
+    const answer = request.bodyUsed
+      ? receiver.fail(new ReceiverError(500, "BODY_ALREADY_PARSED", USED))
+      : await receiver.receive({ method, path, headers, body: await readBody(request, receiver.maxBodyBytes) });
+    return Response.json(answer.body, { status: answer.status });
+  };
+}
+
+/** Reads no further than to the chunk that makes it too large. */
+async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const reader = request.body?.getReader();
+  for (;;) {
+    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true };
+    if (done || value === undefined) break;
+    chunks.push(value);
+    length += value.length;
+    if (length > maxBytes) {
+      await reader?.cancel();
+      break;
+    }
+  }
+  const body = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return body;
+}

@@ -1,0 +1,74 @@
+import { type Amount, AmountLiteral } from "./amount.ts";
+import type { Answer, Warning } from "./answer.ts";
+import { type Problem, ProblemError } from "./call-error.ts";
+
+/** A payment that was captured. contract: Payment confirmation request */
+export interface CapturedPayment {
+  /** Major units as text, such as `"2500.50"`. */
+  readonly amount: Amount;
+  /** Your transaction's id; together with the loan it makes the payment one and the same, for good. */
+  readonly reference: string;
+  /** ISO 8601 with `Z` or an offset, or a Date. */
+  readonly paidAt: string | Date;
+  /** `upi`, `card`, `neft` … or a word of your own. */
+  readonly mode: string;
+  /** The link that was paid, if one was. */
+  readonly linkId?: string | null;
+  /** Says that an amount of 100 times what is owed is really meant. */
+  readonly amountIsMajorUnits?: boolean;
+}
+
+/** How a payment was booked. contract: Payment confirmation response */
+export interface Booking extends Answer {
+  readonly caseId: string;
+  readonly outstandingAfter: Amount;
+  readonly status: string;
+  readonly reference: string;
+  /** Of this payment's event `payment.collected`. */
+  readonly sequence: number;
+  readonly totalCollected: Amount;
+  readonly excessAmount: Amount;
+  readonly attribution: "exact" | "inferred" | "none";
+  readonly recordedAt: string;
+  readonly warnings: readonly Warning[];
+  /** True when it had been booked before this answer: by an earlier call, or by one whose answer got lost. */
+  readonly repeated: boolean;
+}
+
+/** A booking with what was sent when it was made. */
+export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated"> {
+  readonly amount: Amount;
+  readonly mode: string;
+  readonly paidAt: string;
+  readonly linkId: string | null;
+}
+
+/**
+ * This reference is booked, but for something else: `differences` names the fields. The first booking stands and this
+ * payment is **not** booked. Repeats of the SDK's own never cause it, since they send the same bytes.
+ */
+export class ReferenceConflictError extends ProblemError {
+  override readonly name = "ReferenceConflictError";
+  readonly original: OriginalBooking;
+  readonly differences: readonly string[];
+
+  constructor(problem: Problem) {
+    super(problem);
+    this.original = problem["original"] as OriginalBooking;
+    this.differences = problem["differences"] as readonly string[];
+  }
+}
+
+/** The request's body. Throws InvalidAmountError. */
+export function paymentOnTheWire(payment: CapturedPayment): Record<string, unknown> {
+  const { amount, reference, paidAt, mode, linkId, amountIsMajorUnits } = payment;
+  return { amount: new AmountLiteral(amount, "amount"), reference, paidAt, mode, linkId, amountIsMajorUnits };
+}
+
+/** The booking that a 409 tells of; throws ReferenceConflictError when it is not of this very payment. */
+export function repeatedBooking(conflict: ProblemError): Booking {
+  const { original, matches } = conflict.problem as { original?: OriginalBooking; matches?: boolean };
+  if (original === undefined) throw conflict;
+  if (matches !== true) throw new ReferenceConflictError(conflict.problem);
+  return { ...original, repeated: true, requestId: conflict.problem.requestId };
+}

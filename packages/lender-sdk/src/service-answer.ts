@@ -1,0 +1,53 @@
+import { type Problem, ProblemError, UnexpectedAnswerError } from "./call-error.ts";
+import { parseExact } from "./exact-json.ts";
+import { retryAfter } from "./retry-pause.ts";
+
+const SHOWN_CHARACTERS = 200;
+/** Statuses of proxies and full servers, where no answer of the service says otherwise. */
+const PASSING_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** A successful answer: 2xx, or 304 without a body. */
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed, with amounts as text; `requestId` is that of the header. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Reads an answer. Throws ProblemError for an error of the contract, UnexpectedAnswerError for what is none of ours. */
+export function readAnswer({ status, headers }: Response, text: string, nowMs: number): ServiceAnswer {
+  const requestId = headers.get("x-request-id") ?? undefined;
+  const body = status === 304 ? {} : objectIn(text);
+  if (body !== undefined && (status === 304 || (status >= 200 && status < 300))) {
+    return { status, headers, body: { ...body, requestId } };
+  }
+  const retryAfterMs = retryAfter(headers.get("retry-after"), nowMs);
+  if (body !== undefined && isProblem(body)) throw new ProblemError(body, retryAfterMs);
+  throw new UnexpectedAnswerError(whatCame(status, headers, text), {
+    status,
+    // A 2xx whose JSON is broken was cut on its way: what it said can be had again.
+    retryable: PASSING_STATUSES.has(status) || (status >= 200 && status < 300),
+    ...(requestId !== undefined && { requestId }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value = parseExact(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isProblem(body: Record<string, unknown>): body is Problem & Record<string, unknown> {
+  return typeof body["code"] === "string" && typeof body["retryable"] === "boolean";
+}
+
+function whatCame(status: number, headers: Headers, text: string): string {
+  const location = headers.get("location");
+  if (location !== null) return `${status}: redirected to ${location}. Redirects are not followed; correct baseUrl.`;
+  const type = headers.get("content-type") ?? "without a type";
+  return `${status} (${type}) is no answer of the service: ${JSON.stringify(text.slice(0, SHOWN_CHARACTERS))}`;
+}

@@ -1,0 +1,85 @@
+import { checkTimestamp, HEADERS, type Secret, type TimestampVerdict, verify } from "@collections/signing";
+
+/** The secrets of your keys by key id; while a key is changed, both. A function may read them from a vault. */
+export type Secrets =
+  | Readonly<Record<string, Secret>>
+  | ((keyId: string) => Secret | undefined | Promise<Secret | undefined>);
+
+/** Headers of Node, of fetch, or a plain object. */
+export type HeaderSource =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A request that says it is from the service: a webhook or a mint call. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** As it was called, percent-encoding untouched. From `?` on it is ignored. */
+  readonly path: string;
+  readonly headers: HeaderSource;
+  /** The bytes as they arrived. */
+  readonly body: Uint8Array | string;
+}
+
+/** Whether to believe a request, and if not, why. `detail` may be shown to whoever sent it. */
+export type RequestVerdict =
+  | { readonly ok: true; readonly keyId: string }
+  | {
+      readonly ok: false;
+      readonly code:
+        | "MISSING_KEY_ID"
+        | "MISSING_SIGNATURE"
+        | "UNKNOWN_KEY"
+        | "BAD_SIGNATURE"
+        | Exclude<TimestampVerdict, { ok: true }>["code"];
+      readonly detail: string;
+    };
+
+/**
+ * Whether the service has made this request, within five minutes of `nowMs`. For webhooks the receiver does this; your
+ * mint endpoint asks here. contract: Webhook signing
+ */
+export async function verifyRequest(
+  request: ReceivedRequest,
+  secrets: Secrets,
+  nowMs: number = Date.now(),
+): Promise<RequestVerdict> {
+  const { method, path, headers, body } = request;
+  const keyId = headerOf(headers, HEADERS.keyId);
+  if (!keyId) return { ok: false, code: "MISSING_KEY_ID", detail: `There is no ${HEADERS.keyId} header.` };
+  const signature = headerOf(headers, HEADERS.signature);
+  if (!signature) return { ok: false, code: "MISSING_SIGNATURE", detail: `There is no ${HEADERS.signature} header.` };
+  const timestamp = headerOf(headers, HEADERS.timestamp);
+  const clock = checkTimestamp(timestamp, nowMs);
+  if (!clock.ok) return { ok: false, code: clock.code, detail: clockDetail(clock) };
+  const secret = await secretOf(keyId, secrets);
+  if (secret === undefined) {
+    return { ok: false, code: "UNKNOWN_KEY", detail: `This receiver has no secret for the key ${keyId}.` };
+  }
+  if (verify({ secret, method, path, timestamp: timestamp ?? "", body, signature })) return { ok: true, keyId };
+  const detail = `The signature over ${method} ${path.split("?", 1)[0]} and the body does not match.`;
+  return { ok: false, code: "BAD_SIGNATURE", detail };
+}
+
+async function secretOf(keyId: string, secrets: Secrets): Promise<Secret | undefined> {
+  if (typeof secrets === "function") return secrets(keyId);
+  return Object.hasOwn(secrets, keyId) ? secrets[keyId] : undefined;
+}
+
+function headerOf(headers: HeaderSource, name: string): string | undefined {
+  if (typeof headers.get === "function") return (headers as Headers).get(name) ?? undefined;
+  const wanted = name.toLowerCase();
+  const record = headers as Readonly<Record<string, string | readonly string[] | undefined>>;
+  const value = record[wanted] ?? Object.entries(record).find(([key]) => key.toLowerCase() === wanted)?.[1];
+  return typeof value === "string" ? value : undefined;
+}
+
+function clockDetail({ code, skewMs, hint }: Exclude<TimestampVerdict, { ok: true }>): string {
+  const distance =
+    skewMs === undefined ? "" : ` It is ${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} here.`;
+  const words = {
+    MISSING_TIMESTAMP: `There is no ${HEADERS.timestamp} header.`,
+    MALFORMED_TIMESTAMP: `${HEADERS.timestamp} is not a number of milliseconds.`,
+    TIMESTAMP_OUT_OF_RANGE: `${HEADERS.timestamp} is more than five minutes from this clock.${distance}`,
+  };
+  return hint === undefined ? words[code] : `${words[code]} (${hint})`;
+}

@@ -1,0 +1,90 @@
+import type { Amount } from "./amount.ts";
+import type { FieldChange } from "./case-import.ts";
+import type { LoanState } from "./case-snapshot.ts";
+import { parseExact } from "./exact-json.ts";
+
+/** What `data` has, by kind. contract: Event kinds */
+export interface EventData {
+  "case.created": { readonly importId: string; readonly cycle: number };
+  "case.updated": { readonly importId: string; readonly cycle: number; readonly changes: readonly FieldChange[] };
+  "case.assigned": { readonly fieldPartner: { readonly id: string; readonly displayName: string } };
+  "case.unassigned": { readonly fieldPartner: { readonly id: string; readonly displayName: string } };
+  "case.held": { readonly reason: string | null };
+  "case.released": { readonly reason: string | null };
+  "case.withdrawn": { readonly reason: string | null };
+  "case.returned": { readonly reason: string | null };
+  "case.closed": { readonly closeReason: string; readonly reference: string };
+  "visit.started": { readonly visitId: string; readonly occurredAt: string };
+  "visit.completed": { readonly visitId: string; readonly occurredAt: string; readonly disposition: string };
+  "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
+  "payment_link.unavailable": { readonly visitId: string; readonly amount: Amount; readonly reason: string };
+  "payment_link.delivered": { readonly linkId: string; readonly channels: readonly unknown[] };
+  "payment_link.undelivered": { readonly linkId: string; readonly channels: readonly unknown[] };
+  "payment.collected": {
+    readonly reference: string;
+    readonly amount: Amount;
+    readonly mode: string;
+    readonly paidAt: string;
+    readonly linkId: string | null;
+    readonly visitId: string | null;
+    readonly attribution: "exact" | "inferred" | "none";
+    readonly excessAmount: Amount;
+  };
+}
+
+export type EventKind = keyof EventData;
+
+/** Something that happened to a loan, and what the loan is after it. contract: Envelope body fields */
+export interface LoanEvent<Data = Readonly<Record<string, unknown>>> extends LoanState {
+  readonly eventId: string;
+  /** One of EventKind, or one that came later: narrow it by `isEvent`. */
+  readonly kind: string;
+  readonly version: number;
+  readonly env: string;
+  readonly lenderCode: string;
+  readonly occurredAt: string;
+  readonly data: Data;
+}
+
+/** Whether an event is of this kind; `data` then has its type. */
+export function isEvent<Kind extends EventKind>(event: LoanEvent, kind: Kind): event is LoanEvent<EventData[Kind]> {
+  return event.kind === kind;
+}
+
+/** A body: an event of a loan, or one of none, such as a ping. */
+export type WebhookBody =
+  | { readonly about: "loan"; readonly event: LoanEvent }
+  | { readonly about: "nothing"; readonly eventId: string; readonly kind: string };
+
+/** Text that is no event although it is signed. */
+export class MalformedEventError extends Error {
+  override readonly name = "MalformedEventError";
+  readonly code = "MALFORMED_EVENT";
+}
+
+/** The event in a webhook's body, its amounts as text. Throws MalformedEventError. */
+export function readEvent(text: string): WebhookBody {
+  const body = objectIn(text);
+  const { eventId, kind, sourceLoanNumber, sequence } = body;
+  if (!isText(eventId) || !isText(kind)) throw new MalformedEventError("The body has no eventId or no kind.");
+  if (!isText(sourceLoanNumber)) return { about: "nothing", eventId, kind };
+  if (!Number.isSafeInteger(sequence) || (sequence as number) < 1) {
+    throw new MalformedEventError("The event has a loan and no sequence of 1 or above.");
+  }
+  return { about: "loan", event: body as unknown as LoanEvent };
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = parseExact(text);
+  } catch (error) {
+    throw new MalformedEventError("The body is not JSON.", { cause: error });
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new MalformedEventError("The body is not a JSON object.");
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}

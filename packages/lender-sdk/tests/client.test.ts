@@ -1,0 +1,296 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  type CapturedPayment,
+  CollectionsClient,
+  type ClientOptions,
+  CollectionsError,
+  ImportRejectedError,
+  InvalidAmountError,
+  NoAnswerError,
+  ProblemError,
+  ReferenceConflictError,
+  type Retry,
+  UnexpectedAnswerError,
+  type Warning,
+} from "../src/index.ts";
+import { KEY_ID, problem, type ScriptedService, SECRET, startScriptedService } from "./scripted-service.ts";
+
+const PAYMENT: CapturedPayment = {
+  amount: "90071992547409.93",
+  reference: "pay_Nx81",
+  paidAt: new Date("2026-11-20T09:40:55Z"),
+  mode: "upi",
+  linkId: "plink_77",
+};
+const PAYMENT_BYTES =
+  '{"amount":90071992547409.93,"reference":"pay_Nx81","paidAt":"2026-11-20T09:40:55.000Z","mode":"upi","linkId":"plink_77"}';
+const BOOKED_TEXT =
+  '{"success":true,"caseId":"case_1","outstandingAfter":0.10,"totalCollected":90071992547409.93,"warnings":[]}';
+const BOOKED = { status: 200, text: BOOKED_TEXT };
+const ORIGINAL = { success: true, caseId: "case_1", outstandingAfter: 1800, amount: 2500.5, warnings: [] };
+
+let service: ScriptedService;
+
+beforeAll(async () => {
+  service = await startScriptedService();
+});
+
+function aClient(options: Partial<ClientOptions> = {}): CollectionsClient {
+  const pauses = { firstPauseMs: 5, longestPauseMs: 20 };
+  return new CollectionsClient({ baseUrl: service.url, apiKeyId: KEY_ID, hmacSecret: SECRET, pauses, ...options });
+}
+
+async function errorOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe("a call that gets no good answer", () => {
+  test("is repeated with the same bytes and path, and a timestamp and signature of its own", async () => {
+    let nowMs = Date.now();
+    service.answerWith("reset", problem(503, "SERVICE_UNAVAILABLE"), "cut", { status: 502, text: "<html>" }, BOOKED);
+    const retries: Retry[] = [];
+    const client = aClient({ now: () => (nowMs += 1_000), onRetry: (retry) => retries.push(retry) });
+    await client.confirmPayment("MUM/2023/00123", PAYMENT);
+
+    const { seen } = service;
+    expect(seen.map(({ isSigned }) => isSigned)).toEqual([true, true, true, true, true]);
+    expect(new Set(seen.map(({ body }) => body))).toEqual(new Set([PAYMENT_BYTES]));
+    expect(new Set(seen.map(({ url }) => url))).toEqual(
+      new Set(["/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm"]),
+    );
+    expect(new Set(seen.map(({ timestamp }) => timestamp)).size).toBe(5);
+    expect(new Set(seen.map(({ signature }) => signature)).size).toBe(5);
+    expect(retries.map(({ attempt, error }) => [attempt, error.code])).toEqual([
+      [1, "NO_ANSWER"],
+      [2, "SERVICE_UNAVAILABLE"],
+      [3, "NO_ANSWER"],
+      [4, "UNEXPECTED_ANSWER"],
+    ]);
+  });
+
+  test("is repeated after a time-out of one attempt", async () => {
+    service.answerWith("hang", BOOKED);
+    await aClient({ attemptTimeoutMs: 200 }).confirmPayment("LN-1", PAYMENT);
+    expect(service.seen).toHaveLength(2);
+  });
+
+  test("waits as long as Retry-After says", async () => {
+    service.answerWith(
+      { ...(problem(429, "RATE_LIMITED") as object), status: 429, headers: { "Retry-After": "1" } },
+      BOOKED,
+    );
+    await aClient().confirmPayment("LN-1", PAYMENT);
+    const [first, second] = service.seen;
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(950);
+  });
+
+  test("fails at once when Retry-After is later than the time it has", async () => {
+    const limited = problem(429, "RATE_LIMITED") as { status: number };
+    service.answerWith({ ...limited, headers: { "Retry-After": "3600" } });
+    const error = await errorOf(aClient().health());
+    expect(error).toMatchObject({ code: "RATE_LIMITED", retryable: true, retryAfterMs: 3_600_000, requestId: "req_1" });
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test("ends in its total time, with what came last", async () => {
+    service.answerWith("hang");
+    const startedAt = performance.now();
+    const error = await errorOf(aClient().health({ attemptTimeoutMs: 100, totalTimeoutMs: 400 }));
+    expect(error).toBeInstanceOf(NoAnswerError);
+    expect(error).toMatchObject({ code: "NO_ANSWER", retryable: true });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(service.seen.length).toBeGreaterThan(1);
+  });
+
+  test("ends with the caller's signal, in an attempt or between two, and says the signal's reason", async () => {
+    service.answerWith("hang");
+    const reason = new Error("The process is stopping.");
+    const inAttempt = new AbortController();
+    const hanging = errorOf(aClient().health({ signal: inAttempt.signal }));
+    await expect.poll(() => service.seen.length).toBe(1);
+    inAttempt.abort(reason);
+    expect(await hanging).toBe(reason);
+
+    service.answerWith(problem(503, "SERVICE_UNAVAILABLE"));
+    const between = new AbortController();
+    const pauses = { firstPauseMs: 60_000, longestPauseMs: 60_000 };
+    const client = aClient({ pauses, totalTimeoutMs: 600_000, onRetry: () => between.abort(reason) });
+    expect(await errorOf(client.health({ signal: between.signal }))).toBe(reason);
+    expect(await errorOf(client.health({ signal: between.signal }))).toBe(reason);
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test("is not repeated when repeating would not help", async () => {
+    const errors = [{ code: "AMOUNT_PRECISION", pointer: "/amount", detail: "INR takes at most 2 decimals." }];
+    service.answerWith(problem(422, "AMOUNT_PRECISION", { errors }));
+    const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));
+    expect(error).toBeInstanceOf(ProblemError);
+    expect(error).toMatchObject({
+      code: "AMOUNT_PRECISION",
+      status: 422,
+      retryable: false,
+      requestId: "req_1",
+      errors,
+    });
+    expect((error as Error).message).toContain("/amount: INR takes at most 2 decimals.");
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test("follows no redirect: the other path is not the one that was signed", async () => {
+    service.answerWith({ status: 301, headers: { Location: "https://www.example/" } });
+    const error = await errorOf(aClient().health());
+    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+    expect(error).toMatchObject({ status: 301, retryable: false });
+    expect((error as Error).message).toContain("https://www.example/");
+  });
+});
+
+describe("a confirmation", () => {
+  test("sends the amount's digits and reads those of the answer, which a double could not hold", async () => {
+    service.answerWith(BOOKED);
+    const booking = await aClient().confirmPayment("LN-1", PAYMENT);
+    expect(service.seen[0]!.body).toBe(PAYMENT_BYTES);
+    expect(booking).toMatchObject({
+      outstandingAfter: "0.10",
+      totalCollected: "90071992547409.93",
+      repeated: false,
+      requestId: "req_1",
+    });
+  });
+
+  test("that is booked already succeeds, with the original", async () => {
+    service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", { matches: true, differences: [], original: ORIGINAL }));
+    const booking = await aClient().confirmPayment("LN-1", PAYMENT);
+    expect(booking).toMatchObject({ caseId: "case_1", outstandingAfter: "1800", repeated: true, requestId: "req_1" });
+  });
+
+  test("whose reference is booked for something else throws, with the original and what differs", async () => {
+    const members = { matches: false, differences: ["amount"], original: ORIGINAL };
+    service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", members));
+    const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));
+    expect(error).toBeInstanceOf(ReferenceConflictError);
+    expect(error).toMatchObject({
+      code: "DUPLICATE_CONFIRMATION",
+      retryable: false,
+      differences: ["amount"],
+      original: { amount: "2500.5", caseId: "case_1" },
+    });
+  });
+
+  test("with a number for an amount is refused before anything is sent", async () => {
+    service.answerWith(BOOKED);
+    const call = aClient().confirmPayment("LN-1", { ...PAYMENT, amount: 2500.5 as unknown as string });
+    expect(await errorOf(call)).toBeInstanceOf(InvalidAmountError);
+    expect(service.seen).toHaveLength(0);
+  });
+});
+
+describe("an import", () => {
+  const row = { sourceLoanNumber: "LN-1", borrowerName: "Ravi", borrowerPhone: "+919800000001" };
+
+  test("sends exact amounts, and tells of every warning, those of rows too", async () => {
+    const ofRow = { code: "UNKNOWN_FIELD", pointer: "/rows/0/loanID", detail: "…" };
+    const ofRequest = { code: "UNKNOWN_PARAMETER", pointer: "/", detail: "…" };
+    service.answerWith({
+      status: 200,
+      body: { success: true, results: [{ warnings: [ofRow] }], warnings: [ofRequest] },
+    });
+    const warnings: Warning[] = [];
+    const client = aClient({ onWarning: (warning) => warnings.push(warning) });
+    await client.importCases([{ ...row, outstandingAmount: "0.10", emiAmount: "7.00", minimumAmount: null }]);
+    expect(service.seen[0]!.body).toBe(
+      '{"rows":[{"sourceLoanNumber":"LN-1","borrowerName":"Ravi","borrowerPhone":"+919800000001",' +
+        '"outstandingAmount":0.10,"emiAmount":7.00,"minimumAmount":null}],"dryRun":false,"atomic":false}',
+    );
+    expect(warnings).toEqual([ofRequest, ofRow]);
+  });
+
+  test("that was atomic and rejected throws with the results of its rows", async () => {
+    const results = [{ index: 0, outcome: "rejected", errors: [] }];
+    service.answerWith(problem(422, "IMPORT_REJECTED", { results }));
+    const error = await errorOf(aClient().importCases([{ ...row, outstandingAmount: "1" }], { atomic: true }));
+    expect(error).toBeInstanceOf(ImportRejectedError);
+    expect(error).toMatchObject({ code: "IMPORT_REJECTED", results });
+  });
+
+  test("says which row's amount is a number", async () => {
+    const call = aClient().importCases([{ ...row, outstandingAmount: 1 as unknown as string }]);
+    await expect(call).rejects.toThrow("rows[0].outstandingAmount: takes major units as text");
+  });
+});
+
+test("a case that is the known one is undefined; another comes with its etag", async () => {
+  service.answerWith({ status: 304 });
+  expect(await aClient().getCaseIfChanged("LN-1", '"14"')).toBeUndefined();
+  expect(service.seen[0]!.headers["if-none-match"]).toBe('"14"');
+
+  service.answerWith({ status: 200, body: { success: true, sequence: 15 }, headers: { ETag: '"15"' } });
+  expect(await aClient().getCaseIfChanged("LN-1", '"14"')).toMatchObject({ sequence: 15, etag: '"15"' });
+});
+
+test("deliveries come page by page, with the filter on each", async () => {
+  const page = (eventId: string, nextCursor: string | null) => ({
+    status: 200,
+    body: { success: true, deliveries: [{ eventId }], nextCursor },
+  });
+  service.answerWith(page("evt_1", "c+/="), page("evt_2", null));
+  const since = new Date("2026-11-20T09:40:55Z");
+  const found = await Array.fromAsync(aClient().eachDelivery({ state: "parked", loan: "A/B", since }));
+  expect(found.map(({ eventId }) => eventId)).toEqual(["evt_1", "evt_2"]);
+  const filter = "state=parked&loan=A%2FB&since=2026-11-20T09%3A40%3A55.000Z";
+  expect(service.seen.map(({ url, isSigned }) => [url, isSigned])).toEqual([
+    [`/api/v1/partner/webhooks/deliveries?${filter}`, true],
+    [`/api/v1/partner/webhooks/deliveries?${filter}&cursor=c%2B%2F%3D`, true],
+  ]);
+});
+
+test("a repeated replay keeps its signature, by which the service knows it", async () => {
+  let nowMs = Date.now();
+  service.answerWith("reset", { status: 202, body: { success: true, replayId: "replay_1", count: 2 } });
+  const client = aClient({ now: () => (nowMs += 1_000) });
+  await client.replayDeliveries({ loan: "LN-1" }, { ratePerSecond: 10 });
+  expect(new Set(service.seen.map(({ signature }) => signature)).size).toBe(1);
+  expect(service.seen[1]).toMatchObject({ body: '{"loan":"LN-1","ratePerSecond":10}', isSigned: true });
+});
+
+test("the debugger is asked without a signature", async () => {
+  service.answerWith({ status: 200, body: { success: true, diagnosis: [] } });
+  const request = { method: "GET", path: "/x", timestamp: "1", signature: "ab" };
+  await aClient().debugSignature(request);
+  expect(service.seen[0]!.headers).not.toHaveProperty("x-service-signature");
+  expect(service.seen[0]!.headers.authorization).toBe(`Bearer ${KEY_ID}`);
+});
+
+test("a path prefix of the base URL is signed too, as it is called", async () => {
+  service.answerWith({ status: 200, body: { ok: true } });
+  await aClient({ baseUrl: `${service.url}/collections/` }).health();
+  expect(service.seen[0]).toMatchObject({ url: "/collections/api/v1/partner/health", isSigned: true });
+});
+
+test.each([".", "..", "", "\ud800"])("the loan %j, which no path can carry, is refused", async (loan) => {
+  await expect(aClient().getCase(loan)).rejects.toThrow("cannot be part of a path");
+});
+
+test("every loan number that a path can carry arrives as it is", async () => {
+  service.answerWith({ status: 200, body: { success: true } });
+  const loans = ["MUM/2023/00123", "a b", "ü%2F", "x?y#z", "...", "'!()*~", "\\", "LN+1;,"];
+  for (const loan of loans) await aClient().getCase(loan);
+  const seen = service.seen.map(({ url, isSigned }) => [decodeURIComponent(url.split("/").at(-1)!), isSigned]);
+  expect(seen).toEqual(loans.map((loan) => [loan, true]));
+});
+
+test.each(["collections.example", "ftp://x", "https://x/?a=b"])("the base URL %s is refused", (baseUrl) => {
+  expect(() => aClient({ baseUrl })).toThrow("baseUrl is what the operator gave");
+});
+
+test("neither a client nor its errors show the secret", async () => {
+  service.answerWith(problem(401, "BAD_SIGNATURE"));
+  const client = aClient();
+  const error = await errorOf(client.health());
+  expect(error).toBeInstanceOf(CollectionsError);
+  const { inspect } = await import("node:util");
+  expect(inspect([client, error], { depth: 10, showHidden: true })).not.toContain(SECRET);
+});
