@@ -141,6 +141,8 @@ function onceConnectionIsFree(report: () => void): void {
 }
 
 function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  // Nothing is repeated in most answers, and copying costs as much as reading them.
+  if (Object.values(headers).every((value) => typeof value === "string")) return headers as Record<string, string>;
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
   );

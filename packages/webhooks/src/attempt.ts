@@ -77,13 +77,12 @@ export interface AttemptResult {
 export async function makeAttempt(courier: Courier, attempt: AttemptToMake): Promise<AttemptResult> {
   const key = await courier.signingKeyOf(attempt.lenderId);
   const startedAt = courier.now();
-  const bytes = Buffer.from(attempt.body);
-  const headers = signedHeaders(attempt, key, bytes, startedAt);
+  const headers = signedHeaders(attempt, key, startedAt);
   const answer = await courier.outbound.request({
     method: "POST",
     url: attempt.url,
     headers,
-    body: bytes,
+    body: attempt.body,
     timeoutMs: courier.timeoutMs,
     ...(attempt.signal && { signal: attempt.signal }),
   });
@@ -100,11 +99,11 @@ export async function signedRequest(
   attempt: AttemptToMake,
 ): Promise<SentRequest> {
   const key = await signingKeyOf(attempt.lenderId);
-  const headers = signedHeaders(attempt, key, Buffer.from(attempt.body), now());
+  const headers = signedHeaders(attempt, key, now());
   return { url: attempt.url, headers, body: attempt.body };
 }
 
-function signedHeaders(attempt: AttemptToMake, key: WebhookKey, body: Uint8Array, at: Date): Record<string, string> {
+function signedHeaders(attempt: AttemptToMake, key: WebhookKey, at: Date): Record<string, string> {
   const timestamp = String(at.getTime());
   // The parser's path is the one that goes on the request line; an unreadable URL is refused by the outbound door.
   const path = URL.parse(attempt.url)?.pathname ?? "/";
@@ -116,7 +115,7 @@ function signedHeaders(attempt: AttemptToMake, key: WebhookKey, body: Uint8Array
     [HEADERS.attempt]: String(attempt.number),
     [HEADERS.keyId]: key.keyId,
     [HEADERS.timestamp]: timestamp,
-    [HEADERS.signature]: sign({ method: "POST", path, timestamp, body, secret: key.secret }),
+    [HEADERS.signature]: sign({ method: "POST", path, timestamp, body: attempt.body, secret: key.secret }),
     ...(attempt.replay === true && { [HEADERS.replay]: "true" }),
   };
 }
