@@ -107,7 +107,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 function laneMaker(options: DispatcherOptions, log: Log, giveUp: AbortSignal): (lenderId: string) => Lane {
   const { database, outbound, signingKeyOf, timeoutMs = DEFAULT_TIMEOUT_MS, now = () => new Date() } = options;
   const shared = {
-    em: () => database.em(),
+    // Statements only: it keeps no entities, and a new one for each batch costs as much as a small batch.
+    em: database.em(),
     courier: { outbound, signingKeyOf, timeoutMs, now },
     slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     ladder: options.ladder ?? parseLadder(DEFAULT_LADDER),

@@ -2,6 +2,7 @@ import type { EntityManager } from "@collections/database";
 import { type AttemptErrorCode, type AttemptResult, type Courier, makeAttempt } from "./attempt.ts";
 import type { Ladder } from "./ladder.ts";
 import { lease, type LeasedDelivery, release } from "./lease.ts";
+import { LeaseAhead } from "./lease-ahead.ts";
 import { type Outcome, outcomeOf, recordResults } from "./record-results.ts";
 import { recoverEndpoint } from "./recover.ts";
 import { ResultWriter } from "./result-writer.ts";
@@ -9,9 +10,6 @@ import { isRepeat, Ready } from "./ready.ts";
 import type { Slots } from "./slots.ts";
 import type { SuspensionRule } from "./suspension.ts";
 import { Window } from "./window.ts";
-
-/** Leased ahead of the slots, so that a slot that becomes free need not wait for the database. */
-const LEASED_PER_SLOT = 4;
 
 /** What is known of an attempt once it has ended: one line of the log, one count of the metrics. */
 export interface AttemptFacts {
@@ -41,7 +39,7 @@ export interface Log {
 
 export interface LaneOptions {
   readonly lenderId: string;
-  readonly em: () => EntityManager;
+  readonly em: EntityManager;
   readonly courier: Courier;
   readonly slots: Slots;
   readonly ladder: Ladder;
@@ -66,6 +64,7 @@ export class Lane {
   readonly #window: Window;
   readonly #running = new Set<Promise<void>>();
   readonly #ready = new Ready();
+  readonly #ahead = new LeaseAhead();
   #runningRepeats = 0;
   /** Enough of them may mean a suspension: nothing begins until that is known. */
   #unwrittenFailures = 0;
@@ -75,18 +74,23 @@ export class Lane {
   #passedOverRepeats = false;
   /** Leased by us and not yet written or given back. */
   #held = 0;
-  /** Whether there may be something to lease that the last look has not seen. */
+  /** Whether there may be something to lease that no look has seen. */
   #isHinted = false;
+  /** The looks go round the loans; one goes on behind this loan, or begins: "". */
+  #afterLoan = "";
+  /** Whether there were hints when a look had gone past the first loans: they may be about those. */
+  #beginsAgain = false;
   #isAsking = false;
   #isStopped = false;
   #leasing: Promise<void> | undefined;
-  #afterLoan = "";
 
   constructor(options: LaneOptions) {
     this.#options = options;
     this.#window = new Window(options.maxInFlight);
     this.#writer = new ResultWriter<Outcome>({
       write: (outcomes) => this.#record(outcomes),
+      // Then the slots stay busy, and the loans are many, while results gather.
+      isBusy: () => !this.#isStopped && this.#ahead.isFar && this.#ready.firstAttempts >= this.#window.limit,
       onError: (error, { length }) =>
         options.log.error({ error, lenderId: options.lenderId, results: length }, "webhook results not written"),
       onDone: (outcomes) => {
@@ -120,10 +124,15 @@ export class Lane {
   }
 
   #refill(): void {
+    if (this.#isStopped || this.#leasing || !(this.#isHinted || this.#afterLoan !== "")) return;
     const { limit } = this.#window;
-    const room = limit * LEASED_PER_SLOT - (this.#held - this.#repeats);
-    if (this.#isStopped || this.#leasing || !this.#isHinted) return;
-    if (room <= 0 || this.#ready.firstAttempts > limit / 2) return;
+    const room = this.#ahead.room({
+      slots: limit,
+      held: this.#held - this.#repeats,
+      ready: this.#ready.firstAttempts,
+    });
+    if (room === 0) return;
+    this.#beginsAgain ||= this.#isHinted && this.#afterLoan !== "";
     this.#isHinted = false;
     const roomForRepeats = Math.max(Math.ceil(limit / 2) - this.#repeats, 1);
     this.#leasing = this.#lease(this.#broughtOnlyRepeats ? Math.min(room, roomForRepeats) : room).finally(() => {
@@ -135,24 +144,33 @@ export class Lane {
 
   async #lease(count: number): Promise<void> {
     const { em, courier, lenderId, log } = this.#options;
-    const afterLoan = this.#afterLoan;
     const firstAttemptsOnly = !this.#hasRoomForRepeats();
     try {
-      const request = { lenderId, count, afterLoan, firstAttemptsOnly, timeoutMs: courier.timeoutMs };
-      const { deliveries: leased, recoveredAt } = await lease(em(), request);
+      const from = { afterLoan: this.#afterLoan, firstAttemptsOnly };
+      const request = { lenderId, count, ...from, timeoutMs: courier.timeoutMs };
+      const { deliveries: leased, lookedUpTo, recoveredAt } = await lease(em, request);
       if (leased.length > 0) this.#window.seeRecovery(recoveredAt);
       this.#held += leased.length;
       const tooMany = this.#ready.add(leased, Math.ceil(this.#window.limit / 2) - this.#repeats);
       this.#passedOverRepeats ||= firstAttemptsOnly || tooMany.length > 0;
       this.#broughtOnlyRepeats = leased.length > 0 && leased.every(isRepeat);
-      const isFull = leased.length === count;
-      this.#afterLoan = (isFull ? leased.at(-1)?.loan : undefined) ?? "";
-      // A short look that began in the middle has not seen the loans before it.
-      if (isFull || afterLoan !== "") this.#isHinted = true;
+      this.#goOn(lookedUpTo);
       await this.#giveBack(tooMany);
     } catch (error) {
+      // The next hint or poll begins anew.
+      this.#afterLoan = "";
+      this.#beginsAgain = false;
       log.error({ error, lenderId }, "webhook deliveries not leased");
     }
+  }
+
+  #goOn(lookedUpTo: string | null): void {
+    this.#afterLoan = lookedUpTo ?? "";
+    if (lookedUpTo === null && this.#beginsAgain) {
+      this.#isHinted = true;
+      this.#beginsAgain = false;
+    }
+    this.#ahead.learn({ hasMore: lookedUpTo !== null || this.#isHinted }, performance.now());
   }
 
   /** Leased and not ended: retries and replays. */
@@ -239,7 +257,7 @@ export class Lane {
 
   async #record(outcomes: readonly Outcome[]): Promise<void> {
     const { em, lenderId, log, onAttempt, suspension } = this.#options;
-    const { written, verdict, isSuspended } = await recordResults(em(), lenderId, outcomes, suspension);
+    const { written, verdict, isSuspended } = await recordResults(em, lenderId, outcomes, suspension);
     if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
     if (verdict === "recover") void this.#recover(outcomes.at(-1)!.delivery.url);
     if (isSuspended) await this.#giveBack(this.#ready.takeAll());
@@ -259,7 +277,7 @@ export class Lane {
   async #recover(url: string): Promise<void> {
     const { em, lenderId, log } = this.#options;
     try {
-      await recoverEndpoint(em(), lenderId, { url });
+      await recoverEndpoint(em, lenderId, { url });
     } catch (error) {
       log.error({ error, lenderId }, "webhook endpoint not recovered; its next probe will");
     }
@@ -269,7 +287,7 @@ export class Lane {
     const { em, lenderId, log } = this.#options;
     this.#held -= leased.length;
     try {
-      await release(em(), lenderId, leased);
+      await release(em, lenderId, leased);
     } catch (error) {
       log.error({ error, lenderId }, "webhook leases not given back; they run out by themselves");
     }

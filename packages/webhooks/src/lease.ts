@@ -4,6 +4,8 @@ import { type EntityManager, newId, query, statement } from "@collections/databa
 const LEASE_BEYOND_TIMEOUT_MS = 15_000;
 /** Of which this much must be left when the attempt starts, for its result to be written. */
 const RECORDING_TIME_MS = 5_000;
+/** Loans that one look goes through at most, so that it stays short where few of many can be leased. */
+const LOANS_PER_LOOK = 5_000;
 
 /** A delivery that one dispatcher may attempt, and complete under `claimId`. */
 export interface LeasedDelivery {
@@ -35,30 +37,41 @@ export interface LeaseRequest {
 
 export interface Lease {
   readonly deliveries: readonly LeasedDelivery[];
+  /** Loans beyond this one were not looked at; null when all were. */
+  readonly lookedUpTo: string | null;
   /** When the endpoint last came back from a suspension; null also when nothing was leased. */
   readonly recoveredAt: Date | null;
 }
 
-type LeasedRow = Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
+interface LookRow {
+  readonly stoppedAt: string | null;
+}
+
+type LeasedRow = LookRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
 
 /**
- * Leases the heads of up to `count` loans, in the order of their loans. Nothing comes of an endpoint that has no URL or
+ * Leases the heads of up to `count` loans, in the order of their loans. One look may end before it has found as many:
+ * the next goes on behind `lookedUpTo`. Nothing comes of an endpoint that has no URL or
  * is suspended. Time is the database's, so that processes with different clocks agree when a lease has ended.
  */
 export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
   const claimId = newId();
   const leaseMs = request.timeoutMs + LEASE_BEYOND_TIMEOUT_MS;
   const startBefore = performance.now() + leaseMs - request.timeoutMs - RECORDING_TIME_MS;
-  const rows = await query<LeasedRow>(em, leaseHeads, [
+  const looked = await query<LeasedRow | (LookRow & { readonly deliveryId: null })>(em, leaseHeads, [
     request.lenderId,
     claimId,
     leaseMs,
     request.afterLoan,
     request.count,
     request.firstAttemptsOnly,
+    LOANS_PER_LOOK,
   ]);
+  const rows = looked.filter((row) => row.deliveryId !== null);
+  const isFull = rows.length === request.count;
   return {
     deliveries: rows.map((row) => ({ ...row, claimId, startBefore })),
+    lookedUpTo: isFull ? rows.at(-1)!.loan : (looked[0]?.stoppedAt ?? null),
     recoveredAt: rows[0]?.recoveredAt ?? null,
   };
 }
@@ -80,6 +93,7 @@ export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
 // A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
 // overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
+// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many.
 // A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, which searches the
 // primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut. The LIMIT
 // holds the planner to one probe per event, which goes to that event's partition and to no other.
@@ -88,13 +102,13 @@ export const leaseHeads = statement(
   `with recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
    ), head as (
-     (select d.loan, d.id
+     (select 1 as place, d.loan, d.id
       from webhooks.delivery d
       where d.lender_id = $1 and d.endpoint_id = (select id from target) and d.state = 'waiting' and d.loan > $4
       order by d.loan, d.sequence
       limit 1)
      union all
-     select next.loan, next.id
+     select head.place + 1, next.loan, next.id
      from head cross join lateral (
        select d.loan, d.id
        from webhooks.delivery d
@@ -102,6 +116,7 @@ export const leaseHeads = statement(
        order by d.loan, d.sequence
        limit 1
      ) next
+     where head.place < $7
    ), free as materialized (
      select locked.id
      from head cross join lateral (
@@ -129,10 +144,13 @@ export const leaseHeads = statement(
      returning d.id, d.loan, d.sequence, d.kind, d.attempts, d.replay, d.created_at
    )
    select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt",
-     e.body, target.url, target.recovered_at as "recoveredAt"
-   from leased l
-   cross join lateral (select body from webhooks.event where lender_id = $1 and id = l.id limit 1) e
-   cross join target
+     e.body, target.url, target.recovered_at as "recoveredAt", look.stopped_at as "stoppedAt"
+   from target
+   cross join (
+     select case when (select count(*) from leased) < $5 then (select loan from head where place = $7) end as stopped_at
+   ) look
+   left join leased l on true
+   left join lateral (select body from webhooks.event where lender_id = $1 and id = l.id limit 1) e on true
    order by l.loan`,
 );
 

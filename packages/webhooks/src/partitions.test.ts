@@ -128,7 +128,7 @@ describe("a statement touches the partition that it needs alone, on a generic pl
       "select name from webhooks.partitions_of('event') where $1 >= lower and $1 < upper",
       [id],
     );
-    const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false]);
+    const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false, 5_000]);
     expect(touched(leasePlan, "event")).toEqual([week!.name]);
 
     const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id]);

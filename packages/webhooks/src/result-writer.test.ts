@@ -5,7 +5,7 @@ const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFU
 const refused = Object.assign(new Error("invalid byte sequence"), { code: "22021" });
 
 /** A writer over a database of a test's own making, with what it wrote and what it was done with. */
-function openWriter(write: (batch: readonly string[], attempt: number) => Promise<void>) {
+function openWriter(write: (batch: readonly string[], attempt: number) => Promise<void>, isBusy = () => false) {
   const giveUp = new AbortController();
   const written: string[][] = [];
   const done: string[] = [];
@@ -17,6 +17,7 @@ function openWriter(write: (batch: readonly string[], attempt: number) => Promis
       await write(batch, attempts);
       written.push([...batch]);
     },
+    isBusy,
     onError: (error) => errors.push(error),
     onDone: (batch) => done.push(...batch),
     giveUp: giveUp.signal,
@@ -32,6 +33,29 @@ test("what comes while a batch is out goes with the next one", async () => {
   await writer.flush();
   expect(written).toEqual([["a"], ["b", "c"]]);
   expect(done).toEqual(["a", "b", "c"]);
+});
+
+test("while more is about to come a batch gathers, until it is full or nothing more is about to come", async () => {
+  let isBusy = true;
+  const { writer, written } = openWriter(
+    async () => {},
+    () => isBusy,
+  );
+  for (let item = 0; item < 200; item += 1) writer.add(String(item));
+  isBusy = false;
+  writer.add("last");
+  await writer.flush();
+  expect(written.map(({ length }) => length)).toEqual([201]);
+});
+
+test("a batch that gathers in vain is written all the same", async () => {
+  const { writer, written } = openWriter(
+    async () => {},
+    () => true,
+  );
+  writer.add("a");
+  await writer.flush();
+  expect(written).toEqual([["a"]]);
 });
 
 test("a database that is away is tried until it is back, and nothing is lost", async () => {

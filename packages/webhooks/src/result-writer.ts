@@ -2,9 +2,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isUnavailable } from "@collections/database";
 
 const RETRY_DELAY_MS = 250;
+/** A transaction costs little more for so many results than for one; fewer wait so long for company. */
+const FULL_BATCH = 128;
+const GATHER_MS = 20;
 
 export interface ResultWriterOptions<Item> {
   readonly write: (batch: readonly Item[]) => Promise<void>;
+  /** Whether more items come soon for certain, so that a small batch had better wait for them. */
+  readonly isBusy: () => boolean;
   /** Told of a batch that could not be written now, and of a single item that cannot be written at all. */
   readonly onError: (error: unknown, batch: readonly Item[]) => void;
   /** Called for items that are written, or given up. */
@@ -13,11 +18,12 @@ export interface ResultWriterOptions<Item> {
   readonly giveUp: AbortSignal;
 }
 
-/** Writes in batches: while one batch is out, the next one gathers; no timer, so no delay when idle. */
+/** Writes in batches: while one batch is out, the next one gathers, for a moment longer when busy; no delay when idle. */
 export class ResultWriter<Item> {
   readonly #options: ResultWriterOptions<Item>;
   #gathered: Item[] = [];
   #writing: Promise<void> | undefined;
+  #endGathering = (): void => {};
 
   constructor(options: ResultWriterOptions<Item>) {
     this.#options = options;
@@ -25,6 +31,7 @@ export class ResultWriter<Item> {
 
   add(item: Item): void {
     this.#gathered.push(item);
+    if (this.#isEnough()) this.#endGathering();
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
     });
@@ -37,11 +44,24 @@ export class ResultWriter<Item> {
 
   async #writeAll(): Promise<void> {
     while (this.#gathered.length > 0) {
+      if (!this.#isEnough()) await this.#gather();
       const batch = this.#gathered;
       this.#gathered = [];
       await this.#write(batch);
       this.#options.onDone(batch);
     }
+  }
+
+  #isEnough(): boolean {
+    return this.#gathered.length >= FULL_BATCH || !this.#options.isBusy();
+  }
+
+  async #gather(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, GATHER_MS);
+    this.#endGathering = resolve;
+    await promise;
+    clearTimeout(timer);
   }
 
   /** Never rejects. While the database is away it tries on; a batch that it refuses is written one by one. */

@@ -153,6 +153,11 @@ export const webhooksSchema: PackageSchema = {
         `create index delivery_replayed on webhooks.delivery (endpoint_id, id) where state = 'waiting' and replay`,
       ],
     },
+    {
+      name: "0005-room-for-leases",
+      // Neighbours are leased together: with room for a version of each, none of them moves to another page.
+      statements: [`alter table webhooks.delivery set (fillfactor = 45)`],
+    },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { LeaseAhead } from "./lease-ahead.ts";
+
+test("a few per slot are leased ahead, and nothing while enough of them are ready", () => {
+  const ahead = new LeaseAhead();
+  expect(ahead.room({ slots: 32, held: 0, ready: 0 })).toBe(128);
+  expect(ahead.room({ slots: 32, held: 100, ready: 16 })).toBe(28);
+  expect(ahead.room({ slots: 32, held: 70, ready: 17 })).toBe(0);
+  expect(ahead.room({ slots: 32, held: 140, ready: 0 })).toBe(0);
+});
+
+test("an endpoint that works off its leases at once has more at a time, up to a limit", () => {
+  const ahead = new LeaseAhead();
+  const wanted = [0, 50, 100, 150, 200].map((now) => {
+    ahead.learn({ hasMore: true }, now);
+    return ahead.room({ slots: 8, held: 0, ready: 0 });
+  });
+  expect(wanted).toEqual([32, 64, 128, 192, 192]);
+  expect(ahead.room({ slots: 32, held: 0, ready: 0 })).toBe(256);
+});
+
+test("a lease that lasts, or finds no more, begins again", () => {
+  const ahead = new LeaseAhead();
+  for (const now of [0, 50, 100]) ahead.learn({ hasMore: true }, now);
+  ahead.learn({ hasMore: true }, 400);
+  expect(ahead.room({ slots: 8, held: 0, ready: 0 })).toBe(32);
+  ahead.learn({ hasMore: true }, 450);
+  ahead.learn({ hasMore: false }, 500);
+  expect(ahead.room({ slots: 8, held: 0, ready: 0 })).toBe(32);
+});
