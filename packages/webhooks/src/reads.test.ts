@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { newId, publicId, transaction } from "@collections/database";
+import { newId, publicId, query, statement, transaction } from "@collections/database";
 import { createOutbound } from "@collections/outbound";
 import {
   CallbackNotConfiguredError,
@@ -57,6 +57,24 @@ describe("the list of deliveries", () => {
     expect(await list({ states: ["parked"] })).toEqual([]);
     expect(await list({ loan: "unknown" })).toEqual([]);
     expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
+  });
+
+  test("of parked ones reads no more than those, before and after statistics", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    for (const [of, state, count] of [
+      [lenderId, "delivered", 20_000],
+      [lenderId, "parked", 5],
+      [otherId, "parked", 5_000],
+    ] as const) {
+      await query(database.em(), insertSettled, [of, state, count]);
+    }
+    for (const prepare of ["reset plan_cache_mode", "vacuum analyze webhooks.delivery"]) {
+      await database.pool.query(prepare);
+      const filter = { lenderId, states: ["parked"] } as const;
+      const { deliveries, pagesRead } = await reading(() => listDeliveries(database.em(), filter, new Date()));
+      expect(deliveries).toHaveLength(5);
+      expect(pagesRead).toBeLessThan(100);
+    }
   });
 
   test("shows one delivery with its bytes to its own lender only", async () => {
@@ -146,3 +164,29 @@ describe("a test of the endpoint", () => {
     await expect(tested).rejects.toThrow(CallbackNotConfiguredError);
   });
 });
+
+/** What `read` answers, and the pages of the deliveries' table that it went through for it. */
+async function reading<Answer extends object>(read: () => Promise<Answer>): Promise<Answer & { pagesRead: number }> {
+  const before = await pagesReadSoFar();
+  const answer = await read();
+  return { ...answer, pagesRead: (await pagesReadSoFar()) - before };
+}
+
+/** Of the table and its indexes, once every connection of the pool has told what it did. */
+async function pagesReadSoFar(): Promise<number> {
+  const clients = await Promise.all(Array.from({ length: database.pool.totalCount }, () => database.pool.connect()));
+  for (const client of clients) await client.query("select pg_stat_force_next_flush()");
+  for (const client of clients) client.release();
+  const { rows } = await database.pool.query<{ pages: number }>(
+    `select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::float8 as pages
+     from pg_statio_user_tables where schemaname = 'webhooks' and relname = 'delivery'`,
+  );
+  return rows[0]!.pages;
+}
+
+const insertSettled = statement(
+  "webhooks-trial.insert-settled",
+  `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, attempts, settled_at)
+   select $1, gen_random_uuid(), e.id, 'LN-' || n, 1, 'ping', $2, 1, now()
+   from generate_series(1, $3::integer) n join webhooks.endpoint e on e.lender_id = $1`,
+);
