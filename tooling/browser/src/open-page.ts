@@ -66,6 +66,8 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
     },
     async screenshot(name) {
       await mkdir(SCREENSHOTS, { recursive: true });
+      // What sticks to the top of the screen would else stand in the middle of the picture.
+      await page.evaluate("scrollTo(0, 0)");
       const path = join(SCREENSHOTS, `${name}-${screen}${colorScheme === "dark" ? "-dark" : ""}.png`);
       await page.screenshot({ path, fullPage: true });
       return path;

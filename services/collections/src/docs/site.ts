@@ -6,9 +6,10 @@ import { browserModules, serveBrowserModules } from "./browser-modules.ts";
 import { CHAPTERS, type Page } from "./contents.ts";
 import { documentPage, SAMPLES, VECTORS } from "./document-page.ts";
 import { layoutPage } from "./layout.ts";
+import { signaturePage } from "./signature-page.ts";
 
 const PAGES = new URL("./pages/", import.meta.url);
-const ENTRIES = ["document.ts"].map((name) => new URL(name, PAGES));
+const ENTRIES = ["document.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
 
 export interface SiteOptions {
   /** The path that a proxy in front takes off, or empty. */
@@ -25,6 +26,7 @@ export function documentationSite({ publicBasePath, log }: SiteOptions): Router 
   for (const page of CHAPTERS.flatMap(({ pages }) => pages)) {
     if (page.file !== undefined) router.get(page.path, document({ ...page, file: page.file }, publicBasePath));
   }
+  router.get("/docs/signature", (_, response) => answerPage(response, signaturePage(publicBasePath)));
   router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
   // Where the `type` of a problem leads, on the host that it names.
   router.get("/errors/:code", ({ params }, response) => {

@@ -1,0 +1,18 @@
+/** A piece of text as it is, or the picture of a character that nobody sees, with its name. */
+export type VisiblePart = string | { readonly picture: string; readonly name: string };
+
+const PICTURES: Readonly<Record<string, { picture: string; name: string }>> = {
+  "\n": { picture: "↵", name: "newline (LF)" },
+  "\r": { picture: "␍", name: "carriage return (CR)" },
+  "\t": { picture: "⇥", name: "tab" },
+  "\uFEFF": { picture: "BOM", name: "byte order mark" },
+  "\u00A0": { picture: "NBSP", name: "no-break space" },
+  "\uFFFD": { picture: "�", name: "bytes that are no UTF-8" },
+};
+const INVISIBLE = /([\n\r\t\uFEFF\u00A0\uFFFD])/;
+
+/** Text in parts, such that a reader sees every character. */
+export function visibleParts(text: string): VisiblePart[] {
+  const parts = text.split(INVISIBLE).filter((part) => part !== "");
+  return parts.map((part) => PICTURES[part] ?? part);
+}
