@@ -10,7 +10,7 @@ import {
   type RowPlan,
   writeImportedCases,
 } from "@collections/cases";
-import { type EntityManager, newId, transaction, type Tx } from "@collections/database";
+import { type EntityManager, newId, sqlState, transaction, type Tx } from "@collections/database";
 import {
   adjustment,
   caseAccounts,
@@ -38,7 +38,11 @@ export interface ImportRequest {
   readonly dryRun: boolean;
   /** All rows or none. */
   readonly atomic: boolean;
+  /** Writes what has to be there exactly when the rows are: in their transaction, last. Not called when nothing is kept. */
+  readonly beforeCommit?: (tx: Tx, result: ImportResult) => Promise<void>;
 }
+
+const DEADLOCK = "40P01";
 
 /**
  * Applies a file's rows to the lender's cases (contract: Partner endpoints, POST cases): good rows are applied although
@@ -51,8 +55,10 @@ export async function importCases(
   environment: string,
 ): Promise<ImportResult> {
   const checked = checkRows(request.rows, request.lender);
+  const run = () => transaction(em, (tx) => applyRows(tx, checked, request, environment));
   try {
-    return await transaction(em, (tx) => applyRows(tx, checked, request, environment));
+    // Files that overlap, sent by several at once, can wait for each other in a circle: PostgreSQL ends one of them.
+    return await run().catch((error: unknown) => (sqlState(error) === DEADLOCK ? run() : Promise.reject(error)));
   } catch (error) {
     if (error instanceof TakenBack) return error.result;
     throw error;
@@ -133,6 +139,7 @@ async function applyRows(
   const result = importResult(inOrder, { importId: kept ? importId : null, dryRun });
   if (!kept) throw new TakenBack(result);
   recordImport(tx, { lenderId: lender.id, importId, summary: { ...result.summary } }, now);
+  await request.beforeCommit?.(tx, result);
   return result;
 }
 
