@@ -11,7 +11,7 @@ import { aRow } from "./fixture.ts";
 
 const ENVIRONMENT = "sandbox";
 const MANY = 1_000;
-const ENDS = ["commit", "rollback"];
+const ENDS = new Set(["commit", "rollback"]);
 
 let database: Database;
 let url: string;
@@ -52,7 +52,7 @@ async function sentBy(given: readonly unknown[], dryRun = false): Promise<Sent> 
   const asked = { lender, rows: given, dryRun, atomic: false };
   const { summary } = await importCases(observed.em(), asked, ENVIRONMENT);
   await observed.close();
-  const end = sent.findIndex(({ text }) => ENDS.includes(text));
+  const end = sent.findIndex(({ text }) => ENDS.has(text));
   const before = sent.slice(0, end);
   return {
     statements: before.map(({ name, text }) => name ?? text),
