@@ -9,8 +9,8 @@ export interface ShellWords {
 const GAP = /(?:[^\S\n]|\\\r?\n)*/y;
 /** A part of a word: '…', $'…', "…", a backslash with what it protects, or plain text. A quote may lack its end. */
 const PART =
-  /'(?<single>[^']*)(?:'|$)|\$'(?<ansi>(?:\\[^]|[^'\\])*)(?:'|$)|"(?<double>(?:\\[^]|[^"\\])*)(?:"|$)|\\(?<escaped>[^])|(?<plain>(?:\$\([^)]*\)|(?!\$')[^\s|;&<>'"\\])+)/y;
-const EXPANSION = /\$(?:\{[^}]*\}|\([^)]*\)|\w+)/g;
+  /'(?<single>[^']*)(?:'|$)|\$'(?<ansi>(?:\\[^]|[^'\\])*)(?:'|$)|"(?<double>(?:\\[^]|\$\([^)]*\)|[^"\\])*)(?:"|$)|\\(?<escaped>[^])|(?<plain>(?:\$\([^)]*\)|(?!\$')[^\s|;&<>'"\\])+)/y;
+const EXPANSION = /(?<!\\)\$(?:\{[^}]*\}|\([^)]*\)|\w+)/g;
 const ANSI_ESCAPE = /\\(?:x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|U([\da-fA-F]{1,8})|([^]))/g;
 const ANSI_LETTERS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", b: "\b", f: "\f", v: "\v" };
 
