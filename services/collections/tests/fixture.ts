@@ -10,6 +10,7 @@ import { type HttpServer, startHttpServer } from "../src/http-server.ts";
 import { createLog } from "../src/log.ts";
 import { schemas } from "../src/schemas.ts";
 import { startWorker, type Worker } from "../src/worker.ts";
+import { eventFaults, expectDocumented, holdAnswers, mintFaults } from "./documented.ts";
 
 /** The service in this process, on a database of the test file's own and real sockets. */
 export interface TestService {
@@ -30,8 +31,10 @@ export interface TestServiceOptions {
 let lendersMade = 0;
 let peopleMade = 0;
 
-/** Starts the service; it stops after the test file. */
+/** Starts the service; it stops after the test file, which fails if an answer was not as the OpenAPI document says. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  holdAnswers();
+  afterFile(expectDocumented);
   const databaseUrl = options.settings?.["DATABASE_URL"] ?? (await migratedDatabase());
   const app = await testApp(databaseUrl, options.settings);
   const server = await startHttpServer(app);
@@ -81,6 +84,7 @@ export async function aLender(
   input: Partial<NewLender> = {},
 ): Promise<LenderTwin & { code: string }> {
   const twin = await startLenderTwin();
+  afterFile(() => expectDocumented([...twin.deliveries.flatMap(eventFaults), ...twin.mints.flatMap(mintFaults)]));
   afterFile(() => twin.close());
   const { app, url } = service;
   const onboarding = { vault: app.vault, allow: app.config.outboundAllow, environment: app.config.environment };

@@ -35,6 +35,7 @@ function plain(node: unknown): unknown {
     ([keyword, value]) =>
       !NOISE.has(keyword) &&
       !(keyword === "additionalProperties" && value === false) &&
+      !(keyword === "format" && value === "base64") &&
       !(keyword === "maximum" && value === Number.MAX_SAFE_INTEGER),
   );
   return orNull(Object.fromEntries(kept.map(([keyword, value]) => [keyword, plain(value)])));

@@ -14,7 +14,8 @@ export function text(maxLength: number) {
       if (!fault) return trimmed;
       context.addIssue({ code: "custom", message: fault.message, params: { code: fault.code } });
       return z.NEVER;
-    });
+    })
+    .meta({ minLength: 1, maxLength });
 }
 
 /** An instant: ISO 8601 with `Z` or an explicit offset. */
@@ -26,7 +27,8 @@ export function instant() {
       if ("instant" in reading) return reading.instant;
       context.addIssue({ code: "custom", message: reading.detail, params: { code: reading.fault } });
       return z.NEVER;
-    });
+    })
+    .meta({ format: "date-time" });
 }
 
 export interface TextFault {

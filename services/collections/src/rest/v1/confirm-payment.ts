@@ -17,7 +17,7 @@ const LINK_ID_CHARACTERS = 128;
 export const confirmationBody = z.object({
   amount: z
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
-    .meta({ description: "Amount captured, in major units." }),
+    .meta({ description: "Amount captured, in major units.", type: "number", exclusiveMinimum: 0 }),
   reference: text(128).meta({
     description: "Your transaction identifier; the idempotency key together with the loan.",
   }),

@@ -8,13 +8,13 @@ import { LOAN_CHARACTERS, textFault } from "../wire-types.ts";
 import { deliveryBody } from "./delivery-body.ts";
 
 const PARAMETERS = ["state", "loan", "since", "cursor", "limit"];
-const STATES: ReadonlyMap<string, readonly DeliveryState[]> = new Map([
+export const DELIVERY_STATES: ReadonlyMap<string, readonly DeliveryState[]> = new Map([
   ["waiting", ["waiting", "retrying"]],
   ["in_flight", ["in_flight"]],
   ["delivered", ["delivered"]],
   ["parked", ["parked"]],
 ]);
-const MAX_LIMIT = 200;
+export const MAX_LIMIT = 200;
 
 /** GET /api/v1/partner/webhooks/deliveries (contract: Deliveries): a lender's events on their way, newest first. */
 export async function listDeliveries(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {
@@ -50,8 +50,10 @@ function readFilter({ query }: SignedRequest): { filter: DeliveryFilter; warning
 }
 
 function readState(text: string): ParameterReading<readonly DeliveryState[]> {
-  const states = STATES.get(text);
-  return states ? { value: states } : { code: "INVALID_ENUM", words: `takes ${[...STATES.keys()].join(", ")}` };
+  const states = DELIVERY_STATES.get(text);
+  return states
+    ? { value: states }
+    : { code: "INVALID_ENUM", words: `takes ${[...DELIVERY_STATES.keys()].join(", ")}` };
 }
 
 function readLoan(text: string): ParameterReading<string> {

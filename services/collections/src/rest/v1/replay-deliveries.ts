@@ -34,6 +34,7 @@ export const replayDeliveriesBody = z.object({
       error: `takes a whole number from 1 to ${MAX_REPLAY_RATE}`,
       params: { code: "INVALID_ENUM" },
     })
+    .meta({ type: "integer", minimum: 1, maximum: MAX_REPLAY_RATE })
     .nullish()
     .meta({ description: `Events a second at most; ${DEFAULT_REPLAY_RATE} unless told.` }),
   dryRun: z

@@ -1,0 +1,47 @@
+import { CASE_STATUSES } from "@collections/cases";
+import { z } from "zod";
+
+/** A point in time in an answer: ISO 8601 in UTC. */
+export function instantAnswer(description: string) {
+  return z.string().meta({ format: "date-time", description });
+}
+
+/** An amount in an answer: a number in major units of the currency beside it. */
+export function amountAnswer(description: string) {
+  return z.number().meta({ description });
+}
+
+/** A number that counts. */
+export function countAnswer(description: string) {
+  return z.int().min(0).meta({ description });
+}
+
+export const successAnswer = z.literal(true).meta({ description: "True." });
+
+export const caseIdAnswer = z.string().meta({ description: "The case, `case_…`." });
+
+export const loanAnswer = z.string().meta({ description: "Your loan number." });
+
+export const statusAnswer = z.enum(CASE_STATUSES).meta({ description: "The status of the case." });
+
+/** What was odd about a request that was accepted all the same. */
+export const warningAnswer = z
+  .object({
+    code: z.string().meta({
+      description: "UNKNOWN_FIELD, UNKNOWN_PARAMETER, UNKNOWN_MODE, LINK_NOT_RECOGNISED; there may be more in time.",
+    }),
+    pointer: z.string().meta({ description: "JSON pointer (RFC 6901) to the field; empty for a query parameter." }),
+    detail: z.string().meta({ description: "What was odd, in words." }),
+  })
+  .meta({ description: "Something odd in a request that was accepted all the same." });
+
+/** Where there is nothing to warn of, most answers have no `warnings`. */
+export const warningsAnswer = z
+  .array(warningAnswer)
+  .optional()
+  .meta({ description: "What was odd about the request; absent where nothing was." });
+
+/** The names of a union, from a record that `satisfies` all of them. */
+export function keysOf<Name extends string>(names: Readonly<Record<Name, true>>): Name[] {
+  return Object.keys(names) as Name[];
+}
