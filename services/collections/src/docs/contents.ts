@@ -21,13 +21,15 @@ export const CHAPTERS: readonly Chapter[] = [
     title: "Integrate",
     pages: [
       { path: "/docs", title: "Guide", file: "lenders/guide.md" },
-      { path: "/docs/signing", title: "Signing", file: "lenders/signing.md" },
+      { path: "/docs/signing", title: "Sign and verify", file: "lenders/signing.md" },
+      { path: "/docs/receiver", title: "Receive events", file: "lenders/receiver.md" },
+      { path: "/docs/retries", title: "Retries and replay", file: "lenders/retries.md" },
+      { path: "/docs/keys", title: "Keys", file: "lenders/keys.md" },
     ],
   },
   {
     title: "Look up",
     pages: [
-      { path: "/docs/reference", title: "API reference" },
       { path: "/docs/errors", title: "Errors", file: "lenders/errors.md" },
       { path: "/docs/contract", title: "Contract", file: "interface.md" },
     ],

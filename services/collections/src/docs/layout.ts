@@ -64,6 +64,6 @@ function navigation({ path, headings = [] }: PageContent, base: string): string 
 function navigationItem({ path, title }: Page, sections: readonly Heading[] | undefined, base: string): string {
   const link = `<a href="${base}${path}"${sections ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
   if (!sections || sections.length === 0) return `<li>${link}</li>`;
-  const links = sections.map(({ text, anchor }) => `<li><a href="#${anchor}">${text}</a></li>`);
+  const links = sections.map(({ text, anchor }) => `<li><a href="#${anchor}">${escapeHtml(text)}</a></li>`);
   return `<li>${link}<ul>${links.join("")}</ul></li>`;
 }

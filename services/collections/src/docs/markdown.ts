@@ -2,7 +2,7 @@ import highlighter from "highlight.js/lib/common";
 import { Marked, type Renderer, type Tokens } from "marked";
 import { escapeHtml } from "./html.ts";
 
-/** A heading of a document; `anchor` is its id. */
+/** A heading of a document: its text without markup, and the id that links lead to. */
 export interface Heading {
   readonly level: number;
   readonly text: string;
@@ -62,7 +62,6 @@ function renderedHeading(parser: Parser, token: Tokens.Heading, before: readonly
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
-    .replaceAll(/&[a-z#0-9]+;/g, "")
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(" ", "-");
 }
