@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { DEFAULT_LADDER } from "@collections/webhooks";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
-import { Problem, PROBLEM_CODES } from "../src/rest/problem.ts";
+import { Problem, problemBody, PROBLEM_CODES } from "../src/rest/problem.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -27,13 +28,6 @@ describe.each(names)("%s", (name) => {
 });
 
 describe("docs/interface.md", () => {
-  test("lists every error code with its status", () => {
-    const rows = [...section("Errors").matchAll(/^\| (\d{3}) +\| `([A-Z_]+)`/gm)];
-    const listed = rows.map(([, status, code]) => ({ code, status: Number(status) }));
-    const known = PROBLEM_CODES.map((code) => ({ code, status: new Problem(code, "").status }));
-    expect(listed.toSorted(byCode)).toEqual(known.toSorted(byCode));
-  });
-
   test("has a heading for each section that the code refers to", async () => {
     const files = await filesLike("{packages,services,tooling}/*/{src,tests}/**/*.ts");
     const texts = await Promise.all(files.map(textOf));
@@ -57,6 +51,46 @@ describe("docs/interface.md", () => {
   });
 });
 
+describe("docs/lenders", () => {
+  test("errors.md lists every error code with its status, its title and whether it is retryable", () => {
+    const text = documents.get("docs/lenders/errors.md")!;
+    const sections = text.split(/^### (?=\d{3}:)/m).slice(1);
+    const listed = sections.flatMap((section) =>
+      [...section.matchAll(/^\| `([A-Z_]+)` *\| (.+?) *\| (yes|no) *\| \S/gm)].map(([, code, title, retryable]) => ({
+        code,
+        status: Number(section.slice(0, 3)),
+        title,
+        retryable: retryable === "yes",
+      })),
+    );
+    const known = PROBLEM_CODES.map((code) => {
+      const { status, title, retryable } = problemBody(new Problem(code, ""), "req_1");
+      return { code, status, title, retryable };
+    });
+    expect(listed.toSorted(byCode)).toEqual(known.toSorted(byCode));
+  });
+
+  test("retries.md has the ladder", () => {
+    const rows = [...documents.get("docs/lenders/retries.md")!.matchAll(/^\| (\d) +\| (\d+[smh]) +\|/gm)];
+    expect(rows.map(([, , wait]) => wait).join(",")).toBe(DEFAULT_LADDER);
+    expect(rows.map(([, attempt]) => Number(attempt))).toEqual(rows.map((_, index) => index + 1));
+  });
+
+  test("signing.md shows an example and names that are in the vectors", async () => {
+    const text = documents.get("docs/lenders/signing.md")!;
+    const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
+    const [, canonical = ""] = /^```text canonical\n([\s\S]*?)\n```$/m.exec(text)!;
+    const [method, path, timestamp, body] = canonical.split("\n");
+    const [canonicalSha256, signature] = [...text.matchAll(/`([0-9a-f]{64})`/g)].map(([, digits]) => digits);
+    const example = { method, path, timestamp, body, canonicalSha256, signature };
+    expect(vectors).toContainEqual(expect.objectContaining(example));
+    const [, table = ""] = /^\| Vector .*\n([\s\S]*?)\n\n/m.exec(text)!;
+    const named = [...table.matchAll(/^\| `(.+?)` /gm)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(5);
+    expect(vectors.map(({ name }) => name)).toEqual(expect.arrayContaining(named));
+  });
+});
+
 test("README.md lists every setting", async () => {
   const [, settings = ""] = /z\.object\(\{([\s\S]*?)\n\}\)/.exec(await textOf("services/collections/src/config.ts"))!;
   const known = [...settings.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name!);
@@ -75,6 +109,7 @@ test("docs/field-app/README.md asks what the schema answers", async () => {
 });
 
 interface Vector {
+  name: string;
   method: string;
   path: string;
   body?: string;

@@ -10,7 +10,8 @@ import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schemas } from "../src/schemas.ts";
 
-const GUIDE = await readFile(new URL("../../../docs/lenders/guide.md", import.meta.url), "utf8");
+/** In the order in which a reader pastes their commands into one shell. */
+const PAGES = ["guide.md", "receiver.md", "retries.md", "errors.md", "keys.md"];
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const CLI = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
 
@@ -26,19 +27,26 @@ interface Block {
   readonly text: string;
 }
 
-/** A command of the guide, with the answer that the guide shows below it. */
+/** A command of a page, with the answer that the page shows below it. */
 interface Step {
+  readonly page: string;
   readonly script: string;
   readonly shown: Block | undefined;
 }
 
-const blocks = [...GUIDE.matchAll(/(?:^`(HTTP \d+)`\n\n)?^```(.+)\n([\s\S]*?)^```$/gm)].map(
-  ([, status, info = "", text = ""]): Block => ({ status, info, text }),
+const documents = await Promise.all(
+  PAGES.map(async (page) => {
+    const text = await readFile(new URL(`../../../docs/lenders/${page}`, import.meta.url), "utf8");
+    return { page, text, blocks: blocksOf(text) };
+  }),
 );
-const steps = blocks.flatMap(({ info, text }, index): Step[] => {
-  const next = blocks[index + 1];
-  return info === "bash run" ? [{ script: text, shown: next && isAnswer(next) ? next : undefined }] : [];
-});
+const guide = documents[0]!;
+const steps = documents.flatMap(({ page, blocks }) =>
+  blocks.flatMap(({ info, text }, index): Step[] => {
+    const next = blocks[index + 1];
+    return info === "bash run" ? [{ page, script: text, shown: next && isAnswer(next) ? next : undefined }] : [];
+  }),
+);
 
 const run = promisify(execFile);
 const processes: ChildProcess[] = [];
@@ -63,14 +71,15 @@ beforeAll(async () => {
     collections(settings, "lender", "create", "--code", "ACME", "--name", "Acme Finance", "--currency", "INR"),
   ]);
 
-  // The lender of the guide's part 4, and what it has the operator register.
+  // The lender of the guide's step 4, and what it has the operator register.
   const file = join(folder, "lender.mjs");
-  await writeFile(file, blocks.find(({ info }) => info === "js file=lender.mjs")!.text);
+  await writeFile(file, guide.blocks.find(({ info }) => info === "js file=lender.mjs")!.text);
   lender = await start([file], { HMAC_SECRET: hmacSecret!, MINT_TOKEN, PORT: "0" }, /listening on (\S+)$/m);
   const urls = ["--callback-url", `${lender.found}/hooks/collections`, "--mint-link-url", `${lender.found}/mint-link`];
   await collections(settings, "lender", "update", "ACME", ...urls, "--mint-auth-header", `X-Mint-Token: ${MINT_TOKEN}`);
 
   printed = await runInOneShell(steps, {
+    ...settings,
     BASE_URL: service.found,
     API_KEY_ID: apiKeyId!,
     HMAC_SECRET: hmacSecret!,
@@ -90,13 +99,20 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the guide has commands, and an answer below all but the one that defines functions", () => {
-  expect(steps.length).toBeGreaterThan(10);
+test("the guide has ten steps, each with a command and its answer", () => {
+  const sections = guide.text.split(/^## /m).slice(1);
+  const numbered = sections.filter((section) => /^\d/.test(section));
+  expect(numbered.map((section) => Number.parseInt(section, 10))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  expect(sections.slice(0, 10)).toEqual(numbered);
+  for (const section of numbered) expect(blocksOf(section).map(({ info }) => info)).toContain("bash run");
+});
+
+test("every command has its answer below it, but the one that defines functions", () => {
   expect(steps.filter(({ shown }) => shown === undefined)).toEqual([steps[0]]);
 });
 
-test.each(steps.flatMap(({ script, shown }, index) => (shown ? [{ script, shown, index }] : [])))(
-  "the guide's command $index prints what the guide shows: $script",
+test.each(steps.flatMap(({ shown, ...step }, index) => (shown ? [{ ...step, shown, index }] : [])))(
+  "$page: command $index prints what the page shows: $script",
   ({ shown, index }) => {
     const expected = answerShown(shown);
     expect(masked(answerPrinted(shown, printed[index]!), expected)).toEqual(expected);
@@ -104,28 +120,36 @@ test.each(steps.flatMap(({ script, shown }, index) => (shown ? [{ script, shown,
 );
 
 test("the guide's receiver has heard of everything, in order and once", async () => {
-  const shown = blocks
+  const shown = guide.blocks
     .find(({ info }) => info === "text received")!
     .text.trim()
     .split("\n");
-  await expect.poll(() => masked(lender.lines().slice(1), shown)).toEqual(shown);
+  // Behind them come the events of what the other pages try out.
+  const told = () => lender.lines().filter((line) => !/^(listening|link) /.test(line));
+  await expect.poll(() => masked(told().slice(0, shown.length), shown)).toEqual(shown);
 });
 
-function isAnswer({ info, status }: Block): boolean {
-  return info === "text" || status !== undefined;
+function blocksOf(text: string): Block[] {
+  return [...text.matchAll(/(?:^`(HTTP \d+)`\n\n)?^```(.+)\n([\s\S]*?)^```$/gm)].map(
+    ([, status, info = "", inner = ""]) => ({ status, info, text: inner }),
+  );
 }
 
-/** An HTTP answer as its status and its JSON, anything else as text. */
-function answerShown({ status, text }: Block): unknown {
-  return status === undefined ? text.trim() : { status, body: JSON.parse(text) as unknown };
+function isAnswer({ info }: Block): boolean {
+  return info === "text" || info === "json";
+}
+
+/** JSON as what it says, with the HTTP status if there is one; anything else as text. */
+function answerShown({ status, info, text }: Block): unknown {
+  return info === "json" ? { status, body: JSON.parse(text) as unknown } : text.trim();
 }
 
 /** The same of what a command has printed: curl puts the status behind the body. */
-function answerPrinted({ status }: Block, output: string): unknown {
+function answerPrinted({ status, info }: Block, output: string): unknown {
   const lines = output.trim().split("\n");
-  return status === undefined
-    ? lines.join("\n")
-    : { status: lines.at(-1), body: JSON.parse(lines.slice(0, -1).join("\n")) as unknown };
+  if (info !== "json") return lines.join("\n");
+  const [body, printedStatus] = status === undefined ? [lines, undefined] : [lines.slice(0, -1), lines.at(-1)];
+  return { status: printedStatus, body: JSON.parse(body.join("\n")) as unknown };
 }
 
 interface Started {
@@ -165,7 +189,8 @@ async function collections(env: Record<string, string>, ...args: string[]): Prom
 async function runInOneShell(commands: readonly Step[], env: Record<string, string>): Promise<string[]> {
   const end = "=== end of command ===";
   const file = join(folder, "guide.sh");
-  await writeFile(file, commands.map(({ script }) => `${script}\necho; echo '${end}'\n`).join(""));
+  const pnpm = `pnpm() { shift; '${process.execPath}' --disable-warning=ExperimentalWarning '${CLI}' "$@"; }\n`;
+  await writeFile(file, pnpm + commands.map(({ script }) => `${script}\necho; echo '${end}'\n`).join(""));
   const { stdout, stderr } = await run("bash", [file], { env: { PATH: process.env["PATH"], ...env } });
   expect(stderr).toBe("");
   return stdout.split(`${end}\n`);
