@@ -1,5 +1,6 @@
-import type { RequestHandler, Response } from "express";
-import type { Socket } from "node:net";
+import type { Request, RequestHandler, Response } from "express";
+import { answerProblem } from "./rest/server.ts";
+import { tooSlow } from "./rest/unreadable-request.ts";
 
 /** How fast the body of a request has to arrive. */
 export interface Pace {
@@ -17,20 +18,20 @@ export function bodyPace(pace: Pace): RequestHandler {
   };
 }
 
-function watch(request: { complete: boolean; socket: Socket }, response: Response, { everyMs, minBytes }: Pace): void {
+function watch(request: Request, response: Response, { everyMs, minBytes }: Pace): void {
   const { socket } = request;
   let before = socket.bytesRead;
   const watching = setInterval(() => {
     const arrived = socket.bytesRead - before;
     before = socket.bytesRead;
     if (request.complete) clearInterval(watching);
-    else if (arrived < minBytes) cutOff(response);
+    else if (arrived < minBytes) cutOff(request, response);
   }, everyMs).unref();
   response.once("close", () => clearInterval(watching));
 }
 
-/** As Node itself answers headers that trickle in. */
-function cutOff(response: Response): void {
+/** An answer that has begun cannot be taken back. */
+function cutOff(request: Request, response: Response): void {
   if (response.headersSent) response.destroy();
-  else response.writeHead(408, { Connection: "close" }).end();
+  else answerProblem(tooSlow(), request, response);
 }

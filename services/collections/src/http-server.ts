@@ -1,4 +1,4 @@
-import express, { type Express } from "express";
+import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import helmet from "helmet";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,6 +10,9 @@ import { bodyPace, type Pace } from "./body-pace.ts";
 import { type Config, InvalidConfigError } from "./config.ts";
 import { documentationSite } from "./docs/site.ts";
 import { graphqlEndpoint } from "./graphql/handler.ts";
+import { Problem } from "./rest/problem.ts";
+import { answerErrors } from "./rest/server.ts";
+import { answerUnreadable } from "./rest/unreadable-request.ts";
 import { partnerRouter } from "./rest/v1/router.ts";
 
 /** A listening HTTP server. */
@@ -62,6 +65,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     if (draining) response.setHeader("Connection", "close");
     next();
   });
+  web.use(requireHost);
   web.use(bodyPace(times.pace));
   web.get("/healthz", (_, response) => void response.json({ ok: true }));
   web.get("/readyz", async (_, response) => {
@@ -77,6 +81,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log }));
     web.use(partnerRouter(app));
   }
+  web.use(answerErrors(app.log));
   const server = createServer(
     {
       headersTimeout: times.headersMs,
@@ -84,9 +89,12 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: times.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
+      // Node would answer without a body: `requireHost` does it.
+      requireHostHeader: false,
     },
     web,
   );
+  answerUnreadable(server);
   await listen(server, config, app.log);
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
@@ -106,6 +114,14 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       await closed;
     },
   };
+}
+
+/** @throws Problem MALFORMED_HTTP: HTTP/1.1 demands the header */
+function requireHost({ httpVersion, headers }: Request, _: Response, next: NextFunction): void {
+  if (httpVersion === "1.1" && headers.host === undefined) {
+    throw new Problem("MALFORMED_HTTP", "Send a Host header: HTTP/1.1 demands it.");
+  }
+  next();
 }
 
 /** Throws InvalidConfigError when the address is taken or not this machine's. */

@@ -4,7 +4,9 @@ import { lenderByCode, revokeKey, suspendLender } from "@collections/lenders";
 import { afterFile } from "@collections/testing";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { beforeAll, expect, test } from "vitest";
+import { HTTP_TIMES, startHttpServer } from "../src/http-server.ts";
 import { type ProblemCode, PROBLEM_CODES, problemBody, Problem } from "../src/rest/problem.ts";
+import { answerTo } from "./raw-socket.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "./fixture.ts";
 
 type Lender = Awaited<ReturnType<typeof aLender>>;
@@ -46,6 +48,13 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
     return busy.health();
   },
   MALFORMED_JSON: () => lender.call("POST", CONFIRM, '{"amount":'),
+  MALFORMED_HTTP: () => answerTo(service.url, "GET /api/v1/partner/health HTTP/1.1\r\n\r\n"),
+  HEADERS_TOO_LARGE: () => answerTo(service.url, `GET / HTTP/1.1\r\nHost: service\r\nX: ${"x".repeat(17_000)}\r\n\r\n`),
+  REQUEST_TIMEOUT: async () => {
+    const impatient = await startHttpServer(service.app, { ...HTTP_TIMES, headersMs: 50, checkEveryMs: 20 });
+    afterFile(() => impatient.stop(0));
+    return answerTo(impatient.url, "GET /api/v1/partner/health HTTP/1.1\r\nHost: se");
+  },
   MALFORMED_PATH: () => lender.call("GET", "/api/v1/partner/cases/%E0%A4%A"),
   MISSING_AUTHORIZATION: () => lender.call("GET", "/api/v1/partner/health", "", { authorization: null }),
   MISSING_TIMESTAMP: () =>

@@ -60,6 +60,9 @@ const AUTHENTICATION: readonly ProblemCode[] = [
 const IDENTIFICATION: readonly ProblemCode[] = ["MISSING_AUTHORIZATION", "UNKNOWN_KEY", "KEY_REVOKED"];
 const OF_BODIES: readonly ProblemCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_FAILED"];
 const OF_ALL: readonly ProblemCode[] = [
+  "MALFORMED_HTTP",
+  "HEADERS_TOO_LARGE",
+  "REQUEST_TIMEOUT",
   "LENDER_SUSPENDED",
   "PAYLOAD_TOO_LARGE",
   "RATE_LIMITED",

@@ -10,17 +10,20 @@ const STATUS_MEANINGS: Readonly<Record<number, string>> = {
   403: "Who asks may not do this.",
   404: "There is no such thing, or it is not yours.",
   405: "The path does not take this method; `Allow` names those that it takes.",
+  408: "The request did not arrive in time: send the same bytes again.",
   409: "It cannot be done now, or is done already.",
   413: "The body is too large.",
   415: "The body is of another type.",
   422: "The request was read and refused.",
   429: "Too many requests: go on after `Retry-After`.",
+  431: "The headers are too large.",
   500: "A fault of the service: send the same request again.",
   503: "The service cannot answer just now: send the same bytes again after `Retry-After`.",
 };
 
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
   405: ["Allow"],
+  408: ["Retry-After"],
   429: ["Retry-After"],
   500: ["Retry-After"],
   503: ["Retry-After"],
@@ -30,6 +33,7 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
 const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?: Record<string, unknown>]>> = {
   MALFORMED_JSON: ['The body must be a JSON object, such as {"amount": 2500}.'],
   MALFORMED_PATH: ["The path has a % that no two hexadecimal digits in UTF-8 follow."],
+  MALFORMED_HTTP: ["Send a Host header: HTTP/1.1 demands it."],
   MISSING_AUTHORIZATION: ["Send Authorization: Bearer <apiKeyId>."],
   MISSING_TIMESTAMP: ["Send X-Service-Timestamp: Unix time in milliseconds."],
   MISSING_SIGNATURE: ["Send X-Service-Signature: the hex HMAC-SHA256 of the request."],
@@ -53,6 +57,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   DELIVERY_NOT_FOUND: ["There is no event with this id; the list of deliveries has their ids."],
   REPLAY_NOT_FOUND: ["There is no replay with this id; the answer that began it has it."],
   METHOD_NOT_ALLOWED: ["Send POST here."],
+  REQUEST_TIMEOUT: ["The request did not arrive in time; send the same bytes again, faster."],
   UNSUPPORTED_MEDIA_TYPE: ["Send Content-Type: application/json; got text/plain."],
   DUPLICATE_CONFIRMATION: [
     "This payment is booked already; treat this answer as success.",
@@ -95,6 +100,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
     { ...example.rejectedRows, dryRun: false, success: false },
   ],
   RATE_LIMITED: ["This key may send 60 requests a minute here; go on in 12 s."],
+  HEADERS_TOO_LARGE: ["Request line and headers may have 16 KiB together; send less."],
   INTERNAL_ERROR: ["Repeat the same request; if it happens again, tell us the requestId."],
   SERVICE_UNAVAILABLE: ["Repeat the same request, with the same bytes, in a moment."],
 };

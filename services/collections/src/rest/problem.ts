@@ -5,6 +5,7 @@
 const PROBLEMS = {
   MALFORMED_JSON: [400, "The body is not a JSON object in UTF-8", false],
   MALFORMED_PATH: [400, "The path has bad percent-encoding", false],
+  MALFORMED_HTTP: [400, "The request is not HTTP/1.1", false],
 
   MISSING_AUTHORIZATION: [401, "The Authorization header is missing", false],
   MISSING_TIMESTAMP: [401, "The X-Service-Timestamp header is missing", false],
@@ -23,6 +24,7 @@ const PROBLEMS = {
   DELIVERY_NOT_FOUND: [404, "There is no such delivery", false],
   REPLAY_NOT_FOUND: [404, "There is no such replay", false],
   METHOD_NOT_ALLOWED: [405, "The endpoint does not take this method", false],
+  REQUEST_TIMEOUT: [408, "The request did not arrive in time", true],
   UNSUPPORTED_MEDIA_TYPE: [415, "The body must be application/json", false],
 
   DUPLICATE_CONFIRMATION: [409, "The payment is booked already", false],
@@ -51,6 +53,7 @@ const PROBLEMS = {
   IMPORT_REJECTED: [422, "The import was rejected as a whole", false],
 
   RATE_LIMITED: [429, "Too many requests", true],
+  HEADERS_TOO_LARGE: [431, "The headers are too large", false],
   INTERNAL_ERROR: [500, "Something went wrong on our side", true],
   SERVICE_UNAVAILABLE: [503, "The service cannot answer just now", true],
 } as const satisfies Record<string, readonly [status: number, title: string, retryable: boolean]>;
@@ -116,4 +119,9 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
     retryable,
     ...problem.members,
   };
+}
+
+/** The headers of a problem's answer. */
+export function problemHeaders(problem: Problem): Record<string, string> {
+  return { "Content-Type": "application/problem+json", ...problem.headers };
 }

@@ -1,13 +1,13 @@
 import { isUnavailable, newId, publicId } from "@collections/database";
 import { OverloadedError } from "@collections/flows";
-import type { NextFunction, Request, RequestHandler, Response, Router } from "express";
+import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";
 import readBody from "raw-body";
 import type { LimitedEndpoint } from "../config.ts";
 import { authenticate, type AuthenticationRules, identify, presentedBy } from "./authenticate.ts";
 import { BadSignature } from "./bad-signature.ts";
-import { Problem, problemBody } from "./problem.ts";
+import { Problem, problemBody, problemHeaders } from "./problem.ts";
 import { addressOf } from "./rate-limit-address.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { Answer, NamedCaller, RequestOf, SignedCaller } from "./request-context.ts";
@@ -51,10 +51,14 @@ export function signedRouter(endpoints: readonly Endpoint[], options: RestOption
   router.use((request) => {
     throw new Problem("ROUTE_NOT_FOUND", `There is nothing at ${clipped(request.path)}.`);
   });
-  router.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    answerProblem(asProblem(error, options.log, requestIdOf(response)), request, response);
-  });
-  return router;
+  return router.use(answerErrors(options.log));
+}
+
+/** What Express calls with an error: answers the problem that it is. */
+export function answerErrors(log: Logger): ErrorRequestHandler {
+  return (error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    answerProblem(asProblem(error, log, requestIdOf(response)), request, response);
+  };
 }
 
 function serve(endpoint: Endpoint, options: RestOptions): RequestHandler {
@@ -184,13 +188,10 @@ function asProblem(error: unknown, log: Logger, requestId: string): Problem {
   return new Problem("INTERNAL_ERROR", "Repeat the same request; if it happens again, tell us the requestId.");
 }
 
-function answerProblem(problem: Problem, request: Request, response: Response): void {
+/** Answers a problem, unless an answer has begun. */
+export function answerProblem(problem: Problem, request: Request, response: Response): void {
   const body = problemBody(problem, requestIdOf(response));
   write(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
-}
-
-function problemHeaders(problem: Problem): Record<string, string> {
-  return { "Content-Type": "application/problem+json", ...problem.headers };
 }
 
 function write(request: Request, response: Response, { status, body, headers = {} }: Answer): void {

@@ -3,6 +3,8 @@ import type { Duplex } from "node:stream";
 import { newId, publicId } from "@collections/database";
 import { Problem, problemBody, problemHeaders } from "./problem.ts";
 
+const LINGER_MS = 1_000;
+
 /** What Node's parser says of a request, where that is something else than that it is no HTTP. */
 const PROBLEMS: Readonly<Record<string, () => Problem>> = {
   HPE_HEADER_OVERFLOW: () =>
@@ -18,11 +20,17 @@ const PROBLEMS: Readonly<Record<string, () => Problem>> = {
  */
 export function answerUnreadable(server: Server): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
+  const refused = new WeakSet<Duplex>();
   server.on("request", ({ socket }, response) => answers.set(socket, response));
   // No expectation but 100-continue means anything to us, and whoever has another is served all the same.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-  server.on("connect", (_, socket) => end(socket, new Problem("ROUTE_NOT_FOUND", "This is no proxy: CONNECT leads nowhere.")));
+  server.on("connect", (_, socket) =>
+    end(socket, new Problem("ROUTE_NOT_FOUND", "This is no proxy: CONNECT leads nowhere.")),
+  );
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // What a refused client goes on to send fails once more.
+    if (refused.has(socket)) return;
+    refused.add(socket);
     // Bytes behind the beginning of an answer would be taken for its end.
     if (answers.get(socket)?.headersSent || !socket.writable) socket.destroy(error);
     else end(socket, PROBLEMS[error.code ?? ""]?.() ?? noHttp(error));
@@ -50,5 +58,7 @@ function end(socket: Duplex, problem: Problem): void {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const { status } = problem;
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`).resume();
+  // Closed at once, with bytes left to read, the connection would be reset, and the answer lost.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
