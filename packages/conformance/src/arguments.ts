@@ -7,7 +7,8 @@ import { UsageError } from "./usage-error.ts";
 import type { Key, Settings } from "./settings.ts";
 
 const DEFAULT_TIMEOUT_SECONDS = "10";
-const MAX_TIMEOUT_SECONDS = 600;
+const DEFAULT_STATE_LAG_SECONDS = "5";
+const MAX_SECONDS = 600;
 
 /** What to do, by the command line. `report` says in which form, and where the JUnit file goes. */
 export type Order =
@@ -31,6 +32,7 @@ const OPTIONS = {
   "mint-auth-header": { type: "string" },
   state: { type: "string" },
   "state-auth-header": { type: "string" },
+  "state-lag": { type: "string", default: DEFAULT_STATE_LAG_SECONDS },
   loan: { type: "string" },
   currency: { type: "string", default: "INR" },
   "lender-code": { type: "string", default: "CONFORMANCE" },
@@ -89,7 +91,8 @@ function readSettings(values: Values, env: NodeJS.ProcessEnv): Settings {
     loan: values.loan,
     currency: readCurrency(values.currency),
     lenderCode: values["lender-code"],
-    timeoutMs: readTimeoutMs(values.timeout),
+    stateLagMs: readSeconds("state-lag", values["state-lag"]),
+    timeoutMs: readSeconds("timeout", values.timeout),
   };
 }
 
@@ -129,10 +132,10 @@ function readCurrency(text: string): string {
   throw new UsageError(`--currency takes an ISO 4217 code such as INR, got "${text}".`);
 }
 
-function readTimeoutMs(text: string): number {
+function readSeconds(option: string, text: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return Math.ceil(seconds * 1000);
-  throw new UsageError(`--timeout takes seconds above 0, up to ${MAX_TIMEOUT_SECONDS}, got "${text}".`);
+  if (seconds > 0 && seconds <= MAX_SECONDS) return Math.ceil(seconds * 1000);
+  throw new UsageError(`--${option} takes seconds above 0, up to ${MAX_SECONDS}, got "${text}".`);
 }
 
 /** Names of checks, or what stands before the dot, with commas between. */

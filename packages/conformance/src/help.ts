@@ -23,6 +23,7 @@ About your side
   --lender-code CODE           your code, as events have it (CONFORMANCE)
   --state URL                  shows what you hold of a loan, {loan} in its place: with it the kit sees
                                whether a duplicate was counted twice, or a loan went back
+  --state-lag SECONDS          how long your side may work on an event after its answer (5)
   --state-auth-header HEADER   "Name: value", if that URL needs one;
                                better in CONFORMANCE_STATE_AUTH_HEADER
 

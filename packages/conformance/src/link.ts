@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { fail, warn, type Finding } from "./check.ts";
+import { fail, type Finding } from "./check.ts";
 import { acknowledged, isSuccess } from "./expectation.ts";
 import type { Exchange } from "./stand-in.ts";
 
@@ -14,17 +14,19 @@ export interface Link {
   readonly amount: unknown;
 }
 
-/** What an answer of the mint endpoint holds. `link` is null where there is none that the service would take. */
+/** What an answer of the mint endpoint holds. `link` is null, and there are faults, where the service would take none. */
 export interface LinkReading {
   readonly link: Link | null;
   readonly faults: Finding[];
+  /** Whether the answer has `success: true`, which the contract shows and the service does without. */
+  readonly saysSuccess: boolean;
 }
 
 /** Reads an answer as the service does. contract: Mint-link response */
 export function readLink(made: Exchange): LinkReading {
   const faults = acknowledged(made);
   const { outcome } = made;
-  if (outcome.kind === "failure" || !isSuccess(outcome.status)) return { link: null, faults };
+  if (outcome.kind === "failure" || !isSuccess(outcome.status)) return { link: null, faults, saysSuccess: false };
   if (outcome.cut === "too slow")
     return none("The answer began and did not end in time.", "Send all of the answer in time.");
   if (outcome.cut === "too large") return none("The answer is larger than 64 KiB.", SHAPE);
@@ -36,17 +38,17 @@ export function readLink(made: Exchange): LinkReading {
   if (body["success"] !== undefined && body["success"] !== true) return none("success is not true.", SHAPE);
   const link = asObject(body["link"]);
   if (link === null) return none("The answer has no object link.", SHAPE);
-  return readFields(link, body["success"] === true ? [] : [NO_SUCCESS]);
+  return readFields(link, body["success"] === true);
 }
 
-function readFields(link: Record<string, unknown>, warnings: Finding[]): LinkReading {
+function readFields(link: Record<string, unknown>, saysSuccess: boolean): LinkReading {
   const { linkId, url, amount } = link;
   if (typeof linkId !== "string" || !PRINTABLE.test(linkId.trim()) || !linkId.isWellFormed()) {
     return none(`link.linkId is ${inWords(linkId)}.`, `Send a text of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
   }
   const problem = typeof url === "string" ? whyNotForBorrowers(url) : "is no text";
   if (problem !== null) return none(`link.url ${problem}.`, "Send the https URL at which the borrower can pay.");
-  return { link: { linkId: linkId.trim(), url: url as string, amount }, faults: warnings };
+  return { link: { linkId: linkId.trim(), url: url as string, amount }, faults: [], saysSuccess };
 }
 
 /** The end of a sentence about the URL, or null when a borrower may get it. */
@@ -85,7 +87,7 @@ function isPublic(hostname: string): boolean {
 }
 
 function none(problem: string, mend: string): LinkReading {
-  return { link: null, faults: [fail(problem, mend)] };
+  return { link: null, faults: [fail(problem, mend)], saysSuccess: false };
 }
 
 function inWords(value: unknown): string {
@@ -108,4 +110,3 @@ function asObject(value: unknown): Record<string, unknown> | null {
 
 const SHAPE = 'Answer {"success": true, "link": {"linkId": "…", "url": "https://…"}} and nothing before or after it.';
 const LOAN_TO_MINT_FOR = "Mint the link; where your side has to know the loan, name one that it knows with --loan.";
-const NO_SUCCESS = warn("The answer has no success: true.", "Add it; the contract has it in every answer with a link.");

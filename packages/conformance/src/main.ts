@@ -2,6 +2,6 @@
 import { command } from "./command.ts";
 
 // Whoever reads may leave early, as `head` does.
-process.stdout.on("error", () => process.exit());
+process.stdout.on("error", () => process.exit(2));
 
 process.exitCode = await command(process.argv.slice(2), process);

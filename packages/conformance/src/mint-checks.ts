@@ -13,7 +13,8 @@ export const mintChecks: readonly Check[] = [
     title: "A wish is answered with a linkId and an https URL",
     why: "The field partner stands at the door. Everything but this answer means that there is no link.",
     async run(service) {
-      return readLink(await service.mint("a wish for a link", service.wish())).faults;
+      const { link, faults, saysSuccess } = readLink(await service.mint("a wish for a link", service.wish()));
+      return link === null || saysSuccess ? faults : [NO_SUCCESS];
     },
   },
   {
@@ -93,5 +94,6 @@ function needsAuthHeader({ mintAuthHeader }: Settings): string | null {
   return mintAuthHeader === undefined ? "needs --mint-auth-header" : null;
 }
 
+const NO_SUCCESS = warn("The answer has no success: true.", "Add it; the contract has it in every answer with a link.");
 const AUTH = "Compare the whole header with the registered one before anything else, and answer 401.";
 const SIGNATURE = "Verify X-Service-Signature here as you do for events: same secret, same formula, over this path.";

@@ -1,4 +1,4 @@
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { detailOf } from "./exchange.ts";
 
@@ -16,7 +16,9 @@ export function reach(option: string, url: URL, timeoutMs: number): Promise<void
   return new Promise((resolve, reject) => {
     const refuse = (why: string) =>
       reject(new UnreachableError(`--${option}: ${host} port ${port} cannot be reached: ${why}.`));
-    const socket = isTls ? connectTls({ host, port, servername: host }) : connectTcp({ host, port });
+    const socket = isTls
+      ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) })
+      : connectTcp({ host, port });
     socket.setTimeout(timeoutMs, () => {
       refuse(`no connection within ${timeoutMs} ms`);
       socket.destroy();

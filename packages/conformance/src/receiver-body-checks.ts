@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 import { acknowledged } from "./expectation.ts";
-import { arrivesAt } from "./state.ts";
+import { arriveAt } from "./state.ts";
 
 /** The largest body that the service sends. contract: Event kinds */
 const LARGEST_BODY_BYTES = 20 * 1024 - 1;
@@ -38,7 +38,7 @@ export const receiverBodyChecks: readonly Check[] = [
       const event = service.event(loan, 1, { kind: "case.assigned", data });
       const made = await service.deliver("an event of a loan with a Devanagari number", event);
       const faults = acknowledged(made, READ_UTF8);
-      return faults.length > 0 ? faults : arrivesAt(service, loan, 1, READ_UTF8);
+      return faults.length > 0 ? faults : arriveAt(service, [loan], 1, READ_UTF8);
     },
   },
   {
@@ -51,7 +51,7 @@ export const receiverBodyChecks: readonly Check[] = [
       const note = "x".repeat(LARGEST_BODY_BYTES - Buffer.byteLength(bodyOf("").body));
       const made = await service.deliver(`an event of ${LARGEST_BODY_BYTES} bytes`, bodyOf(note));
       const faults = acknowledged(made, TAKE_20_KB);
-      return faults.length > 0 ? faults : arrivesAt(service, loan, 1, TAKE_20_KB);
+      return faults.length > 0 ? faults : arriveAt(service, [loan], 1, TAKE_20_KB);
     },
   },
   {
@@ -65,8 +65,7 @@ export const receiverBodyChecks: readonly Check[] = [
       );
       const faults = made.flatMap((one) => acknowledged(one)).slice(0, 1);
       if (faults.length > 0) return faults.map((finding) => ({ ...finding, mend: `${finding.mend} ${QUEUE}` }));
-      for (const loan of loans) faults.push(...(await arrivesAt(service, loan, 1, QUEUE)));
-      return faults.slice(0, 1);
+      return arriveAt(service, loans, 1, QUEUE);
     },
   },
 ];

@@ -2,7 +2,7 @@ import { fail, warn, type Check, type Finding } from "./check.ts";
 import type { Event } from "./event.ts";
 import { acknowledged } from "./expectation.ts";
 import type { StandIn } from "./stand-in.ts";
-import { arrivesAt, isAt, settledState, showsInstead } from "./state.ts";
+import { arriveAt, isAt, settledState, showsInstead } from "./state.ts";
 
 /** Whether each event counts once and a loan only moves forward. contract: Receiver contract */
 export const receiverOrderChecks: readonly Check[] = [
@@ -16,7 +16,7 @@ export const receiverOrderChecks: readonly Check[] = [
         ...(await deliverAll(service, "an event", [events[0]!])),
         ...(await deliverAll(service, "a payment of 100.25", [events[1]!])),
         ...(await deliverAll(service, "the same payment again, freshly signed", [events[1]!], { attempt: 2 })),
-        ...(await arrivesAt(service, loan, 2, ONCE)),
+        ...(await arriveAt(service, [loan], 2, ONCE)),
       ];
     },
   },
@@ -32,7 +32,7 @@ export const receiverOrderChecks: readonly Check[] = [
       return [
         ...first,
         ...made.flatMap((one) => acknowledged(one)).slice(0, 1),
-        ...(await arrivesAt(service, loan, 2, ONCE)),
+        ...(await arriveAt(service, [loan], 2, ONCE)),
       ];
     },
   },
@@ -45,7 +45,7 @@ export const receiverOrderChecks: readonly Check[] = [
       const key = { ...service.settings.key, secret: "sk_of_somebody_else" };
       await service.deliver("a first attempt with a wrong signature", events[0]!, { key });
       const made = await service.deliver("the second attempt, signed rightly", events[0]!, { attempt: 2 });
-      return [...acknowledged(made), ...(await arrivesAt(service, loan, 1, VERIFY_FIRST))];
+      return [...acknowledged(made), ...(await arriveAt(service, [loan], 1, VERIFY_FIRST))];
     },
   },
   {
@@ -56,7 +56,7 @@ export const receiverOrderChecks: readonly Check[] = [
       const { loan, events } = story(service, [1, 2, 3]);
       const deliveries = await deliverAll(service, "three events in order", events);
       const made = await service.deliver("a replay of the second", events[1]!, { attempt: 2, replay: true });
-      return [...deliveries, ...acknowledged(made), ...(await arrivesAt(service, loan, 3, FORWARD_ONLY))];
+      return [...deliveries, ...acknowledged(made), ...(await arriveAt(service, [loan], 3, FORWARD_ONLY))];
     },
   },
   {
@@ -70,7 +70,7 @@ export const receiverOrderChecks: readonly Check[] = [
       const late = await deliverAll(service, "event 2 after them", events.slice(2));
       if (!service.stateIsProven) return [...early, ...late];
       const waits = isAt(before, 1) && isAt(await settledState(service, loan), 2);
-      return [...early, ...late, ...(waits ? [WAITS_FOR_CASE] : await arrivesAt(service, loan, 3, FORWARD_ONLY))];
+      return [...early, ...late, ...(waits ? [WAITS_FOR_CASE] : await arriveAt(service, [loan], 3, FORWARD_ONLY))];
     },
   },
   {

@@ -9,6 +9,8 @@ export interface Settings {
   /** Where the lender's own view of a loan can be read; `{loan}` stands for the loan number. */
   readonly state: string | undefined;
   readonly stateAuthHeader: Header | undefined;
+  /** How long the lender may take to work off an event after its answer, before the state URL shows it. */
+  readonly stateLagMs: number;
   /** A loan number that the mint endpoint knows. */
   readonly loan: string | undefined;
   readonly currency: string;

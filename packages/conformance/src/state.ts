@@ -6,8 +6,6 @@ import type { Settings } from "./settings.ts";
 import type { StandIn } from "./stand-in.ts";
 
 const POLL_MS = 50;
-/** How long an event may lag behind one that was sent after it, where a lender works on several at a time. */
-const STRAGGLER_MS = 2_000;
 
 /** What a lender's state URL shows of a loan. What it leaves out is not compared; amounts are in major units. */
 export interface LoanState {
@@ -45,12 +43,12 @@ export async function readState(settings: Settings, loan: string): Promise<LoanS
 
 /**
  * The lender's view of a loan once it has worked off what it had: an event of another loan is sent, and waited for.
- * Throws StateError, also when that event does not show within the time-out.
+ * Throws StateError, also when that event does not show in time.
  */
 export async function settledState(service: StandIn, loan: string): Promise<LoanState | null> {
   const markLoan = service.newLoan();
   await service.deliver(null, service.event(markLoan));
-  const until = Date.now() + service.settings.timeoutMs;
+  const until = Date.now() + service.settings.stateLagMs;
   while ((await readState(service.settings, markLoan))?.sequence !== 1) {
     if (Date.now() > until) throw new StateError(`The state URL shows nothing of an event that was acknowledged.`);
     await wait(POLL_MS);
@@ -64,18 +62,27 @@ export function isAt(view: LoanState | null, sequence: number): boolean {
 }
 
 /**
- * Finds fault unless the lender's view becomes that of the event with `sequence`; nothing without a proven state URL.
- * `mend` says what to do about it.
+ * Finds fault unless the lender's view of each loan becomes that of the event with `sequence`; nothing without a proven
+ * state URL. `mend` says what to do about it. Throws StateError.
  */
-export async function arrivesAt(service: StandIn, loan: string, sequence: number, mend: string): Promise<Finding[]> {
+export async function arriveAt(
+  service: StandIn,
+  loans: readonly string[],
+  sequence: number,
+  mend: string,
+): Promise<Finding[]> {
   if (!service.stateIsProven) return [];
-  let view = await settledState(service, loan);
-  const until = Date.now() + Math.min(STRAGGLER_MS, service.settings.timeoutMs);
-  while (!isAt(view, sequence) && isBehind(view, sequence) && Date.now() < until) {
-    await wait(POLL_MS);
-    view = await readState(service.settings, loan);
+  await settledState(service, loans[0]!);
+  const until = Date.now() + service.settings.stateLagMs;
+  for (const loan of loans) {
+    let view = await readState(service.settings, loan);
+    while (!isAt(view, sequence) && isBehind(view, sequence) && Date.now() < until) {
+      await wait(POLL_MS);
+      view = await readState(service.settings, loan);
+    }
+    if (!isAt(view, sequence)) return [fail(`The state URL ${showsInstead(view, sequence)}.`, mend)];
   }
-  return isAt(view, sequence) ? [] : [fail(`The state URL ${showsInstead(view, sequence)}.`, mend)];
+  return [];
 }
 
 /** `shows totalCollected 200.5 instead of 100.25`. */

@@ -1,0 +1,214 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHECKS, command } from "../src/index.ts";
+import { KEY, MINT_AUTH, SECOND_KEY, lenderWith, serve, TestLender } from "./test-lender.ts";
+
+const right = new TestLender();
+const echoing = lenderWith({
+  // As frameworks in debug mode do.
+  receive: () => [500, { [KEY.keyId]: KEY.secret, others: [SECOND_KEY.secret] }],
+  mint: ({ headers }) => [500, `failed with ${JSON.stringify(headers)}`],
+});
+const servers: { close: () => Promise<void> }[] = [];
+let folder: string;
+
+beforeAll(async () => {
+  servers.push(await serve(right), await serve(echoing));
+  folder = await mkdtemp(join(tmpdir(), "conformance-"));
+});
+
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+  await rm(folder, { recursive: true });
+});
+
+describe("the exit code is", () => {
+  test("0 when no check failed", async () => {
+    const { code, stdout } = await run(argumentsFor(right));
+    expect(code).toBe(0);
+    expect(stdout).toContain("PASS     receiver.ping · A signed ping is acknowledged\n");
+    expect(stdout).toMatch(/\n\d+ passed, 0 failed, 0 with a warning, \d+ skipped\n/);
+    expect(stdout).toContain("Only answers were checked.");
+  });
+
+  test("1 when one failed", async () => {
+    const { code, stdout } = await run(argumentsFor(echoing));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAIL {5}receiver\.event .*\n +sent .*\n +came back +500 in \d+ ms\n +problem .*500/m);
+    expect(stdout).toMatch(/\n +mend +Look into your log.*\n +why /);
+  });
+
+  test("2 when nothing listens at a URL", async () => {
+    const { code, stderr } = await run([
+      ...argumentsFor(right),
+      "--mint",
+      `http://127.0.0.1:${await unusedPort()}/mint`,
+    ]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^--mint: 127\.0\.0\.1 port \d+ cannot be reached: nothing listens there \(ECONNREFUSED\)\.$/m,
+    );
+  });
+
+  test("2 when the host speaks no TLS", async () => {
+    const { code, stderr } = await run([...argumentsFor(right), "--mint", right.url.replace("http:", "https:")]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/^--mint: .* cannot be reached: /)]);
+  });
+});
+
+describe("arguments that are not understood", () => {
+  const RECEIVER = ["--receiver", "http://127.0.0.1:1/hooks"];
+  const KEY_ARGUMENTS = ["--key-id", "lk_1", "--secret", "sk_1"];
+
+  test.each([
+    ["nothing", [], "Give the URL of your receiver with --receiver"],
+    ["no secret", [...RECEIVER, "--key-id", "lk_1"], "--secret or in CONFORMANCE_SECRET"],
+    ["no key id", [...RECEIVER, "--secret", "sk_1"], "--key-id"],
+    ["the secret as key id", [...RECEIVER, "--key-id", "sk_1", "--secret", "sk_1"], "takes the key id"],
+    ["half a second key", [...RECEIVER, ...KEY_ARGUMENTS, "--second-key-id", "lk_2"], "needs both"],
+    ["no URL", ["--receiver", "lender.example", ...KEY_ARGUMENTS], "--receiver takes an absolute URL"],
+    ["plain http", ["--receiver", "http://lender.example/hooks", ...KEY_ARGUMENTS], "has to be https"],
+    ["another protocol", ["--receiver", "ftp://lender.example/", ...KEY_ARGUMENTS], "absolute URL"],
+    ["a user name", ["--receiver", "https://me:pw@lender.example/", ...KEY_ARGUMENTS], "user name or password"],
+    ["a state URL for no loan", [...RECEIVER, ...KEY_ARGUMENTS, "--state", "http://127.0.0.1:1/"], "needs {loan}"],
+    ["a header without value", [...RECEIVER, ...KEY_ARGUMENTS, "--mint-auth-header", "Authorization"], '"Name: value"'],
+    ["a header of ours", [...RECEIVER, ...KEY_ARGUMENTS, "--mint-auth-header", "x-service-key-id: 1"], "itself"],
+    ["an unknown check", [...RECEIVER, ...KEY_ARGUMENTS, "--only", "receiver.pong"], 'no check "receiver.pong"'],
+    ["a check of no URL", [...RECEIVER, ...KEY_ARGUMENTS, "--only", "mint.link"], "needs --mint"],
+    [
+      "no number",
+      [...RECEIVER, ...KEY_ARGUMENTS, "--timeout", "soon"],
+      '--timeout takes seconds above 0, up to 600, got "soon"',
+    ],
+    ["zero", [...RECEIVER, ...KEY_ARGUMENTS, "--timeout", "0"], "--timeout"],
+    ["no currency", [...RECEIVER, ...KEY_ARGUMENTS, "--currency", "rupees"], "ISO 4217"],
+    ["an unknown option", [...RECEIVER, "--sceret", "sk_1"], "--sceret"],
+    ["a file that cannot be written", [...RECEIVER, ...KEY_ARGUMENTS, "--junit", "/nowhere/at/all.xml"], "--junit"],
+  ])("%s: a sentence and exit code 2", async (_what, args, sentence) => {
+    const { code, stdout, stderr } = await run(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(sentence);
+    expect(stderr).toMatch(/\nSee --help\.\n$/);
+  });
+
+  test.each([
+    ["an auth header without quotes", ["--mint-auth-header", "Authorization:", "Bearer", "s3cret-value"]],
+    ["a malformed header", ["--mint-auth-header", "s3cret-value"]],
+    ["a header with a line break", ["--mint-auth-header", "X-Auth: s3cret-value\nX: y"]],
+    ["a misspelt option", ["--sceret", "s3cret-value"]],
+    ["a misspelt option with a sign", ["--sceret=s3cret-value"]],
+    ["a switch with a value", ["--json=s3cret-value"]],
+    ["a secret that looks like an option", ["--secret", "-s3cret-value"]],
+    ["the secret as key id", ["--secret", "sk_1", "--key-id", "sk_s3cret-value"]],
+    ["a key id with a line break", ["--secret", "sk_1", "--key-id", "s3cret-value\n"]],
+  ])("%s: the value is not repeated", async (_what, args) => {
+    const { code, stdout, stderr } = await run([...RECEIVER, ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).not.toContain("s3cret-value");
+  });
+});
+
+test("secrets come from the environment too, and nothing that is written has one", async () => {
+  const junit = join(folder, "echo.xml");
+  const env = {
+    CONFORMANCE_SECRET: KEY.secret,
+    CONFORMANCE_SECOND_SECRET: SECOND_KEY.secret,
+    CONFORMANCE_MINT_AUTH_HEADER: `${MINT_AUTH.name}: ${MINT_AUTH.value}`,
+  };
+  const args = ["--receiver", `${echoing.url}/hooks`, "--mint", `${echoing.url}/mint`];
+  const keys = ["--key-id", KEY.keyId, "--second-key-id", SECOND_KEY.keyId];
+  const texts = [await run([...args, ...keys, "--junit", junit], env), await run([...args, ...keys, "--json"], env)];
+  const written = JSON.stringify(texts) + (await readFile(junit, "utf8"));
+  expect(written).toContain("***");
+  for (const secret of [KEY.secret, SECOND_KEY.secret, MINT_AUTH.value]) expect(written).not.toContain(secret);
+});
+
+test("--json prints one document, and progress is for a terminal only", async () => {
+  const { code, stdout, stderr } = await run([
+    ...argumentsFor(right),
+    "--only",
+    "receiver.gap,mint.wrong-auth",
+    "--json",
+  ]);
+  expect([code, stderr]).toEqual([0, ""]);
+  const { passed, urls, summary, checks } = JSON.parse(stdout) as Record<string, unknown> & { checks: unknown[] };
+  expect({ passed, urls, summary }).toEqual({
+    passed: true,
+    urls: { receiver: `${right.url}/hooks`, mint: `${right.url}/mint` },
+    summary: { PASS: 4, FAIL: 0, WARN: 0, SKIPPED: 1 },
+  });
+  expect(checks).toContainEqual({
+    name: "receiver.gap",
+    title: expect.any(String) as string,
+    why: expect.any(String) as string,
+    verdict: "PASS",
+    sent: "events 1 and 4 of a loan (2 requests)",
+    cameBack: expect.stringMatching(/^2 × 200 in \d+ ms$/) as string,
+    findings: [],
+    skipped: null,
+    durationMs: expect.any(Number) as number,
+  });
+});
+
+test("a terminal sees which check is being made, and colours unless NO_COLOR is set", async () => {
+  const args = [...argumentsFor(right), "--only", "receiver.ping"];
+  const { stdout, stderr } = await run(args, {}, true);
+  expect(stderr).toContain("1 of 3: receiver.ping …");
+  expect(stdout).toContain("\u001b[32mPASS\u001b[0m");
+  expect((await run(args, { NO_COLOR: "1" }, true)).stdout).not.toContain("\u001b");
+});
+
+test("--junit writes a suite per endpoint", async () => {
+  const junit = join(folder, "report.xml");
+  await run([...argumentsFor(echoing), "--junit", junit]);
+  const xml = await readFile(junit, "utf8");
+  expect(xml).toMatch(
+    /^<\?xml version="1\.0" encoding="UTF-8"\?>\n<testsuites name="conformance" tests="\d+" failures="3"/,
+  );
+  expect(xml).toMatch(
+    /<testsuite name="receiver" [^>]*>\n {4}<testcase classname="receiver" name="ping: A signed ping/,
+  );
+  expect(xml).toContain('<failure message="A ping was answered 500');
+  expect(xml).toContain("&quot;");
+  expect(xml).toContain('<skipped message="says nothing until mint.link passes"/>');
+});
+
+test("--list names every check, and --help shows an example", async () => {
+  const { stdout: list } = await run(["--list"]);
+  expect(list.split("\n").map((line) => line.split(" ")[0])).toEqual([...CHECKS.map(({ name }) => name), ""]);
+  const { code, stdout: help } = await run(["--help"]);
+  expect(code).toBe(0);
+  expect(help).toContain("Example:");
+});
+
+function argumentsFor({ url }: TestLender): string[] {
+  const header = `${MINT_AUTH.name}: ${MINT_AUTH.value}`;
+  const urls = ["--receiver", `${url}/hooks`, "--mint", `${url}/mint`, "--mint-auth-header", header];
+  return [...urls, "--key-id", KEY.keyId, "--secret", KEY.secret];
+}
+
+interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}, isTTY = false): Promise<Ran> {
+  const ran = { code: 0, stdout: "", stderr: "" };
+  const stdout = { isTTY, write: (text: string) => (ran.stdout += text) };
+  const stderr = { isTTY, write: (text: string) => (ran.stderr += text) };
+  ran.code = await command(args, { env, stdout, stderr });
+  return ran;
+}
+
+async function unusedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

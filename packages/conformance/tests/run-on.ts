@@ -1,0 +1,43 @@
+import { CHECKS, runChecks, type CheckResult, type Settings } from "../src/index.ts";
+import { KEY, MINT_AUTH, SECOND_KEY, serve, type TestLender } from "./test-lender.ts";
+
+/** What differs from a run with everything given. */
+export interface RunDetails {
+  readonly endpoint?: "receiver" | "mint";
+  readonly withState?: boolean;
+  readonly timeoutMs?: number;
+}
+
+export function settingsFor(url: string, { withState = true, timeoutMs = 10_000 }: RunDetails = {}): Settings {
+  return {
+    receiver: new URL(`${url}/hooks`),
+    mint: new URL(`${url}/mint`),
+    key: KEY,
+    secondKey: SECOND_KEY,
+    mintAuthHeader: MINT_AUTH,
+    state: withState ? `${url}/state/{loan}` : undefined,
+    stateAuthHeader: undefined,
+    // The test lender works before it answers.
+    stateLagMs: 100,
+    loan: undefined,
+    currency: "INR",
+    lenderCode: "CONFORMANCE",
+    timeoutMs,
+  };
+}
+
+/** Runs the checks of an endpoint, or of both, on a lender. */
+export async function runOn(lender: TestLender, details: RunDetails = {}): Promise<CheckResult[]> {
+  const server = await serve(lender);
+  const { endpoint = "" } = details;
+  const checks = CHECKS.filter(({ name }) => name.startsWith(endpoint));
+  try {
+    return await runChecks(settingsFor(lender.url, details), checks, { begins() {}, ends() {} });
+  } finally {
+    await server.close();
+  }
+}
+
+export function namesOf(results: readonly CheckResult[], verdict: CheckResult["verdict"]): string[] {
+  return results.filter((result) => result.verdict === verdict).map(({ name }) => name);
+}
