@@ -76,6 +76,16 @@ describe("docs/lenders", () => {
     expect(rows.map(([, attempt]) => Number(attempt))).toEqual(rows.map((_, index) => index + 1));
   });
 
+  test("shows every sample as it is, but for the check programs", async () => {
+    const pages = names.filter((name) => name.startsWith("docs/lenders/")).map((name) => documents.get(name)!);
+    const blocks = pages.flatMap((text) => [...text.matchAll(/^```\w+ file=(samples\/\S+)\n([\s\S]*?)^```$/gm)]);
+    const shown = blocks.map(([, file, text]) => ({ file: `docs/lenders/${file}`, text }));
+    const files = (await filesLike("docs/lenders/samples/*/*.*")).filter((file) => !/\/check\./i.test(file));
+    expect(files.length).toBeGreaterThan(8);
+    const samples = await Promise.all(files.map(async (file) => ({ file, text: await textOf(file) })));
+    expect(shown.toSorted(byFile)).toEqual(samples.toSorted(byFile));
+  });
+
   test("signing.md shows an example and names that are in the vectors", async () => {
     const text = documents.get("docs/lenders/signing.md")!;
     const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
@@ -152,4 +162,8 @@ function anchorOf(heading: string): string {
 
 function byCode(a: { code: string | undefined }, b: { code: string | undefined }): number {
   return String(a.code).localeCompare(String(b.code));
+}
+
+function byFile(a: { file: string }, b: { file: string }): number {
+  return a.file.localeCompare(b.file);
 }
