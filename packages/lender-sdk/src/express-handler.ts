@@ -10,7 +10,7 @@ export interface NodeRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly readableDidRead: boolean;
   readonly readableEnded: boolean;
-  on(event: string, listener: (chunk: never) => void): unknown;
+  on(event: string, listener: (chunk: Uint8Array) => void): unknown;
 }
 
 /** What is used of a response of Express or of node:http. */

@@ -12,6 +12,8 @@ export interface SqlClient {
 export interface PooledSqlClient extends SqlClient {
   /** Gives it back; with true it is closed instead. */
   release(destroy?: boolean): void;
+  on?(event: "error", listener: () => void): unknown;
+  removeListener?(event: "error", listener: () => void): unknown;
 }
 
 /** A pool, such as that of `pg`. */
@@ -98,6 +100,8 @@ async function inTransaction<Client extends PooledSqlClient, Result>(
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
+  // A connection that breaks between two statements tells it by an event, which ends the process if nobody listens.
+  client.on?.("error", ignore);
   // A connection whose state is not known is closed, and the server takes its transaction back.
   let isUsable = false;
   try {
@@ -110,9 +114,13 @@ async function inTransaction<Client extends PooledSqlClient, Result>(
     isUsable = await client.query("rollback").then(yes, no);
     throw error;
   } finally {
+    if (isUsable) client.removeListener?.("error", ignore);
     client.release(!isUsable);
   }
 }
+
+/** The statement that runs next fails, and says why. */
+function ignore(): void {}
 
 function yes(): boolean {
   return true;

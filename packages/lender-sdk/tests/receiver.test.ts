@@ -1,0 +1,226 @@
+import { describe, expect, test } from "vitest";
+import {
+  type CaseSnapshot,
+  createReceiver,
+  isEvent,
+  type LoanEvent,
+  type LoanUpdate,
+  MemoryStorage,
+  type ReceivedReport,
+  type ReceiverOptions,
+} from "../src/index.ts";
+import { aState, anEvent, aWebhook, KEY_ID, SECRET } from "./signed-webhook.ts";
+
+const FIVE_MINUTES_MS = 5 * 60_000;
+
+function aReceiver(options: Partial<ReceiverOptions<undefined>> = {}) {
+  const [updates, late, reports, errors] = [[], [], [], []] as [LoanUpdate[], LoanEvent[], ReceivedReport[], unknown[]];
+  const receiver = createReceiver<undefined>({
+    secrets: { [KEY_ID]: SECRET },
+    storage: new MemoryStorage(),
+    client: { getCase: () => Promise.reject(new Error("There is no gap.")) },
+    apply: (update) => void updates.push(update),
+    applyLate: (event) => void late.push(event),
+    onReceived: (report) => reports.push(report),
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  return { ...receiver, updates, late, reports, errors };
+}
+
+function aSnapshot(loan: string, sequence: number): CaseSnapshot {
+  const state = aState(loan, sequence);
+  const amounts = { totalCollected: String(state.totalCollected), outstandingAfter: String(state.outstandingAfter) };
+  return { ...state, ...amounts } as unknown as CaseSnapshot;
+}
+
+describe("what is not to be believed is refused before it is read:", () => {
+  const event = anEvent("LN-1", 1);
+  const tampered = { ...aWebhook(event), body: aWebhook(anEvent("LN-1", 1, { status: "closed" })).body };
+  const without = (name: string) => {
+    const { [name]: _, ...headers } = aWebhook(event).headers;
+    return { ...aWebhook(event), headers };
+  };
+  test.each([
+    ["a wrong secret", aWebhook(event, { secret: "sk_sandbox_other" }), 401, "BAD_SIGNATURE"],
+    ["a body that was changed", tampered, 401, "BAD_SIGNATURE"],
+    ["another path", { ...aWebhook(event), path: "/hooks/other" }, 401, "BAD_SIGNATURE"],
+    ["a key that is not known", aWebhook(event, { keyId: "lk_other" }), 401, "UNKNOWN_KEY"],
+    ["a key by the name of a method", aWebhook(event, { keyId: "constructor" }), 401, "UNKNOWN_KEY"],
+    [
+      "a time long ago",
+      aWebhook(event, { timestampMs: Date.now() - FIVE_MINUTES_MS - 2_000 }),
+      401,
+      "TIMESTAMP_OUT_OF_RANGE",
+    ],
+    [
+      "a time to come",
+      aWebhook(event, { timestampMs: Date.now() + FIVE_MINUTES_MS + 60_000 }),
+      401,
+      "TIMESTAMP_OUT_OF_RANGE",
+    ],
+    ["no key id", without("x-service-key-id"), 401, "MISSING_KEY_ID"],
+    ["no timestamp", without("x-service-timestamp"), 401, "MISSING_TIMESTAMP"],
+    ["no signature", without("x-service-signature"), 401, "MISSING_SIGNATURE"],
+    ["another method", aWebhook(event, { method: "PUT" }), 405, "METHOD_NOT_ALLOWED"],
+    ["65 KiB", aWebhook(anEvent("LN-1", 1, { data: "x".repeat(65 * 1024) })), 413, "PAYLOAD_TOO_LARGE"],
+    ["no JSON", aWebhook("{"), 400, "MALFORMED_EVENT"],
+    ["no object", aWebhook("[]"), 400, "MALFORMED_EVENT"],
+    ["no eventId", aWebhook({ kind: "ping" }), 400, "MALFORMED_EVENT"],
+    ["a loan without a sequence", aWebhook(anEvent("LN-1", 0)), 400, "MALFORMED_EVENT"],
+    ["a version to come", aWebhook(anEvent("LN-1", 1, { version: 2 })), 501, "UNKNOWN_VERSION"],
+  ])("%s", async (_, request, status, code) => {
+    const { receive, updates, late, reports } = aReceiver();
+    expect(await receive(request)).toMatchObject({ status, body: { received: false, code } });
+    expect([updates, late, reports]).toEqual([[], [], []]);
+  });
+});
+
+test("a time within five minutes either way is believed", async () => {
+  const { receive } = aReceiver();
+  for (const distanceMs of [-FIVE_MINUTES_MS + 30_000, FIVE_MINUTES_MS - 30_000]) {
+    const request = aWebhook({ eventId: "evt_1", kind: "ping" }, { timestampMs: Date.now() + distanceMs });
+    expect((await receive(request)).status).toBe(200);
+  }
+});
+
+test("while a key is changed both keys are believed, and keys may come from a vault", async () => {
+  const secrets = new Map([
+    ["lk_old", "sk_old"],
+    ["lk_new", "sk_new"],
+  ]);
+  const ofRecord = aReceiver({ secrets: Object.fromEntries(secrets) });
+  const ofVault = aReceiver({ secrets: async (keyId) => secrets.get(keyId) });
+  for (const { receive } of [ofRecord, ofVault]) {
+    for (const [keyId, secret] of secrets) {
+      expect((await receive(aWebhook({ eventId: "evt_1", kind: "ping" }, { keyId, secret }))).status).toBe(200);
+    }
+    expect((await receive(aWebhook({ eventId: "e", kind: "ping" }, { keyId: "lk_x", secret: "sk_x" }))).status).toBe(
+      401,
+    );
+  }
+});
+
+test("behind a proxy that changes the path, the path of the registered URL is told", async () => {
+  const { receive } = aReceiver({ path: "/public/hooks" });
+  const request = aWebhook({ eventId: "evt_1", kind: "ping" }, { path: "/public/hooks" });
+  expect((await receive({ ...request, path: "/hooks" })).status).toBe(200);
+});
+
+test("a ping, and a kind of no loan that nobody knows, are acknowledged", async () => {
+  const { receive, reports, updates } = aReceiver();
+  const none = { sourceLoanNumber: null, sequence: null, version: 1 };
+  expect((await receive(aWebhook({ eventId: "evt_1", kind: "ping", test: true, ...none }))).status).toBe(200);
+  expect((await receive(aWebhook({ eventId: "evt_2", kind: "lender.greeted", ...none }))).status).toBe(200);
+  expect(reports.map(({ outcome }) => outcome)).toEqual(["ping", "ignored"]);
+  expect(updates).toEqual([]);
+});
+
+test("an event of a kind that nobody knows moves its loan, since it says what the loan is", async () => {
+  const { receive, updates } = aReceiver();
+  expect((await receive(aWebhook(anEvent("LN-1", 1, { kind: "case.polished" })))).status).toBe(200);
+  expect(updates).toMatchObject([{ state: { sequence: 1 }, event: { kind: "case.polished" } }]);
+});
+
+test("events are applied once, with amounts to the last digit", async () => {
+  const { receive, updates, reports } = aReceiver();
+  const text = JSON.stringify(anEvent("LN-1", 1)).replace('"amount":10.1', '"amount":90071992547409.93');
+  for (let time = 0; time < 3; time += 1) expect((await receive(aWebhook(text))).status).toBe(200);
+  expect(updates).toHaveLength(1);
+  const [{ event, state }] = updates as [LoanUpdate];
+  expect(state).toEqual({ ...aState("LN-1", 1), totalCollected: "10.1", outstandingAfter: "9989.9" });
+  expect(isEvent(event, "payment.collected") && event.data.amount).toBe("90071992547409.93");
+  expect(reports.map(({ outcome }) => outcome)).toEqual(["applied", "duplicate", "duplicate"]);
+});
+
+test("at a gap the case is read and applied, and what was missing is late when it comes", async () => {
+  const reads: string[] = [];
+  const { receive, updates, late, reports } = aReceiver({
+    client: {
+      getCase: async (loan) => {
+        reads.push(loan);
+        return aSnapshot(loan, 5);
+      },
+    },
+  });
+  for (const sequence of [1, 4, 2, 5, 3, 2, 6]) await receive(aWebhook(anEvent("LN-1", sequence)));
+  expect(reads).toEqual(["LN-1"]);
+  expect(updates.map(({ state, event }) => [event.sequence, state.sequence])).toEqual([
+    [1, 1],
+    [4, 5],
+    [6, 6],
+  ]);
+  expect(updates[1]!.snapshot).toMatchObject({ sequence: 5 });
+  expect(late.map(({ sequence }) => sequence)).toEqual([2, 5, 3]);
+  expect(reports.map(({ outcome }) => outcome)).toEqual([
+    "applied",
+    "healed",
+    "late",
+    "late",
+    "late",
+    "duplicate",
+    "applied",
+  ]);
+});
+
+test.each([
+  ["cannot be read", () => Promise.reject(new Error("ECONNREFUSED")), "CASE_NOT_READ"],
+  ["is older than the event", (loan: string) => Promise.resolve(aSnapshot(loan, 2)), "CASE_TOO_OLD"],
+  ["is another", () => Promise.resolve(aSnapshot("LN-2", 9)), "CASE_TOO_OLD"],
+])("when at a gap the case %s, nothing is applied and the event is asked for again", async (_, getCase, code) => {
+  const { receive, updates, errors } = aReceiver({ client: { getCase } });
+  expect(await receive(aWebhook(anEvent("LN-1", 3)))).toMatchObject({ status: 503, body: { code } });
+  expect(updates).toEqual([]);
+  expect(errors).toMatchObject([{ code }]);
+});
+
+test("while the case is read for one delivery, others go on, and the older read takes nothing back", async () => {
+  let answer: (snapshot: CaseSnapshot) => void = () => {};
+  const reads = [new Promise<CaseSnapshot>((resolve) => (answer = resolve)), Promise.resolve(aSnapshot("LN-1", 7))];
+  const { receive, updates, late } = aReceiver({ client: { getCase: () => reads.shift()! } });
+  const slow = receive(aWebhook(anEvent("LN-1", 3)));
+  await expect.poll(() => reads.length).toBe(1);
+  expect((await receive(aWebhook(anEvent("LN-1", 6)))).status).toBe(200);
+  answer(aSnapshot("LN-1", 3));
+  expect((await slow).status).toBe(200);
+  expect(updates.map(({ state }) => state.sequence)).toEqual([7]);
+  expect(late.map(({ sequence }) => sequence)).toEqual([3]);
+});
+
+test("what cannot be applied is answered 500 without a word of why, kept nowhere, and applied when it comes again", async () => {
+  const applied: number[] = [];
+  let isBroken = true;
+  const { receive, errors } = aReceiver({
+    apply: ({ state }) => {
+      if (isBroken) throw new Error("relation borrowers_2 does not exist");
+      applied.push(state.sequence);
+    },
+  });
+  const answer = await receive(aWebhook(anEvent("LN-1", 1)));
+  expect(answer).toMatchObject({ status: 500, body: { code: "NOT_APPLIED" } });
+  expect(JSON.stringify(answer)).not.toContain("borrowers_2");
+  expect(errors).toMatchObject([{ message: "relation borrowers_2 does not exist" }]);
+  isBroken = false;
+  expect((await receive(aWebhook(anEvent("LN-1", 1)))).status).toBe(200);
+  expect(applied).toEqual([1]);
+});
+
+test("a log that fails does not have an applied event sent again", async () => {
+  const { receive, errors } = aReceiver({
+    onReceived: () => {
+      throw new Error("disk full");
+    },
+  });
+  expect((await receive(aWebhook(anEvent("LN-1", 1)))).status).toBe(200);
+  expect(errors).toMatchObject([{ message: "disk full" }]);
+});
+
+test("a slow loan does not keep another one waiting", async () => {
+  let finish: () => void = () => {};
+  const slow = new Promise<void>((resolve) => (finish = resolve));
+  const { receive } = aReceiver({ apply: ({ state }) => (state.sourceLoanNumber === "LN-1" ? slow : undefined) });
+  const waiting = receive(aWebhook(anEvent("LN-1", 1)));
+  expect((await receive(aWebhook(anEvent("LN-2", 1)))).status).toBe(200);
+  finish();
+  expect((await waiting).status).toBe(200);
+});
