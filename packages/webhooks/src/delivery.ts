@@ -27,6 +27,8 @@ export const DeliveryEntity = defineEntity({
     lastError: p.text().nullable(),
     /** Whether it was delivered or parked before and is sent again. */
     replay: p.boolean(),
+    /** The latest request to send it again, where it had an id. */
+    replayedBy: p.uuid().nullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     settledAt: p.datetime().columnType("timestamptz").nullable(),
   },

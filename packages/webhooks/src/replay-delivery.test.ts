@@ -47,6 +47,22 @@ describe("the replay of one event", () => {
     expect(before).toMatchObject({ attempts: 0, replay: false, claim: expect.any(String) as string });
   });
 
+  test.each(["waiting", "retrying", "parked", "delivered"])(
+    "sends one that was %s once for one request, however often that comes, and again for the next",
+    async (state) => {
+      const lenderId = await trial.addLender(null);
+      const [event] = await publish(lenderId, "LN-1", 1, 1);
+      await settle(lenderId, [event!], state);
+      const [first, next] = [newId(), newId()];
+      expect(await replayOne(lenderId, event!.eventId, first)).toEqual({ state: "waiting" });
+      await settle(lenderId, [event!], "delivered");
+      expect(await replayOne(lenderId, event!.eventId, first)).toEqual({ state: "waiting" });
+      expect(await stateOf(lenderId, event!)).toBe("delivered");
+      expect(await replayOne(lenderId, event!.eventId, next)).toEqual({ state: "waiting" });
+      expect(await rowOf(lenderId, event!)).toMatchObject({ state: "waiting", replay: true, attempts: 0 });
+    },
+  );
+
   test("does not know another lender's, an unknown one, or one whose body is not kept any more", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     const [event] = await publish(lenderId, "LN-1", 1, 1);
@@ -83,8 +99,8 @@ async function publish(lenderId: string, loan: string, from: number, to: number)
   return events;
 }
 
-function replayOne(lenderId: string, eventId: string) {
-  return transaction(database.em(), (tx) => replayDelivery(tx, lenderId, eventId));
+function replayOne(lenderId: string, eventId: string, requestId?: string) {
+  return transaction(database.em(), (tx) => replayDelivery(tx, lenderId, eventId, requestId));
 }
 
 function settle(lenderId: string, events: readonly EventToEmit[], state: string): Promise<void> {

@@ -5,21 +5,28 @@ import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 interface LockedDelivery {
   readonly state: StoredState;
   readonly isInFlight: boolean;
+  /** The very same request was here before. */
+  readonly isRepeat: boolean;
 }
 
 /**
  * Has one event sent again: same id, same bytes, same sequence. One that was delivered or parked starts its ladder
  * anew, marked as a replay; one that waits for its retry need not wait any longer; one that is due or in flight stays
- * as it is. Returns the state after that, or undefined when the lender has no such event. contract: Deliveries
+ * as it is. So does one that the very same request, known by the UUID `requestId`, has had sent again before. Returns the
+ * state after that, or undefined when the lender has no such event. contract: Deliveries
  */
 export async function replayDelivery(
   tx: Tx,
   lenderId: string,
   eventId: string,
+  requestId?: string,
 ): Promise<{ state: "waiting" | "in_flight" } | undefined> {
-  const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId]);
+  const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
   if (!locked) return undefined;
-  if (locked.state === "waiting") return { state: locked.isInFlight ? "in_flight" : "waiting" };
+  const state = locked.isInFlight ? "in_flight" : "waiting";
+  if (locked.isRepeat) return { state };
+  if (requestId !== undefined) await query(tx, noteRequest, [lenderId, eventId, requestId]);
+  if (locked.state === "waiting") return { state };
   await query(tx, locked.state === "retrying" ? endWait : sendAgain, [lenderId, [eventId]]);
   signal(tx, WEBHOOKS_CHANNEL, lenderId);
   return { state: "waiting" };
@@ -47,7 +54,8 @@ const HAS_EVENT = `(select true from webhooks.event e where e.lender_id = $1 and
 
 const lockDelivery = statement(
   "webhooks.replay-lock-one",
-  `select d.state, d.leased_until is not null and d.leased_until >= now() as "isInFlight"
+  `select d.state, d.leased_until is not null and d.leased_until >= now() as "isInFlight",
+     d.replayed_by is not distinct from $3::uuid and $3 is not null as "isRepeat"
    from webhooks.delivery d
    where d.lender_id = $1 and d.id = $2 and ${HAS_EVENT}
    for update of d`,
@@ -60,6 +68,11 @@ const lockDeliveries = statement(
    where d.lender_id = $1 and d.id = any ($2) and d.state = any ($3) and ${HAS_EVENT}
    order by d.id
    for update of d`,
+);
+
+const noteRequest = statement(
+  "webhooks.replay-note-request",
+  `update webhooks.delivery set replayed_by = $3 where lender_id = $1 and id = $2`,
 );
 
 const endWait = statement(

@@ -181,6 +181,18 @@ describe("a replay of many", () => {
     expect(await advanceReplays(() => database.em())).toBe(0);
   });
 
+  test("is not begun by a request that found one running, when it comes again after that has ended", async () => {
+    const lenderId = await trial.addLender(null);
+    await settle(lenderId, await publish(lenderId, "LN-1", 1, 1), "delivered");
+    const running = await start(lenderId, { states: ["delivered"] }, { id: newId(), requestedBy: "lk_1" });
+    const joined = { id: newId(), requestedBy: "lk_1" };
+    expect(await start(lenderId, { states: ["delivered"] }, joined)).toMatchObject({ id: running.id });
+    expect(await advanceReplays(() => database.em())).toBe(1);
+    expect(await start(lenderId, { states: ["delivered"] }, joined)).toMatchObject({ id: running.id, state: "done" });
+    expect(await start(lenderId, { states: ["delivered"] }, joined)).toMatchObject({ joinedBy: [joined.id] });
+    expect(await listReplays(database.em(), lenderId)).toHaveLength(1);
+  });
+
   test("can be cancelled, and is its lender's only", async () => {
     const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
     await settle(lenderId, await publish(lenderId, "LN-1", 1, 3), "parked");

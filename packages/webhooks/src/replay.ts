@@ -42,6 +42,8 @@ export const ReplayEntity = defineEntity({
     /** Events after this one were made after the request. */
     upTo: p.uuid(),
     requestedBy: p.text(),
+    /** Further requests for the same events, which came while it ran. */
+    joinedBy: p.array().columnType("uuid[]"),
     nextStepAt: p.datetime().columnType("timestamptz"),
     createdAt: p.datetime().columnType("timestamptz"),
     finishedAt: p.datetime().columnType("timestamptz").nullable(),

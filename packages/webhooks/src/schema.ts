@@ -158,6 +158,14 @@ export const webhooksSchema: PackageSchema = {
       // Neighbours are leased together: with room for a version of each, none of them moves to another page.
       statements: [`alter table webhooks.delivery set (fillfactor = 45)`],
     },
+    {
+      name: "0006-repeated-requests",
+      // Who lost the answer sends the same request again: by these it is known.
+      statements: [
+        `alter table webhooks.delivery add column replayed_by uuid`,
+        `alter table webhooks.replay add column joined_by uuid[] not null default '{}'`,
+      ],
+    },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

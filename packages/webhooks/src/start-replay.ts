@@ -37,12 +37,14 @@ export async function startReplay(
   assert.ok(Number.isInteger(ratePerSecond) && ratePerSecond >= 1 && ratePerSecond <= MAX_REPLAY_RATE);
   const scope = scopeOf(lenderId, filter);
   await query(tx, lockStart, [lenderId]);
-  const [same] = await query<{ id: string }>(tx, findSame, [lenderId, id, ...filterValues(scope)]);
+  const [same] = await query<{ id: string; isNews: boolean }>(tx, findSame, [lenderId, id, ...filterValues(scope)]);
   if (!same) {
     const upTo = await lastIdOf(tx, scope);
     const total = await countMatches(tx, scope, upTo);
     const values = [lenderId, id, ...filterValues(scope), ratePerSecond, total, idsOf(scope).after, upTo, requestedBy];
     await query(tx, insertReplay, values);
+  } else if (same.isNews && request.id !== undefined) {
+    await query(tx, joinReplay, [lenderId, same.id, id]);
   }
   const replay = await replayById(tx, lenderId, same?.id ?? id);
   assert.ok(replay);
@@ -66,12 +68,17 @@ const lockStart = statement(
 
 const findSame = statement(
   "webhooks.replay-find-same",
-  `select id from webhooks.replay
-   where lender_id = $1 and (id = $2 or (state = 'running'
+  `select id, id <> $2 and $2 <> all (joined_by) as "isNews" from webhooks.replay
+   where lender_id = $1 and (id = $2 or $2 = any (joined_by) or (state = 'running'
      and loan is not distinct from $3::text and kind is not distinct from $4::text and states = $5::text[]
      and created_from is not distinct from $6::timestamptz and created_to is not distinct from $7::timestamptz))
-   order by id = $2 desc, created_at
+   order by "isNews", created_at
    limit 1`,
+);
+
+const joinReplay = statement(
+  "webhooks.replay-join",
+  `update webhooks.replay set joined_by = joined_by || $3::uuid where lender_id = $1 and id = $2`,
 );
 
 const selectLastId = statement(
