@@ -44,6 +44,12 @@ describe("a document", () => {
     expect(rendered).toContain('<td class="right">404</td><td><code>LOAN_NOT_FOUND</code></td>');
   });
 
+  test("has tables of many columns whose cells know their column, for narrow screens", () => {
+    const table = "| A | `B` & C | D |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n";
+    expect(html(table)).toContain('<td role="cell" data-label="B &amp; C">2</td>');
+    expect(html("| A | B |\n| --- | --- |\n| 1 | 2 |\n")).toContain("<tr><td>1</td><td>2</td></tr>");
+  });
+
   test("may have HTML of its own", () => {
     expect(html("<details>\n<summary>More</summary>\n\n*a*\n\n</details>\n")).toMatch(
       /<details>[^]*<em>a<\/em>[^]*<\/details>/,

@@ -30,7 +30,7 @@ export interface OpenPage {
   readonly errors: readonly string[];
   /** By how many pixels the page is wider than the screen: 0 means that nobody has to scroll sideways. */
   overflow(): Promise<number>;
-  /** Writes the whole page to `.data/screenshots/NAME-SCREEN[-dark].png` and gives back that path. */
+  /** Writes the page, or the first three screens of it, to `.data/screenshots/NAME-SCREEN[-dark].png`: that path. */
   screenshot(name: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -69,7 +69,9 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
       // What sticks to the top of the screen would else stand in the middle of the picture.
       await page.evaluate("scrollTo(0, 0)");
       const path = join(SCREENSHOTS, `${name}-${screen}${colorScheme === "dark" ? "-dark" : ""}.png`);
-      await page.screenshot({ path, fullPage: true });
+      const { width, height } = SCREENS[screen];
+      const whole = await page.evaluate<number>("document.documentElement.scrollHeight");
+      await page.screenshot({ path, fullPage: true, clip: { x: 0, y: 0, width, height: Math.min(whole, 3 * height) } });
       return path;
     },
     close: () => context.close(),

@@ -15,7 +15,7 @@ function policy(mayConnect: MayConnect): string {
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "img-src 'self' data:",
+    "img-src data:",
     `connect-src ${mayConnect}`,
     "base-uri 'none'",
     "form-action 'none'",

@@ -19,6 +19,12 @@ export interface PageContent {
   readonly wide?: boolean;
 }
 
+/** A tick on a square; in the page itself, so that a page needs no image from anywhere. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f766e"/>` +
+    `<path d="M9 17.5l4.5 4.5L23 11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>`,
+)}`;
+
 /** A whole HTML page. `base` is the path that a proxy in front takes off, or empty. */
 export function layoutPage(content: PageContent, base: string): string {
   const { title, main, scripts = [], styles = [], wide = false } = content;
@@ -29,7 +35,7 @@ export function layoutPage(content: PageContent, base: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)} · Partner Collections</title>
-<link rel="icon" href="${base}/docs/assets/icon.svg" type="image/svg+xml">
+<link rel="icon" href="${ICON}">
 ${["/docs/assets/site.css", ...styles].map((path) => `<link rel="stylesheet" href="${base}${path}">`).join("\n")}
 ${scripts.map((path) => `<script type="module" src="${base}/docs/modules/${path}"></script>`).join("\n")}
 </head>

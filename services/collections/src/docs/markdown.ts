@@ -78,17 +78,22 @@ function renderedCode(text: string, language: string): string {
   return `<div class="code"><pre tabindex="0"><code>${inner}</code></pre></div>\n`;
 }
 
+/** With three columns and more, each cell knows the name of its column: on a phone, cells stand below each other. */
 function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, rowNames: Set<string>): string {
-  const cell = (tag: string, column: number, tokens: Tokens.TableCell["tokens"]) => {
+  const labels = header.map(({ tokens }) => escapeHtml(parser.parseInline(tokens, parser.textRenderer)));
+  const isWide = labels.length > 2;
+  const cell = (tag: string, column: number, { tokens }: Tokens.TableCell) => {
     const aligned = align[column] ? ` class="${align[column]}"` : "";
-    return `<${tag}${aligned}>${parser.parseInline(tokens)}</${tag}>`;
+    const labelled = isWide && tag === "td" ? ` role="cell" data-label="${labels[column]}"` : "";
+    return `<${tag}${aligned}${labelled}>${parser.parseInline(tokens)}</${tag}>`;
   };
-  const head = header.map(({ tokens }, column) => cell("th", column, tokens)).join("");
-  const body = rows.map((row) => {
-    const cells = row.map(({ tokens }, column) => cell("td", column, tokens)).join("");
-    return `<tr${rowId(row, rowNames)}>${cells}</tr>`;
-  });
-  return `<div class="table"><table><thead><tr>${head}</tr></thead><tbody>${body.join("\n")}</tbody></table></div>\n`;
+  const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
+    row.map((each, column) => cell(tag, column, each)).join("");
+  // A table whose cells are no table cells to the browser has to say that it is one.
+  const [tableRole, rowRole] = isWide ? [' role="table" class="wide"', ' role="row"'] : ["", ""];
+  const head = `<thead><tr${rowRole}>${cells("th", header)}</tr></thead>`;
+  const body = rows.map((row) => `<tr${rowId(row, rowNames)}${rowRole}>${cells("td", row)}</tr>`).join("\n");
+  return `<div class="table"><table${tableRole}>${head}<tbody>${body}</tbody></table></div>\n`;
 }
 
 function rowId(row: readonly Tokens.TableCell[], rowNames: Set<string>): string {
