@@ -10,7 +10,7 @@ sign() { # METHOD PATH TIMESTAMP < BODY
 
 verify() { # METHOD PATH TIMESTAMP SIGNATURE [NOW_MS] < BODY
   local LC_ALL=C tolerance_ms=300000 now_ms=${5:-$(date +%s)000} expected received
-  [[ $3 =~ ^[0-9]{1,15}$ && $4 =~ ^[0-9A-Fa-f]{64}$ ]] || return 1
+  [[ $3 =~ ^[0-9]{1,15}$ ]] || return 1
   ((now_ms - 10#$3 <= tolerance_ms && 10#$3 - now_ms <= tolerance_ms)) || return 1
   # The digests of both are compared: how long that takes says nothing about the signature.
   expected=$(sign "$1" "$2" "$3" | openssl dgst -sha256)
