@@ -1,8 +1,15 @@
-import { send, statement, type Tx } from "@collections/database";
+import { type EntityManager, send, statement, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { RowFault } from "./row-fault.ts";
 
 /** How many rows of an import had which outcome. */
 export type ImportSummary = Readonly<Record<string, number>>;
+
+/** A row that was refused for what its case was like, by its place among the rows. */
+export interface RefusedRow {
+  readonly index: number;
+  readonly errors: readonly RowFault[];
+}
 
 /** One import that was applied; a rehearsal leaves none. */
 export const ImportRun = defineEntity({
@@ -13,6 +20,7 @@ export const ImportRun = defineEntity({
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
     summary: p.json<ImportSummary>(),
+    refused: p.json<readonly RefusedRow[]>(),
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
@@ -21,14 +29,20 @@ export type ImportRun = InferEntity<typeof ImportRun>;
 
 const recordRun = statement(
   "cases.record-import",
-  "insert into cases.import_run (lender_id, id, summary, created_at) values ($1, $2, $3, $4)",
+  "insert into cases.import_run (lender_id, id, summary, refused, created_at) values ($1, $2, $3, $4, $5)",
 );
 
-/** Records an import beside the cases that it changed. */
+/** Records an import beside the cases that it changed. An id that is taken already fails the transaction. */
 export function recordImport(
   tx: Tx,
-  run: { lenderId: string; importId: string; summary: ImportSummary },
+  run: { lenderId: string; importId: string; summary: ImportSummary; refused: readonly RefusedRow[] },
   now: Date,
 ): void {
-  send(tx, recordRun, [run.lenderId, run.importId, JSON.stringify(run.summary), now]);
+  const { lenderId, importId, summary, refused } = run;
+  send(tx, recordRun, [lenderId, importId, JSON.stringify(summary), JSON.stringify(refused), now]);
+}
+
+/** An import that was applied, or undefined. */
+export async function importRun(em: EntityManager, lenderId: string, id: string): Promise<ImportRun | undefined> {
+  return (await em.findOne(ImportRun, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
 }

@@ -144,5 +144,9 @@ export const casesSchema: PackageSchema = {
         createImportRuns,
       ],
     },
+    {
+      name: "0003-repeated-imports",
+      statements: [`alter table cases.import_run add column refused jsonb not null default '[]'`],
+    },
   ],
 };

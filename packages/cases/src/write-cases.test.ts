@@ -1,11 +1,11 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, migrate, isUniqueViolation, newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
 import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import type { CaseDetails } from "./case-details.ts";
 import { exampleCase } from "./example-case.ts";
-import { recordImport } from "./import-run.ts";
+import { importRun, recordImport } from "./import-run.ts";
 import { lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { caseByLoan } from "./read-cases.ts";
@@ -130,13 +130,20 @@ test("verbs with nothing to write send nothing", async () => {
   });
 });
 
-test("an import is recorded with its counts", async () => {
-  const run = { lenderId: newId(), importId: newId(), summary: { received: 2, created: 2 } };
-  await transaction(database.em(), async (tx) => recordImport(tx, run, NOW));
-  const { rows } = await database.pool.query("select id, summary from cases.import_run where lender_id = $1", [
-    run.lenderId,
-  ]);
-  expect(rows).toEqual([{ id: run.importId, summary: run.summary }]);
+test("an import is recorded once, with its counts and with what its cases refused", async () => {
+  const errors = [{ code: "LOAN_NOT_FOUND" as const, pointer: "/rows/1/sourceLoanNumber", detail: "Import it first." }];
+  const run = {
+    lenderId: newId(),
+    importId: newId(),
+    summary: { received: 2, created: 1, rejected: 1 },
+    refused: [{ index: 1, errors }],
+  };
+  const record = () => transaction(database.em(), async (tx) => recordImport(tx, run, NOW));
+  await record();
+  const { importId: id, summary, refused } = run;
+  expect(await importRun(database.em(), run.lenderId, id)).toMatchObject({ id, summary, refused, createdAt: NOW });
+  expect(await importRun(database.em(), newId(), id)).toBeUndefined();
+  await expect(record()).rejects.toSatisfy(isUniqueViolation);
 });
 
 async function storeAll<const Cases extends readonly ImportedCase[]>(cases: Cases): Promise<Cases> {

@@ -3,6 +3,8 @@ import {
   checkRows,
   inCurrencyOfCase,
   type ImportedCase,
+  type ImportRun,
+  importRun,
   insertCases,
   lockCasesForImport,
   planRow,
@@ -10,7 +12,7 @@ import {
   type RowPlan,
   writeImportedCases,
 } from "@collections/cases";
-import { type EntityManager, newId, sqlState, transaction, type Tx } from "@collections/database";
+import { type EntityManager, isUniqueViolation, newId, sqlState, transaction, type Tx } from "@collections/database";
 import {
   adjustment,
   caseAccounts,
@@ -25,6 +27,7 @@ import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent } from "./event.ts";
 import { type ImportResult, importResult, type JudgedRow } from "./import-result.ts";
+import { refusedByCase, repeatedImport } from "./repeated-import.ts";
 
 /** Rows that one import takes at most (contract: Limits). */
 export const MAX_IMPORT_ROWS = 1_000;
@@ -38,6 +41,8 @@ export interface ImportRequest {
   readonly dryRun: boolean;
   /** All rows or none. */
   readonly atomic: boolean;
+  /** A UUID that a repeat of the very same request has too: it is applied once. Default: a new one. */
+  readonly importId?: string;
   /** Writes what has to be there exactly when the rows are: in their transaction, last. Not called when nothing is kept. */
   readonly beforeCommit?: (tx: Tx, result: ImportResult) => Promise<void>;
 }
@@ -61,8 +66,24 @@ export async function importCases(
     return await run().catch((error: unknown) => (sqlState(error) === DEADLOCK ? run() : Promise.reject(error)));
   } catch (error) {
     if (error instanceof TakenBack) return error.result;
+    const before = isUniqueViolation(error) ? await runBefore(em, request) : undefined;
+    if (before) return transaction(em, (tx) => answerAgain(tx, checked, request, before));
     throw error;
   }
+}
+
+/** The import of the same request, where its answer was lost or is still on its way. */
+async function runBefore(em: EntityManager, { lender, importId }: ImportRequest): Promise<ImportRun | undefined> {
+  return importId === undefined ? undefined : importRun(em, lender.id, importId);
+}
+
+async function answerAgain(
+  tx: Tx,
+  checked: readonly CheckedRow[],
+  { lender }: ImportRequest,
+  before: ImportRun,
+): Promise<ImportResult> {
+  return repeatedImport(checked, await currentCases(tx, checked, lender.id), before);
 }
 
 /** Rolls back what has been done and carries out what it would have been. */
@@ -84,7 +105,7 @@ async function applyRows(
   environment: string,
 ): Promise<ImportResult> {
   const { lender, dryRun, atomic } = request;
-  const importId = newId();
+  const { importId = newId() } = request;
   const now = new Date();
 
   // Lock the loans, plan each row over its case, and make the new cases; a loan that another import has made in the
@@ -138,7 +159,8 @@ async function applyRows(
   const kept = !dryRun && !(atomic && inOrder.some(({ plan }) => plan.outcome === "rejected"));
   const result = importResult(inOrder, { importId: kept ? importId : null, dryRun });
   if (!kept) throw new TakenBack(result);
-  recordImport(tx, { lenderId: lender.id, importId, summary: { ...result.summary } }, now);
+  const refused = refusedByCase(inOrder, checked);
+  recordImport(tx, { lenderId: lender.id, importId, summary: { ...result.summary }, refused }, now);
   await request.beforeCommit?.(tx, result);
   return result;
 }

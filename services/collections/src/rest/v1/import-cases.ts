@@ -6,6 +6,7 @@ import { jsonObject } from "../json-body.ts";
 import { Problem, validationProblem } from "../problem.ts";
 import { isOn, switchFaults, unknownParameterWarnings } from "../query-parameters.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
+import { idOfRequest } from "../same-request.ts";
 
 /** The body of an import (contract: Partner endpoints, POST cases). Rows are judged one by one, not here. */
 export const importBody = z.object({
@@ -30,7 +31,7 @@ export async function importCases(
   apply: (asked: ImportRequest) => Promise<ImportResult>,
 ): Promise<Answer> {
   const { rows, dryRun, atomic, warnings } = readImport(request);
-  const result = await apply({ lender: request.lender, rows, dryRun, atomic });
+  const result = await apply({ lender: request.lender, rows, dryRun, atomic, importId: idOfRequest(request) });
   const answer = { ...result, ...warnings };
   if (atomic && !result.success) {
     const detail = `${result.summary.rejected} of ${rows.length} rows are wrong; nothing was applied.`;

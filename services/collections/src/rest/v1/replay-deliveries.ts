@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type Database, publicId, transaction } from "@collections/database";
 import {
   DEFAULT_REPLAY_RATE,
@@ -13,6 +12,7 @@ import { jsonObject } from "../json-body.ts";
 import { validationProblem } from "../problem.ts";
 import { isOn, switchFaults, unknownParameterWarnings } from "../query-parameters.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
+import { idOfRequest } from "../same-request.ts";
 import { instant, LOAN_CHARACTERS, text } from "../wire-types.ts";
 
 const KIND_CHARACTERS = 64;
@@ -51,7 +51,7 @@ export async function replayDeliveries(request: SignedRequest, { em }: Pick<Data
     const count = await previewReplay(em(), lenderId, filter);
     return { status: 200, body: { success: true, dryRun, count, ...warnings } };
   }
-  const asked = { ratePerSecond, requestedBy: request.keyId, id: idOf(request) };
+  const asked = { ratePerSecond, requestedBy: request.keyId, id: idOfRequest(request) };
   const replay = await transaction(em(), (tx) => startReplay(tx, lenderId, filter, asked));
   const replayId = publicId("replay", replay.id);
   const body = { success: true, replayId, count: replay.total, ratePerSecond: replay.ratePerSecond, ...warnings };
@@ -82,11 +82,4 @@ function readReplay(request: SignedRequest) {
   };
   const isRehearsal = dryRun === true || isOn(request.query, "dryRun");
   return { filter, ratePerSecond: ratePerSecond ?? undefined, dryRun: isRehearsal, warnings };
-}
-
-/** The same for a request that is sent twice, byte by byte: its signature says so. */
-function idOf({ keyId, headers }: SignedRequest): string {
-  const signature = String(headers["x-service-signature"]).trim().toLowerCase();
-  const hash = createHash("sha256").update(`${keyId}\n${signature}`).digest("hex");
-  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
 }
