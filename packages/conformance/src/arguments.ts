@@ -33,6 +33,7 @@ const OPTIONS = {
   state: { type: "string" },
   "state-auth-header": { type: "string" },
   "state-lag": { type: "string", default: DEFAULT_STATE_LAG_SECONDS },
+  "service-port": { type: "string" },
   loan: { type: "string" },
   currency: { type: "string", default: "INR" },
   "lender-code": { type: "string", default: "CONFORMANCE" },
@@ -88,6 +89,7 @@ function readSettings(values: Values, env: NodeJS.ProcessEnv): Settings {
       "state-auth-header",
       values["state-auth-header"] ?? env["CONFORMANCE_STATE_AUTH_HEADER"],
     ),
+    servicePort: readPort(values["service-port"]),
     loan: values.loan,
     currency: readCurrency(values.currency),
     lenderCode: values["lender-code"],
@@ -125,6 +127,13 @@ function readKeyId(option: string, keyId: string | undefined): string {
     throw new UsageError(`--${option} has characters that a header cannot have.`);
   }
   return keyId;
+}
+
+function readPort(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port >= 1 && port <= 65_535) return port;
+  throw new UsageError(`--service-port takes a port from 1 to 65535, got "${text}".`);
 }
 
 function readCurrency(text: string): string {

@@ -46,6 +46,34 @@ export function loanEvent(lenderCode: string, loan: string, sequence: number, de
   return event(kind, lenderCode, { ...envelope, data, ...extra });
 }
 
+/** The case of a loan as it is after the event of that sequence. contract: GET cases/{loan} */
+export function caseAt(loan: string, sequence: number): object {
+  const now = new Date().toISOString();
+  return {
+    success: true,
+    sourceLoanNumber: loan,
+    caseId: caseIdOf(loan),
+    cycle: 1,
+    ...factsAt(sequence),
+    statusReason: null,
+    fieldWork: "open",
+    currency: "INR",
+    placedAmount: OUTSTANDING_MINOR / 100,
+    excessAmount: 0,
+    dpd: null,
+    bucket: null,
+    assignedFieldPartner: null,
+    lastVisit: null,
+    activeLink: null,
+    payments: Array.from({ length: sequence - 1 }, () => ({ ...paymentData(), recordedAt: now })),
+    createdAt: now,
+    updatedAt: now,
+    closedAt: null,
+    closeReason: null,
+    serverTime: now,
+  };
+}
+
 /** An event about nothing. contract: Envelope body fields */
 export function ping(lenderCode: string): Event {
   const none = { sourceLoanNumber: null, caseId: null, cycle: null, sequence: null };

@@ -26,6 +26,8 @@ About your side
   --state-lag SECONDS          how long your side may work on an event after its answer (5)
   --state-auth-header HEADER   "Name: value", if that URL needs one;
                                better in CONFORMANCE_STATE_AUTH_HEADER
+  --service-port PORT          answers for the service on 127.0.0.1, so that your receiver can read the
+                               case after a gap: start it with http://127.0.0.1:PORT as base URL
 
 The run
   --only NAMES                 some checks only, such as receiver.duplicate,mint

@@ -1,8 +1,10 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { CaseRead } from "./case-service.ts";
 import { fail, warn, type Check, type Finding } from "./check.ts";
 import type { Event } from "./event.ts";
 import { acknowledged } from "./expectation.ts";
 import type { StandIn } from "./stand-in.ts";
-import { arriveAt, isAt, settledState, showsInstead } from "./state.ts";
+import { arriveAt, isAt, POLL_MS, settledState } from "./state.ts";
 
 /** Whether each event counts once and a loan only moves forward. contract: Receiver contract */
 export const receiverOrderChecks: readonly Check[] = [
@@ -65,12 +67,14 @@ export const receiverOrderChecks: readonly Check[] = [
     why: "An event that waits for its retry lets later ones pass. What it says is old when it comes.",
     async run(service) {
       const { loan, events } = story(service, [1, 3, 2]);
-      const early = await deliverAll(service, "events 1 and 3", events.slice(0, 2));
-      const before = service.stateIsProven ? await settledState(service, loan) : null;
-      const late = await deliverAll(service, "event 2 after them", events.slice(2));
-      if (!service.stateIsProven) return [...early, ...late];
-      const waits = isAt(before, 1) && isAt(await settledState(service, loan), 2);
-      return [...early, ...late, ...(waits ? [WAITS_FOR_CASE] : await arriveAt(service, [loan], 3, FORWARD_ONLY))];
+      const [first, third, second] = events as [Event, Event, Event];
+      const faults = await deliverAll(service, "event 1", [first]);
+      faults.push(...(await deliverAfterGap(service, "event 3", third)));
+      const between = service.stateIsProven ? await settledState(service, loan) : null;
+      faults.push(...(await deliverAll(service, "event 2 after it", [second])));
+      if (faults.length > 0 || !service.stateIsProven) return faults;
+      const waits = service.cases === null && isAt(between, 1) && isAt(await settledState(service, loan), 2);
+      return waits ? [UNREADABLE_CASE] : arriveAt(service, [loan], 3, FORWARD_ONLY);
     },
   },
   {
@@ -79,12 +83,27 @@ export const receiverOrderChecks: readonly Check[] = [
     why: "What is missing may come hours later. The amounts of an event are totals, so the newest one is right by itself.",
     async run(service) {
       const { loan, events } = story(service, [1, 4]);
-      const deliveries = await deliverAll(service, "events 1 and 4 of a loan", events);
-      if (!service.stateIsProven) return deliveries;
-      const view = await settledState(service, loan);
-      if (isAt(view, 1)) return [...deliveries, WAITS_FOR_CASE];
-      const faults = isAt(view, 4) ? [] : [fail(`The state URL ${showsInstead(view, 4)}.`, ABSOLUTE)];
-      return [...deliveries, ...faults];
+      const [first, fourth] = events as [Event, Event];
+      const faults = await deliverAll(service, "event 1", [first]);
+      faults.push(...(await deliverAfterGap(service, "event 4", fourth)));
+      if (faults.length > 0 || !service.stateIsProven) return faults;
+      const waits = service.cases === null && isAt(await settledState(service, loan), 1);
+      return waits ? [UNREADABLE_CASE] : arriveAt(service, [loan], 4, ABSOLUTE);
+    },
+  },
+  {
+    name: "receiver.gap-healed",
+    title: "After a gap the case is read, and its state is taken",
+    why: "The case is newer than the event that shows the gap, and what was missed may never come.",
+    skip: ({ servicePort }) => (servicePort === undefined ? "needs --service-port" : null),
+    async run(service) {
+      const { loan, events } = story(service, [1, 4]);
+      service.event(loan, 5); // happens, and is never sent
+      const faults = await deliverAll(service, "events 1 and 4, while the case is at 5", events);
+      const read = await caseRead(service, loan);
+      if (read === null) faults.push(fail("The case was not read.", READ_CASE));
+      else if (read.fault !== null) faults.push(fail(`The case was read, and refused: ${read.fault}`, SIGN_CALLS));
+      return faults.length > 0 ? faults : arriveAt(service, [loan], 5, TAKE_CASE);
     },
   },
 ];
@@ -106,13 +125,35 @@ async function deliverAll(
   return faults.slice(0, 1);
 }
 
+/** A receiver that has to read the case first cannot do so where nobody answers for the service. */
+async function deliverAfterGap(service: StandIn, what: string, event: Event): Promise<Finding[]> {
+  const made = await service.deliver(what, event);
+  const hasFailed = made.outcome.kind === "answer" && made.outcome.status >= 500;
+  return hasFailed && service.cases === null ? [UNREADABLE_CASE] : acknowledged(made);
+}
+
+/** The last read of a loan's case, once there is one. */
+async function caseRead({ cases, settings }: StandIn, loan: string): Promise<CaseRead | null> {
+  const until = Date.now() + settings.stateLagMs;
+  for (;;) {
+    const read = cases?.reads.findLast((one) => one.loan === loan);
+    if (read !== undefined || Date.now() > until) return read ?? null;
+    await wait(POLL_MS);
+  }
+}
+
 const ONCE =
   "Keep each eventId under a unique index, skip one that you have, and store totalCollected and outstandingAfter as they stand instead of adding amounts up.";
 const VERIFY_FIRST = "Check the signature before you keep the eventId, and keep it together with the event.";
 const FORWARD_ONLY = "Skip an event whose sequence is not above the one that you hold of its loan.";
 const ABSOLUTE =
   "Take totalCollected and outstandingAfter as they stand; when numbers are missing, read GET /api/v1/partner/cases/{loan} and take its state if that is newer.";
-const WAITS_FOR_CASE = warn(
-  "The state URL still shows event 1: the later one seems to wait until the case can be read, which this made-up loan cannot.",
-  "Take the amounts of the event as they stand when the case cannot be read, or be sure that reading it is tried until it works.",
+const UNREADABLE_CASE = warn(
+  "The event after the gap seems to wait until the case can be read, which this made-up loan cannot.",
+  "Run this test with --service-port and your receiver with that address as the service: then the case can be read.",
 );
+const READ_CASE =
+  "When the sequence is above yours by more than one, call GET /api/v1/partner/cases/{loan} of the service; start your receiver with http://127.0.0.1 and the port of --service-port as the service's address.";
+const SIGN_CALLS =
+  "Sign the call as the contract's Authentication says: METHOD, PATH with the loan percent-encoded as it is sent, timestamp, and nothing for the body.";
+const TAKE_CASE = "Take the state of the case together with its sequence, and skip events up to that.";

@@ -1,6 +1,7 @@
 import type { Check, CheckResult, Finding, Verdict } from "./check.ts";
 import { CHECKS, FIRST_OF, MADE_ANYWAY } from "./checks.ts";
 import { answerTimeMs } from "./answer-checks.ts";
+import { CaseService } from "./case-service.ts";
 import type { Settings } from "./settings.ts";
 import { StandIn, type Exchange } from "./stand-in.ts";
 import { StateError } from "./state.ts";
@@ -16,18 +17,34 @@ export type Tally = Readonly<Record<Verdict, number>>;
 
 /**
  * Makes the checks one after the other. Once an endpoint refuses what is good, the rest of its checks would say nothing
- * and is skipped. Makes requests to the URLs of the settings and to nobody else.
+ * and is skipped. Makes requests to the URLs of the settings and to nobody else. Throws UsageError where the service port
+ * cannot be had.
  */
 export async function runChecks(
   settings: Settings,
   checks: readonly Check[],
   listener: Listener,
 ): Promise<CheckResult[]> {
-  const service = new StandIn(settings);
+  const cases = await caseServiceFor(settings);
+  try {
+    return await makeAll(new StandIn(settings, cases), checks, listener);
+  } finally {
+    await cases?.close();
+  }
+}
+
+async function caseServiceFor({ servicePort, key, secondKey }: Settings): Promise<CaseService | null> {
+  if (servicePort === undefined) return null;
+  const cases = new CaseService(secondKey === undefined ? [key] : [key, secondKey]);
+  await cases.listen(servicePort);
+  return cases;
+}
+
+async function makeAll(service: StandIn, checks: readonly Check[], listener: Listener): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   for (const [index, check] of checks.entries()) {
     listener.begins(check, index, checks.length);
-    const skipped = check.skip?.(settings) ?? whyPointless(check, results);
+    const skipped = check.skip?.(service.settings) ?? whyPointless(check, results);
     const result = skipped === null ? await make(check, service) : skip(check, skipped);
     results.push(result);
     listener.ends(result);

@@ -11,6 +11,8 @@ export interface Settings {
   readonly stateAuthHeader: Header | undefined;
   /** How long the lender may take to work off an event after its answer, before the state URL shows it. */
   readonly stateLagMs: number;
+  /** The port on this machine where the kit answers for the service when a receiver reads a case. */
+  readonly servicePort: number | undefined;
   /** A loan number that the mint endpoint knows. */
   readonly loan: string | undefined;
   readonly currency: string;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { CaseService } from "./case-service.ts";
 import { HEADERS, sign } from "@collections/signing";
 import { loanEvent, type Event, type EventDetails } from "./event.ts";
 import { exchange, type Outcome } from "./exchange.ts";
@@ -46,8 +47,12 @@ export class StandIn {
   readonly #run = randomBytes(4).toString("hex");
   #loans = 0;
 
-  constructor(settings: Settings) {
+  /** Answers receivers that read the case of a loan, or null when nobody does. */
+  readonly cases: CaseService | null;
+
+  constructor(settings: Settings, cases: CaseService | null) {
     this.settings = settings;
+    this.cases = cases;
     this.mask = masker(secretsOf(settings));
   }
 
@@ -62,8 +67,9 @@ export class StandIn {
     return this.settings.loan ?? "LN-1001";
   }
 
-  /** An event of a loan, not sent yet. */
+  /** Lets something happen to a loan: its event, not sent yet. The loan's case is that far from now on. */
   event(loan: string, sequence = 1, details: EventDetails = {}): Event {
+    this.cases?.sequences.set(loan, Math.max(sequence, this.cases.sequences.get(loan) ?? 0));
     return loanEvent(this.settings.lenderCode, loan, sequence, details);
   }
 

@@ -5,7 +5,8 @@ import { exchange } from "./exchange.ts";
 import type { Settings } from "./settings.ts";
 import type { StandIn } from "./stand-in.ts";
 
-const POLL_MS = 50;
+/** Between two looks at something that takes its time. */
+export const POLL_MS = 50;
 
 /** What a lender's state URL shows of a loan. What it leaves out is not compared; amounts are in major units. */
 export interface LoanState {

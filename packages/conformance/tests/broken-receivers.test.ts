@@ -295,7 +295,7 @@ describe.each([
   ["answers", ANSWERS],
 ])("of %s", (_subject, variants) => {
   test.each(variants)("a receiver that $fault is caught by $caughtBy", async ({ lender, caughtBy, and = [], run }) => {
-    const results = await runOn(lender, { endpoint: "receiver", ...run });
+    const results = await runOn(lender, { endpoint: "receiver", stateLagMs: 100, ...run });
     const failing = [caughtBy, ...and].map((name) => `receiver.${name}`);
     expect(namesOf(results, "FAIL").toSorted()).toEqual(failing.toSorted());
     for (const { findings } of results) {

@@ -6,9 +6,14 @@ export interface RunDetails {
   readonly endpoint?: "receiver" | "mint";
   readonly withState?: boolean;
   readonly timeoutMs?: number;
+  /** A lender that works before it answers and is broken never gets there: no need to wait for it. */
+  readonly stateLagMs?: number;
 }
 
-export function settingsFor(url: string, { withState = true, timeoutMs = 10_000 }: RunDetails = {}): Settings {
+export function settingsFor(
+  url: string,
+  { withState = true, timeoutMs = 10_000, stateLagMs = 10_000 }: RunDetails = {},
+): Settings {
   return {
     receiver: new URL(`${url}/hooks`),
     mint: new URL(`${url}/mint`),
@@ -17,8 +22,8 @@ export function settingsFor(url: string, { withState = true, timeoutMs = 10_000 
     mintAuthHeader: MINT_AUTH,
     state: withState ? `${url}/state/{loan}` : undefined,
     stateAuthHeader: undefined,
-    // The test lender works before it answers.
-    stateLagMs: 100,
+    stateLagMs,
+    servicePort: undefined,
     loan: undefined,
     currency: "INR",
     lenderCode: "CONFORMANCE",

@@ -1,5 +1,11 @@
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 
 export const KEY = { keyId: "lk_first", secret: "sk_sandbox_first_secret" };
@@ -151,25 +157,42 @@ export function viewOf({ sequence, status, totalCollected, outstandingAfter }: L
 }
 
 /** Serves a lender on 127.0.0.1 until `close`. */
-export async function serve(lender: TestLender): Promise<{ close: () => Promise<void> }> {
-  const server = createServer((incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-    incoming.on("end", () => {
-      const { method = "", url = "", headers } = incoming;
-      const request = { method, path: url.split("?")[0]!, headers, rawBody: Buffer.concat(chunks) };
-      if (!lender.intercept(request, response)) void answer(lender, request, response);
-    });
-  });
+export async function serve(lender: TestLender): Promise<Served> {
+  const served = await serveHttp(createServer((incoming, response) => receive(lender, incoming, response)));
+  lender.url = served.url;
+  return served;
+}
+
+export interface Served {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+export async function serveHttp(server: Server): Promise<Served> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  lender.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
+
+/** A port that nobody listens on now. */
+export async function unusedPort(): Promise<number> {
+  const { url, close } = await serveHttp(createServer());
+  await close();
+  return Number(new URL(url).port);
+}
+
+function receive(lender: TestLender, incoming: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+  incoming.on("end", () => {
+    const { method = "", url = "", headers } = incoming;
+    const request = { method, path: url.split("?")[0]!, headers, rawBody: Buffer.concat(chunks) };
+    if (!lender.intercept(request, response)) void answer(lender, request, response);
+  });
 }
 
 async function answer(lender: TestLender, request: Received, response: ServerResponse): Promise<void> {
