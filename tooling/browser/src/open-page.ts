@@ -36,6 +36,8 @@ export interface OpenPage {
 }
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../.data/screenshots", import.meta.url));
+/** Shorter than a test may take: what was waited for is then in the message. */
+const TIMEOUT_MS = 15_000;
 const ASKS_NOBODY = /^(data|blob|about):/;
 
 /** Opens a URL and waits until all that it loads is there. */
@@ -48,6 +50,7 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
     colorScheme,
     reducedMotion: "reduce",
   });
+  context.setDefaultTimeout(TIMEOUT_MS);
   const requests: string[] = [];
   const errors: string[] = [];
   record(context, requests, errors);
