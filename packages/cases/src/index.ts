@@ -19,6 +19,7 @@ export {
   type VisitCompletion,
 } from "./complete-visit.ts";
 export type { Address, Consent } from "./contact-readers.ts";
+export { fileProgress, type FileProgress, recordFileProgress } from "./file-import.ts";
 export { importRun, type ImportRun, type ImportSummary, recordImport, type RefusedRow } from "./import-run.ts";
 export { type InstantReading, readInstant } from "./instant.ts";
 export { lockCase, lockCasesForImport, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";

@@ -1,5 +1,6 @@
 import type { PackageSchema } from "@collections/database";
 import { Case } from "./collection-case.ts";
+import { FileImport } from "./file-import.ts";
 import { ImportRun } from "./import-run.ts";
 import { PromiseToPay } from "./promise-to-pay.ts";
 import { Visit } from "./visit.ts";
@@ -126,10 +127,24 @@ create table cases.import_run (
   primary key (lender_id, id)
 )`;
 
+const createFileImports = `
+create table cases.file_import (
+  lender_id uuid not null,
+  file_key text not null,
+  file_name text not null,
+  rows_done integer not null check (rows_done >= 0),
+  rejected_bytes bigint not null check (rejected_bytes >= 0),
+  summary jsonb not null,
+  started_at timestamptz not null,
+  updated_at timestamptz not null,
+  finished_at timestamptz,
+  primary key (lender_id, file_key)
+)`;
+
 /** Tables of cases, visits and promises, for the composition root. */
 export const casesSchema: PackageSchema = {
   name: "cases",
-  entities: [Case, Visit, PromiseToPay, ImportRun],
+  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport],
   migrations: [
     {
       name: "0001",
@@ -144,6 +159,7 @@ export const casesSchema: PackageSchema = {
         createImportRuns,
       ],
     },
+    { name: "0002-file-imports", statements: [createFileImports] },
     {
       name: "0003-repeated-imports",
       statements: [`alter table cases.import_run add column refused jsonb not null default '[]'`],

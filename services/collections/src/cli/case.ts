@@ -2,6 +2,7 @@ import { publicId } from "@collections/database";
 import { assignCase, type CaseOrderOutcome, closeCase, holdCase, releaseCase, unassignCase } from "@collections/flows";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
+import { addImportCommand } from "./case-import.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import { answer, idOf, lenderNamed, withDatabase } from "./with-database.ts";
 
@@ -14,7 +15,8 @@ const ORDERS = {
 
 /** `case …`: who works a loan's current case, and whether. */
 export function caseCommand(): Command {
-  const command = new Command("case").description("Assign, hold and end cases.");
+  const command = new Command("case").description("Import, assign, hold and end cases.");
+  addImportCommand(command);
   command
     .command("assign")
     .argument("<lender>", "the lender's code")

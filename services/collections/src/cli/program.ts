@@ -20,7 +20,7 @@ export function createProgram(): Command {
       `
 Works on DATABASE_URL, or on the embedded database of this checkout without it.
 
-Exit codes: 0 done · 1 refused, nothing was changed · 2 not understood · 3 not found · 4 the database is away · 5 a fault of ours
+Exit codes: 0 done · 1 refused, nothing was changed · 2 not understood · 3 not found · 4 the database is away · 5 a fault of ours · 6 done, but for rows that were rejected
 
 Example:
   pnpm collections lender list --json`,

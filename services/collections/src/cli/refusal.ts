@@ -4,7 +4,15 @@ import { CommanderError } from "commander";
 import { InvalidConfigError } from "../config.ts";
 
 /** What an exit code says. */
-export const EXIT = { done: 0, refused: 1, notUnderstood: 2, notFound: 3, unavailable: 4, fault: 5 } as const;
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  notUnderstood: 2,
+  notFound: 3,
+  unavailable: 4,
+  fault: 5,
+  partly: 6,
+} as const;
 
 /** A wrong role or password, or no such database. */
 const NO_WAY_IN = /^(28...|3D000)$/;

@@ -1,0 +1,82 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { ImportSummary } from "./import-run.ts";
+
+/** How far the import of a file has come. */
+export const FileImport = defineEntity({
+  name: "FileImport",
+  tableName: "file_import",
+  schema: "cases",
+  properties: {
+    lenderId: p.uuid().primary(),
+    fileKey: p.text().primary(),
+    fileName: p.text(),
+    rowsDone: p.integer(),
+    rejectedBytes: p.bigint(),
+    summary: p.json<ImportSummary>(),
+    startedAt: p.datetime().columnType("timestamptz"),
+    updatedAt: p.datetime().columnType("timestamptz"),
+    finishedAt: p.datetime().columnType("timestamptz").nullable(),
+  },
+});
+
+export type FileImport = InferEntity<typeof FileImport>;
+
+/** The progress of one file of one lender. */
+export interface FileProgress {
+  readonly lenderId: string;
+  /** Names the file by its content and the way it is read. */
+  readonly fileKey: string;
+  /** Without its folder. */
+  readonly fileName: string;
+  /** Rows from the file's beginning that have been applied or rejected. */
+  readonly rowsDone: number;
+  /** Length of the file of rejected rows at that point. */
+  readonly rejectedBytes: bigint;
+  readonly summary: ImportSummary;
+  readonly startedAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+/** How far this file has come, undefined when nobody has begun it. */
+export async function fileProgress(
+  em: EntityManager,
+  lenderId: string,
+  fileKey: string,
+): Promise<FileProgress | undefined> {
+  const [progress] = await query<FileProgress>(em, selectProgress, [lenderId, fileKey]);
+  return progress;
+}
+
+/** Keeps the progress of a file in the transaction of the rows that it counts. */
+export function recordFileProgress(tx: Tx, progress: FileProgress, now: Date): void {
+  send(tx, upsertProgress, [
+    progress.lenderId,
+    progress.fileKey,
+    progress.fileName,
+    progress.rowsDone,
+    String(progress.rejectedBytes),
+    JSON.stringify(progress.summary),
+    progress.startedAt.toISOString(),
+    now.toISOString(),
+    progress.finishedAt?.toISOString() ?? null,
+  ]);
+}
+
+const selectProgress = statement(
+  "cases.file-progress",
+  `select lender_id as "lenderId", file_key as "fileKey", file_name as "fileName", rows_done as "rowsDone",
+     rejected_bytes as "rejectedBytes", summary, started_at as "startedAt", finished_at as "finishedAt"
+   from cases.file_import where lender_id = $1 and file_key = $2`,
+);
+
+const upsertProgress = statement(
+  "cases.record-file-progress",
+  `insert into cases.file_import
+     (lender_id, file_key, file_name, rows_done, rejected_bytes, summary, started_at, updated_at, finished_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   on conflict (lender_id, file_key) do update
+   set file_name = excluded.file_name, rows_done = excluded.rows_done, rejected_bytes = excluded.rejected_bytes,
+     summary = excluded.summary, started_at = excluded.started_at, updated_at = excluded.updated_at,
+     finished_at = excluded.finished_at`,
+);

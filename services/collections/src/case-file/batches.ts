@@ -1,0 +1,75 @@
+import type { LenderProfile } from "@collections/lenders";
+import type { DateOrder } from "./cells.ts";
+import type { Columns } from "./columns.ts";
+import { type CaseFile, type FileRecord, rowsOf } from "./file-records.ts";
+import { type CellFault, cellText, readFileRow } from "./file-row.ts";
+import { SeenLoans } from "./seen-loans.ts";
+
+/** A line of the file that can be sent. */
+export interface ReadRow {
+  readonly record: FileRecord;
+  readonly row: object;
+}
+
+/** A line of the file that cannot. */
+export interface FaultyRow {
+  readonly record: FileRecord;
+  readonly faults: readonly CellFault[];
+}
+
+/** As many lines as one import takes. */
+export interface Batch {
+  /** How many rows of the file come before this batch. */
+  readonly firstRow: number;
+  readonly read: readonly ReadRow[];
+  readonly faulty: readonly FaultyRow[];
+}
+
+/** How a file is read. */
+export interface Reading {
+  readonly columns: Columns;
+  readonly lender: Pick<LenderProfile, "currency" | "timeZone">;
+  readonly dateOrder: DateOrder;
+  readonly asOf: string | undefined;
+}
+
+/**
+ * Reads a file in batches of `size` rows, the same ones each time. Of several rows about one loan only the first counts:
+ * nobody knows which of them is meant.
+ * @param rowsDone rows that have been dealt with; a multiple of `size`, or all
+ */
+export async function* batchesOf(
+  file: CaseFile,
+  reading: Reading,
+  { size, rowsDone }: { size: number; rowsDone: number },
+): AsyncGenerator<Batch> {
+  const seen = new SeenLoans();
+  let [firstRow, read, faulty]: [number, ReadRow[], FaultyRow[]] = [0, [], []];
+  for await (const record of rowsOf(file)) {
+    const one = readRecord(record, reading, seen);
+    if ("row" in one) read.push(one);
+    else faulty.push(one);
+    const rows = read.length + faulty.length;
+    if (rows < size) continue;
+    if (firstRow >= rowsDone) yield { firstRow, read, faulty };
+    [firstRow, read, faulty] = [firstRow + rows, [], []];
+  }
+  if (firstRow >= rowsDone && read.length + faulty.length > 0) yield { firstRow, read, faulty };
+}
+
+function readRecord(record: FileRecord, reading: Reading, seen: SeenLoans): ReadRow | FaultyRow {
+  const { header } = reading.columns;
+  const beyond = record.cells.slice(header.length).some((cell) => cellText(cell) !== "");
+  if (beyond || record.cells.length < header.length) {
+    const detail = `The line has ${record.cells.length} cells where the header has ${header.length}.`;
+    return { record, faults: [{ column: undefined, code: "WRONG_TYPE", detail }] };
+  }
+  const { row, faults } = readFileRow(record.cells, reading.columns, reading);
+  const loan = row["sourceLoanNumber"];
+  const first = typeof loan === "string" ? seen.firstLine(loan, record.line) : undefined;
+  if (first !== undefined) {
+    const detail = `Line ${first} is about the same loan; a file has one row for each loan.`;
+    return { record, faults: [{ column: undefined, code: "DUPLICATE_IN_FILE", detail }] };
+  }
+  return faults.length > 0 ? { record, faults } : { record, row };
+}

@@ -1,0 +1,106 @@
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { CsvError, type Info, parse } from "csv-parse";
+import { cellText } from "./file-row.ts";
+import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
+
+/** One line of a file, or several where a cell has line breaks; `line` is where it begins, from 1. */
+export interface FileRecord {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/** What a look through the whole file found. */
+export interface CaseFile {
+  readonly path: string;
+  readonly encoding: Encoding;
+  readonly separator: string;
+  readonly header: readonly string[];
+  /** Records after the header. */
+  readonly rows: number;
+  /** 64 hex digits of the file's bytes. */
+  readonly sha256: string;
+}
+
+const SEPARATORS = [",", ";", "\t", "|"];
+/** One that is never closed would otherwise take the rest of the file for a cell. */
+const MAX_RECORD_BYTES = 65_536;
+
+/** Reads the file from end to end, so that what cannot be read is told of before anything is applied. */
+export async function inspectFile(
+  path: string,
+  told: { readonly encoding?: Encoding | undefined; readonly separator?: string | undefined },
+): Promise<CaseFile> {
+  const encoding = await encodingOf(path, told.encoding);
+  const separator = told.separator ?? (await separatorOf(path, encoding));
+  const sha256 = createHash("sha256");
+  let header: readonly string[] | undefined;
+  let rows = 0;
+  for await (const { cells } of records(path, { encoding, separator }, (chunk) => sha256.update(chunk))) {
+    if (header) rows += 1;
+    else header = cells;
+  }
+  if (!header) throw new FileNotReadableError("The file is empty.");
+  return { path, encoding, separator, header: header.map(cellText), rows, sha256: sha256.digest("hex") };
+}
+
+/** The records after the header, in order, a few at a time in memory. */
+export async function* rowsOf({ path, encoding, separator }: CaseFile): AsyncGenerator<FileRecord> {
+  let isHeader = true;
+  for await (const record of records(path, { encoding, separator })) {
+    if (!isHeader) yield record;
+    isHeader = false;
+  }
+}
+
+/** Records that have more than blanks. */
+async function* records(
+  path: string,
+  { encoding, separator }: { encoding: Encoding; separator: string },
+  onBytes?: (chunk: Buffer) => void,
+): AsyncGenerator<FileRecord> {
+  const source = Readable.from(textOf(path, encoding, onBytes));
+  const parser = parse({
+    delimiter: separator,
+    record_delimiter: "\n",
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD_BYTES,
+  });
+  source.once("error", (error) => parser.destroy(error)).pipe(parser);
+  try {
+    for await (const parsed of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      const { record: cells, info } = parsed;
+      if (cells.some((cell) => cellText(cell) !== "")) yield { line: info.lines - breaksIn(cells), cells };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? new FileNotReadableError(csvFault(error)) : error;
+  } finally {
+    source.destroy();
+    parser.destroy();
+  }
+}
+
+function csvFault(error: CsvError): string {
+  const { lines: line } = error as { lines?: number };
+  if (error.code === "CSV_QUOTE_NOT_CLOSED" || error.code === "CSV_MAX_RECORD_SIZE") {
+    return `near line ${line}: a quotation mark opens a cell and nothing closes it.`;
+  }
+  return `line ${line}: a quotation mark in the middle of a cell. Quote the whole cell, and double the marks in it.`;
+}
+
+function breaksIn(cells: readonly string[]): number {
+  return cells.reduce((sum, cell) => sum + (cell.includes("\n") ? cell.split("\n").length - 1 : 0), 0);
+}
+
+/** The one of the usual separators that the header has most of, outside of quotation marks. */
+async function separatorOf(path: string, encoding: Encoding): Promise<string> {
+  for await (const piece of textOf(path, encoding)) {
+    const [header = ""] = piece.trimStart().split("\n", 1);
+    const open = header.replaceAll(/"[^"]*"/g, "");
+    const counted = SEPARATORS.map((separator) => ({ separator, count: open.split(separator).length }));
+    return counted.reduce((most, one) => (one.count > most.count ? one : most)).separator;
+  }
+  return ",";
+}

@@ -1,0 +1,85 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+
+/** Encodings that a file may be in. A byte order mark says it by itself. */
+export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** The file cannot be read as text or as CSV; the message says where and what to do. */
+export class FileNotReadableError extends Error {
+  override readonly name = "FileNotReadableError";
+  readonly code = "FILE_NOT_READABLE";
+}
+
+const MARKS: readonly (readonly [Encoding, readonly number[]])[] = [
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+];
+/** What other programs put at the beginning of their files. */
+const OTHERS: readonly (readonly [string, readonly number[]])[] = [
+  ["an Excel workbook or another archive", [0x50, 0x4b, 0x03, 0x04]],
+  ["an old Excel workbook", [0xd0, 0xcf, 0x11, 0xe0]],
+  ["a compressed file", [0x1f, 0x8b]],
+  ["a PDF", [0x25, 0x50, 0x44, 0x46]],
+];
+const HEAD_BYTES = 4_096;
+
+/** The encoding that the file's mark says, else the one that was told, else UTF-8. Throws FileNotReadableError. */
+export async function encodingOf(path: string, told: Encoding | undefined): Promise<Encoding> {
+  const file = await open(path);
+  const head = new Uint8Array(HEAD_BYTES);
+  const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0);
+  await file.close();
+  const begins = ([, bytes]: readonly [string, readonly number[]]) =>
+    bytes.every((byte, index) => head[index] === byte);
+  const other = OTHERS.find(begins);
+  if (other) throw new FileNotReadableError(`This is ${other[0]}, not CSV. In Excel: save as "CSV UTF-8".`);
+  const encoding = MARKS.find(begins)?.[0] ?? told;
+  if (encoding !== undefined) return encoding;
+  if (head.subarray(0, bytesRead).includes(0)) {
+    throw new FileNotReadableError("The file has zero bytes as UTF-16 has. Say --encoding utf-16le or utf-16be.");
+  }
+  return "utf-8";
+}
+
+/**
+ * The file's text in pieces, without its byte order mark and with every line ending in a line feed. `onBytes` hears how
+ * many bytes have been read. Throws FileNotReadableError at the first bytes that the encoding does not have.
+ */
+export async function* textOf(
+  path: string,
+  encoding: Encoding,
+  onBytes: (chunk: Buffer) => void = () => {},
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  let [lines, held] = [1, ""];
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    onBytes(chunk);
+    const text = held + decoded(decoder, chunk, encoding, lines);
+    // A line break may be cut in two.
+    held = text.endsWith("\r") ? "\r" : "";
+    const piece = (held === "" ? text : text.slice(0, -1)).replaceAll(/\r\n?/g, "\n");
+    lines += countLines(piece);
+    yield piece;
+  }
+  const rest = held + decoded(decoder, undefined, encoding, lines);
+  yield rest.replace("\r", "\n");
+}
+
+function decoded(decoder: TextDecoder, chunk: Buffer | undefined, encoding: Encoding, line: number): string {
+  try {
+    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+  } catch {
+    const lenient = new TextDecoder(encoding).decode(chunk).split("\uFFFD", 1)[0]!;
+    const at = line + countLines(lenient.replaceAll(/\r\n?/g, "\n"));
+    const hint = encoding === "utf-8" ? " Files of Excel are often in it: say --encoding windows-1252." : "";
+    throw new FileNotReadableError(`line ${at}: these bytes are not ${encoding.toUpperCase()}.${hint}`);
+  }
+}
+
+function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { type FileProgress, recordFileProgress } from "@collections/cases";
+import { type EntityManager, isUnavailable, transaction, type Tx } from "@collections/database";
+import { importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
+import { type LenderProfile, recordAct } from "@collections/lenders";
+import { type Batch, batchesOf, type Reading } from "./batches.ts";
+import { columnAt, type Columns } from "./columns.ts";
+import type { CaseFile, FileRecord } from "./file-records.ts";
+import type { CellFault } from "./file-row.ts";
+import { openRejectedFile, type RejectedFile, type RejectedRow } from "./rejected-file.ts";
+import { type RejectedExample, Tally, withResult } from "./tally.ts";
+
+/** A file to be applied to a lender's cases, or rehearsed. */
+export interface FileImport {
+  readonly file: CaseFile;
+  readonly reading: Reading;
+  readonly lender: LenderProfile;
+  readonly environment: string;
+  /** Go through all of it and keep nothing. */
+  readonly dryRun: boolean;
+  /** Where an earlier run came to: go on from there. */
+  readonly from: FileProgress | undefined;
+  /** Why, for the audit. */
+  readonly reason: string | undefined;
+  em(): EntityManager;
+  /** Hears how many rows of the file have been dealt with. */
+  onProgress(rowsDone: number): void;
+}
+
+/** What came of it. */
+export interface FileOutcome {
+  readonly tally: Tally;
+  /** Undefined when no row was rejected. */
+  readonly rejectedPath: string | undefined;
+}
+
+/** A database that comes back, or a case that somebody holds, is waited for so often and so long. */
+const TRY_AGAIN_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
+
+/** Names a file by its content and by how it is read: another reading is another import. */
+export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf }: Reading): string {
+  const { encoding, separator, sha256 } = file;
+  const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf });
+  return createHash("sha256").update(how).digest("hex");
+}
+
+/**
+ * Applies a file, as many rows at a time as an import takes. How far it has come and the file of rejected rows are kept
+ * with the rows of each import, so that it can be killed at any moment and gone on with, each row applied once.
+ */
+export async function importFile(asked: FileImport): Promise<FileOutcome> {
+  const { file, reading, from, dryRun } = asked;
+  const tally = new Tally(from?.summary);
+  const startedAt = from?.startedAt ?? new Date();
+  if (!dryRun)
+    await transaction(asked.em(), async (tx) => audit(tx, asked, "case_file.started", { from: from?.rowsDone }));
+  const { header, separator } = file;
+  const bytes = Number(from?.rejectedBytes ?? 0n);
+  const rejectedFile = await openRejectedFile(rejectedPathOf(file.path), { header, separator, bytes });
+  try {
+    const rowsDone = from?.rowsDone ?? 0;
+    for await (const batch of batchesOf(file, reading, { size: MAX_IMPORT_ROWS, rowsDone })) {
+      await applyBatch(asked, batch, { tally, startedAt, rejectedFile });
+    }
+  } finally {
+    await rejectedFile.close();
+  }
+  const { summary } = tally;
+  if (!dryRun) {
+    await transaction(asked.em(), async (tx) => {
+      const now = new Date();
+      const progress = progressOf(asked, { rowsDone: file.rows, rejectedFile, summary, startedAt });
+      recordFileProgress(tx, { ...progress, finishedAt: now }, now);
+      audit(tx, asked, "case_file.imported", summary);
+    });
+  }
+  return { tally, rejectedPath: rejectedFile.bytes > 0 ? rejectedFile.path : undefined };
+}
+
+/** The file of rejected rows stands beside the file. */
+export function rejectedPathOf(path: string): string {
+  return `${path.replace(/\.csv$/i, "")}.rejected.csv`;
+}
+
+interface Running {
+  readonly tally: Tally;
+  readonly startedAt: Date;
+  readonly rejectedFile: RejectedFile;
+}
+
+async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, rejectedFile }: Running): Promise<void> {
+  const { reading, lender, dryRun, environment } = asked;
+  const rowsDone = batch.firstRow + batch.read.length + batch.faulty.length;
+  const position = rejectedFile.bytes;
+  const request: ImportRequest = {
+    lender,
+    rows: batch.read.map(({ row }) => row),
+    dryRun,
+    atomic: false,
+    async beforeCommit(tx, result) {
+      const rejected = rejectedOf(batch, result, reading.columns);
+      await rejectedFile.write(position, rejected);
+      const summary = withResult(tally.summary, result, rejected.length);
+      recordFileProgress(tx, progressOf(asked, { rowsDone, rejectedFile, summary, startedAt }), new Date());
+    },
+  };
+  const result = await untilAvailable(() => importCases(asked.em(), request, environment));
+  const rejected = rejectedOf(batch, result, reading.columns);
+  if (dryRun) await rejectedFile.write(position, rejected);
+  tally.add(
+    result,
+    batch.read.map(({ record }) => record.line),
+    rejected,
+  );
+  asked.onProgress(rowsDone);
+}
+
+type Rejected = RejectedRow & RejectedExample;
+
+/** What was wrong with the rows of a batch, found here or there, in the order of the file. */
+function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): Rejected[] {
+  const here = batch.faulty.map(({ record, faults }) => rejected(record, undefined, faults));
+  const there = results.flatMap((result, place) => {
+    if (result.outcome !== "rejected") return [];
+    const faults = result.errors.map(({ code, pointer, detail }) => ({
+      column: columnAt(columns, pointer),
+      code,
+      detail,
+    }));
+    return [rejected(batch.read[place]!.record, result.sourceLoanNumber, faults)];
+  });
+  return [...here, ...there].toSorted((a, b) => a.line - b.line);
+}
+
+function rejected({ line, cells }: FileRecord, loan: string | null = null, faults: readonly CellFault[]): Rejected {
+  const because = faults.map(({ column, detail }) => (column === undefined ? detail : `column ${column}: ${detail}`));
+  return { line, cells, sourceLoanNumber: loan, because: because.join(" ") };
+}
+
+function progressOf(
+  { file, reading, lender }: FileImport,
+  now: Pick<FileProgress, "rowsDone" | "summary" | "startedAt"> & { readonly rejectedFile: RejectedFile },
+): FileProgress {
+  return {
+    lenderId: lender.id,
+    fileKey: fileKeyOf(file, reading),
+    fileName: basename(file.path),
+    rowsDone: now.rowsDone,
+    rejectedBytes: BigInt(now.rejectedFile.bytes),
+    summary: now.summary,
+    startedAt: now.startedAt,
+    finishedAt: null,
+  };
+}
+
+function audit(tx: Tx, { file, lender, reason }: FileImport, act: string, data: object): void {
+  const { path, sha256, rows } = file;
+  recordAct(tx, { lenderId: lender.id, act, reason, data: { file: basename(path), sha256, rows, ...data } });
+}
+
+async function untilAvailable<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (const pauseMs of TRY_AGAIN_AFTER_MS) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await wait(pauseMs);
+    }
+  }
+  return attempt();
+}

@@ -1,0 +1,46 @@
+import { createHash } from "node:crypto";
+
+const FIRST_SLOTS = 1 << 14;
+const MOST_FILLED = 0.6;
+
+/**
+ * Which line of a file was the first about a loan. It keeps 12 bytes a slot and no text, 20 to 40 bytes a loan, so that
+ * a file of a million loans stays small. Two loans are taken for one once in ten thousand such files.
+ */
+export class SeenLoans {
+  #hashes = new BigUint64Array(FIRST_SLOTS);
+  #lines = new Uint32Array(FIRST_SLOTS);
+  #count = 0;
+
+  /** The line that was the first about the loan, or undefined when this one is. */
+  firstLine(loan: string, line: number): number | undefined {
+    const hash = createHash("sha1").update(loan).digest().readBigUInt64LE() | 1n;
+    const slot = slotOf(this.#hashes, hash);
+    if (this.#hashes[slot] === hash) return this.#lines[slot];
+    this.#hashes[slot] = hash;
+    this.#lines[slot] = line;
+    this.#count += 1;
+    if (this.#count > this.#hashes.length * MOST_FILLED) this.#grow();
+    return undefined;
+  }
+
+  #grow(): void {
+    const [hashes, lines] = [this.#hashes, this.#lines];
+    this.#hashes = new BigUint64Array(hashes.length * 2);
+    this.#lines = new Uint32Array(lines.length * 2);
+    for (const [index, hash] of hashes.entries()) {
+      if (hash === 0n) continue;
+      const slot = slotOf(this.#hashes, hash);
+      this.#hashes[slot] = hash;
+      this.#lines[slot] = lines[index]!;
+    }
+  }
+}
+
+/** Where the hash stands, or where it would. 0 marks what is free. */
+function slotOf(hashes: BigUint64Array, hash: bigint): number {
+  const last = hashes.length - 1;
+  let slot = Number((hash >> 1n) & BigInt(last));
+  while (hashes[slot] !== 0n && hashes[slot] !== hash) slot = (slot + 1) & last;
+  return slot;
+}

@@ -1,0 +1,79 @@
+import type { FieldChange } from "@collections/cases";
+import type { ImportResult } from "@collections/flows";
+import type { WireNumber } from "@collections/money";
+
+type Summary = Readonly<Record<string, number>>;
+type Outcome = "created" | "updated" | "reopened" | "withdrawn";
+
+/** A row that makes a difference, to be shown. */
+export interface Example {
+  readonly line: number;
+  readonly sourceLoanNumber: string;
+  readonly status: string;
+  readonly outstandingAmount: WireNumber;
+  readonly changes?: readonly FieldChange[];
+}
+
+/** A rejected row, to be shown. */
+export interface RejectedExample {
+  readonly line: number;
+  readonly sourceLoanNumber: string | null;
+  readonly because: string;
+}
+
+const MAX_EXAMPLES = 5;
+const OUTCOMES: readonly Outcome[] = ["created", "updated", "reopened", "withdrawn"];
+const NOTHING: Summary = {
+  received: 0,
+  created: 0,
+  updated: 0,
+  unchanged: 0,
+  reopened: 0,
+  withdrawn: 0,
+  rejected: 0,
+};
+
+/** The difference that a file makes, row by row: counts, and the first examples of each kind. */
+export class Tally {
+  #summary: Summary;
+  readonly examples: Record<Outcome, Example[]> = { created: [], updated: [], reopened: [], withdrawn: [] };
+  readonly rejected: RejectedExample[] = [];
+  /** How many rows had which warning. */
+  readonly warnings: Record<string, number> = {};
+
+  /** @param before what has been counted earlier */
+  constructor(before: Summary = NOTHING) {
+    this.#summary = { ...NOTHING, ...before };
+  }
+
+  get summary(): Summary {
+    return this.#summary;
+  }
+
+  /** Takes in what came of some rows and of rows that were rejected before that; `lines` are those of `results`. */
+  add(result: ImportResult, lines: readonly number[], rejected: readonly RejectedExample[]): void {
+    this.#summary = withResult(this.#summary, result, rejected.length);
+    for (const [place, one] of result.results.entries()) {
+      for (const code of new Set((one.warnings ?? []).map((warning) => warning.code))) {
+        this.warnings[code] = (this.warnings[code] ?? 0) + 1;
+      }
+      const outcome = OUTCOMES.find((name) => name === one.outcome);
+      if (outcome === undefined || one.outcome === "rejected") continue;
+      if (this.examples[outcome].length >= MAX_EXAMPLES) continue;
+      const { sourceLoanNumber, status, outstandingAmount, changes } = one;
+      const shown = { line: lines[place]!, sourceLoanNumber, status, outstandingAmount };
+      this.examples[outcome].push(changes ? { ...shown, changes } : shown);
+    }
+    this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
+  }
+}
+
+/** Counts with those of a result added; `rejectedInAll` are the result's own rejections and those before it. */
+export function withResult(before: Summary, { summary }: ImportResult, rejectedInAll: number): Summary {
+  const added: Summary = {
+    ...summary,
+    received: summary.received - summary.rejected + rejectedInAll,
+    rejected: rejectedInAll,
+  };
+  return Object.fromEntries(Object.entries(before).map(([name, count]) => [name, count + (added[name] ?? 0)]));
+}
