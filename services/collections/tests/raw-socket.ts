@@ -20,6 +20,25 @@ export async function answerTo(url: string, bytes: string | Uint8Array): Promise
   return answer;
 }
 
+/** Breaks the connection when the answer to these bytes begins to come: what they ask for is done, and nobody knows. */
+export function loseAnswer(url: string, bytes: string | Uint8Array): Promise<void> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    socket.once("data", () => socket.destroy());
+    socket.once("error", reject).once("close", () => resolve());
+  });
+}
+
+/** Sends these bytes and goes away before anything can come back. */
+export function leaveAfter(url: string, bytes: string | Uint8Array): Promise<void> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes, () => socket.destroy()));
+    socket.once("error", reject).once("close", () => resolve());
+  });
+}
+
 /** The answers of a connection, one behind the other; each has a Content-Length, no body or the rest for its body. */
 export function answersIn(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
