@@ -87,8 +87,8 @@ export const receiverSignatureChecks: readonly Check[] = [
     title: "An old signature under a new timestamp is refused with 401",
     why: "The signature covers the timestamp, or else an old request could be made fresh by whoever has seen it.",
     async run(service) {
-      const headers = { [HEADERS.timestamp]: String(Date.now() - 1) };
-      const deviation = { clockMs: -10 * MINUTE_MS, headers };
+      const now = Date.now();
+      const deviation = { signedAt: now - 10 * MINUTE_MS, headers: { [HEADERS.timestamp]: String(now) } };
       return refused(
         await service.deliver("an event signed ten minutes ago, with the time of now", event(service), deviation),
         VERIFY,
@@ -101,7 +101,7 @@ export const receiverSignatureChecks: readonly Check[] = [
     why: "It limits for how long a request that somebody has seen can be sent to you again.",
     async run(service) {
       const made = await service.deliver("an event signed six minutes ago", event(service), {
-        clockMs: -6 * MINUTE_MS,
+        signedAt: Date.now() - 6 * MINUTE_MS,
       });
       return refused(made, COMPARE_CLOCKS);
     },
@@ -112,7 +112,7 @@ export const receiverSignatureChecks: readonly Check[] = [
     why: "A signature for tomorrow would be good until then.",
     async run(service) {
       const made = await service.deliver("an event signed six minutes ahead", event(service), {
-        clockMs: 6 * MINUTE_MS,
+        signedAt: Date.now() + 6 * MINUTE_MS,
       });
       return refused(made, COMPARE_CLOCKS);
     },
@@ -123,9 +123,11 @@ export const receiverSignatureChecks: readonly Check[] = [
     why: "No two clocks agree. Five minutes either way is what both sides allow.",
     async run(service) {
       const behind = await service.deliver("an event signed four minutes ago", event(service), {
-        clockMs: -4 * MINUTE_MS,
+        signedAt: Date.now() - 4 * MINUTE_MS,
       });
-      const ahead = await service.deliver("one signed four minutes ahead", event(service), { clockMs: 4 * MINUTE_MS });
+      const ahead = await service.deliver("one signed four minutes ahead", event(service), {
+        signedAt: Date.now() + 4 * MINUTE_MS,
+      });
       return [...acknowledged(behind, SET_CLOCK), ...acknowledged(ahead, SET_CLOCK)];
     },
   },

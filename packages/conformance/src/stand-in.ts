@@ -21,8 +21,8 @@ export interface Exchange {
 /** How a request differs from a good one. */
 export interface Deviation {
   readonly key?: Key;
-  /** How far the timestamp is from the clock; the signature is made over it. */
-  readonly clockMs?: number;
+  /** The timestamp that is signed, in Unix milliseconds; now unless told. */
+  readonly signedAt?: number;
   /** Bytes to send in place of those that were signed. */
   readonly sentBody?: string;
   /** Headers to send instead; undefined leaves one out. */
@@ -106,11 +106,11 @@ export class StandIn {
     what: string | null,
     body: string,
     headers: Record<string, string>,
-    { key = this.settings.key, clockMs = 0, sentBody = body, headers: others = {} }: Deviation,
+    { key = this.settings.key, signedAt = Date.now(), sentBody = body, headers: others = {} }: Deviation,
   ): Promise<Exchange> {
     const url = this.settings[endpoint];
     if (url === undefined) throw new TypeError(`There is no URL of a ${endpoint}.`);
-    const timestamp = String(Date.now() + clockMs);
+    const timestamp = String(signedAt);
     const all = {
       "Content-Type": "application/json",
       ...headers,

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { CHECKS } from "../src/index.ts";
 import { namesOf, runOn, type RunDetails } from "./run-on.ts";
 import { lenderWith, type MadeLink, type MintWish, TestLender } from "./test-lender.ts";
 
@@ -162,6 +163,12 @@ test.each([
 ])("a mint endpoint that %s is warned by %s", async (_fault, warnedBy, otherwise) => {
   const results = await runOn(lenderWith(otherwise), { endpoint: "mint" });
   expect([namesOf(results, "WARN"), namesOf(results, "FAIL")]).toEqual([[`mint.${warnedBy}`], []]);
+});
+
+test("each check is the one that is meant for a fault", () => {
+  const caught = new Set([...BROKEN.map(({ caughtBy }) => caughtBy), "wrong-signature", "content-type"]);
+  const names = CHECKS.map(({ name }) => name).filter((name) => name.startsWith("mint."));
+  expect(names.filter((name) => !caught.has(name.slice("mint.".length)))).toEqual([]);
 });
 
 test("what an answer says of its amount may be in minor units", async () => {
