@@ -30,6 +30,7 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     title: "Look up",
     pages: [
+      { path: "/docs/reference", title: "API reference" },
       { path: "/docs/errors", title: "Errors", file: "lenders/errors.md" },
       { path: "/docs/contract", title: "Contract", file: "interface.md" },
     ],

@@ -6,10 +6,11 @@ import { browserModules, serveBrowserModules } from "./browser-modules.ts";
 import { CHAPTERS, type Page } from "./contents.ts";
 import { documentPage, SAMPLES, VECTORS } from "./document-page.ts";
 import { layoutPage } from "./layout.ts";
+import { openApiFile, referencePage, swaggerUiFiles, swaggerUiVersion } from "./reference-page.ts";
 import { signaturePage } from "./signature-page.ts";
 
 const PAGES = new URL("./pages/", import.meta.url);
-const ENTRIES = ["document.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
+const ENTRIES = ["document.ts", "reference.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
 
 export interface SiteOptions {
   /** The path that a proxy in front takes off, or empty. */
@@ -27,6 +28,11 @@ export function documentationSite({ publicBasePath, log }: SiteOptions): Router 
     if (page.file !== undefined) router.get(page.path, document({ ...page, file: page.file }, publicBasePath));
   }
   router.get("/docs/signature", (_, response) => answerPage(response, signaturePage(publicBasePath)));
+  router.get("/docs/reference", async (_, response) => {
+    answerPage(response, referencePage(publicBasePath, await swaggerUiVersion()), "'self'");
+  });
+  router.get("/openapi.json", openApiFile(publicBasePath));
+  router.use(swaggerUiFiles());
   router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
   // Where the `type` of a problem leads, on the host that it names.
   router.get("/errors/:code", ({ params }, response) => {
