@@ -104,10 +104,11 @@ export class SignedCaller {
     const timeoutMs = Math.max(1, Math.min(usualMs, leftMs));
     const timeout = AbortSignal.timeout(Math.ceil(timeoutMs));
     const { fetch: send = fetch } = this.#options;
+    const [url, checkedHeaders] = [this.#urlOf(call), new Headers(headers)];
     try {
-      const response = await send(this.#urlOf(call), {
+      const response = await send(url, {
         method: call.method,
-        headers,
+        headers: checkedHeaders,
         ...(call.body !== undefined && { body: call.body }),
         // A redirect goes to a path that was not signed.
         redirect: "manual",

@@ -227,6 +227,7 @@ test("a case that is the known one is undefined; another comes with its etag", a
   expect(await aClient().getCaseIfChanged("LN-1", '"14"')).toBeUndefined();
   expect(service.seen[0]!.headers["if-none-match"]).toBe('"14"');
 
+  await expect(aClient().getCaseIfChanged("LN-1", '"14"\n"15"')).rejects.toThrow(TypeError);
   service.answerWith({ status: 200, body: { success: true, sequence: 15 }, headers: { ETag: '"15"' } });
   expect(await aClient().getCaseIfChanged("LN-1", '"14"')).toMatchObject({ sequence: 15, etag: '"15"' });
 });
