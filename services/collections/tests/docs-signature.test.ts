@@ -10,6 +10,8 @@ const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const PATH = "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm";
 const BODY = '{"amount":2500,"note":"आशा","link/id":1}';
 const TIMESTAMP = String(Date.now());
+/** A real browser on a busy machine. */
+const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 
 let url: string;
@@ -53,7 +55,7 @@ async function causes({ page }: OpenPage): Promise<string[]> {
   return page.locator(".findings .cause").allTextContents();
 }
 
-describe("the debugger in the browser", () => {
+describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
   test("says that a right signature is right, and shows what has to be signed", async () => {
     await ask(open, { Signature: signed({}) });
     expect(await verdict(open)).toBe("The signature is right");
@@ -121,7 +123,7 @@ describe("the debugger in the browser", () => {
   });
 });
 
-describe("the secret", () => {
+describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
   test("never leaves the page: after loading there is no request, whatever is asked", async () => {
     const fresh = await browser.open(url);
     const loaded = fresh.requests.length;
@@ -169,95 +171,97 @@ describe("the secret", () => {
   });
 });
 
-test("a pasted curl command fills the fields", async () => {
-  const { page } = open;
-  const signature = signed({ secret: `${SECRET}\n` });
-  await page.getByLabel("A curl command").fill(`curl -X POST 'https://api.example${PATH}' \\
+describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
+  test("a pasted curl command fills the fields", async () => {
+    const { page } = open;
+    const signature = signed({ secret: `${SECRET}\n` });
+    await page.getByLabel("A curl command").fill(`curl -X POST 'https://api.example${PATH}' \\
     -H 'X-Service-Timestamp: ${TIMESTAMP}' -H 'X-Service-Signature: ${signature}' --data-binary '${BODY}'`);
-  expect(await page.getByRole("status").textContent()).toContain("The fields are filled");
-  await page.getByLabel("Secret", { exact: true }).fill(SECRET);
-  await page.getByLabel("Secret", { exact: true }).press("Enter");
-  expect(await causes(open)).toEqual(["SECRET_WITH_NEWLINE · certain"]);
-  await page.getByLabel("A curl command").fill("hello");
-  expect(await page.getByRole("status").textContent()).toContain("neither a curl command");
-});
-
-test("what is missing is said at its field, and the first such field is where one types next", async () => {
-  const { page } = open;
-  await page.getByRole("button", { name: "Clear" }).click();
-  await page.getByLabel("Path", { exact: true }).fill(PATH);
-  await page.getByRole("button", { name: "Find the mistake" }).click();
-  expect(await page.locator("[aria-invalid]").evaluateAll((fields) => fields.map(({ id }) => id))).toEqual([
-    "method",
-    "timestamp",
-    "signature",
-    "secret",
-  ]);
-  expect(await page.locator(":focus").getAttribute("id")).toBe("method");
-  expect(await page.locator("#fault-method").textContent()).toBe("Such as GET or POST.");
-  await page.getByRole("button", { name: "Show an example" }).click();
-  expect(await page.locator("[aria-invalid], .fault").count()).toBe(0);
-});
-
-test("each field and button has a name, and the keyboard comes to all of them in order", async () => {
-  const { page } = await browser.open(url);
-  const names: string[] = [];
-  await page.getByLabel("A curl command").focus();
-  for (let step = 0; step < 13; step += 1) {
-    names.push(await page.locator(":focus").evaluate((field) => field.id || field.textContent));
-    await page.keyboard.press("Tab");
-  }
-  expect(names).toEqual([
-    "paste",
-    "method",
-    "path",
-    "timestamp",
-    "signature",
-    "body-is-text",
-    "body-text",
-    "secret",
-    "show-secret",
-    "More that helps",
-    "Find the mistake",
-    "example",
-    "Clear",
-  ]);
-  const nameless = await page.locator("form :is(input, textarea, button)").evaluateAll((fields) =>
-    fields.filter((field) => {
-      const labels = (field as HTMLInputElement).labels?.length ?? 0;
-      return labels === 0 && !field.getAttribute("aria-label") && !field.textContent;
-    }),
-  );
-  expect(nameless).toEqual([]);
-});
-
-test("the browser's signing is Node's, for every vector and for what the debugger finds", async () => {
-  const { vectors } = JSON.parse(
-    readFileSync(new URL(import.meta.resolve("@collections/signing/vectors.json")), "utf8"),
-  ) as { vectors: { signature: string }[] };
-  const requests = [{}, { secret: `${SECRET}\n` }, { body: `${BODY}\n` }, { secret: "sk_other" }].map((parts) =>
-    request(signed(parts)),
-  );
-  const nowMs = Number(TIMESTAMP);
-  const given = JSON.stringify({ vectors, requests, secret: SECRET, nowMs });
-  const fromBrowser = await open.page.evaluate(`(async (given) => {${SIGN_AND_DIAGNOSE}})(${given})`);
-  expect(fromBrowser).toEqual({
-    signatures: vectors.map(({ signature }) => signature.toLowerCase()),
-    diagnoses: requests.map((each) => diagnose(each, { secret: SECRET }, nowMs)),
+    expect(await page.getByRole("status").textContent()).toContain("The fields are filled");
+    await page.getByLabel("Secret", { exact: true }).fill(SECRET);
+    await page.getByLabel("Secret", { exact: true }).press("Enter");
+    expect(await causes(open)).toEqual(["SECRET_WITH_NEWLINE · certain"]);
+    await page.getByLabel("A curl command").fill("hello");
+    expect(await page.getByRole("status").textContent()).toContain("neither a curl command");
   });
-});
 
-test.each(DESKTOP_AND_PHONE)("fits on a %s, in the dark too", async (screen) => {
-  for (const colorScheme of ["light", "dark"] as const) {
-    const fresh = await browser.open(url, { screen, colorScheme });
+  test("what is missing is said at its field, and the first such field is where one types next", async () => {
+    const { page } = open;
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByLabel("Path", { exact: true }).fill(PATH);
+    await page.getByRole("button", { name: "Find the mistake" }).click();
+    expect(await page.locator("[aria-invalid]").evaluateAll((fields) => fields.map(({ id }) => id))).toEqual([
+      "method",
+      "timestamp",
+      "signature",
+      "secret",
+    ]);
+    expect(await page.locator(":focus").getAttribute("id")).toBe("method");
+    expect(await page.locator("#fault-method").textContent()).toBe("Such as GET or POST.");
+    await page.getByRole("button", { name: "Show an example" }).click();
+    expect(await page.locator("[aria-invalid], .fault").count()).toBe(0);
+  });
+
+  test("each field and button has a name, and the keyboard comes to all of them in order", async () => {
+    const { page } = await browser.open(url);
+    const names: string[] = [];
+    await page.getByLabel("A curl command").focus();
+    for (let step = 0; step < 13; step += 1) {
+      names.push(await page.locator(":focus").evaluate((field) => field.id || field.textContent));
+      await page.keyboard.press("Tab");
+    }
+    expect(names).toEqual([
+      "paste",
+      "method",
+      "path",
+      "timestamp",
+      "signature",
+      "body-is-text",
+      "body-text",
+      "secret",
+      "show-secret",
+      "More that helps",
+      "Find the mistake",
+      "example",
+      "Clear",
+    ]);
+    const nameless = await page.locator("form :is(input, textarea, button)").evaluateAll((fields) =>
+      fields.filter((field) => {
+        const labels = (field as HTMLInputElement).labels?.length ?? 0;
+        return labels === 0 && !field.getAttribute("aria-label") && !field.textContent;
+      }),
+    );
+    expect(nameless).toEqual([]);
+  });
+
+  test("the browser's signing is Node's, for every vector and for what the debugger finds", async () => {
+    const { vectors } = JSON.parse(
+      readFileSync(new URL(import.meta.resolve("@collections/signing/vectors.json")), "utf8"),
+    ) as { vectors: { signature: string }[] };
+    const requests = [{}, { secret: `${SECRET}\n` }, { body: `${BODY}\n` }, { secret: "sk_other" }].map((parts) =>
+      request(signed(parts)),
+    );
+    const nowMs = Number(TIMESTAMP);
+    const given = JSON.stringify({ vectors, requests, secret: SECRET, nowMs });
+    const fromBrowser = await open.page.evaluate(`(async (given) => {${SIGN_AND_DIAGNOSE}})(${given})`);
+    expect(fromBrowser).toEqual({
+      signatures: vectors.map(({ signature }) => signature.toLowerCase()),
+      diagnoses: requests.map((each) => diagnose(each, { secret: SECRET }, nowMs)),
+    });
+  });
+
+  test.each(DESKTOP_AND_PHONE)("fits on a %s, in the dark too", async (screen) => {
+    const fresh = await browser.open(url, { screen });
     await fresh.page.getByRole("button", { name: "Show an example" }).click();
     expect(await verdict(fresh)).toBe("Found the mistake");
-    expect(await fresh.page.getByRole("region", { name: "Result" }).isVisible()).toBe(true);
-    expect(await fresh.overflow()).toBe(0);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await fresh.page.emulateMedia({ colorScheme });
+      expect(await fresh.page.getByRole("region", { name: "Result" }).isVisible()).toBe(true);
+      expect(await fresh.overflow()).toBe(0);
+      await fresh.screenshot(`signature-${colorScheme}`);
+    }
     expect(fresh.errors).toEqual([]);
-    await fresh.screenshot("signature");
-    await fresh.close();
-  }
+  });
 });
 
 function request(signature: string): RequestToDiagnose {
