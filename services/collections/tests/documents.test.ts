@@ -86,6 +86,14 @@ describe("docs/lenders", () => {
     expect(shown.toSorted(byFile)).toEqual(samples.toSorted(byFile));
   });
 
+  test("each page is linked from the guide and from README.md", () => {
+    const pages = names.filter((name) => name.startsWith("docs/lenders/") && name !== "docs/lenders/guide.md");
+    const guide = documents.get("docs/lenders/guide.md")!;
+    expect(pages.length).toBeGreaterThan(6);
+    expect(pages.filter((page) => !guide.includes(`(${page.slice("docs/lenders/".length)}`))).toEqual([]);
+    expect(pages.filter((page) => !documents.get("README.md")!.includes(`(${page}`))).toEqual([]);
+  });
+
   test("signing.md shows an example and names that are in the vectors", async () => {
     const text = documents.get("docs/lenders/signing.md")!;
     const { vectors } = JSON.parse(await textOf("packages/signing/vectors.json")) as { vectors: Vector[] };
