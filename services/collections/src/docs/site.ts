@@ -67,18 +67,26 @@ const BROKEN = {
 };
 
 function document(page: Page & { file: string }, base: string): RequestHandler {
-  let made: Promise<string> | undefined;
-  return async (_, response) => {
-    made ??= documentPage(page, base);
-    answerPage(response, await made);
-  };
+  const made = madeOnce(() => documentPage(page, base));
+  return async (_, response) => answerPage(response, await made());
 }
 
 function modules(): RequestHandler {
-  let made: Promise<RequestHandler> | undefined;
-  return async (request, response, next) => {
-    made ??= browserModules(ENTRIES, folders()).then(serveBrowserModules);
-    (await made)(request, response, next);
+  const made = madeOnce(async () => serveBrowserModules(await browserModules(ENTRIES, folders())));
+  return async (request, response, next) => (await made())(request, response, next);
+}
+
+/** Made when somebody asks, then kept; after a failure the next who asks has it made again. */
+function madeOnce<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
+  let made: Promise<Thing> | undefined;
+  return async () => {
+    made ??= make();
+    try {
+      return await made;
+    } catch (error) {
+      made = undefined;
+      throw error;
+    }
   };
 }
 
