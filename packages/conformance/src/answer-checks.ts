@@ -1,5 +1,5 @@
 import { fail, warn, type Check, type Finding } from "./check.ts";
-import { isRedirect } from "./expectation.ts";
+import { answerInWords, isRedirect } from "./expectation.ts";
 import type { Exchange, StandIn } from "./stand-in.ts";
 
 /** What holds for every answer of an endpoint; they look at all that came back before. contract: Limits, Callback */
@@ -20,7 +20,10 @@ export function answerChecks(endpoint: Exchange["endpoint"]): readonly Check[] {
       title: "No answer is a redirect",
       why: "Redirects are never followed, since they could lead a signed request anywhere. One counts as a failure.",
       run: (service) => Promise.resolve(redirectFindings(service, endpoint)),
-      lookedAt: (service) => ({ sent: allOf(service, endpoint), cameBack: "their statuses" }),
+      lookedAt: (service) => ({
+        sent: allOf(service, endpoint),
+        cameBack: `redirects: ${redirectsOf(service, endpoint).length}`,
+      }),
     },
   ];
 }
@@ -30,7 +33,7 @@ function timesOf(service: StandIn, endpoint: Exchange["endpoint"]): { sent: stri
     .map(answerTimeMs)
     .toSorted((a, b) => a - b);
   const middleMs = timesMs[Math.floor(timesMs.length / 2)] ?? 0;
-  const cameBack = `answers after ${middleMs} ms in the middle, and ${timesMs.at(-1) ?? 0} ms at most`;
+  const cameBack = `half of the answers within ${middleMs} ms, all of them within ${timesMs.at(-1) ?? 0} ms`;
   return { sent: allOf(service, endpoint), cameBack };
 }
 
@@ -66,13 +69,14 @@ function isLate({ endpoint, outcome }: Exchange): boolean {
 }
 
 function redirectFindings(service: StandIn, endpoint: Exchange["endpoint"]): Finding[] {
-  for (const { outcome } of answersOf(service, endpoint)) {
-    if (outcome.kind === "failure" || !isRedirect(outcome.status)) continue;
-    const to = outcome.headers.location ?? "an address that it does not name";
-    const mend = `Register the URL that answers itself, or serve this one without a redirect.`;
-    return [fail(`A request was answered ${outcome.status}, which leads to ${to}.`, mend)];
-  }
-  return [];
+  const [first] = redirectsOf(service, endpoint);
+  if (first === undefined) return [];
+  const mend = "Register the URL that answers itself, or serve this one without a redirect.";
+  return [fail(`A request was ${answerInWords(first)}.`, mend)];
+}
+
+function redirectsOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[] {
+  return answersOf(service, endpoint).filter(({ outcome }) => outcome.kind === "answer" && isRedirect(outcome.status));
 }
 
 const HURRY =

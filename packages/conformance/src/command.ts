@@ -13,6 +13,8 @@ import { UsageError } from "./usage-error.ts";
 const EXIT = { passed: 0, failed: 1, notMade: 2 } as const;
 const WIDTH = { usual: 100, most: 120 } as const;
 
+const LIVE_KEY = "The secret is of a live key: made-up events and wishes for small links are sent to these URLs.\n";
+
 /** Where the command writes, as process.stdout and process.stderr are. */
 export interface Output {
   readonly isTTY?: boolean;
@@ -44,6 +46,7 @@ async function run(order: Extract<Order, { kind: "run" }>, surroundings: Surroun
   const { settings, only, json, junit } = order;
   if (junit !== undefined) await writeJunit(junit, "");
   await reachAll(settings);
+  if (settings.key.secret.startsWith("sk_live_")) surroundings.stderr.write(LIVE_KEY);
 
   const startedAt = new Date();
   const checks = chosenChecks(settings, only);

@@ -1,3 +1,4 @@
+import { TIMESTAMP_TOLERANCE_MS } from "@collections/signing";
 import { fail, warn, type Finding } from "./check.ts";
 import type { Exchange } from "./stand-in.ts";
 
@@ -81,9 +82,9 @@ function mendOfStatus({ endpoint, outcome }: Exchange, status: number): string {
     return `Redirects are not followed: register the URL that it leads to (${to}), or serve it here.`;
   }
   if (status === 401 || status === 403) {
-    return endpoint === "mint"
-      ? `Check the auth header that is registered, and the signature: ${VERIFY_ANEW}`
-      : VERIFY_ANEW;
+    const clock = outcome.kind === "answer" ? clockHint(outcome.headers.date) : "";
+    const remedy = `${clock}${VERIFY_ANEW}`;
+    return endpoint === "mint" ? `See that --mint-auth-header is the registered one. ${remedy}` : remedy;
   }
   const remedy = REMEDIES.get(status);
   if (remedy !== undefined) return remedy;
@@ -91,6 +92,14 @@ function mendOfStatus({ endpoint, outcome }: Exchange, status: number): string {
   return endpoint === "receiver"
     ? "Take every event that is genuine: store it, answer 2xx, and decide afterwards what to do with it, also when it is of a loan or a kind that you do not know."
     : "Mint the link, or say why not; where your side has to know the loan, name one that it knows with --loan.";
+}
+
+/** The Date of an answer tells a clock that is too far from ours, whosever fault that is. */
+function clockHint(date: string | undefined): string {
+  const aheadMs = Date.parse(date ?? "") - Date.now();
+  if (!(Math.abs(aheadMs) > TIMESTAMP_TOLERANCE_MS)) return "";
+  const minutes = Math.round(Math.abs(aheadMs) / 60_000);
+  return `Your server's clock is ${minutes} minutes ${aheadMs > 0 ? "ahead of" : "behind"} this machine's: set them right. `;
 }
 
 const REMEDIES: ReadonlyMap<number, string> = new Map([

@@ -308,6 +308,25 @@ describe.each([
   });
 });
 
+test.each([400, 403])("a receiver that refuses with %s does no harm, and is warned", async (status) => {
+  const lender = lenderWith({
+    receive(request) {
+      return this.isGenuine(request) ? right.receive.call(this, request) : [status];
+    },
+  });
+  const results = await runOn(lender, { endpoint: "receiver", withState: false });
+  const refusals = [...ABOUT_SIGNATURES, ...ABOUT_TIME].map((name) => `receiver.${name}`);
+  expect([namesOf(results, "FAIL"), namesOf(results, "WARN").toSorted()]).toEqual([[], refusals.toSorted()]);
+});
+
+test("a clock that is far off is named", async () => {
+  const lender = lenderWith({
+    receive: () => [401, undefined, { Date: new Date(Date.now() - 3_600_000).toUTCString() }],
+  });
+  const [{ findings } = { findings: [] }] = await runOn(lender, { endpoint: "receiver" });
+  expect(findings[0]?.mend).toMatch(/^Your server's clock is 60 minutes behind this machine's/);
+});
+
 test("each check is the one that is meant for a fault", () => {
   const variants = [...SIGNATURES, ...ORDER, ...BODIES, ...ANSWERS];
   const caught = new Set(variants.map(({ caughtBy }) => `receiver.${caughtBy}`));

@@ -1,0 +1,85 @@
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { exchange, type Outcome } from "./exchange.ts";
+
+let server: Server;
+
+afterEach(
+  () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    }),
+);
+
+async function ask(listener: RequestListener, timeoutMs = 10_000): Promise<Outcome> {
+  server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/a%2Fb?c=d`);
+  return exchange({ method: "POST", url, headers: { "X-Own": "1" }, body: "ä" }, timeoutMs);
+}
+
+test("sends path, query, headers and bytes as they stand", async () => {
+  const outcome = await ask((request, response) => {
+    const { method, url, headers } = request;
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString("hex");
+      response.end(JSON.stringify([method, url, headers["x-own"], headers["content-length"], body]));
+    });
+  });
+  expect(outcome).toMatchObject({ kind: "answer", status: 200, cut: false });
+  expect(bodyOf(outcome)).toBe('["POST","/a%2Fb?c=d","1","2","c3a4"]');
+});
+
+test("follows no redirect", async () => {
+  const seen: string[] = [];
+  const outcome = await ask((request, response) => {
+    seen.push(request.url!);
+    response.writeHead(307, { Location: "/elsewhere" }).end();
+  });
+  expect(outcome).toMatchObject({ kind: "answer", status: 307, headers: { location: "/elsewhere" } });
+  expect(seen).toEqual(["/a%2Fb?c=d"]);
+});
+
+test("gives up on a server that says nothing", async () => {
+  const outcome = await ask(() => {}, 200);
+  expect(outcome).toMatchObject({ kind: "failure", isTimeout: true, detail: "no answer within 200 ms" });
+});
+
+test("keeps the status of an answer that never ends", async () => {
+  const outcome = await ask((_request, response) => void response.writeHead(200).write("{"), 300);
+  expect(outcome).toMatchObject({ kind: "answer", status: 200, cut: "too slow" });
+  expect(bodyOf(outcome)).toBe("{");
+});
+
+test("reads no more than 64 KiB", async () => {
+  const outcome = await ask((_request, response) => {
+    const pour = () => {
+      while (response.write("x".repeat(10_000)));
+    };
+    response.on("drain", pour).on("error", () => {});
+    pour();
+  });
+  expect(outcome).toMatchObject({ kind: "answer", cut: "too large" });
+  expect(bodyOf(outcome)).toHaveLength(64 * 1024);
+});
+
+test("tells of a connection that ends without an answer", async () => {
+  const outcome = await ask((request) => request.socket.resetAndDestroy());
+  const detail = expect.stringMatching(/^the connection was closed without an answer/) as string;
+  expect(outcome).toMatchObject({ kind: "failure", isTimeout: false, detail });
+});
+
+test("tells of an answer that breaks off", async () => {
+  const outcome = await ask((_request, response) => {
+    response.writeHead(200, { "Content-Length": "100" }).write("{", () => response.socket?.destroy());
+  });
+  expect(outcome).toMatchObject({ kind: "answer", status: 200, cut: "broken" });
+});
+
+function bodyOf(outcome: Outcome): string {
+  return outcome.kind === "answer" ? outcome.body.toString("utf8") : outcome.detail;
+}
