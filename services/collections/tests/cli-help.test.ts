@@ -26,7 +26,7 @@ test("there is a command for each thing that operators do", () => {
     lender: "create update list show suspend resume",
     key: "create list retire revoke use-for-signing debug",
     "field-partner": "create token",
-    case: "assign unassign hold release close",
+    case: "import assign unassign hold release close",
     endpoint: "show probe resume",
     delivery: "list show replay replays cancel-replay",
     ledger: "statement verify",

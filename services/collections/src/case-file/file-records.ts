@@ -60,6 +60,7 @@ async function* records(
   onBytes?: (chunk: Buffer) => void,
 ): AsyncGenerator<FileRecord> {
   const source = Readable.from(textOf(path, encoding, onBytes));
+  let linesRead = 0;
   const parser = parse({
     delimiter: separator,
     record_delimiter: "\n",
@@ -67,6 +68,10 @@ async function* records(
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_BYTES,
+    on_record(record: string[], { lines }: Info) {
+      linesRead = lines;
+      return record;
+    },
   });
   source.once("error", (error) => parser.destroy(error)).pipe(parser);
   try {
@@ -75,17 +80,16 @@ async function* records(
       if (cells.some((cell) => cellText(cell) !== "")) yield { line: info.lines - breaksIn(cells), cells };
     }
   } catch (error) {
-    throw error instanceof CsvError ? new FileNotReadableError(csvFault(error)) : error;
+    throw error instanceof CsvError ? new FileNotReadableError(csvFault(error, linesRead + 1)) : error;
   } finally {
     source.destroy();
     parser.destroy();
   }
 }
 
-function csvFault(error: CsvError): string {
-  const { lines: line } = error as { lines?: number };
-  if (error.code === "CSV_QUOTE_NOT_CLOSED" || error.code === "CSV_MAX_RECORD_SIZE") {
-    return `near line ${line}: a quotation mark opens a cell and nothing closes it.`;
+function csvFault({ code }: CsvError, line: number): string {
+  if (code === "CSV_QUOTE_NOT_CLOSED" || code === "CSV_MAX_RECORD_SIZE") {
+    return `line ${line}: a quotation mark opens a cell and nothing closes it.`;
   }
   return `line ${line}: a quotation mark in the middle of a cell. Quote the whole cell, and double the marks in it.`;
 }

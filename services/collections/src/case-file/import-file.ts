@@ -53,11 +53,12 @@ export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf }: Reading)
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const { file, reading, from, dryRun } = asked;
   const tally = new Tally(from?.summary);
+  const { header, separator } = file;
+  const bytes = Number(from?.rejectedBytes ?? 0n);
+  if (from?.finishedAt) return { tally, rejectedPath: bytes > 0 ? rejectedPathOf(file.path) : undefined };
   const startedAt = from?.startedAt ?? new Date();
   if (!dryRun)
     await transaction(asked.em(), async (tx) => audit(tx, asked, "case_file.started", { from: from?.rowsDone }));
-  const { header, separator } = file;
-  const bytes = Number(from?.rejectedBytes ?? 0n);
   const rejectedFile = await openRejectedFile(rejectedPathOf(file.path), { header, separator, bytes });
   try {
     const rowsDone = from?.rowsDone ?? 0;

@@ -119,7 +119,7 @@ async function goThrough(
 function tell({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
   const json = { lenderCode: lender.code, dryRun, ...shownDifference(file, reading.columns, outcome) };
   answer(json, differenceText(outcome, { lender, dryRun }));
-  if (outcome.rejectedPath !== undefined) process.exitCode = EXIT.partly;
+  if (outcome.tally.summary["rejected"]! > 0) process.exitCode = EXIT.partly;
 }
 
 async function isWanted({ code, name }: Lender): Promise<boolean> {

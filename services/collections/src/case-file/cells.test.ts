@@ -1,0 +1,115 @@
+import { currency } from "@collections/money";
+import { describe, expect, test } from "vitest";
+import { readAmountCell, readDayCell, readDigitsCell, readMomentCell, readYesCell } from "./cells.ts";
+
+const INR = currency("INR");
+
+describe("an amount", () => {
+  test.each([
+    ["5000", "5000"],
+    ["1,23,456.50", "123456.50"],
+    ["12,34,56,789", "123456789"],
+    ["1,234,567.5", "1234567.5"],
+    ["₹ 5,000", "5000"],
+    ["Rs.5000/-", "5000"],
+    ["rs 250.25", "250.25"],
+    ["INR 99", "99"],
+    ["00750", "750"],
+    ["0", "0"],
+    ["0.00", "0.00"],
+  ])("%j is %s", (text, source) => {
+    expect(readAmountCell(text, INR)).toEqual({ value: { source } });
+  });
+
+  test.each([
+    ["-500", /below 0/],
+    ["(500)", /below 0/],
+    ["1.23457E+05", /lost digits in a spreadsheet/],
+    ["1,23", /comma before its decimals/],
+    ["1.234,50", /comma before its decimals/],
+    ["1,2345", /is not an amount; write it as/],
+    ["12 345", /is not an amount/],
+    ["five", /is not an amount/],
+    ["$ 5", /is not an amount/],
+    ["1O0", /is not an amount/],
+  ])("%j is refused", (text, fault) => {
+    expect(readAmountCell(text, INR)).toEqual({ fault: expect.stringMatching(fault) as string });
+  });
+
+  test("has the sign of its own currency only", () => {
+    expect(readAmountCell("KWD 1.125", currency("KWD"))).toEqual({ value: { source: "1.125" } });
+    expect(readAmountCell("₹ 1.125", currency("KWD"))).toHaveProperty("fault");
+  });
+});
+
+describe("a day", () => {
+  test.each([
+    "05/12/2026",
+    "5-12-2026",
+    "5.12.26",
+    "2026-12-05",
+    "2026/12/5",
+    "05-Dec-2026",
+    "5 December 2026",
+    "05DEC26",
+    "5th Dec, 2026",
+    "Dec 5, 2026",
+    "December 05 2026",
+    "05/12/2026 00:00:00",
+    "2026-12-05T00:00:00.000",
+  ])("%j is the 5th of December", (text) => {
+    expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
+  });
+
+  test("has its month first where somebody says so, and two digits of a year of the last century from 80 on", () => {
+    expect(readDayCell("12/05/2026", "mdy")).toEqual({ value: "2026-12-05" });
+    expect(readDayCell("01/02/99", "dmy")).toEqual({ value: "1999-02-01" });
+    expect(readDayCell("29/02/2028", "dmy")).toEqual({ value: "2028-02-29" });
+  });
+
+  test.each([
+    ["12/25/2026", /not in the calendar. It was read with the day first; .*--date-order mdy/],
+    ["31/02/2026", /not in the calendar/],
+    ["29/02/2026", /not in the calendar/],
+    ["46361", /a spreadsheet's number of a day/],
+    ["05/12-2026", /is not a day. Write it as/],
+    ["5 Foo 2026", /is not a day/],
+    ["tomorrow", /is not a day/],
+    ["05/12/2026 10:30", /is not a day/],
+  ])("%j is refused", (text, fault) => {
+    expect(readDayCell(text, "dmy")).toEqual({ fault: expect.stringMatching(fault) as string });
+  });
+});
+
+describe("a moment", () => {
+  test.each([
+    ["20/11/2026 18:00", "Asia/Kolkata", "2026-11-20T12:30:00.000Z"],
+    ["20-Nov-2026 06:05:09 PM", "Asia/Kolkata", "2026-11-20T12:35:09.000Z"],
+    ["2026-11-20 12:00 am", "UTC", "2026-11-20T00:00:00.000Z"],
+    ["01/07/2026 12:00", "Europe/Berlin", "2026-07-01T10:00:00.000Z"],
+    ["01/11/2026 00:30", "America/New_York", "2026-11-01T04:30:00.000Z"],
+    ["2026-11-20T18:00:00+05:30", "UTC", "2026-11-20T18:00:00+05:30"],
+  ])("%j on clocks of %s is %s", (text, zone, moment) => {
+    expect(readMomentCell(text, "dmy", zone)).toEqual({ value: moment });
+  });
+
+  test.each([
+    ["20/11/2026", /has no time of day, .* or give the moment of the whole file by --as-of/],
+    ["20/11/2026 25:00", /is not a time of day/],
+    ["20/11/2026 13:00 pm", /is not a time of day/],
+    ["40/11/2026 13:00", /not in the calendar/],
+    ["noon", /is not a day/],
+  ])("%j is refused", (text, fault) => {
+    expect(readMomentCell(text, "dmy", "UTC")).toEqual({ fault: expect.stringMatching(fault) as string });
+  });
+});
+
+test("a number that a spreadsheet has shortened is refused: other loans would have the same", () => {
+  expect(readDigitsCell("LN-1E5")).toEqual({ value: "LN-1E5" });
+  expect(readDigitsCell("123456789012")).toEqual({ value: "123456789012" });
+  expect(readDigitsCell("9.82E+09")).toEqual({ fault: expect.stringContaining("format the column as text") as string });
+});
+
+test.each(["Y", "yes", "1", "TRUE"])("%s is yes", (text) => expect(readYesCell(text)).toEqual({ value: true }));
+test.each(["n", "No", "0", "false"])("%s is no", (text) => expect(readYesCell(text)).toEqual({ value: false }));
+test("maybe is neither", () => expect(readYesCell("maybe")).toHaveProperty("fault"));

@@ -1,0 +1,113 @@
+import { expect, test } from "vitest";
+import { COLUMN_NAMES, normalised, targetOf } from "./column-names.ts";
+import { columnAt, type Columns, type MapOption, readColumns, readMapOption } from "./columns.ts";
+
+const USUAL = ["Loan No", "Customer Name", "Mob No", "POS"];
+
+function read(header: readonly string[], ...maps: string[]): Columns {
+  return readColumns(header, maps.map(readMapOption) as MapOption[]);
+}
+
+function targets(columns: Columns): Record<string, string> {
+  return Object.fromEntries(columns.used.map(({ name, target }) => [name, target]));
+}
+
+test("no name stands for two fields, and every field is known by its own name", () => {
+  const names = Object.entries(COLUMN_NAMES).flatMap(([target, others]) => [target, ...others].map(normalised));
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  for (const target of Object.keys(COLUMN_NAMES)) expect(targetOf(target)).toBe(target);
+});
+
+test.each([
+  ["Loan No,LAN,loan_number,A/C No.,Agreement-No", "sourceLoanNumber"],
+  ["CUSTOMER NAME,customer_name,Name,borrowerName", "borrowerName"],
+  ["Mob No,MOB_NO,Mob. No.,mobile number,Contact No", "borrowerPhone"],
+  ["POS,O/S Amt,principal outstanding,TOS", "outstandingAmount"],
+  ["EMI_AMT,EMI,Instalment Amount", "emiAmount"],
+  ["DPD,dpd ,Days Past Due", "dpd"],
+  ["Pin Code,PINCODE,pin", "address.postalCode"],
+])("%s are %s", (names, target) => {
+  for (const name of names.split(",")) expect([name, targetOf(name)]).toEqual([name, target]);
+});
+
+test("columns that nobody reads are told, and those of a file of rejected rows are left out", () => {
+  const columns = read(["Rejected line", "Rejected because", ...USUAL, "PAN", ""]);
+  expect(targets(columns)).toEqual({
+    "Loan No": "sourceLoanNumber",
+    "Customer Name": "borrowerName",
+    "Mob No": "borrowerPhone",
+    POS: "outstandingAmount",
+  });
+  expect(columns.unknown).toEqual(["PAN"]);
+});
+
+test.each([
+  [
+    ["Loan No", "Customer Name", "Mob No", "Amount"],
+    [],
+    /Column "Amount" could hold .*--map "Amount=outstandingAmount"/,
+  ],
+  [[...USUAL, "Outstanding"], [], /Columns "POS" and "Outstanding" could both be outstandingAmount. .*--map "POS=/],
+  [[...USUAL, "POS"], [], /could both be outstandingAmount, and have one name: rename one/],
+  [["Loan No", "Mob No", "POS"], [], /No column is known to hold borrowerName. .*--map "Column=borrowerName"/],
+  [["Action"], [], /No column is known to hold sourceLoanNumber/],
+  [USUAL, ["Balance=outstandingAmount"], /the file has no column "Balance". Its columns are "Loan No", "Customer/],
+])("a header %j with %j is refused with what to do", (header, maps, problem) => {
+  expect(() => read(header, ...maps)).toThrow(problem);
+});
+
+test("every problem of a header is told at once", () => {
+  expect(() => read(["Customer Name", "Amount"])).toThrow(/"Amount"[^]*sourceLoanNumber[^]*borrowerPhone/);
+});
+
+test("somebody's word comes before the names, and settles what was ambiguous", () => {
+  const header = ["Loan No", "Customer Name", "Mob No", "POS", "Amount", "Region", "City"];
+  const columns = read(header, "Amount=outstandingAmount", "region=metadata.Region", "City=-");
+  expect(targets(columns)).toEqual({
+    "Loan No": "sourceLoanNumber",
+    "Customer Name": "borrowerName",
+    "Mob No": "borrowerPhone",
+    Amount: "outstandingAmount",
+    Region: "metadata.Region",
+  });
+  expect(columns.unknown).toEqual(["POS"]);
+});
+
+test("a file of control rows needs a loan and an action", () => {
+  expect(targets(read(["LAN", "Action", "Reason"]))).toEqual({
+    LAN: "sourceLoanNumber",
+    Action: "action",
+    Reason: "reason",
+  });
+});
+
+test.each([
+  ["POS", /is not of the form Column=field/],
+  ["POS=outstandingAmout", /There is no field outstandingAmout. Is it outstandingAmount\?/],
+  ["POS=xyz", /There is no field xyz. The fields are sourceLoanNumber, .* and metadata.<name>\./],
+])("--map %s is refused", (text, problem) => {
+  expect(readMapOption(text)).toEqual({ fault: expect.stringMatching(problem) as string });
+});
+
+test("a fault of a row is told by its column", () => {
+  const header = [...USUAL, "Alt Mobile", "Mobile 2", "Town", "Email Consent", "Zone"];
+  const columns = read(header, "Zone=metadata.a/b");
+  const places = [
+    "borrowerPhone",
+    "alternatePhones/0",
+    "addresses/0/city",
+    "consent/email",
+    "metadata/a~1b",
+    "dpd",
+    "",
+  ];
+  expect(places.map((place) => columnAt(columns, `/rows/7/${place}`))).toEqual([
+    '"Mob No"',
+    '"Alt Mobile" and "Mobile 2"',
+    '"Town"',
+    '"Email Consent"',
+    '"Zone"',
+    undefined,
+    undefined,
+  ]);
+});

@@ -1,0 +1,96 @@
+import { afterFile } from "@collections/testing";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type FileRecord, inspectFile, rowsOf } from "./file-records.ts";
+import type { Encoding } from "./file-text.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "collections-case-file-"));
+afterFile(() => rmSync(folder, { recursive: true, force: true }));
+let files = 0;
+
+function aFile(content: string | Buffer): string {
+  const path = join(folder, `${(files += 1)}.csv`);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function read(content: string | Buffer, told: { encoding?: Encoding; separator?: string } = {}) {
+  const file = await inspectFile(aFile(content), told);
+  const rows: FileRecord[] = [];
+  for await (const row of rowsOf(file)) rows.push(row);
+  expect(file.rows).toBe(rows.length);
+  return { ...file, records: rows.map(({ line, cells }) => [line, ...cells]) };
+}
+
+describe("a file", () => {
+  test.each(["\n", "\r\n", "\r"])(
+    "is read with its lines ending in %j, quoted cells and blank lines among them",
+    async (eol) => {
+      const lines = ["a,b", "1,2", "", '"x, ""y""","two', 'lines"', " , ", "3,ü"];
+      const { header, records } = await read(lines.join(eol));
+      expect(header).toEqual(["a", "b"]);
+      expect(records).toEqual([
+        [2, "1", "2"],
+        [4, 'x, "y"', "two\nlines"],
+        [7, "3", "ü"],
+      ]);
+    },
+  );
+
+  test.each([",", ";", "\t", "|"])("is read with its cells separated by %j", async (separator) => {
+    const { header, records } = await read(
+      ['"a,;b"', "b", "c"].join(separator) + "\n" + ["1", "2;,", "3"].map((cell) => `"${cell}"`).join(separator),
+    );
+    expect(header).toEqual(["a,;b", "b", "c"]);
+    expect(records).toEqual([[2, "1", "2;,", "3"]]);
+  });
+
+  test("is read by the separator that somebody names", async () => {
+    expect((await read("a,b~c\n1,2~3", { separator: "~" })).records).toEqual([[2, "1,2", "3"]]);
+  });
+
+  const text = "Name,Ort\r\nÄnne €,Šibenik\r\n";
+  test.each([
+    ["UTF-8", Buffer.from(text), undefined],
+    ["UTF-8 with a mark", Buffer.from(`\uFEFF${text}`), undefined],
+    ["UTF-16 with a mark", Buffer.from(`\uFEFF${text}`, "utf16le"), undefined],
+    ["UTF-16, big end first, with a mark", Buffer.from(`\uFEFF${text}`, "utf16le").swap16(), undefined],
+    ["UTF-16 as told", Buffer.from(text, "utf16le"), "utf-16le"],
+    ["Windows-1252 as told", Buffer.from(text.replace("€", "\u0080").replace("Š", "\u008A"), "latin1"), "windows-1252"],
+    ["UTF-8 with a mark although another is told", Buffer.from(`\uFEFF${text}`), "windows-1252"],
+  ] as const)("is read in %s", async (_, bytes, encoding) => {
+    const { header, records } = await read(bytes, encoding && { encoding });
+    expect(header).toEqual(["Name", "Ort"]);
+    expect(records).toEqual([[2, "Änne €", "Šibenik"]]);
+  });
+
+  test("keeps characters and line breaks that are cut in two between two reads", async () => {
+    const row = `${"x".repeat(61)}€,${"y".repeat(61)}\r\n`;
+    const { records } = await read(`a,b\r\n${row.repeat(3_000)}`);
+    expect(records).toHaveLength(3_000);
+    expect(new Set(records.map(([, first, second]) => `${first},${second}\r\n`))).toEqual(new Set([row]));
+    expect(records.at(-1)![0]).toBe(3_001);
+  });
+
+  test.each([
+    [
+      "bytes of another encoding",
+      Buffer.from("a,b\nx,y\nM\xFCller,z\n", "latin1"),
+      /line 3: these bytes are not UTF-8. .*--encoding windows-1252/,
+    ],
+    ["UTF-16 without a mark", Buffer.from("a,b\n", "utf16le"), /Say --encoding utf-16le/],
+    ["an Excel workbook", Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is an Excel workbook .*, not CSV/],
+    ["nothing", "", /The file is empty/],
+    [
+      "a quote that is never closed",
+      'a,b\n1,2\n"3,4\n5,6\n',
+      /line 3: a quotation mark opens a cell and nothing closes it/,
+    ],
+    ["the same in a long file", `a,b\n"3,4\n${"5,6\n".repeat(40_000)}`, /line 2: a quotation mark opens a cell/],
+    ["a quote inside a cell", 'a,b\n1,2\n"3" inch,4\n', /line 3: a quotation mark in the middle of a cell/],
+  ])("of %s is refused with the place and what to do", async (_, content, fault) => {
+    await expect(read(content)).rejects.toThrow(fault);
+  });
+});

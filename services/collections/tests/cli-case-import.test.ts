@@ -1,0 +1,247 @@
+import { actsOn, lenderByCode } from "@collections/lenders";
+import { afterFile } from "@collections/testing";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { commandsHere } from "./commands.ts";
+import { aLender, startTestService, type TestService } from "./fixture.ts";
+import type { Cli } from "./processes.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const CLI_MAIN = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "collections-cli-import-"));
+afterFile(() => rmSync(folder, { recursive: true, force: true }));
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let cli: Cli;
+let files = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
+});
+
+const HEADER = "Loan No,Customer Name,Mob No,POS,EMI_AMT,DPD,Next Due Date,City,PAN";
+
+function aFile(...lines: string[]): string {
+  const path = join(folder, `${(files += 1)}.csv`);
+  writeFileSync(path, `${lines.join("\r\n")}\r\n`);
+  return path;
+}
+
+function rowsOf(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${index},Ravi Kumar,98200 00001,"1,23,456.50",,,,,`);
+}
+
+function importing(path: string, ...more: string[]): string[] {
+  return ["case", "import", path, "--lender", lender.code, ...more];
+}
+
+async function eventsOf(prefix: string): Promise<number> {
+  const { rows } = await service.app.database.pool.query(
+    "select from webhooks.event where source_loan_number like $1",
+    [`${prefix}-%`],
+  );
+  return rows.length;
+}
+
+const nothing = { created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 0 };
+
+describe("a file of cases", () => {
+  test("is read by usual column names, in Indian forms, with phones of the lender's country", async () => {
+    const path = aFile(HEADER, 'A-1,Ravi Kumar,098200 00001,"₹1,23,456.50",2500/-,45,05-Dec-26,Pune,ABCDE1234F');
+    expect(await cli.json(...importing(path, "--yes", "--reason", "November"))).toMatchObject({
+      lenderCode: lender.code,
+      dryRun: false,
+      rows: 1,
+      columns: { POS: "outstandingAmount", City: "address.city" },
+      unknownColumns: ["PAN"],
+      summary: { ...nothing, received: 1, created: 1 },
+      examples: { created: [{ line: 2, sourceLoanNumber: "A-1", status: "new", outstandingAmount: 123456.5 }] },
+      rejectedFile: null,
+    });
+    const { rows } = await service.app.database.pool.query(
+      `select borrower_phone, outstanding_minor, emi_minor, dpd, next_due_date::text, addresses->0->>'city' as city
+       from cases.collection_case where source_loan_number = 'A-1'`,
+    );
+    expect(rows).toEqual([
+      {
+        borrower_phone: "+919820000001",
+        outstanding_minor: "12345650",
+        emi_minor: "250000",
+        dpd: 45,
+        next_due_date: "2026-12-05",
+        city: "Pune",
+      },
+    ]);
+  });
+
+  test("is only rehearsed without --yes: the difference is shown, nothing is changed, and it ends with 1", async () => {
+    await cli.json(...importing(aFile(HEADER, ...rowsOf("B", 3)), "--yes"));
+    const path = aFile(HEADER, 'B-0,Ravi Kumar,9820000001,"1,20,000",,30,,,', ...rowsOf("B", 4).slice(1));
+    const { code, stderr } = await cli(...importing(path));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Nobody reads: PAN\./);
+    expect(stderr).toMatch(/created +1\nupdated +1\nunchanged +2\n/);
+    expect(stderr).toContain("line 2, B-0: outstandingAmount 123456.5 → 120000, dpd null → 30");
+    expect(stderr).toContain("line 5, B-3: 123456.5 outstanding, new");
+    expect(stderr).toContain("Nothing was changed. Add --yes to apply it.");
+    const dryRun = await cli.json(...importing(path, "--dry-run"));
+    expect(dryRun).toMatchObject({ dryRun: true, summary: { received: 4, created: 1, updated: 1 } });
+    expect(await eventsOf("B")).toBe(3);
+    expect((await cli(...importing(path, "--json"))).code).toBe(2);
+  });
+
+  test("has its faulty rows in a file beside it, with line, column and reason, which can be mended and sent", async () => {
+    const path = aFile(
+      HEADER,
+      "C-1,Ravi Kumar,98200,500,,,,,",
+      "C-2,Ravi Kumar,9820000001,5OO,,,31/02/2026,,",
+      "C-3,Ravi Kumar,9820000001,500,,,,,",
+      "C-3,Asha Rao,9820000002,700,,,,,",
+      "9.82E+09,Ravi Kumar,9820000001,500,,,,,",
+      "C-4,,9820000001,500,,,,,",
+    );
+    const { code, stdout } = await cli(...importing(path, "--yes", "--json"));
+    const answer = JSON.parse(stdout) as { summary: object; examples: { rejected: object[] }; rejectedFile: string };
+    expect(code).toBe(6);
+    expect(answer.summary).toEqual({ ...nothing, received: 6, created: 1, rejected: 5 });
+    expect(answer.examples.rejected).toMatchObject([
+      { line: 2, because: 'column "Mob No": Expected E.164, for example +919800000001.' },
+      {
+        line: 3,
+        because: expect.stringMatching(/column "POS": "5OO" is not.*column "Next Due Date": "31\/02/) as string,
+      },
+      { line: 5, because: "Line 4 is about the same loan; a file has one row for each loan." },
+      { line: 6, because: expect.stringMatching(/column "Loan No": "9.82E\+09" has lost digits/) as string },
+      { line: 7, because: 'column "Customer Name": borrowerName is required.' },
+    ]);
+    const rejected = readFileSync(answer.rejectedFile, "utf8");
+    expect(rejected.split("\r\n").map((line) => line.split(",", 1)[0])).toEqual([
+      "\uFEFFRejected line",
+      ..."2,3,5,6,7".split(","),
+      "",
+    ]);
+    const mended = aFile(...rejected.replace("98200,500", "9820000001,500").split("\r\n").slice(0, 2));
+    expect(await cli.json(...importing(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
+  });
+
+  test("is refused whole, with 1 and before anything is applied, when its columns or its bytes are not clear", async () => {
+    const ambiguous = aFile("Loan No,Customer Name,Mob No,Amount", "D-1,Ravi Kumar,9820000001,500");
+    expect(await cli(...importing(ambiguous, "--yes"))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--map "Amount=outstandingAmount"') as string,
+    });
+    const mapped = importing(ambiguous, "--yes", "--map", "Amount=outstandingAmount");
+    expect(await cli.json(...mapped)).toMatchObject({ summary: { created: 1 } });
+    const broken = aFile(HEADER, ...rowsOf("E", 1_500), '"E-1500,Ravi Kumar');
+    const answer = await cli(...importing(broken, "--yes", "--json"));
+    expect(answer.code).toBe(1);
+    expect(JSON.parse(answer.stdout)).toEqual({
+      error: { code: "FILE_NOT_READABLE", detail: "line 1502: a quotation mark opens a cell and nothing closes it." },
+    });
+    expect(await eventsOf("E")).toBe(0);
+    expect((await cli(...importing(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
+  });
+
+  test("withdraws, holds and releases by a column action", async () => {
+    await cli.json(...importing(aFile(HEADER, ...rowsOf("F", 3)), "--yes"));
+    const path = aFile("LAN;Action;Reason", "F-0;Withdraw;sold", "F-1;hold;dispute", "F-9;release;");
+    const { code, stdout } = await cli(...importing(path, "--yes", "--json"));
+    expect(code).toBe(6);
+    expect(JSON.parse(stdout)).toMatchObject({ summary: { withdrawn: 1, updated: 1, rejected: 1 } });
+    expect((await lender.getCase("F-1")).body).toMatchObject({ status: "on_hold", statusReason: "dispute" });
+  });
+
+  test("has the moment of its balances by --as-of", async () => {
+    await cli.json(...importing(aFile(HEADER, ...rowsOf("G", 1)), "--yes"));
+    await lender.confirm("G-0", { amount: 456.5, reference: "p", paidAt: "2026-11-20T12:00:00Z", mode: "upi" });
+    const path = aFile(HEADER, ...rowsOf("G", 1));
+    expect(await cli.json(...importing(path, "--yes", "--as-of", "2026-11-20T09:00:00+05:30"))).toMatchObject({
+      summary: { unchanged: 1 },
+      warnings: { PAYMENT_AFTER_SNAPSHOT: 1 },
+    });
+  });
+});
+
+describe("an import that is killed", () => {
+  test("goes on with --resume where it came to, and every row is applied or rejected once", async () => {
+    const rows = rowsOf("K", 2_500);
+    for (const index of [10, 1_200, 2_050, 2_400]) rows[index] = rows[index]!.replace("Ravi Kumar", "");
+    const path = aFile(HEADER, ...rows);
+    const holder = new Client({ connectionString: service.databaseUrl });
+    await holder.connect();
+    // The import comes to the third thousand and waits there for a loan that somebody is making.
+    await holder.query("begin");
+    await holder.query(
+      `insert into cases.collection_case
+       select (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'source_loan_number', 'K-2100'))).*
+       from cases.collection_case c where source_loan_number = 'A-1'`,
+    );
+    const env = { PATH: process.env["PATH"], DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64) };
+    const victim = spawn(process.execPath, [CLI_MAIN, ...importing(path, "--yes")], { env, stdio: "ignore" });
+    await expect.poll(() => eventsOf("K"), { timeout: 60_000 }).toBe(1_998);
+    await expect
+      .poll(async () => {
+        const { rows: waiting } = await holder.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        return waiting.length;
+      })
+      .toBe(1);
+    victim.kill("SIGKILL");
+    await once(victim, "exit");
+    await holder.query("rollback");
+    await holder.end();
+
+    const { code, stdout } = await cli(...importing(path, "--yes", "--resume", "--json", "--reason", "killed"));
+    expect(code).toBe(6);
+    expect(JSON.parse(stdout)).toMatchObject({
+      summary: { ...nothing, received: 2_500, created: 2_496, rejected: 4 },
+      examples: { created: [{ line: 2_002 }, {}, {}, {}, {}] },
+    });
+    expect(await eventsOf("K")).toBe(2_496);
+    const rejected = readFileSync(path.replace(".csv", ".rejected.csv"), "utf8").split("\r\n");
+    expect(rejected.map((line) => line.split(",", 1)[0]).slice(1, -1)).toEqual(["12", "1202", "2052", "2402"]);
+
+    const acts = await actsOn(
+      service.app.database.em(),
+      (await lenderByCode(service.app.database.em(), lender.code))!.id,
+    );
+    expect(acts.slice(0, 3)).toMatchObject([
+      { act: "case_file.imported", reason: "killed", data: { rows: 2_500, created: 2_496, rejected: 4 } },
+      { act: "case_file.started", reason: "killed", data: { rows: 2_500, from: 2_000 } },
+      { act: "case_file.started", reason: null, data: { rows: 2_500 } },
+    ]);
+    const again = await cli(...importing(path, "--yes", "--resume", "--json"));
+    expect(again.code).toBe(6);
+    expect(JSON.parse(again.stdout)).toMatchObject({ summary: { created: 2_496 }, examples: { created: [] } });
+  });
+
+  test("is harmless to begin anew", async () => {
+    const path = aFile(HEADER, ...rowsOf("K", 2_500));
+    const answers = await Promise.all([cli.json(...importing(path, "--yes")), cli.json(...importing(path, "--yes"))]);
+    expect(answers.map(({ summary }) => summary)).toMatchObject([
+      { created: 4, unchanged: 2_496 },
+      { created: 0, unchanged: 2_500 },
+    ]);
+    expect(existsSync(path.replace(".csv", ".rejected.csv"))).toBe(false);
+  });
+});
+
+test("five thousand rows pass through a heap that could not hold them", async () => {
+  const path = aFile(HEADER, ...rowsOf("H", 5_000));
+  const env = { PATH: process.env["PATH"], DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64) };
+  const args = ["--max-old-space-size=64", CLI_MAIN, ...importing(path, "--yes")];
+  const child = spawn(process.execPath, args, { env, stdio: "ignore" });
+  expect(await once(child, "exit")).toEqual([0, null]);
+  expect(await eventsOf("H")).toBe(5_000);
+});
