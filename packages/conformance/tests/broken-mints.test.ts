@@ -1,20 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { CHECKS } from "../src/index.ts";
-import { namesOf, runOn, type RunDetails } from "./run-on.ts";
+import type { Broken } from "./broken-lender.ts";
+import { namesOf, runOn } from "./run-on.ts";
 import { lenderWith, type MadeLink, type MintWish, TestLender } from "./test-lender.ts";
 
 const right = TestLender.prototype;
-
-interface Broken {
-  readonly fault: string;
-  readonly lender: TestLender;
-  /** The check that is meant for the fault. */
-  readonly caughtBy: string;
-  /** The others that fail with it, since they see the same fault. */
-  readonly and?: readonly string[];
-  readonly run?: RunDetails;
-}
 
 const BROKEN: Broken[] = [
   {

@@ -1,10 +1,13 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { CollectionsClient, createReceiver, expressHandler, MemoryStorage } from "@collections/lender-sdk";
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
 import { afterAll, expect, test } from "vitest";
 import { CHECKS, runChecks, type CheckResult, type Settings } from "../src/index.ts";
 import { namesOf, runOn, settingsFor } from "./run-on.ts";
-import { KEY, lenderWith, SECOND_KEY, serve, serveHttp, TestLender, unusedPort } from "./test-lender.ts";
+import { KEY, lenderWith, MINT_AUTH, SECOND_KEY, serve, serveHttp, TestLender, unusedPort } from "./test-lender.ts";
 
 const ALL = CHECKS.map(({ name }) => name);
 const OF_RECEIVERS = ALL.filter((name) => name.startsWith("receiver."));
@@ -63,6 +66,22 @@ test("the receiver of the lender SDK passes every check", async () => {
   const results = await run({ ...settings, receiver: new URL(`${server.url}/hooks`) });
   expect(results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(namesOf(results, "PASS")).toEqual(OF_RECEIVERS);
+});
+
+test("the two endpoints of the guide pass every check that needs nothing more", async () => {
+  const guide = await readFile(new URL("../../../docs/lenders/guide.md", import.meta.url), "utf8");
+  const [, program = ""] = /^```js file=lender\.mjs\n([\s\S]*?)^```$/m.exec(guide)!;
+  const env = { ...process.env, HMAC_SECRET: KEY.secret, MINT_TOKEN: MINT_AUTH.value, PORT: "0" };
+  const lender = spawn(process.execPath, ["--input-type=module", "--eval", program], { env });
+  closing.push(async () => void lender.kill());
+  const [printed] = (await once(lender.stdout, "data")) as [Buffer];
+  const [url = ""] = /http:\S+/.exec(String(printed)) ?? [];
+
+  const settings = { ...settingsFor(url), secondKey: undefined, state: undefined };
+  const urls = { receiver: new URL(`${url}/hooks/collections`), mint: new URL(`${url}/mint-link`) };
+  const results = await run({ ...settings, ...urls });
+  expect(results.flatMap(({ findings }) => findings)).toEqual([]);
+  expect(namesOf(results, "SKIPPED")).toEqual(["receiver.state", "receiver.key-rotation", "receiver.gap-healed"]);
 });
 
 test("who waits for the case after a gap is told to let it be read", async () => {

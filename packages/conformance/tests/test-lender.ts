@@ -2,7 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import {
   createServer,
   type IncomingHttpHeaders,
-  type IncomingMessage,
+  type RequestListener,
   type Server,
   type ServerResponse,
 } from "node:http";
@@ -158,7 +158,7 @@ export function viewOf({ sequence, status, totalCollected, outstandingAfter }: L
 
 /** Serves a lender on 127.0.0.1 until `close`. */
 export async function serve(lender: TestLender): Promise<Served> {
-  const served = await serveHttp(createServer((incoming, response) => receive(lender, incoming, response)));
+  const served = await serveHttp(createServer(listenerFor(lender)));
   lender.url = served.url;
   return served;
 }
@@ -185,14 +185,16 @@ export async function unusedPort(): Promise<number> {
   return Number(new URL(url).port);
 }
 
-function receive(lender: TestLender, incoming: IncomingMessage, response: ServerResponse): void {
-  const chunks: Buffer[] = [];
-  incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-  incoming.on("end", () => {
-    const { method = "", url = "", headers } = incoming;
-    const request = { method, path: url.split("?")[0]!, headers, rawBody: Buffer.concat(chunks) };
-    if (!lender.intercept(request, response)) void answer(lender, request, response);
-  });
+export function listenerFor(lender: TestLender): RequestListener {
+  return (incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      const { method = "", url = "", headers } = incoming;
+      const request = { method, path: url.split("?")[0]!, headers, rawBody: Buffer.concat(chunks) };
+      if (!lender.intercept(request, response)) void answer(lender, request, response);
+    });
+  };
 }
 
 async function answer(lender: TestLender, request: Received, response: ServerResponse): Promise<void> {

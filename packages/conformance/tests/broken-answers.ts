@@ -1,0 +1,133 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Broken } from "./broken-lender.ts";
+import { type LenderEvent, lenderWith, type Received, TestLender } from "./test-lender.ts";
+
+const right = TestLender.prototype;
+
+/** Receivers that choke on a body. */
+export const BODIES: Broken[] = [
+  {
+    fault: "refuses kinds that it does not know",
+    lender: lenderWith({
+      take(event) {
+        return event.kind === "case.audited" ? [422, "unknown kind"] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "unknown-kind",
+  },
+  {
+    fault: "has a strict schema",
+    lender: lenderWith({
+      take(event) {
+        return "region" in event ? [400, "unknown field region"] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "unknown-fields",
+  },
+  {
+    fault: "signs the body decoded as Latin-1",
+    lender: lenderWith({ signedBody: ({ rawBody }) => rawBody.toString("latin1") }),
+    caughtBy: "utf8",
+  },
+  {
+    fault: "stores the body decoded as Latin-1",
+    lender: lenderWith({ decode: ({ rawBody }) => rawBody.toString("latin1") }),
+    caughtBy: "utf8",
+    run: { withState: true },
+  },
+  {
+    fault: "chokes on what is not ASCII",
+    lender: lenderWith({
+      decode({ rawBody }) {
+        if (rawBody.some((byte) => byte > 127)) throw new Error("'ascii' codec can't decode byte");
+        return right.decode({ rawBody } as Received);
+      },
+    }),
+    caughtBy: "utf8",
+  },
+  {
+    fault: "limits the body to 10 KB",
+    lender: lenderWith({
+      receive(request) {
+        return request.rawBody.length > 10_240 ? [413] : right.receive.call(this, request);
+      },
+    }),
+    caughtBy: "large-body",
+  },
+  {
+    fault: "hangs up on a large body",
+    lender: lenderWith({
+      intercept(request, response) {
+        if (request.rawBody.length > 10_240) response.socket?.resetAndDestroy();
+        return request.rawBody.length > 10_240;
+      },
+    }),
+    caughtBy: "large-body",
+  },
+  { fault: "limits the rate", lender: limited(30), caughtBy: "burst" },
+  { fault: "loses events that come together", lender: overwriting(), caughtBy: "burst", run: { withState: true } },
+];
+
+/** Receivers that answer wrongly whatever comes. */
+export const ANSWERS: Broken[] = [
+  {
+    fault: "redirects",
+    lender: lenderWith({ receive: () => [308, undefined, { Location: "https://www.lender.example/hooks" }] }),
+    caughtBy: "no-redirect",
+    and: ["ping", "event"],
+  },
+  {
+    fault: "redirects the ping",
+    lender: lenderWith({
+      take(event) {
+        return event.kind === "ping" ? [302, undefined, { Location: "/login" }] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "ping",
+    and: ["no-redirect"],
+  },
+  {
+    fault: "answers too late",
+    lender: lenderWith({ receive: () => wait(60_000, [200] as const, { ref: false }) }),
+    caughtBy: "answer-time",
+    and: ["ping", "event"],
+    run: { timeoutMs: 300 },
+  },
+  {
+    fault: "has another secret",
+    lender: lenderWith({ secretOf: () => "sk_of_another_environment" }),
+    caughtBy: "event",
+    and: ["ping"],
+  },
+  {
+    fault: "acknowledges and forgets",
+    lender: lenderWith({ take: () => [200] }),
+    caughtBy: "state",
+    run: { withState: true },
+  },
+];
+
+function limited(atOnce: number): TestLender {
+  let underWay = 0;
+  return lenderWith({
+    async receive(request) {
+      underWay += 1;
+      const isTooMany = underWay > atOnce;
+      await wait(underWay > 1 ? 200 : 5);
+      underWay -= 1;
+      return isTooMany ? [429] : right.receive.call(this, request);
+    },
+  });
+}
+
+/** Keeps the request that it works on in a variable of the process. */
+function overwriting(): TestLender {
+  let current: LenderEvent;
+  return lenderWith({
+    async take(event) {
+      current = event;
+      await wait(5);
+      return right.take.call(this, current);
+    },
+  });
+}

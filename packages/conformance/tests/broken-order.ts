@@ -1,0 +1,110 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Broken } from "./broken-lender.ts";
+import { type LenderEvent, lenderWith, TestLender, viewOf } from "./test-lender.ts";
+
+const right = TestLender.prototype;
+
+/** Receivers that count an event twice, or let a loan go back. */
+export const ORDER: Broken[] = [
+  {
+    fault: "answers 500 to what it has",
+    lender: lenderWith({
+      take(event) {
+        return this.seen.has(event.eventId) ? [500, "duplicate key value"] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "duplicate",
+    and: ["duplicate-at-once", "replay"],
+  },
+  {
+    fault: "adds up amounts, also of duplicates",
+    lender: lenderWith({
+      take(event) {
+        if (event.sourceLoanNumber !== null) this.apply(event.sourceLoanNumber, event);
+        return [200];
+      },
+      apply(loan, event) {
+        const held = this.views.get(loan);
+        if (held?.sequence === event.sequence) this.views.set(loan, addedTo(held.totalCollected, event));
+        else right.apply.call(this, loan, event);
+      },
+    }),
+    caughtBy: "duplicate",
+    and: ["duplicate-at-once"],
+    run: { withState: true },
+  },
+  {
+    fault: "looks first and inserts then",
+    lender: lenderWith({
+      async take(event) {
+        const isKnown = this.seen.has(event.eventId);
+        if (event.sequence === 2) await wait(100);
+        if (isKnown) return [200];
+        return this.seen.has(event.eventId) ? [500, "duplicate key value"] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "duplicate-at-once",
+  },
+  {
+    fault: "keeps an eventId before it checks the signature",
+    lender: lenderWith({
+      receive(request) {
+        const { eventId } = JSON.parse(request.rawBody.toString("utf8")) as LenderEvent;
+        if (this.seen.has(eventId)) return [200];
+        if (!this.isGenuine(request)) this.seen.add(eventId);
+        return right.receive.call(this, request);
+      },
+    }),
+    caughtBy: "retry",
+    run: { withState: true },
+  },
+  {
+    fault: "lets the last that came win",
+    lender: lenderWith({ apply: forgetfully }),
+    caughtBy: "out-of-order",
+    run: { withState: true },
+  },
+  {
+    fault: "lets the last that came win, replays too",
+    lender: lenderWith({
+      take(event) {
+        if (event.sourceLoanNumber !== null) forgetfully.call(this, event.sourceLoanNumber, event);
+        return [200];
+      },
+    }),
+    caughtBy: "replay",
+    and: ["out-of-order"],
+    run: { withState: true },
+  },
+  {
+    fault: "adds up amounts over gaps",
+    lender: lenderWith({
+      apply(loan, event) {
+        const held = this.views.get(loan);
+        if (event.sequence > (held?.sequence ?? 0)) this.views.set(loan, addedTo(held?.totalCollected ?? 0, event));
+      },
+    }),
+    caughtBy: "gap",
+    and: ["out-of-order"],
+    run: { withState: true },
+  },
+  {
+    fault: "refuses an event after a gap",
+    lender: lenderWith({
+      take(event) {
+        const held = this.views.get(event.sourceLoanNumber ?? "")?.sequence ?? 0;
+        return event.sequence > held + 1 ? [409, "out of order"] : right.take.call(this, event);
+      },
+    }),
+    caughtBy: "gap",
+    and: ["out-of-order"],
+  },
+];
+
+function forgetfully(this: TestLender, loan: string, event: LenderEvent): void {
+  this.views.set(loan, viewOf(event));
+}
+
+function addedTo(totalCollected: number, event: LenderEvent): ReturnType<typeof viewOf> {
+  return { ...viewOf(event), totalCollected: totalCollected + (event.data.amount ?? 0) };
+}
