@@ -5,6 +5,7 @@ import { renderMarkdown } from "./markdown.ts";
 
 /** Files beside the documents that they link to, by what they are called on the site. */
 export const SAMPLES = { path: "/docs/samples", folder: new URL("lenders/samples/", DOCS) };
+export const OPENAPI = { path: "/openapi.json", file: new URL("openapi.json", DOCS) };
 export const VECTORS = {
   path: "/docs/vectors.json",
   file: new URL(import.meta.resolve("@collections/signing/vectors.json")),
@@ -27,7 +28,8 @@ function targetOf(href: string, from: URL, base: string): string | undefined {
 }
 
 function pathOf(file: string): string | undefined {
-  if (file === VECTORS.file.href) return VECTORS.path;
+  const served = [VECTORS, OPENAPI].find((one) => one.file.href === file);
+  if (served) return served.path;
   if (file.startsWith(SAMPLES.folder.href)) return `${SAMPLES.path}/${file.slice(SAMPLES.folder.href.length)}`;
   const pages = CHAPTERS.flatMap((chapter) => chapter.pages);
   return pages.find((page) => page.file !== undefined && new URL(page.file, DOCS).href === file)?.path;

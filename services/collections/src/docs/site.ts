@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { answerPage } from "./answer-page.ts";
 import { browserModules, serveBrowserModules } from "./browser-modules.ts";
 import { CHAPTERS, type Page } from "./contents.ts";
-import { documentPage, SAMPLES, VECTORS } from "./document-page.ts";
+import { documentPage, OPENAPI, SAMPLES, VECTORS } from "./document-page.ts";
 import { layoutPage } from "./layout.ts";
 import { openApiFile, referencePage, swaggerUiFiles, swaggerUiVersion } from "./reference-page.ts";
 import { signaturePage } from "./signature-page.ts";
@@ -31,7 +31,7 @@ export function documentationSite({ publicBasePath, log }: SiteOptions): Router 
   router.get("/docs/reference", async (_, response) => {
     answerPage(response, referencePage(publicBasePath, await swaggerUiVersion()), "'self'");
   });
-  router.get("/openapi.json", openApiFile(publicBasePath));
+  router.get(OPENAPI.path, openApiFile(publicBasePath));
   router.use(swaggerUiFiles());
   router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
   // Where the `type` of a problem leads, on the host that it names.
