@@ -1,6 +1,7 @@
 import { type Amount, AmountLiteral } from "./amount.ts";
 import type { Answer, Warning } from "./answer.ts";
 import { type FieldFault, type Problem, ProblemError } from "./call-error.ts";
+import type { CaseStatus } from "./case-snapshot.ts";
 
 /** Columns that hold money: text here, exact JSON numbers on the wire. */
 const AMOUNT_FIELDS = ["outstandingAmount", "minimumAmount", "emiAmount"] as const;
@@ -65,11 +66,11 @@ export type CaseRow = UpsertRow | OrderRow;
 
 export type RowOutcome = "created" | "updated" | "unchanged" | "reopened" | "withdrawn" | "rejected";
 
-/** A field that a row has changed. Amounts are text, other values as JSON has them. */
+/** A field that a row has changed. Amounts are text, other values as JSON has them; contact data is not told. */
 export interface FieldChange {
   readonly field: string;
-  readonly from: unknown;
-  readonly to: unknown;
+  readonly from?: unknown;
+  readonly to?: unknown;
 }
 
 /** What became of one row, in the order of the rows. A rejected row has `errors` and no case. */
@@ -78,7 +79,7 @@ export interface RowResult {
   readonly sourceLoanNumber: string | null;
   readonly outcome: RowOutcome;
   readonly caseId?: string;
-  readonly status?: string;
+  readonly status?: CaseStatus;
   readonly outstandingAmount?: Amount;
   readonly sequence?: number;
   readonly changes?: readonly FieldChange[];

@@ -1,6 +1,17 @@
 import type { Amount } from "./amount.ts";
 import type { Answer } from "./answer.ts";
 
+/** Where a case stands (contract: States and transitions); any other text is a status that came later. */
+export type CaseStatus =
+  | "new"
+  | "assigned"
+  | "in_progress"
+  | "on_hold"
+  | "collected"
+  | "closed"
+  | "withdrawn"
+  | (string & {});
+
 /** What events and snapshots both say of a loan: absolute values, to be stored as they are. */
 export interface LoanState {
   readonly sourceLoanNumber: string;
@@ -8,7 +19,7 @@ export interface LoanState {
   readonly sequence: number;
   readonly caseId: string;
   readonly cycle: number;
-  readonly status: string;
+  readonly status: CaseStatus;
   readonly currency: string;
   readonly totalCollected: Amount;
   readonly outstandingAfter: Amount;

@@ -181,6 +181,7 @@ export class CollectionsClient {
     try {
       const answer = await this.#caller.call(call, options);
       this.#tell((answer.body as Partial<Answer>).warnings, call.path);
+      this.#tell(deprecationOf(answer), call.path);
       return answer;
     } catch (error) {
       if (error instanceof ProblemError) this.#tell(error.warnings, call.path);
@@ -211,6 +212,13 @@ function queryOf(filter: object): string {
     if (value !== undefined) query.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   return query.size === 0 ? "" : `?${query.toString()}`;
+}
+
+/** The path's version has an end. contract: Versions */
+function deprecationOf({ headers }: ServiceAnswer): Warning[] {
+  if (!headers.has("deprecation")) return [];
+  const detail = `This version of the API ends: ${headers.get("sunset") ?? "the date is not told yet"}.`;
+  return [{ code: "DEPRECATED", pointer: "", detail }];
 }
 
 function snapshotOf({ body, headers }: ServiceAnswer): CaseSnapshot {

@@ -1,4 +1,17 @@
-export { checkTimestamp, HEADERS, sign, signingKey, TIMESTAMP_TOLERANCE_MS, verify } from "@collections/signing";
+export {
+  checkTimestamp,
+  EmptySecretError,
+  HEADERS,
+  type RequestToSign,
+  type RequestToVerify,
+  type Secret,
+  sign,
+  type SigningKey,
+  signingKey,
+  TIMESTAMP_TOLERANCE_MS,
+  type TimestampVerdict,
+  verify,
+} from "@collections/signing";
 export { type Amount, InvalidAmountError, majorUnits, minorUnits } from "./amount.ts";
 export type { Answer, Health, Warning } from "./answer.ts";
 export {
@@ -21,7 +34,7 @@ export {
   type RowResult,
   type UpsertRow,
 } from "./case-import.ts";
-export type { BookedPayment, CaseSnapshot, LoanState } from "./case-snapshot.ts";
+export type { BookedPayment, CaseSnapshot, CaseStatus, LoanState } from "./case-snapshot.ts";
 export { type ClientOptions, CollectionsClient, type ImportOptions, type ReplayOptions } from "./client.ts";
 export { expressHandler, type NodeRequest, type NodeResponse } from "./express-handler.ts";
 export { fetchHandler } from "./fetch-handler.ts";
@@ -64,6 +77,7 @@ export {
 export {
   type EventData,
   type EventKind,
+  type FieldPartner,
   isEvent,
   type LoanEvent,
   MalformedEventError,

@@ -1,6 +1,7 @@
 import { type Amount, AmountLiteral } from "./amount.ts";
 import type { Answer, Warning } from "./answer.ts";
 import { type Problem, ProblemError } from "./call-error.ts";
+import type { CaseStatus } from "./case-snapshot.ts";
 
 /** A payment that was captured. contract: Payment confirmation request */
 export interface CapturedPayment {
@@ -22,7 +23,7 @@ export interface CapturedPayment {
 export interface Booking extends Answer {
   readonly caseId: string;
   readonly outstandingAfter: Amount;
-  readonly status: string;
+  readonly status: CaseStatus;
   readonly reference: string;
   /** Of this payment's event `payment.collected`. */
   readonly sequence: number;

@@ -19,7 +19,7 @@ export interface SignatureDiagnosis extends Answer {
   readonly canonicalSha256: string;
   readonly bodyBytes: number;
   readonly bodySha256: string;
-  readonly clock: { readonly serverTime: string; readonly skewMs: number; readonly withinTolerance: boolean };
+  readonly clock: { readonly serverTime: string; readonly skewMs: number | null; readonly withinTolerance: boolean };
   readonly diagnosis: readonly { readonly cause: string; readonly certain: boolean; readonly fix: string }[];
   readonly searchComplete: boolean;
 }

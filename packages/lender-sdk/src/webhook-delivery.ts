@@ -3,7 +3,7 @@ import type { Answer } from "./answer.ts";
 /** What went wrong with an attempt, what that means, and what to do. contract: POST webhooks/test */
 export interface DeliveryFault {
   readonly code: string;
-  readonly detail: string;
+  readonly detail: string | null;
   readonly cause: string;
   readonly remedy: string;
 }

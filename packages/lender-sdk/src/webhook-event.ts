@@ -3,12 +3,18 @@ import type { FieldChange } from "./case-import.ts";
 import type { LoanState } from "./case-snapshot.ts";
 import { parseExact } from "./exact-json.ts";
 
+/** Who holds a case. */
+export interface FieldPartner {
+  readonly id: string;
+  readonly displayName: string;
+}
+
 /** What `data` has, by kind. contract: Event kinds */
 export interface EventData {
   "case.created": { readonly importId: string; readonly cycle: number };
   "case.updated": { readonly importId: string; readonly cycle: number; readonly changes: readonly FieldChange[] };
-  "case.assigned": { readonly fieldPartner: { readonly id: string; readonly displayName: string } };
-  "case.unassigned": { readonly fieldPartner: { readonly id: string; readonly displayName: string } };
+  "case.assigned": { readonly fieldPartner: FieldPartner | null };
+  "case.unassigned": { readonly fieldPartner: FieldPartner | null };
   "case.held": { readonly reason: string | null };
   "case.released": { readonly reason: string | null };
   "case.withdrawn": { readonly reason: string | null };
@@ -18,8 +24,8 @@ export interface EventData {
   "visit.completed": { readonly visitId: string; readonly occurredAt: string; readonly disposition: string };
   "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
   "payment_link.unavailable": { readonly visitId: string; readonly amount: Amount; readonly reason: string };
-  "payment_link.delivered": { readonly linkId: string; readonly channels: readonly unknown[] };
-  "payment_link.undelivered": { readonly linkId: string; readonly channels: readonly unknown[] };
+  "payment_link.delivered": { readonly linkId: string; readonly channels: readonly string[] };
+  "payment_link.undelivered": { readonly linkId: string; readonly channels: readonly string[] };
   "payment.collected": {
     readonly reference: string;
     readonly amount: Amount;

@@ -257,6 +257,14 @@ test("a repeated replay keeps its signature, by which the service knows it", asy
   expect(service.seen[1]).toMatchObject({ body: '{"loan":"LN-1","ratePerSecond":10}', isSigned: true });
 });
 
+test("that the API's version has an end is a warning", async () => {
+  const headers = { Deprecation: "@1795167667", Sunset: "Sat, 20 Nov 2027 00:00:00 GMT" };
+  service.answerWith({ status: 200, body: { ok: true }, headers });
+  const warnings: Warning[] = [];
+  await aClient({ onWarning: (warning) => warnings.push(warning) }).health();
+  expect(warnings).toMatchObject([{ code: "DEPRECATED", detail: expect.stringContaining("20 Nov 2027") as string }]);
+});
+
 test("the debugger is asked without a signature", async () => {
   service.answerWith({ status: 200, body: { success: true, diagnosis: [] } });
   const request = { method: "GET", path: "/x", timestamp: "1", signature: "ab" };

@@ -282,7 +282,7 @@ test("in Postgres too, with several processes that may die at any statement", as
   const seen: Seen = new Map();
   await fc.assert(
     fc.asyncProperty(scenarios, (scenario) => converges(scenario, lenderOnPostgres, seen)),
-    { numRuns: 30 },
+    { numRuns: 20 },
   );
   expect([...seen.keys()].toSorted()).toEqual(OUTCOMES);
 });
