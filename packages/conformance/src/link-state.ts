@@ -24,8 +24,9 @@ export async function linkFaults(service: StandIn, link: Link, amount: number, m
 
 type ShownLink = { readonly linkId?: unknown; readonly amount?: unknown } | null;
 
-async function linksAtStateUrl({ settings, mintLoan }: StandIn): Promise<ShownLink[] | null> {
-  const links = settings.state === undefined ? undefined : (await readState(settings, mintLoan))?.links;
+async function linksAtStateUrl({ settings, mintLoan, stateIsBroken }: StandIn): Promise<ShownLink[] | null> {
+  if (settings.state === undefined || stateIsBroken) return null;
+  const links = (await readState(settings, mintLoan))?.links;
   return Array.isArray(links) ? links : null;
 }
 

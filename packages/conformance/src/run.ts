@@ -108,6 +108,9 @@ async function findingsOf(check: Check, service: StandIn): Promise<Finding[]> {
     return await check.run(service);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
+    // Said once: the checks after this one look at answers only.
+    service.stateIsProven = false;
+    service.stateIsBroken = true;
     return [{ level: "FAIL", problem: error.message, mend: MEND_STATE }];
   }
 }
@@ -141,4 +144,5 @@ function answersInWords(alike: readonly Exchange[]): string {
   return `${counted.join(" and ")} in ${Math.max(...alike.map(answerTimeMs))} ms`;
 }
 
-const MEND_STATE = "See what --state needs in the documentation: it is read after the events that it should show.";
+const MEND_STATE =
+  "See what --state needs in the documentation, and whether your side works off what it has acknowledged, also while an event of another loan has to wait. Checks after this one look at answers only.";

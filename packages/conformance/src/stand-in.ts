@@ -42,6 +42,8 @@ export class StandIn {
   readonly settings: Settings;
   /** Whether the state URL has shown an event that we sent, so that it can be relied on. */
   stateIsProven = false;
+  /** Whether it has failed since. */
+  stateIsBroken = false;
   /** Replaces every secret of the settings in a text. */
   readonly mask: (text: string) => string;
   readonly #run = randomBytes(4).toString("hex");

@@ -99,6 +99,20 @@ test("who waits for the case after a gap is told to let it be read", async () =>
   expect(finding).toMatchObject({ mend: expect.stringContaining("--service-port") as string });
 });
 
+test("a state URL that fails is told of once", async () => {
+  let reads = 0;
+  const forgetful = lenderWith({
+    state(loan) {
+      reads += 1;
+      return reads > 10 ? [500] : TestLender.prototype.state.call(this, loan);
+    },
+  });
+  const failing = (await runOn(forgetful)).filter(({ verdict }) => verdict === "FAIL");
+  expect(failing.flatMap(({ findings }) => findings.map(({ problem }) => problem))).toEqual([
+    "The state URL answered 500 instead of 200 or 404.",
+  ]);
+});
+
 test.each([
   ["does not read the case after a gap", undefined, "The case was not read."],
   ["reads it with a wrong signature", "sk_of_another_environment", "The signature does not match."],
