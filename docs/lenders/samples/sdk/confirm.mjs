@@ -17,7 +17,7 @@ const { results } = await client.importCases([
     borrowerName: "Ravi Kumar",
     borrowerPhone: "+919800000001",
     outstandingAmount: "5000.10",
-    emiAmmount: "1250.00",
+    emiAmmount: "1250.00", // a typing mistake, on purpose
   },
 ]);
 for (const { sourceLoanNumber, outcome } of results) console.log(`${sourceLoanNumber} is ${outcome}`);
