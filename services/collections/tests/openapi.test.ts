@@ -4,6 +4,9 @@ import { openApiDocument } from "../src/docs/openapi.ts";
 import { OPERATIONS, problemsOf } from "../src/docs/openapi-operations.ts";
 import { EVENT_KINDS } from "../src/docs/openapi-webhooks.ts";
 import { PROBLEM_CODES, type ProblemCode } from "../src/rest/problem.ts";
+import { SWITCHES } from "../src/rest/v1/import-cases.ts";
+import { PARAMETERS as PARAMETERS_OF_LIST } from "../src/rest/v1/list-deliveries.ts";
+import { PARAMETERS as PARAMETERS_OF_REPLAY } from "../src/rest/v1/replay-deliveries.ts";
 import { partnerEndpoints } from "../src/rest/v1/router.ts";
 import { answerFaults, at, schemaFaults } from "./documented.ts";
 
@@ -37,6 +40,19 @@ describe("the OpenAPI document", () => {
     for (const { path, parameters = [] } of OPERATIONS) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       expect(parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(named);
+    }
+  });
+
+  test("names the query parameters that the service reads", () => {
+    const read: Record<string, readonly string[]> = {
+      importCases: SWITCHES,
+      listDeliveries: PARAMETERS_OF_LIST,
+      replayDeliveries: PARAMETERS_OF_REPLAY,
+    };
+    for (const { id, parameters = [] } of OPERATIONS) {
+      expect(parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name)).toEqual(
+        read[id] ?? [],
+      );
     }
   });
 

@@ -23,7 +23,7 @@ export const importBody = z.object({
     .meta({ description: "Apply all rows or, when one is rejected, none. Either this or the query says it." }),
 });
 
-const SWITCHES = ["dryRun", "atomic"];
+export const SWITCHES = ["dryRun", "atomic"];
 
 /** POST /api/v1/partner/cases: applies the rows of a file, or rehearses it. */
 export async function importCases(

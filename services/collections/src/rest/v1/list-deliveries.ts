@@ -7,7 +7,7 @@ import type { Answer, SignedRequest } from "../request-context.ts";
 import { LOAN_CHARACTERS, textFault } from "../wire-types.ts";
 import { deliveryBody } from "./delivery-body.ts";
 
-const PARAMETERS = ["state", "loan", "since", "cursor", "limit"];
+export const PARAMETERS = ["state", "loan", "since", "cursor", "limit"];
 export const DELIVERY_STATES: ReadonlyMap<string, readonly DeliveryState[]> = new Map([
   ["waiting", ["waiting", "retrying"]],
   ["in_flight", ["in_flight"]],

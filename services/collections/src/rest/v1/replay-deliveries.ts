@@ -16,7 +16,7 @@ import { idOfRequest } from "../same-request.ts";
 import { instant, LOAN_CHARACTERS, text } from "../wire-types.ts";
 
 const KIND_CHARACTERS = 64;
-const PARAMETERS = ["dryRun"];
+export const PARAMETERS = ["dryRun"];
 
 /** Which events to send again (contract: Deliveries); none of it has to be there. */
 export const replayDeliveriesBody = z.object({
