@@ -13,6 +13,7 @@ export interface BenchServer {
   readonly pid: number;
   /** Makes a database, as a copy of `template` where that is given, and answers with its address. */
   createDatabase(name: string, template?: string): Promise<string>;
+  dropDatabase(name: string): Promise<void>;
   /** Writes everything to the disk now, so that no checkpoint falls into a measurement. */
   checkpoint(): Promise<void>;
   /** Lets the planner know how full the tables of a database are, as it does in a service that has run for a while. */
@@ -43,6 +44,9 @@ export async function startBenchServer(): Promise<BenchServer> {
       const url = new URL(postgres.url);
       url.pathname = `/${name}`;
       return url.href;
+    },
+    async dropDatabase(name) {
+      await admin.query(`drop database ${name} with (force)`);
     },
     async checkpoint() {
       await admin.query("checkpoint");

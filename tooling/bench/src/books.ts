@@ -54,7 +54,12 @@ export async function fillBooks(databaseUrl: string, groups: readonly Group[]): 
   return { keys, lenderIds: await assignOthers(databaseUrl) };
 }
 
-async function createLender(databaseUrl: string, lenderCode: string, options: readonly string[]): Promise<LenderKey> {
+/** Registers a lender over the operators' commands, which bring the database up to date first. */
+export async function createLender(
+  databaseUrl: string,
+  lenderCode: string,
+  options: readonly string[],
+): Promise<LenderKey> {
   const answer = await operator(
     databaseUrl,
     "lender",

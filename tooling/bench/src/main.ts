@@ -1,10 +1,11 @@
 import { parseArgs } from "node:util";
 import { type BenchServer, startBenchServer } from "./bench-server.ts";
-import { fillBooks } from "./books.ts";
+import { createLender, fillBooks } from "./books.ts";
 import { measureBudget } from "./budget.ts";
 import { startChild } from "./child.ts";
 import type { ConfirmationReport } from "./confirmation-report.ts";
 import { measureConfirmations } from "./confirmations.ts";
+import { type ImportFigures, measureImports } from "./imports.ts";
 import { describeMachine } from "./machine.ts";
 import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
 import { FULL_PLAN, type Plan, QUICK_PLAN } from "./plan.ts";
@@ -14,15 +15,16 @@ import { measureWebhooks, type WebhookFigures } from "./webhooks.ts";
 
 const USAGE = `Measures the service beside its limits and a rival, on a PostgreSQL of its own.
 
-  pnpm bench                 everything; about seven minutes
+  pnpm bench                 everything; about eleven minutes
   pnpm bench confirmations   payments confirmed over HTTP; two minutes
   pnpm bench webhooks        events told to lenders; five minutes
+  pnpm bench import          files of cases over HTTP; four minutes
 
   --quick   a minute, for a first look
   --json    print one JSON document instead of tables
 `;
 
-const SUBJECTS = ["confirmations", "webhooks"] as const;
+const SUBJECTS = ["confirmations", "webhooks", "import"] as const;
 type Subject = (typeof SUBJECTS)[number];
 
 const options = { quick: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } } as const;
@@ -59,6 +61,7 @@ async function run(plan: Plan, subjects: readonly Subject[]): Promise<Report> {
       plan,
       ...(subjects.includes("confirmations") && { confirmations: await confirmations(bench) }),
       ...(subjects.includes("webhooks") && { webhooks: await webhooks(bench) }),
+      ...(subjects.includes("import") && { imports: await imports(bench) }),
     };
     onProgress("done");
     return report;
@@ -123,4 +126,11 @@ async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench)
   } finally {
     await receiver.stop();
   }
+}
+
+/** Each round begins with copies of a database that has a lender and nothing else. */
+async function imports({ plan: { imports: plan }, server, onProgress }: Bench): Promise<ImportFigures[]> {
+  const template = "lender_only";
+  const key = await createLender(await server.createDatabase(template), "FILE", []);
+  return measureImports({ plan, server, template, key, onProgress });
 }

@@ -4,6 +4,15 @@ import type { Stragglers } from "./throughput.ts";
 export interface Plan {
   readonly confirmations: ConfirmationPlan;
   readonly webhooks: WebhookPlan;
+  readonly imports: ImportPlan;
+}
+
+export interface ImportPlan {
+  /** How many requests are under way at once. */
+  readonly clients: readonly number[];
+  readonly rounds: number;
+  /** Rows of a round, 1,000 to a request, into tables that are empty. */
+  readonly rows: number;
 }
 
 export interface ConfirmationPlan {
@@ -50,6 +59,7 @@ export const FULL_PLAN: Plan = {
     slowBacklog: 1_000,
     deliveredRows: { few: 10_000, many: 3_000_000 },
   },
+  imports: { clients: [1, 4], rounds: 3, rows: 100_000 },
 };
 
 /** For a first look: too short for its figures to be quoted. */
@@ -72,4 +82,5 @@ export const QUICK_PLAN: Plan = {
     slowBacklog: 500,
     deliveredRows: { few: 10_000, many: 200_000 },
   },
+  imports: { clients: [4], rounds: 2, rows: 10_000 },
 };

@@ -1,4 +1,6 @@
 import { type ConfirmationReport, confirmationText } from "./confirmation-report.ts";
+import { importText } from "./import-report.ts";
+import type { ImportFigures } from "./imports.ts";
 import type { Machine } from "./machine.ts";
 import type { Plan } from "./plan.ts";
 import { webhookText } from "./webhook-report.ts";
@@ -10,15 +12,17 @@ export interface Report {
   readonly plan: Plan;
   readonly confirmations?: ConfirmationReport;
   readonly webhooks?: WebhookFigures;
+  readonly imports?: readonly ImportFigures[];
 }
 
 /** The report for people. Only its ratios carry over to another machine. */
-export function reportText({ machine, plan, confirmations, webhooks }: Report): string {
+export function reportText({ machine, plan, confirmations, webhooks, imports }: Report): string {
   return [
     `${machine.processors} × ${machine.model}, ${machine.memoryGiB} GiB, ${machine.platform}`,
     `Node ${machine.node}, PostgreSQL ${machine.postgres}, durable commits; load before the run ${machine.loadBefore}`,
     ...(confirmations ? ["", confirmationText(plan.confirmations, confirmations)] : []),
     ...(webhooks ? ["", webhookText(plan.webhooks, webhooks)] : []),
+    ...(imports ? ["", importText(plan.imports, imports)] : []),
     "",
     "Medians, with the smallest and the largest round. others: processors busy with other processes.",
   ].join("\n");

@@ -1,0 +1,36 @@
+import type { ImportFigures } from "./imports.ts";
+import type { ImportPlan } from "./plan.ts";
+import type { Spread } from "./statistics.ts";
+import { busyText, rateText, ratioText, table, whole } from "./text-table.ts";
+
+const COLUMNS =
+  "requests at once,service rows/s,p50 ms,p99 ms,CPU µs,PostgreSQL's,peak MB,COPY rows/s,PostgreSQL's CPU µs,ratio,others";
+
+/** One table for people. */
+export function importText({ rows, rounds }: ImportPlan, figures: readonly ImportFigures[]): string {
+  return [
+    `New cases over signed HTTP, ${whole(rows)} rows, 1,000 to a request, beside COPY of all that they write into the` +
+      ` same tables; ${rounds} rounds in turn`,
+    table(COLUMNS, figures.map(importRow)),
+  ].join("\n");
+}
+
+function importRow({ clients, service, copy, ratio, othersBusy }: ImportFigures): string[] {
+  return [
+    String(clients),
+    rateText(service.rowsPerSecond),
+    whole(service.p50Ms),
+    whole(service.p99Ms),
+    known(service.processorUs),
+    known(service.postgresUs),
+    known(service.peakMemoryMb),
+    rateText(copy.rowsPerSecond),
+    known(copy.postgresUs),
+    ratioText(ratio),
+    busyText(othersBusy),
+  ];
+}
+
+function known(spread: Spread | undefined): string {
+  return spread === undefined ? "" : whole(spread.median);
+}
