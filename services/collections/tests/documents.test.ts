@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { DEFAULT_LADDER } from "@collections/webhooks";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, test } from "vitest";
+import { COLUMN_NAMES } from "../src/case-file/column-names.ts";
 import { Problem, problemBody, PROBLEM_CODES } from "../src/rest/problem.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -49,6 +50,13 @@ describe("docs/interface.md", () => {
     expect(shown).toHaveLength(5);
     for (const one of shown) expect(vectors).toContainEqual(expect.objectContaining(one));
   });
+});
+
+test("operations.md has every column name that an import of a file knows", () => {
+  const text = documents.get("docs/operations.md")!.split("### Columns")[1]!.split("\n## ")[0]!;
+  const rows = [...text.matchAll(/^\| `([\w.]+)` *\| (.*?) *\|$/gm)];
+  const shown = rows.map(([, field, names]) => [field, names === "" ? [] : names!.split(", ")]);
+  expect(Object.fromEntries(shown)).toEqual(COLUMN_NAMES);
 });
 
 describe("docs/lenders", () => {
