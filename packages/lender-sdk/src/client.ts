@@ -6,7 +6,7 @@ import { stringifyExact } from "./exact-json.ts";
 import { type Booking, type CapturedPayment, paymentOnTheWire, repeatedBooking } from "./payment-confirmation.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
-import { type Call, type CallerOptions, type CallOptions, SignedCaller } from "./signed-call.ts";
+import { type Call, type CallerOptions, type CallOptions, SIGNATURE_MAX_AGE_MS, SignedCaller } from "./signed-call.ts";
 import type {
   CountedReplay,
   Delivery,
@@ -22,8 +22,8 @@ import type {
 
 const API = "/api/v1/partner";
 const DELIVERIES = `${API}/webhooks/deliveries`;
-/** An import may take longer than anything else: 1,000 rows in 5 MiB. */
-const IMPORT_TIMES = { attemptTimeoutMs: 60_000, totalTimeoutMs: 180_000 };
+/** An import may take longer than anything else: 1,000 rows in 5 MiB. All attempts share one signature. */
+const IMPORT_TIMES = { attemptTimeoutMs: 60_000, totalTimeoutMs: SIGNATURE_MAX_AGE_MS };
 
 /** What a client is made of. */
 export interface ClientOptions extends CallerOptions {
@@ -131,8 +131,7 @@ export class CollectionsClient {
   /** Has many events sent again, in the order of their making: those that are parked, unless told. */
   async replayDeliveries(filter: ReplayFilter = {}, options: ReplayOptions = {}): Promise<StartedReplay> {
     const body = stringifyExact({ ...filter, ratePerSecond: options.ratePerSecond });
-    // The service knows the repeat of a replay by its signature, also when the first one has ended.
-    const call = { method: "POST", path: `${DELIVERIES}/replay`, body, signature: "once" } as const;
+    const call = { method: "POST", path: `${DELIVERIES}/replay`, body } as const;
     return (await this.#call(call, options)).body as unknown as StartedReplay;
   }
 
@@ -149,7 +148,7 @@ export class CollectionsClient {
   /** Which mistake made a wrong signature. Not signed itself: a wrong secret is found too. */
   async debugSignature(request: RequestToDebug, options?: CallOptions): Promise<SignatureDiagnosis> {
     const body = stringifyExact(request);
-    const call = { method: "POST", path: `${API}/debug/signature`, body, signature: "none" } as const;
+    const call = { method: "POST", path: `${API}/debug/signature`, body, isSigned: false } as const;
     return (await this.#call(call, options)).body as unknown as SignatureDiagnosis;
   }
 

@@ -4,6 +4,9 @@ import { readAnswer, type ServiceAnswer } from "./service-answer.ts";
 import { DEFAULT_PAUSES, pauseAfter, type RetryPauses } from "./retry-pause.ts";
 
 /** How long an attempt, and a call with all its attempts, may take unless told. */
+/** Well before it is too old for the service, whose clock may be minutes off. */
+export const SIGNATURE_MAX_AGE_MS = TIMESTAMP_TOLERANCE_MS / 2;
+
 export const DEFAULT_TIMES = { attemptTimeoutMs: 15_000, totalTimeoutMs: 60_000 } as const;
 
 /** What may be said about one call. */
@@ -51,8 +54,8 @@ export interface Call {
   readonly path: string;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `fresh` signs every attempt anew; `once` repeats the first signature; `none` sends none. */
-  readonly signature?: "fresh" | "once" | "none";
+  /** Default true. */
+  readonly isSigned?: boolean;
 }
 
 /** Signs and sends calls, and repeats those that may succeed later. */
@@ -72,7 +75,7 @@ export class SignedCaller {
   }
 
   /**
-   * Sends the same bytes to the same path until there is an answer that repeating would not change, or time is up.
+   * Sends the same bytes to the same path, signature included, until there is an answer that repeating would not change, or time is up.
    * Throws a CollectionsError, or the reason of `signal`.
    */
   async call(call: Call, options: CallOptions = {}): Promise<ServiceAnswer> {
@@ -143,13 +146,13 @@ export class SignedCaller {
       ...(call.body !== undefined && { "Content-Type": "application/json" }),
       ...call.headers,
     };
-    if (call.signature === "none") return () => plain;
+    if (call.isSigned === false) return () => plain;
     let signedAtMs = 0;
     let signed: Record<string, string> = plain;
     return () => {
       const nowMs = this.#nowMs();
-      // Well before a signature is too old there has to be a new one.
-      if (call.signature === "once" && Math.abs(nowMs - signedAtMs) < TIMESTAMP_TOLERANCE_MS / 2) return signed;
+      // By its signature the service knows a repeat from a second call that says the same.
+      if (Math.abs(nowMs - signedAtMs) < SIGNATURE_MAX_AGE_MS) return signed;
       signedAtMs = nowMs;
       const timestamp = String(nowMs);
       const request = { method: call.method, path: this.#signedPathOf(call.path), timestamp, body: call.body ?? "" };

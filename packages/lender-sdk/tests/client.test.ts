@@ -48,7 +48,7 @@ async function errorOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 describe("a call that gets no good answer", () => {
-  test("is repeated with the same bytes and path, and a timestamp and signature of its own", async () => {
+  test("is repeated with the same bytes, path, timestamp and signature, so that the service knows it again", async () => {
     let nowMs = Date.now();
     service.answerWith("reset", problem(503, "SERVICE_UNAVAILABLE"), "cut", { status: 502, text: "<html>" }, BOOKED);
     const retries: Retry[] = [];
@@ -61,14 +61,25 @@ describe("a call that gets no good answer", () => {
     expect(new Set(seen.map(({ url }) => url))).toEqual(
       new Set(["/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm"]),
     );
-    expect(new Set(seen.map(({ timestamp }) => timestamp)).size).toBe(5);
-    expect(new Set(seen.map(({ signature }) => signature)).size).toBe(5);
+    expect(new Set(seen.map(({ timestamp }) => timestamp)).size).toBe(1);
+    expect(new Set(seen.map(({ signature }) => signature)).size).toBe(1);
     expect(retries.map(({ attempt, error }) => [attempt, error.code])).toEqual([
       [1, "NO_ANSWER"],
       [2, "SERVICE_UNAVAILABLE"],
       [3, "NO_ANSWER"],
       [4, "UNEXPECTED_ANSWER"],
     ]);
+  });
+
+  test("is signed anew before its signature is too old, and another call has another one", async () => {
+    let nowMs = Date.now();
+    service.answerWith("reset", "reset", BOOKED, BOOKED);
+    const client = aClient({ now: () => (nowMs += 100_000) });
+    await client.confirmPayment("LN-1001", PAYMENT);
+    await client.confirmPayment("LN-1001", PAYMENT);
+    const signatures = service.seen.map(({ signature }) => signature);
+    expect(signatures.map((signature) => signatures.indexOf(signature))).toEqual([0, 0, 2, 3]);
+    expect(service.seen.map(({ isSigned }) => isSigned)).toEqual([true, true, true, true]);
   });
 
   test("is repeated after a time-out of one attempt", async () => {
