@@ -2,6 +2,8 @@ import { TIMESTAMP_TOLERANCE_MS } from "@collections/signing";
 import { fail, warn, type Finding } from "./check.ts";
 import type { Exchange } from "./stand-in.ts";
 
+const EXCERPT_CHARS = 160;
+
 /**
  * Finds fault unless the answer is a 2xx. `mend` is for a refusal of what the check is about; without it, and for
  * redirects and time-outs, the answer itself says what to mend. contract: Delivery
@@ -50,11 +52,22 @@ export function isRedirect(status: number): boolean {
 }
 
 /** `answered 500 ("duplicate key")`: the status with the beginning of the body. */
-export function answerInWords({ outcome, excerpt }: Exchange): string {
+export function answerInWords(made: Exchange): string {
+  const { outcome, mask } = made;
   if (outcome.kind === "failure") return outcome.detail;
   const { location } = outcome.headers;
-  if (location !== undefined) return `answered ${outcome.status} (to ${location})`;
+  if (location !== undefined) return `answered ${outcome.status} (to ${mask(location)})`;
+  const excerpt = excerptOf(made);
   return excerpt === "" ? `answered ${outcome.status}` : `answered ${outcome.status} (“${excerpt}”)`;
+}
+
+/** The beginning of an answer's body on one line, without our secrets. */
+export function excerptOf({ outcome, mask }: Exchange): string {
+  if (outcome.kind === "failure") return "";
+  // Masked before it is cut, or else half a secret could stay.
+  const text = mask(new TextDecoder().decode(outcome.body));
+  const line = text.replaceAll(/[\s\p{Cc}\uFFFD]+/gu, " ").trim();
+  return line.length > EXCERPT_CHARS ? `${line.slice(0, EXCERPT_CHARS).toWellFormed()}…` : line;
 }
 
 const REFUSE_CALMLY =
@@ -76,9 +89,9 @@ function mendOfTimeout({ endpoint }: Exchange): string {
 
 const LOOK_INTO_LOGS = "Look into the log of your server, and of the proxy before it, for why the connection ended.";
 
-function mendOfStatus({ endpoint, outcome }: Exchange, status: number): string {
+function mendOfStatus({ endpoint, outcome, mask }: Exchange, status: number): string {
   if (isRedirect(status)) {
-    const to = outcome.kind === "answer" ? (outcome.headers.location ?? "elsewhere") : "elsewhere";
+    const to = outcome.kind === "answer" ? mask(outcome.headers.location ?? "elsewhere") : "elsewhere";
     return `Redirects are not followed: register the URL that it leads to (${to}), or serve it here.`;
   }
   if (status === 401 || status === 403) {

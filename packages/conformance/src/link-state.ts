@@ -12,14 +12,14 @@ export async function linkFaults(service: StandIn, link: Link, amount: number, m
   const { linkId } = link;
   const links = await linksAtStateUrl(service);
   const entry = links?.find((one) => one?.linkId === linkId);
-  if (links !== null && entry === undefined) return [fail(`The state URL does not show the link ${linkId}.`, mend)];
+  if (links !== null && entry === undefined) return [fail(`The state URL does not show the link ${link.shown}.`, mend)];
 
   const isShown = entry?.amount !== undefined;
   const shown = entry?.amount ?? link.amount;
   if (shown === undefined || isSame(shown, amount)) return [];
   // What an answer says beside the contract may be in minor units, as most gateways have it.
   if (!isShown && isSame(shown, minorOf(amount, service.settings.currency))) return [];
-  return [fail(`The link ${linkId} is for ${JSON.stringify(shown)} instead of ${amount}.`, mend)];
+  return [fail(`The link ${link.shown} is for ${service.mask(JSON.stringify(shown))} instead of ${amount}.`, mend)];
 }
 
 type ShownLink = { readonly linkId?: unknown; readonly amount?: unknown } | null;

@@ -5,13 +5,17 @@ import type { Exchange } from "./stand-in.ts";
 const GOOD = { linkId: "plink_1", url: "https://pay.lender.example/l/1" };
 
 function answered(body: string | Uint8Array, status = 200): Exchange {
+  const mask = (text: string) => text;
   const outcome = { status, headers: {}, body: Buffer.from(body), cut: false, statusMs: 1, totalMs: 1 } as const;
-  return { endpoint: "mint", what: "a wish", outcome: { kind: "answer", ...outcome }, excerpt: "" };
+  return { endpoint: "mint", what: "a wish", outcome: { kind: "answer", ...outcome }, mask };
 }
 
 test.each([200, 201, 299])("a link is read from a %s", (status) => {
   const { link, faults } = readLink(answered(JSON.stringify({ success: true, link: GOOD }), status));
-  expect([link, faults]).toEqual([{ ...GOOD, amount: undefined }, []]);
+  expect([link, faults]).toEqual([
+    { ...GOOD, amount: undefined, shown: "plink_1 (https://pay.lender.example/l/1)" },
+    [],
+  ]);
 });
 
 test.each([
@@ -23,7 +27,7 @@ test.each([
   ["another success", JSON.stringify({ success: "yes", link: GOOD }), "success is not true"],
   ["no link", '{"success":true}', "no object link"],
   ["no linkId", JSON.stringify({ success: true, link: { url: GOOD.url } }), "link.linkId is missing"],
-  ["a number as linkId", JSON.stringify({ link: { ...GOOD, linkId: 77 } }), "link.linkId is no text but 77"],
+  ["a number as linkId", JSON.stringify({ link: { ...GOOD, linkId: 77 } }), "link.linkId is no text"],
   ["an empty linkId", JSON.stringify({ link: { ...GOOD, linkId: " " } }), "link.linkId is empty"],
   ["a linkId of 129 characters", JSON.stringify({ link: { ...GOOD, linkId: "x".repeat(129) } }), "too long"],
   ["no url", JSON.stringify({ link: { linkId: "plink_1" } }), "link.url is no text"],
@@ -41,7 +45,7 @@ describe("a borrower may get", () => {
     "https://8.8.8.8/l",
     "https://[2606:4700:4700::1111]/",
     "HTTPS://Pay.example/",
-  ])("%s", (url) => expect(whyNotForBorrowers(url)).toBeNull());
+  ])("%s", (url) => expect(whyNotForBorrowers(url, (text) => text)).toBeNull());
 });
 
 describe("a borrower may not get", () => {
@@ -61,5 +65,5 @@ describe("a borrower may not get", () => {
     ["https://[::1]/l", "not on the public internet"],
     ["https://[::ffff:10.0.0.1]/l", "not on the public internet"],
     [`https://pay.lender.example/${"x".repeat(2_048)}`, "longer than 2048 characters"],
-  ])("%s", (url, why) => expect(whyNotForBorrowers(url)).toContain(why));
+  ])("%s", (url, why) => expect(whyNotForBorrowers(url, (text) => text)).toContain(why));
 });

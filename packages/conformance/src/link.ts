@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import { fail, type Finding } from "./check.ts";
-import { acknowledged, isSuccess } from "./expectation.ts";
+import { acknowledged, excerptOf, isSuccess } from "./expectation.ts";
 import type { Exchange } from "./stand-in.ts";
 
 const MAX_LINK_ID_CHARS = 128;
@@ -12,6 +12,8 @@ export interface Link {
   readonly linkId: string;
   readonly url: string;
   readonly amount: unknown;
+  /** Id and URL without our secrets, for reports. */
+  readonly shown: string;
 }
 
 /** What an answer of the mint endpoint holds. `link` is null, and there are faults, where the service would take none. */
@@ -33,33 +35,37 @@ export function readLink(made: Exchange): LinkReading {
   if (outcome.cut === "broken") return none("The connection broke before the answer ended.", "Look into your log.");
 
   const body = parseObject(outcome.body);
-  if (body === null) return none(`The answer is not a JSON object in UTF-8: “${made.excerpt}”.`, SHAPE);
+  if (body === null) return none(`The answer is not a JSON object in UTF-8: “${excerptOf(made)}”.`, SHAPE);
   if (body["success"] === false) return none("The answer says success: false.", LOAN_TO_MINT_FOR);
   if (body["success"] !== undefined && body["success"] !== true) return none("success is not true.", SHAPE);
   const link = asObject(body["link"]);
   if (link === null) return none("The answer has no object link.", SHAPE);
-  return readFields(link, body["success"] === true);
+  return readFields(link, body["success"] === true, made.mask);
 }
 
-function readFields(link: Record<string, unknown>, saysSuccess: boolean): LinkReading {
+function readFields(link: Record<string, unknown>, saysSuccess: boolean, mask: Exchange["mask"]): LinkReading {
   const { linkId, url, amount } = link;
   if (typeof linkId !== "string" || !PRINTABLE.test(linkId.trim()) || !linkId.isWellFormed()) {
     return none(`link.linkId is ${inWords(linkId)}.`, `Send a text of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
   }
-  const problem = typeof url === "string" ? whyNotForBorrowers(url) : "is no text";
+  const problem = typeof url === "string" ? whyNotForBorrowers(url, mask) : "is no text";
   if (problem !== null) return none(`link.url ${problem}.`, "Send the https URL at which the borrower can pay.");
-  return { link: { linkId: linkId.trim(), url: url as string, amount }, faults: [], saysSuccess };
+  return {
+    link: { linkId: linkId.trim(), url: url as string, amount, shown: mask(`${linkId.trim()} (${String(url)})`) },
+    faults: [],
+    saysSuccess,
+  };
 }
 
 /** The end of a sentence about the URL, or null when a borrower may get it. */
-export function whyNotForBorrowers(text: string): string | null {
+export function whyNotForBorrowers(text: string, mask: Exchange["mask"]): string | null {
   if (text.length > MAX_URL_CHARS) return `is longer than ${MAX_URL_CHARS} characters`;
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) return "has spaces or characters that must be percent-encoded";
   if (!URL.canParse(text)) return "is not an absolute URL";
   const { protocol, hostname, username, password } = new URL(text);
-  if (protocol !== "https:") return `begins with ${protocol} instead of https:`;
+  if (protocol !== "https:") return `begins with ${mask(protocol)} instead of https:`;
   if (username !== "" || password !== "") return "carries a user name";
-  return isPublic(hostname) ? null : `leads to ${hostname}, which is not on the public internet`;
+  return isPublic(hostname) ? null : `leads to ${mask(hostname)}, which is not on the public internet`;
 }
 
 const PRIVATE_NETWORKS = [
@@ -92,7 +98,7 @@ function none(problem: string, mend: string): LinkReading {
 
 function inWords(value: unknown): string {
   if (value === undefined) return "missing";
-  return typeof value === "string" ? "empty, too long or not printable" : `no text but ${JSON.stringify(value)}`;
+  return typeof value === "string" ? "empty, too long or not printable" : "no text";
 }
 
 function parseObject(body: Uint8Array): Record<string, unknown> | null {

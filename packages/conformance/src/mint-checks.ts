@@ -22,10 +22,10 @@ export const mintChecks: readonly Check[] = [
     title: "The answer is application/json",
     why: "The service reads any JSON, and the logs and proxies between read the label.",
     async run(service) {
-      const { outcome } = await service.mint("a wish for a link", service.wish());
+      const { outcome, mask } = await service.mint("a wish for a link", service.wish());
       const type = outcome.kind === "answer" ? (outcome.headers["content-type"] ?? "missing") : outcome.detail;
       if (/^application\/json\b/i.test(type)) return [];
-      return [warn(`Content-Type is ${type}.`, "Send Content-Type: application/json.")];
+      return [warn(`Content-Type is ${mask(type)}.`, "Send Content-Type: application/json.")];
     },
   },
   {

@@ -43,7 +43,7 @@ export const mintRepeatChecks: readonly Check[] = [
       const other = readLink(await service.mint("a wish for 151 with another key", service.wish({ amount: 151 })));
       const faults = [...one.faults, ...other.faults];
       if (faults.length > 0 || one.link!.linkId !== other.link!.linkId) return faults;
-      return [fail(`Both got the link ${one.link!.linkId}.`, "Look up an earlier link by the Idempotency-Key alone.")];
+      return [fail(`Both got the link ${one.link!.shown}.`, "Look up an earlier link by the Idempotency-Key alone.")];
     },
   },
   {
@@ -82,7 +82,7 @@ export const mintRepeatChecks: readonly Check[] = [
 ];
 
 function sameLinks(links: readonly (Link | null)[]): Finding[] {
-  const texts = new Set(links.filter((link) => link !== null).map(({ linkId, url }) => `${linkId} (${url})`));
+  const texts = new Set(links.filter((link) => link !== null).map(({ shown }) => shown));
   if (texts.size <= 1) return [];
   return [fail(`One key got different links: ${[...texts].join(" and ")}.`, ONE_PER_KEY)];
 }

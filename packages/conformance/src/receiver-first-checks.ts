@@ -33,7 +33,9 @@ export const receiverFirstChecks: readonly Check[] = [
       if (faults.length > 0) return faults;
       const view = await settledState(service, loan);
       service.stateIsProven = isAt(view, 1);
-      return service.stateIsProven ? [] : [fail(`The state URL ${showsInstead(view, 1)}.`, SHOW_WHAT_IS_APPLIED)];
+      return service.stateIsProven
+        ? []
+        : [fail(`The state URL ${showsInstead(service, view, 1)}.`, SHOW_WHAT_IS_APPLIED)];
     },
   },
 ];

@@ -7,15 +7,13 @@ import { masker } from "./mask.ts";
 import { secretsOf, type Key, type Settings } from "./settings.ts";
 import { wishFor, type Wish, type WishDetails } from "./wish.ts";
 
-const EXCERPT_CHARS = 160;
-
 /** A request that was made and what came of it. `what` names it in words; null for one that only serves another. */
 export interface Exchange {
   readonly endpoint: "receiver" | "mint";
   readonly what: string | null;
   readonly outcome: Outcome;
-  /** The beginning of the answer's body on one line, without our secrets. */
-  readonly excerpt: string;
+  /** Replaces our secrets in what came back: whatever is shown of it passes here. */
+  readonly mask: (text: string) => string;
 }
 
 /** How a request differs from a good one. */
@@ -44,7 +42,7 @@ export class StandIn {
   stateIsProven = false;
   /** Whether it has failed since. */
   stateIsBroken = false;
-  /** Replaces every secret of the settings in a text. */
+  /** Replaces every secret of the settings in a text of the lender's. */
   readonly mask: (text: string) => string;
   readonly #run = randomBytes(4).toString("hex");
   #loans = 0;
@@ -124,15 +122,8 @@ export class StandIn {
     const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
     const toSend = { method: "POST", url, headers: present as Record<string, string>, body: sentBody } as const;
     const outcome = await exchange(toSend, this.settings.timeoutMs);
-    const made = { endpoint, what, outcome, excerpt: outcome.kind === "answer" ? this.#excerptOf(outcome.body) : "" };
+    const made = { endpoint, what, outcome, mask: this.mask };
     this.log.push(made);
     return made;
-  }
-
-  /** Masked before it is cut, or else half a secret could stay. */
-  #excerptOf(body: Uint8Array): string {
-    const text = this.mask(new TextDecoder().decode(body));
-    const line = text.replaceAll(/[\s\p{Cc}\uFFFD]+/gu, " ").trim();
-    return line.length > EXCERPT_CHARS ? `${line.slice(0, EXCERPT_CHARS).toWellFormed()}…` : line;
   }
 }

@@ -50,8 +50,12 @@ export async function settledState(service: StandIn, loan: string): Promise<Loan
   const markLoan = service.newLoan();
   await service.deliver(null, service.event(markLoan));
   const until = Date.now() + service.settings.stateLagMs;
-  while ((await readState(service.settings, markLoan))?.sequence !== 1) {
-    if (Date.now() > until) throw new StateError(`The state URL shows nothing of an event that was acknowledged.`);
+  for (;;) {
+    const view = await readState(service.settings, markLoan);
+    if (isSame(view?.sequence, 1)) break;
+    if (Date.now() > until) {
+      throw new StateError(`An event was acknowledged, and the state URL ${showsInstead(service, view, 1)}.`);
+    }
     await wait(POLL_MS);
   }
   return readState(service.settings, loan);
@@ -81,29 +85,33 @@ export async function arriveAt(
       await wait(POLL_MS);
       view = await readState(service.settings, loan);
     }
-    if (!isAt(view, sequence)) return [fail(`The state URL ${showsInstead(view, sequence)}.`, mend)];
+    if (!isAt(view, sequence)) return [fail(`The state URL ${showsInstead(service, view, sequence)}.`, mend)];
   }
   return [];
 }
 
 /** `shows totalCollected 200.5 instead of 100.25`. */
-export function showsInstead(view: LoanState | null, sequence: number): string {
-  return view === null ? "does not know the loan" : `shows ${differencesFrom(view, factsAt(sequence)).join(" and ")}`;
+export function showsInstead({ mask }: StandIn, view: LoanState | null, sequence: number): string {
+  if (view === null) return "does not know the loan";
+  const facts = factsAt(sequence);
+  const texts = differencesFrom(view, facts).map((field) => {
+    return `${field} ${shownAs(view[field], mask)} instead of ${JSON.stringify(facts[field])}`;
+  });
+  return `shows ${texts.join(" and ")}`;
 }
 
 function isBehind(view: LoanState | null, sequence: number): boolean {
   return view === null || Number(view.sequence) < sequence;
 }
 
-function differencesFrom(view: LoanState, facts: LoanFacts): string[] {
+function differencesFrom(view: LoanState, facts: LoanFacts): (keyof LoanFacts)[] {
   return (["sequence", "status", "totalCollected", "outstandingAfter"] as const)
     .filter((field) => field === "sequence" || view[field] !== undefined)
-    .filter((field) => !isSame(view[field], facts[field]))
-    .map((field) => `${field} ${shownAs(view[field])} instead of ${JSON.stringify(facts[field])}`);
+    .filter((field) => !isSame(view[field], facts[field]));
 }
 
-function shownAs(value: unknown): string {
-  return value === undefined ? "missing" : JSON.stringify(value).slice(0, 60);
+function shownAs(value: unknown, mask: StandIn["mask"]): string {
+  return value === undefined ? "missing" : mask(JSON.stringify(value)).slice(0, 60);
 }
 
 /** Amounts may be numbers or decimal texts: these are small enough for equal doubles to be equal decimals. */

@@ -3,7 +3,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHECKS, command } from "../src/index.ts";
-import { KEY, MINT_AUTH, SECOND_KEY, lenderWith, serve, TestLender, unusedPort } from "./test-lender.ts";
+import {
+  KEY,
+  MINT_AUTH,
+  SECOND_KEY,
+  lenderWith,
+  type MintWish,
+  type Reply,
+  serve,
+  TestLender,
+  unusedPort,
+} from "./test-lender.ts";
 
 const right = new TestLender();
 const echoing = lenderWith({
@@ -125,6 +135,39 @@ test("secrets come from the environment too, and nothing that is written has one
   for (const secret of [KEY.secret, SECOND_KEY.secret, MINT_AUTH.value]) expect(written).not.toContain(secret);
 });
 
+test.each([
+  ["in a redirect", { mint: () => [302, undefined, { Location: `/${MINT_AUTH.value}` }] as const }],
+  [
+    "in the content type",
+    { linkFor: (key, wish) => [200, right.answerWith(right.newLink(wish)), { "Content-Type": MINT_AUTH.value }] },
+  ],
+  ["in a host", { answerWith: () => ({ link: { linkId: "p", url: `https://${MINT_AUTH.value}/` } }) }],
+  ["in a protocol", { answerWith: () => ({ link: { linkId: "p", url: `${MINT_AUTH.value}:pay` } }) }],
+  [
+    "in link ids",
+    {
+      newLink: (wish) => ({ ...right.newLink(wish), linkId: `${MINT_AUTH.value}${Math.random()}` }),
+      linkFor: newEachTime,
+    },
+  ],
+  ["in its state", { state: () => [200, { sequence: 1, status: MINT_AUTH.value }] as const }],
+] satisfies [string, Partial<TestLender>][])(
+  "a secret that a lender shows %s is not repeated",
+  async (_where, otherwise) => {
+    const lender = lenderWith(otherwise);
+    const { close } = await serve(lender);
+    const { stdout } = await run([...argumentsFor(lender), "--state", `${lender.url}/state/{loan}`, "--json"]);
+    await close();
+    expect(stdout).toContain("***");
+    expect(stdout).not.toContain(MINT_AUTH.value);
+  },
+);
+
+test("a secret that is a word leaves our own words alone", async () => {
+  const { stdout } = await run([...argumentsFor(echoing), "--secret", "answered"]);
+  expect(stdout).toContain("A ping was answered 500");
+});
+
 test("--json prints one document, and progress is for a terminal only", async () => {
   const { code, stdout, stderr } = await run([
     ...argumentsFor(right),
@@ -182,6 +225,10 @@ test("--list names every check, and --help shows an example", async () => {
   expect(code).toBe(0);
   expect(help).toContain("Example:");
 });
+
+function newEachTime(this: TestLender, _key: string, wish: MintWish): Reply {
+  return [200, this.answerWith(this.newLink(wish))];
+}
 
 function argumentsFor({ url }: TestLender): string[] {
   const header = `${MINT_AUTH.name}: ${MINT_AUTH.value}`;
