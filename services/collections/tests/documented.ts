@@ -67,7 +67,7 @@ export function expectDocumented(others: readonly string[] = []): void {
 
 /** What is wrong with an answer, by the document; a field that the document does not know is wrong too. */
 export function answerFaults({ method, url, status, header, body }: AnswerSeen): string[] {
-  const [pathname = ""] = url.split("?", 1);
+  const [pathname = ""] = url.split(/[?#]/, 1);
   const where = responseIn(pathname, method, status, body);
   const response = where === undefined ? undefined : (at(where) as DocumentedResponse);
   const title = `${method} ${pathname}: ${status}`;

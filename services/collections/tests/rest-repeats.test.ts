@@ -163,7 +163,7 @@ const calls = endpoints.flatMap(({ name, path, methods }) =>
 
 test("every endpoint of the router has a scene", () => {
   const shown = new Set(Object.keys(scenes).map((name) => name.split(",", 1)[0]));
-  expect([...shown].toSorted()).toEqual(calls.map(({ method, name }) => `${method} ${name}`).toSorted());
+  expect(shown).toEqual(new Set(calls.map(({ method, name }) => `${method} ${name}`)));
 });
 
 test("the contract says of every endpoint what a repeat does", async () => {
@@ -173,7 +173,7 @@ test("the contract says of every endpoint what a repeat does", async () => {
   const paths = calls.map(
     ({ method, path }) => `${method} ${path.replace(PARTNER, "…").replaceAll(/:(\w+)/g, "{$1}")}`,
   );
-  expect(listed.toSorted()).toEqual(paths.toSorted());
+  expect(new Set(listed)).toEqual(new Set(paths));
 });
 
 describe.each(Object.entries(scenes))("%s", (name, scene) => {

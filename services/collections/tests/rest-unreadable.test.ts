@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { HTTP_TIMES, startHttpServer } from "../src/http-server.ts";
@@ -72,6 +74,19 @@ describe("what never becomes a request is refused like everything else", () => {
 test("requests that come right behind each other are all answered", async () => {
   const answers = answersIn(await received(service.url, `${READY}${LAST}`));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test("what comes on a connection that has served before is refused as well", async () => {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname, () => socket.write(READY)).setEncoding("utf8");
+  const texts: string[] = [];
+  socket.on("data", (text: string) => {
+    texts.push(text);
+    if (texts.join("").endsWith('{"ok":true}')) socket.write("GET \\healthz HTTP/1.1\r\n\r\n");
+  });
+  await once(socket, "close");
+  const answers = answersIn(Buffer.from(texts.join("")));
+  expect(answers).toMatchObject([{ status: 200 }, { status: 400, body: { code: "MALFORMED_HTTP" } }]);
 });
 
 test("who expects something that we do not know is served", async () => {

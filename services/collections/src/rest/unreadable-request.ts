@@ -32,9 +32,13 @@ export function answerUnreadable(server: Server): void {
     if (refused.has(socket)) return;
     refused.add(socket);
     // Bytes behind the beginning of an answer would be taken for its end.
-    if (answers.get(socket)?.headersSent || !socket.writable) socket.destroy(error);
+    if (isHalfway(answers.get(socket)) || !socket.writable) socket.destroy(error);
     else end(socket, PROBLEMS[error.code ?? ""]?.() ?? noHttp(error));
   });
+}
+
+function isHalfway(answer: ServerResponse | undefined): boolean {
+  return answer !== undefined && answer.headersSent && !answer.writableFinished;
 }
 
 /** A request that did not come fast enough. contract: Limits */

@@ -1,0 +1,217 @@
+import { connect } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { verifyBooks } from "@collections/flows";
+import { beforeAll, expect, test } from "vitest";
+import { PROBLEM_CODES } from "../src/rest/problem.ts";
+import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
+import { type Known, type OddRequest, oddRequest } from "./odd-requests.ts";
+import { seededRandom, seedOfRun } from "./seeded-random.ts";
+import { allRows } from "./table-rows.ts";
+
+// FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run rest-fuzz: a longer run, or the same again. Each is sent three times or so.
+const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 750);
+const SEED = Number(process.env["FUZZ_SEED"] ?? seedOfRun());
+/** So many are drawn, sent and sent again before the next: what is signed is taken for five minutes. */
+const IN_A_ROUND = 1_000;
+const AT_ONCE = 24;
+const QUIET_MS = 500;
+const MAX_GROWTH_BYTES = 48 * 1_024 * 1_024;
+
+const DELIVERIES = "/api/v1/partner/webhooks/deliveries";
+
+type Lender = Awaited<ReturnType<typeof aLender>>;
+
+let service: TestService;
+let lender: Lender;
+let known: Known;
+let sent = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+  const loans = ["LN-1", "LN-2", "LN/3 ü", "LN-4", "LN-5"];
+  await lender.importCases(loans.map((loan) => aRow(loan, { outstandingAmount: 1_000_000 })));
+  const { body } = await lender.call<{ deliveries: { eventId: string }[] }>("GET", `${DELIVERIES}?limit=3`);
+  const replay = await lender.call("POST", `${DELIVERIES}/replay`, { loan: "LN-5" });
+  const [keyId, secret] = [...lender.secrets][0]!;
+  const eventIds = body.deliveries.map(({ eventId }) => eventId);
+  known = { keyId, secret, loans, eventIds, replayIds: [String(replay.body["replayId"])] };
+});
+
+test(`${REQUESTS} odd requests: no fault of ours, no word too many, nothing changed by what is refused`, async () => {
+  const seen = new Map<string, number>();
+  const heaps: number[] = [];
+  let drawn = 0;
+  const accepted: Heard[] = [];
+  const before = await storedCounts();
+  while (drawn < REQUESTS) {
+    const count = Math.min(IN_A_ROUND, REQUESTS - drawn);
+    const requests = Array.from({ length: count }, (_, index) => oddRequest(seededRandom(SEED + drawn + index), known));
+    const heard = await sendAll(requests);
+    expect(heard.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
+    for (const { status, code } of heard) seen.set(`${status} ${code}`, (seen.get(`${status} ${code}`) ?? 0) + 1);
+    accepted.push(...heard.filter(mayChange));
+    accepted.push(...(await expectNoChange(heard.filter((one) => !mayChange(one)).map(({ request }) => request))));
+    heaps.push(usedHeap());
+    drawn += count;
+  }
+  expect(differences(await storedCounts(), before)).toEqual(acceptedCounts(accepted));
+  expect(await verifyBooks(service.app.database.em(), { now: new Date() })).toMatchObject({ ok: true });
+  expect(await lender.health()).toMatchObject({ status: 200 });
+  expect(Math.max(...heaps) - heaps[0]!).toBeLessThan(MAX_GROWTH_BYTES);
+  report(seen, heaps);
+}, 7_200_000);
+
+/** What came back for a request; status 0 for nothing. */
+interface Heard {
+  readonly request: OddRequest;
+  readonly status: number;
+  readonly type: string | undefined;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+  readonly code: string;
+}
+
+async function sendAll(requests: readonly OddRequest[]): Promise<Heard[]> {
+  sent += requests.length;
+  const heard: Heard[] = [];
+  const left = requests.map((request, index) => ({ request, index }));
+  async function sendSome(): Promise<void> {
+    for (let next = left.pop(); next; next = left.pop()) heard[next.index] = await send(next.request, next.index);
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, sendSome));
+  return heard;
+}
+
+/** Every third one that can goes out as an HTTP client sends it, over a connection that stays; the others byte by byte. */
+async function send(request: OddRequest, index: number): Promise<Heard> {
+  if (index % 3 > 0 || !request.isWhole || request.method === "HEAD") return heardIn(request, await sendBytes(request));
+  try {
+    const { status, headers, rawBody } = await lender.call(request.method, request.path, request.body);
+    return heardAs(request, status, headers["content-type"], rawBody);
+  } catch (error) {
+    return heardAs(request, 0, undefined, (error as Error).message);
+  }
+}
+
+/** Whoever sends half a request says after a while that no more will come. */
+function sendBytes({ bytes, isWhole }: OddRequest): Promise<Buffer> {
+  const { hostname, port } = new URL(service.url);
+  const chunks: Buffer[] = [];
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    if (!isWhole) socket.setTimeout(QUIET_MS, () => socket.end());
+    socket.on("data", (chunk) => chunks.push(chunk));
+    socket.on("error", () => {}).on("close", () => resolve(Buffer.concat(chunks)));
+  });
+}
+
+function heardIn(request: OddRequest, bytes: Buffer): Heard {
+  const text = bytes.toString("latin1").replace(/^(HTTP\/1\.1 1\d\d [^\r]*\r\n\r\n)+/, "");
+  const [, status = "0", head = "", rest = ""] = /^HTTP\/1\.1 (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n(.*)$/s.exec(text) ?? [];
+  const [, length] = /^content-length: (\d+)/im.exec(head) ?? [];
+  const body = Buffer.from(rest, "latin1").subarray(0, length === undefined ? undefined : Number(length));
+  return heardAs(request, Number(status), /^content-type: (.*?)\r?$/im.exec(head)?.[1], body.toString());
+}
+
+function heardAs(request: OddRequest, status: number, type: string | undefined, text: string): Heard {
+  const body = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};
+  return { request, status, type, text, body, code: typeof body["code"] === "string" ? body["code"] : "" };
+}
+
+/** What must not be, in words that lead back to the request. */
+function faultsOf(heard: Heard): string[] {
+  const { request, status, type, text, body, code } = heard;
+  const faults: string[] = [];
+  if (status === 0 && request.isWhole) faults.push("no answer");
+  if (status >= 500) faults.push("a fault of ours");
+  if (/node_modules|\n\s+at |\.ts:\d|[Ee]rror: |SQLSTATE|relation "/.test(text)) faults.push("shows what is inside");
+  const isProblem = (PROBLEM_CODES as readonly string[]).includes(code) && body["status"] === status;
+  if (status >= 400 && request.method !== "HEAD" && (!isProblem || type !== "application/problem+json")) {
+    faults.push("no problem of the contract");
+  }
+  const asked = JSON.stringify(request.bytes.toString("latin1").slice(0, 2_000));
+  return faults.map((fault) => `${fault}: ${status} ${text.slice(0, 500)} for ${asked}`);
+}
+
+function mayChange({ request, status }: Heard): boolean {
+  return request.method === "POST" && status >= 200 && status < 300;
+}
+
+/**
+ * Sends again what was refused. Some are accepted now, for a loan that another request has made meanwhile, and are the
+ * result; without them nothing may change.
+ */
+async function expectNoChange(refused: readonly OddRequest[]): Promise<Heard[]> {
+  const accepted: Heard[] = [];
+  let requests = refused;
+  let before = {};
+  for (let areNew = true; areNew;) {
+    before = await allRows(service.app);
+    const heard = await sendAll(requests);
+    expect(heard.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
+    const taken = heard.filter(mayChange);
+    areNew = taken.length > 0;
+    accepted.push(...taken);
+    requests = heard.filter((one) => !mayChange(one)).map(({ request }) => request);
+  }
+  expect(await allRows(service.app)).toEqual(before);
+  return accepted;
+}
+
+interface Counts {
+  readonly bookings: number;
+  readonly imports: number;
+  readonly cases: number;
+  readonly replays: number;
+}
+
+async function storedCounts(): Promise<Counts> {
+  const rows = await allRows(service.app);
+  const count = (table: string) => rows[table]?.length ?? 0;
+  return {
+    bookings: count("ledger.payment_booking"),
+    imports: count("cases.import_run"),
+    cases: count("cases.collection_case"),
+    replays: count("webhooks.replay"),
+  };
+}
+
+function differences(after: Counts, before: Counts): Counts {
+  const names = Object.keys(after) as (keyof Counts)[];
+  return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Counts;
+}
+
+/** What the answers say that was done. */
+function acceptedCounts(accepted: readonly Heard[]): Counts {
+  const bookings = accepted.filter(({ body }) => "outstandingAfter" in body).length;
+  const imports = accepted.filter(({ body }) => typeof body["importId"] === "string");
+  const cases = imports.reduce((sum, { body }) => {
+    const { created, reopened } = body["summary"] as { created: number; reopened: number };
+    return sum + created + reopened;
+  }, 0);
+  const replays = accepted.flatMap(({ body }) => (typeof body["replayId"] === "string" ? [body["replayId"]] : []));
+  return {
+    bookings,
+    imports: new Set(imports.map(({ body }) => body["importId"])).size,
+    cases,
+    replays: new Set(replays.filter((id) => !known.replayIds.includes(id))).size,
+  };
+}
+
+function usedHeap(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+/** For whoever asked for a run of their own. */
+function report(seen: ReadonlyMap<string, number>, heaps: readonly number[]): void {
+  if (process.env["FUZZ_REQUESTS"] === undefined) return;
+  const mebibytes = heaps.map((heap) => (heap / 1_048_576).toFixed(0));
+  const lines = [...seen].toSorted(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${count} × ${name}`);
+  process.stdout.write(
+    `seed ${SEED}, ${sent} sent\n${lines.join("\n")}\nMiB of heap after each round: ${mebibytes.join(" ")}\n`,
+  );
+}
