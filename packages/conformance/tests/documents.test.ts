@@ -1,10 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { OPTION_NAMES } from "../src/arguments.ts";
+import { caseAt } from "../src/event.ts";
 import { HELP } from "../src/help.ts";
 import { CHECKS } from "../src/index.ts";
+import { StandIn } from "../src/stand-in.ts";
+import { settingsFor } from "./run-on.ts";
+import { lenderWith, serve } from "./test-lender.ts";
 
 const documentation = await readFile(new URL("../../../docs/lenders/conformance.md", import.meta.url), "utf8");
+const contract = await readFile(new URL("../../../docs/interface.md", import.meta.url), "utf8");
 
 test("docs/lenders/conformance.md lists every check with its promise, in the order in which they are made", () => {
   const rows = [...documentation.matchAll(/^\| `((?:receiver|mint)\.[a-z0-9-]+)` +\| (.+?) +\|$/gm)];
@@ -27,3 +32,68 @@ test.each(CHECKS)("$name says what it promises and why", ({ name, title, why }) 
   expect(title).toMatch(/^[A-Z].{10,90}[^.]$/);
   expect(why).toMatch(/^[A-Z0-9].{20,300}\.$/);
 });
+
+describe("what the kit sends has the form that docs/interface.md shows:", () => {
+  const service = new StandIn(settingsFor("http://127.0.0.1"), null);
+
+  test("an event", () => {
+    const { body } = service.event("LN-2040", 14);
+    expect(formOf(JSON.parse(body))).toEqual(formOf(exampleIn("Envelope body fields")));
+  });
+
+  test("a wish for a link", () => {
+    expect(formOf(JSON.parse(service.wish().body))).toEqual(formOf(exampleIn("Mint-link request")));
+  });
+
+  test("a case", () => {
+    const [shown, sent] = [exampleIn("GET cases/{loan}"), caseAt("LN-2040", 14)].map(formOf);
+    expect(Object.keys(sent as object).toSorted()).toEqual(Object.keys(shown as object).toSorted());
+  });
+
+  test("the headers of a delivery and of a mint call", async () => {
+    const seen: string[][] = [];
+    const lender = lenderWith({
+      intercept({ headers }) {
+        seen.push(Object.keys(headers).filter((name) => !/^(host|connection|content-length)$/.test(name)));
+        return false;
+      },
+    });
+    const { url, close } = await serve(lender);
+    const caller = new StandIn({ ...settingsFor(url), mintAuthHeader: undefined }, null);
+    await caller.deliver("an event", caller.event("LN-1"), { replay: true });
+    await caller.mint("a wish", caller.wish());
+    await close();
+    expect(seen.map((names) => names.toSorted())).toEqual([headersIn("Delivery"), mintHeaders()]);
+  });
+});
+
+/** The first JSON of a section of the contract. */
+function exampleIn(heading: string): unknown {
+  const [, json = "null"] = /^```json\n([\s\S]*?)^```$/m.exec(sectionOf(heading))!;
+  return JSON.parse(json);
+}
+
+function headersIn(heading: string): string[] {
+  const cells = [...sectionOf(heading).matchAll(/^\| (`.+?`) +\|/gm)].map(([, cell]) => cell!);
+  return cells
+    .flatMap((cell) => [...cell.matchAll(/`([A-Za-z-]+)`/g)].map(([, name]) => name!.toLowerCase()))
+    .toSorted();
+}
+
+/** The table shortens the names of the service's own headers, and JSON needs no row. */
+function mintHeaders(): string[] {
+  const short = headersIn("Mint-link request").map((name) => name.replace(/^-/, "x-service-"));
+  return [...short, "content-type"].toSorted();
+}
+
+function sectionOf(heading: string): string {
+  return contract.split(`\n### ${heading}\n`)[1]!.split(/^### /m)[0]!;
+}
+
+const ANYTHING = expect.anything() as unknown;
+
+/** A value with the types of its leaves in place of them, an unknown one where it may be null. */
+function formOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value === null ? ANYTHING : typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, formOf(part)]));
+}
