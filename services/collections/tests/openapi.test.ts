@@ -62,6 +62,11 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  test("groups operations under titles that it explains, each with something below it", () => {
+    const titles = (document["tags"] as { name: string }[]).map(({ name }) => name);
+    expect(titles.toSorted()).toEqual([...new Set(OPERATIONS.map(({ tag }) => tag))].toSorted());
+  });
+
   test("says of every field what it is", () => {
     const silent = Object.entries(document.components["schemas"]!).flatMap(([name, schema]) =>
       silentFields(name, schema),

@@ -30,7 +30,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     method: "POST",
     path: "/api/v1/partner/webhooks/test",
     id: "testWebhook",
-    tag: "Webhooks",
+    tag: "Deliveries",
     summary: "Send a signed ping to your callback",
     description: [
       "Answers 200 as soon as it is known how the ping went, delivered or not. It is not retried, not counted as a",
@@ -50,7 +50,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     method: "GET",
     path: "/api/v1/partner/webhooks/deliveries",
     id: "listDeliveries",
-    tag: "Webhooks",
+    tag: "Deliveries",
     summary: "List your events and how their delivery stands",
     description: "The newest first, a page at a time. Each parameter may stand once or not at all.",
     parameters: [
@@ -102,7 +102,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     method: "GET",
     path: "/api/v1/partner/webhooks/deliveries/{eventId}",
     id: "getDelivery",
-    tag: "Webhooks",
+    tag: "Deliveries",
     summary: "Show one event and each attempt, with cause and remedy",
     description: "What is delivered or parked can be seen for 30 days at least; what waits, for as long as it waits.",
     parameters: [EVENT_ID],
@@ -119,7 +119,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     method: "POST",
     path: "/api/v1/partner/webhooks/deliveries/{eventId}/replay",
     id: "replayDelivery",
-    tag: "Webhooks",
+    tag: "Deliveries",
     summary: "Send one event again",
     description:
       "Same id, same bytes, same sequence. Called twice, it may send twice: a receiver knows the event by its id.",
@@ -137,7 +137,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     method: "POST",
     path: "/api/v1/partner/webhooks/deliveries/replay",
     id: "replayDeliveries",
-    tag: "Webhooks",
+    tag: "Deliveries",
     summary: "Send many events again, or count them",
     description: [
       "What matches at this moment is sent, in the order of its making. While a replay runs, another request for the same",
@@ -174,7 +174,7 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     method: "GET",
     path: "/api/v1/partner/webhooks/replays/{replayId}",
     id: "getReplay",
-    tag: "Webhooks",
+    tag: "Deliveries",
     summary: "See how far a replay has come",
     description: "A restart of the service does not end a replay.",
     parameters: [

@@ -23,14 +23,13 @@ not know.`,
   license: { name: "Apache-2.0", identifier: "Apache-2.0" },
 };
 
+/** Of operations; webhooks stand apart. */
 export const TAGS = [
   { name: "Health", description: "Try out key, secret and clock." },
   { name: "Cases", description: "Hand over loans, and read how they stand." },
   { name: "Payments", description: "Tell of captured money." },
-  { name: "Webhooks", description: "Try your callback, and see what became of your events." },
+  { name: "Deliveries", description: "Try your callback, and see what became of your events." },
   { name: "Signature debugger", description: "Find out which mistake made a wrong signature." },
-  { name: "Events", description: "What is sent to your callback URL." },
-  { name: "Payment links", description: "What is asked of your mint URL." },
 ];
 
 export const SECURITY_SCHEMES = {

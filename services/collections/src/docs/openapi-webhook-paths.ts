@@ -28,7 +28,6 @@ export function webhookSchemas(): NamedSchemas {
 function eventOperation({ kind, name, summary, example }: EventKind): object {
   return {
     operationId: `on${name}`,
-    tags: ["Events"],
     summary,
     description: `Sent to your callback URL as \`${kind}\`.`,
     security: [],
@@ -53,7 +52,6 @@ function eventOperation({ kind, name, summary, example }: EventKind): object {
 function mintOperation(): object {
   return {
     operationId: "onMintLink",
-    tags: ["Payment links"],
     summary: "A field partner asks for a payment link",
     description: [
       "Sent to your mint URL, with the auth header that you registered. There are 10 seconds for the whole exchange, and",
