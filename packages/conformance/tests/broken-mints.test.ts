@@ -150,6 +150,7 @@ test.each(BROKEN)("a mint endpoint that $fault is caught by $caughtBy", async ({
 test.each([
   ["checks no signature", "wrong-signature", { isGenuine: () => true }],
   ["says no success", "link", { answerWith: ({ linkId, url }: MadeLink) => ({ link: { linkId, url } }) }],
+  ["refuses a key that it works on", "same-key-at-once", { linkFor: refusingWhatIsUnderWay() }],
   ["answers text/html", "content-type", { linkFor: withHeaders({ "Content-Type": "text/html" }) }],
 ])("a mint endpoint that %s is warned by %s", async (_fault, warnedBy, otherwise) => {
   const results = await runOn(lenderWith(otherwise), { endpoint: "mint" });
@@ -171,6 +172,17 @@ test("what an answer says of its amount may be in minor units", async () => {
   const results = await runOn(lenderWith({ answerWith }), { endpoint: "mint", withState: false });
   expect(namesOf(results, "FAIL")).toEqual([]);
 });
+
+function refusingWhatIsUnderWay(): TestLender["linkFor"] {
+  const underWay = new Set<string>();
+  return async function linkFor(this: TestLender, key: string, wish: MintWish) {
+    if (underWay.has(key)) return [409, "in progress"];
+    underWay.add(key);
+    await wait(50);
+    underWay.delete(key);
+    return this.keep(key, this.links.get(key) ?? this.newLink(wish));
+  };
+}
 
 function withHeaders(headers: Record<string, string>): TestLender["linkFor"] {
   return function linkFor(this: TestLender, key: string, wish: MintWish) {
