@@ -7,19 +7,20 @@ export interface Machine {
   readonly memoryGiB: number;
   readonly platform: string;
   readonly node: string;
-  readonly postgres: string;
+  /** Absent where no database took part. */
+  readonly postgres?: string;
   /** Processes that wanted to run in the last minute before the benchmark; 0 where the system does not say. */
   readonly loadBefore: number;
 }
 
-export function describeMachine(postgres: string): Machine {
+export function describeMachine(postgres: string | undefined): Machine {
   return {
     processors: availableParallelism(),
     model: cpus()[0]?.model ?? "unknown",
     memoryGiB: Math.round(totalmem() / 1_024 ** 3),
     platform: `${process.platform} ${process.arch}`,
     node: process.versions.node,
-    postgres,
+    ...(postgres !== undefined && { postgres }),
     loadBefore: Number(loadavg()[0]!.toFixed(1)),
   };
 }

@@ -11,6 +11,7 @@ import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
 import { FULL_PLAN, type Plan, QUICK_PLAN } from "./plan.ts";
 import type { Callbacks, ReceiverQuestion } from "./receiver.ts";
 import { type Report, reportText } from "./report.ts";
+import { measureSigning } from "./signing.ts";
 import { measureWebhooks, type WebhookFigures } from "./webhooks.ts";
 
 const USAGE = `Measures the service beside its limits and a rival, on a PostgreSQL of its own.
@@ -19,12 +20,13 @@ const USAGE = `Measures the service beside its limits and a rival, on a PostgreS
   pnpm bench confirmations   payments confirmed over HTTP; two minutes
   pnpm bench webhooks        events told to lenders; five minutes
   pnpm bench import          files of cases over HTTP; four minutes
+  pnpm bench signing         signatures made and checked; half a minute
 
   --quick   a minute, for a first look
   --json    print one JSON document instead of tables
 `;
 
-const SUBJECTS = ["confirmations", "webhooks", "import"] as const;
+const SUBJECTS = ["confirmations", "webhooks", "import", "signing"] as const;
 type Subject = (typeof SUBJECTS)[number];
 
 const options = { quick: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } } as const;
@@ -49,30 +51,34 @@ interface Bench {
   readonly onProgress: (message: string) => void;
 }
 
-/** Measures one subject after the other, each on databases of its own, and takes everything down again. */
+/** Measures one subject after the other, and takes everything down again; signatures need no database. */
 async function run(plan: Plan, subjects: readonly Subject[]): Promise<Report> {
   const startedAt = performance.now();
-  const server = await startBenchServer();
-  const machine = describeMachine(server.version);
-  const bench = { plan, server, onProgress };
+  const server = subjects.some((subject) => subject !== "signing") ? await startBenchServer() : undefined;
+  const machine = describeMachine(server?.version);
   try {
-    const report = {
-      machine,
-      plan,
-      ...(subjects.includes("confirmations") && { confirmations: await confirmations(bench) }),
-      ...(subjects.includes("webhooks") && { webhooks: await webhooks(bench) }),
-      ...(subjects.includes("import") && { imports: await imports(bench) }),
-    };
+    const stored = server && (await withDatabases({ plan, server, onProgress }, subjects));
+    if (subjects.includes("signing")) onProgress("signing and verifying");
+    const signing = subjects.includes("signing") && { signing: await measureSigning(plan.signing) };
     onProgress("done");
-    return report;
+    return { machine, plan, ...stored, ...signing };
   } finally {
-    await server.stop();
+    await server?.stop();
   }
 
   function onProgress(message: string): void {
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4);
     process.stderr.write(`${seconds} s  ${message}\n`);
   }
+}
+
+/** Each subject on databases of its own. */
+async function withDatabases(bench: Bench, subjects: readonly Subject[]) {
+  return {
+    ...(subjects.includes("confirmations") && { confirmations: await confirmations(bench) }),
+    ...(subjects.includes("webhooks") && { webhooks: await webhooks(bench) }),
+    ...(subjects.includes("import") && { imports: await imports(bench) }),
+  };
 }
 
 /** Two databases of the same content: the service pays into one, the bare statement into the other. */

@@ -5,6 +5,14 @@ export interface Plan {
   readonly confirmations: ConfirmationPlan;
   readonly webhooks: WebhookPlan;
   readonly imports: ImportPlan;
+  readonly signing: SigningPlan;
+}
+
+export interface SigningPlan {
+  readonly rounds: number;
+  readonly bodyBytes: readonly number[];
+  /** How long each side does one thing in a round. */
+  readonly workMs: number;
 }
 
 export interface ImportPlan {
@@ -60,6 +68,7 @@ export const FULL_PLAN: Plan = {
     deliveredRows: { few: 10_000, many: 3_000_000 },
   },
   imports: { clients: [1, 4], rounds: 3, rows: 100_000 },
+  signing: { rounds: 7, bodyBytes: [200, 20_000], workMs: 250 },
 };
 
 /** For a first look: too short for its figures to be quoted. */
@@ -83,4 +92,5 @@ export const QUICK_PLAN: Plan = {
     deliveredRows: { few: 10_000, many: 200_000 },
   },
   imports: { clients: [4], rounds: 2, rows: 10_000 },
+  signing: { rounds: 5, bodyBytes: [200, 20_000], workMs: 60 },
 };

@@ -3,6 +3,8 @@ import { importText } from "./import-report.ts";
 import type { ImportFigures } from "./imports.ts";
 import type { Machine } from "./machine.ts";
 import type { Plan } from "./plan.ts";
+import type { SigningReport } from "./signing.ts";
+import { signingText } from "./signing-report.ts";
 import { webhookText } from "./webhook-report.ts";
 import type { WebhookFigures } from "./webhooks.ts";
 
@@ -13,16 +15,19 @@ export interface Report {
   readonly confirmations?: ConfirmationReport;
   readonly webhooks?: WebhookFigures;
   readonly imports?: readonly ImportFigures[];
+  readonly signing?: SigningReport;
 }
 
 /** The report for people. Only its ratios carry over to another machine. */
-export function reportText({ machine, plan, confirmations, webhooks, imports }: Report): string {
+export function reportText({ machine, plan, confirmations, webhooks, imports, signing }: Report): string {
+  const database = machine.postgres === undefined ? "" : `PostgreSQL ${machine.postgres}, durable commits; `;
   return [
     `${machine.processors} × ${machine.model}, ${machine.memoryGiB} GiB, ${machine.platform}`,
-    `Node ${machine.node}, PostgreSQL ${machine.postgres}, durable commits; load before the run ${machine.loadBefore}`,
+    `Node ${machine.node}, ${database}load before the run ${machine.loadBefore}`,
     ...(confirmations ? ["", confirmationText(plan.confirmations, confirmations)] : []),
     ...(webhooks ? ["", webhookText(plan.webhooks, webhooks)] : []),
     ...(imports ? ["", importText(plan.imports, imports)] : []),
+    ...(signing ? ["", signingText(plan.signing, signing)] : []),
     "",
     "Medians, with the smallest and the largest round. others: processors busy with other processes.",
   ].join("\n");

@@ -31,6 +31,11 @@ export function milliseconds({ median, min, max }: Spread): string {
 }
 
 /** With its smallest and largest round. */
+export function microseconds({ median, min, max }: Spread): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
+}
+
+/** With its smallest and largest round. */
 export function rateText({ median, min, max }: Spread): string {
   return `${whole(median)} (${whole(min)}–${whole(max)})`;
 }

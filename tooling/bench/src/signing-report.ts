@@ -1,0 +1,27 @@
+import type { SigningPlan } from "./plan.ts";
+import type { SigningReport } from "./signing.ts";
+import type { Side } from "./signing-sides.ts";
+import { busyText, microseconds, rateText, ratioText, table, whole } from "./text-table.ts";
+
+const COLUMNS = "verify or sign,a second,CPU µs each,bare ÷ it in CPU";
+
+const NAMES: Record<Side, string> = {
+  ours: "packages/signing",
+  bare: "createHmac alone",
+  standardwebhooks: "standardwebhooks",
+  stripe: "stripe",
+};
+
+/** One table for people. */
+export function signingText({ rounds }: SigningPlan, { figures, othersBusy }: SigningReport): string {
+  const rows = figures.map(({ act, bodyBytes, side, perSecond, processorUs, toBare }) => [
+    `${act} ${whole(bodyBytes)} B, ${NAMES[side]}`,
+    rateText(perSecond),
+    microseconds(processorUs),
+    side === "bare" ? "" : ratioText(toBare),
+  ]);
+  return [
+    `Signatures on one thread; ${rounds} rounds of all in turn; others ${busyText(othersBusy)}`,
+    table(COLUMNS, rows, "left"),
+  ].join("\n");
+}
