@@ -1,7 +1,6 @@
-import { PROBLEM_ANSWERS } from "../rest/problem-answer.ts";
 import { warningAnswer } from "../rest/answer-parts.ts";
 import { originalAnswer } from "../rest/v1/booking-answer.ts";
-import { fieldFaultAnswer } from "../rest/problem-answer.ts";
+import { fieldFaultAnswer, PROBLEM_ANSWERS } from "../rest/problem-answer.ts";
 import { type Operation, type OperationAnswer, OPERATIONS, type Parameter, problemsOf } from "./openapi-operations.ts";
 import { headerReferences, problemExamples, problemResponses } from "./openapi-problems.ts";
 import { componentSchemas, type NamedSchemas, referenceTo } from "./openapi-schemas.ts";
