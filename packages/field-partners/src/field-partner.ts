@@ -1,6 +1,7 @@
 import { type EntityManager, isUniqueViolation, newId, type Tx } from "@collections/database";
 import { LockMode } from "@mikro-orm/core";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
+import { recordFieldPartnerAct } from "./audit.ts";
 import { FieldPartnerNotFoundError, InvalidFieldPartnerError } from "./field-partner-fault.ts";
 import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, SessionEntity } from "./schema.ts";
 
@@ -49,17 +50,30 @@ export async function createFieldPartner(
 }
 
 /** Locks a person out at once: every session ends. Throws FieldPartnerNotFoundError. */
-export async function suspendFieldPartner(tx: Tx, fieldPartnerId: string, now: Date = new Date()): Promise<void> {
+export async function suspendFieldPartner(
+  tx: Tx,
+  fieldPartnerId: string,
+  now: Date = new Date(),
+  reason?: string,
+): Promise<void> {
   const row = await lock(tx, fieldPartnerId);
   row.state = "suspended";
-  await tx.nativeUpdate(SessionEntity, { fieldPartnerId, revokedAt: null }, { revokedAt: now });
+  const ending = { revokedAt: now, endReason: "suspended" as const };
+  await tx.nativeUpdate(SessionEntity, { fieldPartnerId, revokedAt: null }, ending);
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.suspended", reason }, now);
 }
 
 /** Lets a suspended person sign in again. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError. */
-export async function resumeFieldPartner(tx: Tx, fieldPartnerId: string): Promise<void> {
+export async function resumeFieldPartner(
+  tx: Tx,
+  fieldPartnerId: string,
+  now: Date = new Date(),
+  reason?: string,
+): Promise<void> {
   const row = await lock(tx, fieldPartnerId);
   row.state = "active";
   await write(tx);
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.resumed", reason }, now);
 }
 
 /** The person with this id, also a suspended one. */
@@ -109,8 +123,13 @@ function readDisplayName(text: string): string {
   throw new InvalidFieldPartnerError("INVALID_DISPLAY_NAME", "displayName", detail);
 }
 
+/** Whether a text is a phone number as E.164 writes it. */
+export function isPhone(text: string): boolean {
+  return /^\+[1-9][0-9]{6,14}$/.test(text);
+}
+
 function readPhone(text: string): string {
-  if (/^\+[1-9][0-9]{6,14}$/.test(text)) return text;
+  if (isPhone(text)) return text;
   throw new InvalidFieldPartnerError("INVALID_PHONE", "phone", "Expected E.164, for example +919800000001.");
 }
 

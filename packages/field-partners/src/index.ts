@@ -1,4 +1,5 @@
-export { fieldPartnerByToken, issueAccessToken, OPERATOR_TOKEN_TTL_MS, revokeAccessToken } from "./access-token.ts";
+export { issueAccessToken, OPERATOR_TOKEN_TTL_MS, revokeAccessToken } from "./access-token.ts";
+export { actsOnFieldPartner, type FieldPartnerAuditEntry } from "./audit.ts";
 export {
   FieldPartnerNotFoundError,
   InvalidFieldPartnerError,
@@ -14,12 +15,27 @@ export {
   resumeFieldPartner,
   suspendFieldPartner,
 } from "./field-partner.ts";
+export { forgetExpired } from "./forget-expired.ts";
 export {
-  forgetExpired,
   MUTATION_RESULT_TTL_MS,
   type MutationKey,
   recallMutation,
   type Recalled,
   rememberMutation,
 } from "./mutation-result.ts";
-export { type FieldPartnerState } from "./schema.ts";
+export {
+  type OtpRequestOutcome,
+  type OtpSending,
+  otpToSend,
+  type OtpToSend,
+  type OtpVerification,
+  recordOtpSending,
+  requestOtp,
+  verifyOtp,
+} from "./otp.ts";
+export { OTP_SEND_RETRIES, type OtpJob, otpQueue } from "./otp-queue.ts";
+export { type RefreshOutcome, refreshSession } from "./refresh-session.ts";
+export { type FieldPartnerState, type SessionEnd } from "./schema.ts";
+export { endSession, openSessionsOf, type Session, signedInByToken, type SignedIn } from "./session.ts";
+export { createSignInKeys, type SignInKeys } from "./sign-in-keys.ts";
+export { ACCESS_TOKEN_TTL_MS, REFRESH_TOKEN_TTL_MS, type Tokens } from "./token-pair.ts";

@@ -42,18 +42,6 @@ const remember = statement(
    returning true as remembered`,
 );
 
-const forget = statement(
-  "field-partners.forget-mutations",
-  `with gone as (delete from field_partners.mutation_result where created_at <= $1 returning 1)
-   select count(*) as gone from gone`,
-);
-
-const forgetSessions = statement(
-  "field-partners.forget-sessions",
-  `with gone as (delete from field_partners.session where expires_at <= $1 returning 1)
-   select count(*) as gone from gone`,
-);
-
 /**
  * Asks, as the first step of a mutation's transaction, whether it was done already. After `new` the mutation does its
  * work and calls `rememberMutation` in the same transaction; a rollback forgets both. `inputHash` is a digest of the
@@ -79,12 +67,4 @@ export async function rememberMutation(tx: Tx, mutation: MutationKey, result: un
   const { fieldPartnerId, mutation: name, key } = mutation;
   const [done] = await query(tx, remember, [fieldPartnerId, name, key, JSON.stringify(result ?? null)]);
   if (!done) throw new Error(`${name} has no claim to remember: call recallMutation first, in the same transaction.`);
-}
-
-/** Deletes results that answer nobody any more, and sessions a week after their end. Returns how many rows went. */
-export async function forgetExpired(tx: Tx, now: Date): Promise<number> {
-  const oldest = new Date(now.getTime() - MUTATION_RESULT_TTL_MS);
-  const [results] = await query<{ gone: bigint }>(tx, forget, [oldest]);
-  const [sessions] = await query<{ gone: bigint }>(tx, forgetSessions, [oldest]);
-  return Number((results?.gone ?? 0n) + (sessions?.gone ?? 0n));
 }

@@ -1,5 +1,7 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { otpQueue } from "./otp-queue.ts";
+import { signInMigration } from "./sign-in-migration.ts";
 
 export type FieldPartnerState = "active" | "suspended";
 
@@ -19,7 +21,10 @@ export const FieldPartnerEntity = defineEntity({
 });
 export type FieldPartnerRow = InferEntity<typeof FieldPartnerEntity>;
 
-/** One sign-in of the app. Only the SHA-256 of the token is kept. */
+/** Why a session has ended before its time. */
+export type SessionEnd = "signed_out" | "ended_by_owner" | "reused_token" | "suspended";
+
+/** One sign-in of the app, however often its tokens change. */
 export const SessionEntity = defineEntity({
   name: "Session",
   schema: "field_partners",
@@ -27,10 +32,65 @@ export const SessionEntity = defineEntity({
   properties: {
     id: p.uuid().primary(),
     fieldPartnerId: p.uuid(),
-    accessTokenHash: p.blob(),
+    deviceName: p.text().strictNullable(),
     issuedAt: p.datetime().columnType("timestamptz"),
+    refreshedAt: p.datetime().columnType("timestamptz").strictNullable(),
     expiresAt: p.datetime().columnType("timestamptz"),
     revokedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    endReason: p.text().$type<SessionEnd>().strictNullable(),
+  },
+});
+
+/** An access token and the refresh token that came with it, as SHA-256. What an operator issues has no refresh token. */
+export const TokenPairEntity = defineEntity({
+  name: "TokenPair",
+  schema: "field_partners",
+  tableName: "token_pair",
+  properties: {
+    id: p.uuid().primary(),
+    sessionId: p.uuid(),
+    accessTokenHash: p.blob(),
+    accessExpiresAt: p.datetime().columnType("timestamptz"),
+    refreshTokenHash: p.blob().strictNullable(),
+    refreshExpiresAt: p.datetime().columnType("timestamptz").strictNullable(),
+    issuedAt: p.datetime().columnType("timestamptz"),
+    usedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    usedKey: p.uuid().strictNullable(),
+  },
+});
+
+/** A one-time password that was asked for, whoever has the phone. The code itself is nowhere: it follows from the id. */
+export const OtpEntity = defineEntity({
+  name: "Otp",
+  schema: "field_partners",
+  tableName: "otp",
+  properties: {
+    id: p.uuid().primary(),
+    phone: p.text(),
+    idempotencyKey: p.uuid(),
+    requestedAt: p.datetime().columnType("timestamptz"),
+    expiresAt: p.datetime().columnType("timestamptz"),
+    /** Whom it was made out to, once a worker has looked. */
+    fieldPartnerId: p.uuid().strictNullable(),
+    sentAt: p.datetime().columnType("timestamptz").strictNullable(),
+    wrongTries: p.integer(),
+    verifiedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    verifiedKey: p.uuid().strictNullable(),
+  },
+});
+
+/** What somebody did about a field partner's access. */
+export const AuditEntryEntity = defineEntity({
+  name: "FieldPartnerAuditEntry",
+  schema: "field_partners",
+  tableName: "audit_entry",
+  properties: {
+    id: p.uuid().primary(),
+    fieldPartnerId: p.uuid(),
+    act: p.text(),
+    reason: p.text().strictNullable(),
+    data: p.json<Readonly<Record<string, unknown>>>(),
+    at: p.datetime().columnType("timestamptz"),
   },
 });
 
@@ -49,10 +109,10 @@ export const MutationResultEntity = defineEntity({
   },
 });
 
-/** Schema `field_partners`: people, their sessions, and the results that make their mutations idempotent. */
+/** Schema `field_partners`: people, how they sign in, and the results that make their mutations idempotent. */
 export const fieldPartnersSchema: PackageSchema = {
   name: "field_partners",
-  entities: [FieldPartnerEntity, SessionEntity, MutationResultEntity],
+  entities: [FieldPartnerEntity, SessionEntity, TokenPairEntity, OtpEntity, AuditEntryEntity, MutationResultEntity],
   migrations: [
     {
       name: "0001",
@@ -89,5 +149,8 @@ export const fieldPartnersSchema: PackageSchema = {
         `create index on field_partners.mutation_result (created_at)`,
       ],
     },
+    { name: "0002-sign-in", statements: signInMigration },
   ],
+  appendOnly: ["field_partners.audit_entry"],
+  queues: [otpQueue],
 };

@@ -1,4 +1,4 @@
-import { fieldPartnerByToken, type FieldPartner } from "@collections/field-partners";
+import { type FieldPartner, signedInByToken } from "@collections/field-partners";
 import type { App } from "../app.ts";
 import { createReads, type Reads } from "./reads.ts";
 
@@ -8,6 +8,10 @@ export interface Context {
   readonly requestId: string;
   /** Who is signed in; undefined without a token, or with one that does not count. */
   readonly fieldPartner: FieldPartner | undefined;
+  /** The session that the token belongs to. */
+  readonly sessionId: string | undefined;
+  /** Where the request comes from, behind the trusted proxies. */
+  readonly address: string;
   /** Looks again whether the token still counts: a subscription outlives many changes. */
   readonly isStillSignedIn: () => Promise<boolean>;
   /** Aborted when this process stops taking part: what is watched ends, and the client asks elsewhere. */
@@ -20,19 +24,23 @@ export interface ContextParts {
   readonly app: App;
   readonly requestId: string;
   readonly authorization: string | undefined;
+  readonly address: string;
   readonly closing: AbortSignal;
 }
 
 /** The context of one operation, with whoever its token belongs to. */
-export async function createContext({ app, requestId, authorization, closing }: ContextParts): Promise<Context> {
+export async function createContext(parts: ContextParts): Promise<Context> {
+  const { app, requestId, authorization, address, closing } = parts;
   const accessToken = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
   const whoseToken = () =>
-    accessToken === undefined ? undefined : fieldPartnerByToken(app.database.em(), accessToken, new Date());
-  const fieldPartner = await whoseToken();
+    accessToken === undefined ? undefined : signedInByToken(app.database.em(), accessToken, new Date());
+  const { fieldPartner, sessionId } = (await whoseToken()) ?? {};
   return {
     app,
     requestId,
     fieldPartner,
+    sessionId,
+    address,
     isStillSignedIn: async () => (await whoseToken()) !== undefined,
     closing,
     reads: createReads(app.database, fieldPartner?.id),

@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { NoSchemaIntrospectionCustomRule, validate } from "graphql";
 import { createLRUCache, createYoga, type Plugin } from "graphql-yoga";
 import type { App } from "../app.ts";
+import { addressOf } from "../rest/rate-limit-address.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { type Context, createContext } from "./context.ts";
@@ -41,6 +42,7 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
         app,
         requestId: requestIdOf(res),
         authorization: req.get("authorization"),
+        address: addressOf(req),
         closing: closing.signal,
       }),
     // `answerErrors` masks what any part of an answer may say, once, at the end.

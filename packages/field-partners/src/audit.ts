@@ -1,0 +1,46 @@
+import { type EntityManager, newId, query, send, statement, type Tx } from "@collections/database";
+
+/** What was done about a field partner's access; `data` never holds a token, a code or a phone. */
+export interface FieldPartnerAct {
+  readonly fieldPartnerId: string;
+  readonly act:
+    | "otp.sent"
+    | "otp.not_sent"
+    | "session.started"
+    | "session.ended"
+    | "field_partner.suspended"
+    | "field_partner.resumed";
+  readonly reason?: string | undefined;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+export interface FieldPartnerAuditEntry {
+  readonly act: string;
+  readonly reason: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly at: Date;
+}
+
+const insert = statement(
+  "field-partners.record-act",
+  `insert into field_partners.audit_entry (id, field_partner_id, act, reason, data, at) values ($1, $2, $3, $4, $5, $6)`,
+);
+
+const newest = statement(
+  "field-partners.acts-on",
+  `select act, reason, data, at from field_partners.audit_entry where field_partner_id = $1 order by id desc limit $2`,
+);
+
+/** Keeps for good that something was done. */
+export function recordFieldPartnerAct(tx: Tx, { fieldPartnerId, act, reason, data }: FieldPartnerAct, now: Date): void {
+  send(tx, insert, [newId(), fieldPartnerId, act, reason ?? null, JSON.stringify(data ?? {}), now]);
+}
+
+/** The last acts on a field partner, newest first. */
+export async function actsOnFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  limit = 50,
+): Promise<FieldPartnerAuditEntry[]> {
+  return query(em, newest, [fieldPartnerId, limit]);
+}

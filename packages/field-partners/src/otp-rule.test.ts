@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import { judgeOtp, type OtpState, otpWaitMs } from "./otp-rule.ts";
+
+const NOW = new Date("2026-11-21T09:00:00Z");
+const KEY = "0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e01";
+const OTHER = "0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e02";
+
+function minutesAgo(minutes: number): Date {
+  return new Date(NOW.getTime() - minutes * 60_000);
+}
+
+const fresh: OtpState = { expiresAt: minutesAgo(-1), wrongTries: 0, verifiedAt: null, verifiedKey: null };
+const used: OtpState = { ...fresh, expiresAt: minutesAgo(2), verifiedAt: minutesAgo(14), verifiedKey: KEY };
+
+describe("a code", () => {
+  test.each([
+    ["is right in time", fresh, true, "right"],
+    ["is wrong when it is another", fresh, false, "wrong"],
+    ["may be right at the fifth try", { ...fresh, wrongTries: 4 }, true, "right"],
+    ["is over after five wrong ones, also the right one", { ...fresh, wrongTries: 5 }, true, "expired"],
+    ["is over at its end", { ...fresh, expiresAt: NOW }, true, "expired"],
+    ["is over at its end, also a wrong one", { ...fresh, expiresAt: NOW }, false, "expired"],
+    ["that signed in answers its repeat, also after its end", used, true, "repeat"],
+    ["that signed in conflicts with another one under its key", used, false, "conflict"],
+    ["answers no repeat any more later", { ...used, verifiedAt: minutesAgo(15) }, true, "expired"],
+    ["signs in once", { ...used, verifiedKey: OTHER }, true, "expired"],
+    ["answers no repeat after five wrong ones", { ...used, wrongTries: 5 }, true, "expired"],
+  ] as const)("%s", (_, otp, isRight, verdict) => {
+    expect(judgeOtp(otp, { isRight, idempotencyKey: KEY }, NOW)).toBe(verdict);
+  });
+});
+
+describe("the wait for the next code", () => {
+  test.each([
+    [[], 0],
+    [[1, 2], 0],
+    [[1, 2, 3], 12],
+    [[3, 1, 2], 12],
+    [[0, 0, 0], 15],
+    [[1, 2, 15], 0],
+    [[1, 2, 14.5, 16], 0.5],
+    [[1, 2, 3, 4], 12],
+  ])("after codes %j minutes ago is %d minutes", (ago, minutes) => {
+    expect(otpWaitMs(ago.map(minutesAgo), NOW)).toBe(minutes * 60_000);
+  });
+});

@@ -1,0 +1,193 @@
+import { timingSafeEqual } from "node:crypto";
+import { enqueue, type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { recordFieldPartnerAct } from "./audit.ts";
+import { isPhone } from "./field-partner.ts";
+import { otpQueue } from "./otp-queue.ts";
+import { judgeOtp, OTP_SEND_WINDOW_MS, OTP_TRIES, OTP_TTL_MS, type OtpState, otpWaitMs } from "./otp-rule.ts";
+import { startSession } from "./session.ts";
+import { otpCode, type SignInKeys } from "./sign-in-keys.ts";
+import { type Tokens, tokensAgain } from "./token-pair.ts";
+
+export type OtpRequestOutcome =
+  | { readonly kind: "requested"; readonly otpId: string; readonly expiresAt: Date }
+  | { readonly kind: "too_many"; readonly waitMs: number }
+  | { readonly kind: "invalid_phone" }
+  | { readonly kind: "conflict" };
+
+export type OtpVerification =
+  | { readonly kind: "signed_in"; readonly sessionId: string; readonly tokens: Tokens }
+  | { readonly kind: "wrong"; readonly triesLeft: number }
+  | { readonly kind: "expired" }
+  | { readonly kind: "conflict" };
+
+/** A code to send, and to whom. */
+export interface OtpToSend {
+  readonly fieldPartnerId: string;
+  /** E.164. Personal, as the code is secret: neither goes into a log. */
+  readonly phone: string;
+  readonly code: string;
+}
+
+/** What became of a code: `channel` brought it, or none did. */
+export interface OtpSending {
+  readonly otpId: string;
+  readonly fieldPartnerId: string;
+  readonly channel: string | null;
+  readonly failureCode?: string | undefined;
+}
+
+const lockPhone = statement(
+  "field-partners.lock-otp-phone",
+  `select pg_advisory_xact_lock(hashtextextended('field-partners.otp ' || $1::text, 0))`,
+);
+
+const byKey = statement(
+  "field-partners.otp-by-key",
+  `select id, phone, expires_at as "expiresAt" from field_partners.otp where idempotency_key = $1`,
+);
+
+const recent = statement(
+  "field-partners.recent-otps",
+  `select requested_at as "requestedAt" from field_partners.otp where phone = $1 and requested_at > $2`,
+);
+
+const insert = statement(
+  "field-partners.insert-otp",
+  `insert into field_partners.otp (id, phone, idempotency_key, requested_at, expires_at) values ($1, $2, $3, $4, $5)
+   on conflict (idempotency_key) do nothing returning id`,
+);
+
+const makeOut = statement(
+  "field-partners.make-out-otp",
+  `update field_partners.otp o set field_partner_id = f.id from field_partners.field_partner f
+   where o.id = $1 and o.expires_at > $2 and o.sent_at is null and o.verified_at is null
+     and f.phone = o.phone and f.state = 'active'
+   returning f.id as "fieldPartnerId", f.phone`,
+);
+
+const markSent = statement(
+  "field-partners.mark-otp-sent",
+  `update field_partners.otp set sent_at = $2 where id = $1 and sent_at is null returning id`,
+);
+
+const lockOtp = statement(
+  "field-partners.lock-otp",
+  `select expires_at as "expiresAt", wrong_tries as "wrongTries", verified_at as "verifiedAt",
+     verified_key as "verifiedKey", field_partner_id as "fieldPartnerId"
+   from field_partners.otp where id = $1 for update`,
+);
+
+const countWrong = statement(
+  "field-partners.count-wrong-otp",
+  `update field_partners.otp set wrong_tries = wrong_tries + 1 where id = $1 returning wrong_tries as "wrongTries"`,
+);
+
+const markVerified = statement(
+  "field-partners.mark-otp-verified",
+  `update field_partners.otp set verified_at = $2, verified_key = $3 where id = $1 returning id`,
+);
+
+/**
+ * Has a code sent to a phone, at most 3 in 15 minutes. Nobody looks here whether anybody has that phone: the job does, so
+ * the work and the answer are the same. The same key and phone again is the same code, sent once.
+ */
+export async function requestOtp(
+  tx: Tx,
+  { phone, idempotencyKey }: { phone: string; idempotencyKey: string },
+  now: Date,
+): Promise<OtpRequestOutcome> {
+  if (!isPhone(phone)) return { kind: "invalid_phone" };
+  // One after the other for each phone: else two that count at once would both find room for the third.
+  await query(tx, lockPhone, [phone]);
+  const [known] = await query<{ id: string; phone: string; expiresAt: Date }>(tx, byKey, [idempotencyKey]);
+  if (known?.phone === phone) return { kind: "requested", otpId: known.id, expiresAt: known.expiresAt };
+  if (known) return { kind: "conflict" };
+
+  const windowStart = new Date(now.getTime() - OTP_SEND_WINDOW_MS);
+  const sends = await query<{ requestedAt: Date }>(tx, recent, [phone, windowStart]);
+  const waitMs = otpWaitMs(
+    sends.map(({ requestedAt }) => requestedAt),
+    now,
+  );
+  if (waitMs > 0) return { kind: "too_many", waitMs };
+
+  const expiresAt = new Date(now.getTime() + OTP_TTL_MS);
+  const otpId = newId();
+  const [inserted] = await query(tx, insert, [otpId, phone, idempotencyKey, now, expiresAt]);
+  // Somebody used the key for another phone in this very moment.
+  if (!inserted) return { kind: "conflict" };
+  await enqueue(tx, otpQueue, { otpId });
+  return { kind: "requested", otpId, expiresAt };
+}
+
+/**
+ * The code to send, made out to the active field partner who has the phone; undefined when there is none, when it is too
+ * late, or when it was sent. Asked again it is the same code, so that sending it twice confuses nobody.
+ */
+export async function otpToSend(
+  em: EntityManager,
+  keys: SignInKeys,
+  otpId: string,
+  now: Date,
+): Promise<OtpToSend | undefined> {
+  const [madeOut] = await query<{ fieldPartnerId: string; phone: string }>(em, makeOut, [otpId, now]);
+  return madeOut && { ...madeOut, code: otpCode(keys.otp[0]!, otpId) };
+}
+
+/** Keeps what became of a code. */
+export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): Promise<void> {
+  const { otpId, fieldPartnerId, channel, failureCode } = sending;
+  if (channel !== null && (await query(tx, markSent, [otpId, now])).length === 0) return;
+  const act = channel === null ? "otp.not_sent" : "otp.sent";
+  const data = { otpId, ...(channel !== null && { channel }), ...(failureCode !== undefined && { failureCode }) };
+  recordFieldPartnerAct(tx, { fieldPartnerId, act, data }, now);
+}
+
+/**
+ * Signs in whoever has the code: at most 5 wrong ones, over all processes. Wrong tries count although nobody signs in, so
+ * the caller commits whatever this returns. The same request again, a moment later, gets the same tokens.
+ */
+export async function verifyOtp(
+  tx: Tx,
+  keys: SignInKeys,
+  given: { otpId: string; code: string; idempotencyKey: string; deviceName: string | null },
+  now: Date,
+): Promise<OtpVerification> {
+  const { otpId, idempotencyKey, deviceName } = given;
+  const [otp] = await query<OtpState & { fieldPartnerId: string | null }>(tx, lockOtp, [otpId]);
+  if (!otp) return { kind: "expired" };
+  const isRight = isCodeOf(keys, otpId, given.code) && otp.fieldPartnerId !== null;
+  const verdict = judgeOtp(otp, { isRight, idempotencyKey }, now);
+  const seed = ["otp", otpId, idempotencyKey];
+  switch (verdict) {
+    case "expired":
+      return { kind: "expired" };
+    case "wrong":
+    case "conflict": {
+      const [counted] = await query<{ wrongTries: number }>(tx, countWrong, [otpId]);
+      return verdict === "conflict"
+        ? { kind: "conflict" }
+        : { kind: "wrong", triesLeft: OTP_TRIES - counted!.wrongTries };
+    }
+    case "repeat": {
+      const again = await tokensAgain(tx, keys, seed, now);
+      return again ? { kind: "signed_in", ...again } : { kind: "expired" };
+    }
+    case "right": {
+      const started = await startSession(tx, keys, { fieldPartnerId: otp.fieldPartnerId!, deviceName, seed }, now);
+      if (!started) return { kind: "expired" };
+      await query(tx, markVerified, [otpId, now, idempotencyKey]);
+      return { kind: "signed_in", ...started };
+    }
+  }
+}
+
+/** Compares with every key's code, whatever the first comparison says. */
+function isCodeOf(keys: SignInKeys, otpId: string, given: string): boolean {
+  const typed = Buffer.from(given);
+  const matches = keys.otp.map((key) => {
+    const code = Buffer.from(otpCode(key, otpId));
+    return typed.length === code.length && timingSafeEqual(typed, code);
+  });
+  return matches.includes(true);
+}

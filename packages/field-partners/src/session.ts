@@ -1,0 +1,131 @@
+import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
+import { recordFieldPartnerAct } from "./audit.ts";
+import type { FieldPartner } from "./field-partner.ts";
+import type { SessionEnd } from "./schema.ts";
+import type { SignInKeys } from "./sign-in-keys.ts";
+import { addTokenPair, looksLikeToken, REFRESH_TOKEN_TTL_MS, tokenHash, type Tokens } from "./token-pair.ts";
+
+const MAX_SESSIONS_SHOWN = 100;
+
+/** One sign-in of the app, from the code or the operator's token to its end. */
+export interface Session {
+  readonly id: string;
+  readonly fieldPartnerId: string;
+  /** As the app named it. */
+  readonly deviceName: string | null;
+  readonly issuedAt: Date;
+  /** When its tokens were last renewed. */
+  readonly refreshedAt: Date | null;
+  /** When it ends unless it is renewed. */
+  readonly expiresAt: Date;
+}
+
+/** Whose request this is, and in which session. */
+export interface SignedIn {
+  readonly sessionId: string;
+  readonly fieldPartner: FieldPartner;
+}
+
+const lockActive = statement(
+  "field-partners.lock-active",
+  `select id from field_partners.field_partner where id = $1 and state = 'active' for share`,
+);
+
+const insertSession = statement(
+  "field-partners.insert-session",
+  `insert into field_partners.session (id, field_partner_id, device_name, issued_at, expires_at)
+   values ($1, $2, $3, $4, $5)`,
+);
+
+const signedInBy = statement(
+  "field-partners.signed-in-by",
+  `select s.id as "sessionId", f.id, f.display_name as "displayName", f.phone, f.time_zone as "timeZone", f.state,
+     f.created_at as "createdAt"
+   from field_partners.token_pair t
+   join field_partners.session s on s.id = t.session_id
+   join field_partners.field_partner f on f.id = s.field_partner_id
+   where t.access_token_hash = $1 and t.access_expires_at > $2 and s.revoked_at is null and f.state = 'active'`,
+);
+
+const openSessions = statement(
+  "field-partners.open-sessions",
+  `select id, field_partner_id as "fieldPartnerId", device_name as "deviceName", issued_at as "issuedAt",
+     refreshed_at as "refreshedAt", expires_at as "expiresAt"
+   from field_partners.session
+   where field_partner_id = $1 and revoked_at is null and expires_at > $2
+   order by id desc limit ${MAX_SESSIONS_SHOWN}`,
+);
+
+const end = statement(
+  "field-partners.end-session",
+  `update field_partners.session set revoked_at = $3, end_reason = $4
+   where id = $1 and field_partner_id = $2 and revoked_at is null
+   returning id`,
+);
+
+const exists = statement(
+  "field-partners.session-exists",
+  `select id from field_partners.session where id = $1 and field_partner_id = $2`,
+);
+
+/**
+ * Starts a session with its first tokens; undefined when the field partner is not active. Whoever suspends the field
+ * partner waits for this to be committed and ends it, or was first.
+ */
+export async function startSession(
+  tx: Tx,
+  keys: SignInKeys,
+  start: { fieldPartnerId: string; deviceName: string | null; seed: readonly string[] },
+  now: Date,
+): Promise<{ sessionId: string; tokens: Tokens } | undefined> {
+  const { fieldPartnerId, deviceName, seed } = start;
+  const expiresAt = new Date(now.getTime() + REFRESH_TOKEN_TTL_MS);
+  const sessionId = await openSession(tx, { fieldPartnerId, deviceName, expiresAt, by: "otp" }, now);
+  if (sessionId === undefined) return undefined;
+  return { sessionId, tokens: await addTokenPair(tx, keys, { sessionId, seed }, now) };
+}
+
+/** A session without tokens so far; undefined when the field partner is not active. */
+export async function openSession(
+  tx: Tx,
+  opening: { fieldPartnerId: string; deviceName: string | null; expiresAt: Date; by: "otp" | "operator" },
+  now: Date,
+): Promise<string | undefined> {
+  const { fieldPartnerId, deviceName, expiresAt, by } = opening;
+  const [active] = await query(tx, lockActive, [fieldPartnerId]);
+  if (!active) return undefined;
+  const sessionId = newId();
+  await query(tx, insertSession, [sessionId, fieldPartnerId, deviceName, now, expiresAt]);
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.started", data: { sessionId, by } }, now);
+  return sessionId;
+}
+
+/** Who is signed in by this access token; undefined when it is unknown or expired, its session or field partner is not. */
+export async function signedInByToken(
+  em: EntityManager,
+  accessToken: string,
+  now: Date,
+): Promise<SignedIn | undefined> {
+  if (!looksLikeToken("fpt", accessToken)) return undefined;
+  const [row] = await query<FieldPartner & { sessionId: string }>(em, signedInBy, [tokenHash(accessToken), now]);
+  if (!row) return undefined;
+  const { sessionId, ...fieldPartner } = row;
+  return { sessionId, fieldPartner };
+}
+
+/** A field partner's sessions that are open, the newest first. */
+export async function openSessionsOf(em: EntityManager, fieldPartnerId: string, now: Date): Promise<Session[]> {
+  return query(em, openSessions, [fieldPartnerId, now]);
+}
+
+/** Ends a field partner's session at once, with all its tokens. False when it is not theirs; true also when it had ended. */
+export async function endSession(
+  tx: Tx,
+  { sessionId, fieldPartnerId, reason }: { sessionId: string; fieldPartnerId: string; reason: SessionEnd },
+  now: Date,
+): Promise<boolean> {
+  const [ended] = await query(tx, end, [sessionId, fieldPartnerId, now, reason]);
+  if (!ended) return (await query(tx, exists, [sessionId, fieldPartnerId])).length > 0;
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "session.ended", reason, data: { sessionId } }, now);
+  return true;
+}

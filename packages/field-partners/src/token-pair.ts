@@ -1,0 +1,101 @@
+import { createHash, type KeyObject, randomBytes } from "node:crypto";
+import { newId, query, statement, type Tx } from "@collections/database";
+import { derivedSecret, type SignInKeys } from "./sign-in-keys.ts";
+
+/** How long an access token counts that the app gets by itself. */
+export const ACCESS_TOKEN_TTL_MS = 15 * 60 * 1000;
+/** How long a refresh token counts, from its issue. */
+export const REFRESH_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long a request that gave tokens gives the same ones to its repeats: as long as their access token counts. */
+export const REPEAT_GRACE_MS = ACCESS_TOKEN_TTL_MS;
+
+const TOKEN_BYTES = 32;
+const TOKEN = /^fp[tr]_[A-Za-z0-9_-]{43}$/;
+
+/** What the app keeps. The database keeps only hashes, so it is told here and in repeats of the same request. */
+export interface Tokens {
+  readonly accessToken: string;
+  readonly accessExpiresAt: Date;
+  readonly refreshToken: string;
+  readonly refreshExpiresAt: Date;
+}
+
+const insertPair = statement(
+  "field-partners.insert-token-pair",
+  `insert into field_partners.token_pair
+     (id, session_id, access_token_hash, access_expires_at, refresh_token_hash, refresh_expires_at, issued_at)
+   values ($1, $2, $3, $4, $5, $6, $7)`,
+);
+
+const unusedPair = statement(
+  "field-partners.unused-token-pair",
+  `select t.access_expires_at as "accessExpiresAt", t.refresh_expires_at as "refreshExpiresAt", s.id as "sessionId"
+   from field_partners.token_pair t
+   join field_partners.session s on s.id = t.session_id
+   join field_partners.field_partner f on f.id = s.field_partner_id
+   where t.refresh_token_hash = $1 and t.used_at is null and t.issued_at > $2
+     and s.revoked_at is null and f.state = 'active'`,
+);
+
+/** Whether a text can be such a token at all. */
+export function looksLikeToken(kind: "fpt" | "fpr", text: string): boolean {
+  return text.startsWith(`${kind}_`) && TOKEN.test(text);
+}
+
+/** A token out of nothing but chance. */
+export function randomAccessToken(): string {
+  return `fpt_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
+}
+
+/** A plain hash is enough: nobody guesses 256 bits. */
+export function tokenHash(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** Gives a session the tokens that follow from `seed`: what the client sent to get them. */
+export async function addTokenPair(
+  tx: Tx,
+  keys: SignInKeys,
+  { sessionId, seed }: { sessionId: string; seed: readonly string[] },
+  now: Date,
+): Promise<Tokens> {
+  const accessExpiresAt = new Date(now.getTime() + ACCESS_TOKEN_TTL_MS);
+  const refreshExpiresAt = new Date(now.getTime() + REFRESH_TOKEN_TTL_MS);
+  const { accessToken, refreshToken } = tokensOf(keys.tokens[0]!, seed);
+  const hashes = [tokenHash(accessToken), accessExpiresAt, tokenHash(refreshToken), refreshExpiresAt];
+  await query(tx, insertPair, [newId(), sessionId, ...hashes, now]);
+  return { accessToken, accessExpiresAt, refreshToken, refreshExpiresAt };
+}
+
+/**
+ * The tokens that the same seed got before, if the answer may have been lost: nobody has used the refresh token, and it
+ * was a moment ago.
+ */
+export async function tokensAgain(
+  tx: Tx,
+  keys: SignInKeys,
+  seed: readonly string[],
+  now: Date,
+): Promise<{ sessionId: string; tokens: Tokens } | undefined> {
+  const notBefore = new Date(now.getTime() - REPEAT_GRACE_MS);
+  // In the middle of a change of master keys another process may have made them.
+  for (const key of keys.tokens) {
+    const made = tokensOf(key, seed);
+    const [known] = await query<{ accessExpiresAt: Date; refreshExpiresAt: Date; sessionId: string }>(tx, unusedPair, [
+      tokenHash(made.refreshToken),
+      notBefore,
+    ]);
+    if (known) {
+      const { sessionId, accessExpiresAt, refreshExpiresAt } = known;
+      return { sessionId, tokens: { ...made, accessExpiresAt, refreshExpiresAt } };
+    }
+  }
+  return undefined;
+}
+
+function tokensOf(key: KeyObject, seed: readonly string[]): Pick<Tokens, "accessToken" | "refreshToken"> {
+  return {
+    accessToken: `fpt_${derivedSecret(key, "access", ...seed)}`,
+    refreshToken: `fpr_${derivedSecret(key, "refresh", ...seed)}`,
+  };
+}
