@@ -1,4 +1,4 @@
-import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+import { createHmac, randomInt, randomUUID, timingSafeEqual } from "node:crypto";
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -178,11 +178,17 @@ export async function serveHttp(server: Server): Promise<Served> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A port that nobody listens on now. */
+/** A port that nobody listens on now, below those that systems give to connections: it stays free for a while. */
 export async function unusedPort(): Promise<number> {
-  const { url, close } = await serveHttp(createServer());
-  await close();
-  return Number(new URL(url).port);
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    if (isFree) return port;
+  }
 }
 
 export function listenerFor(lender: TestLender): RequestListener {
