@@ -31,7 +31,14 @@ export {
 } from "./lender-fault.ts";
 export { type AuthHeader } from "./lender-fields.ts";
 export { type LenderChanges, type NewLender } from "./lender-input.ts";
-export { type MintRegistration, mintRegistration, type WhatsappAccount, whatsappAccount } from "./lender-secrets.ts";
+export {
+  type MintRegistration,
+  mintRegistration,
+  type WhatsappAccount,
+  whatsappAccount,
+  type WhatsappWebhook,
+  whatsappWebhook,
+} from "./lender-secrets.ts";
 export {
   type Fallback,
   type Lender,

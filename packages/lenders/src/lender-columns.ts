@@ -1,7 +1,12 @@
 import { InvalidLenderError } from "./lender-fault.ts";
 import type { LenderValues } from "./lender-input.ts";
 import type { LenderRow } from "./schema.ts";
-import { mintAuthHeaderContext, whatsappTokenContext } from "./sealed-context.ts";
+import {
+  mintAuthHeaderContext,
+  whatsappAppSecretContext,
+  whatsappTokenContext,
+  whatsappVerifyTokenContext,
+} from "./sealed-context.ts";
 import type { Vault } from "./vault.ts";
 
 /** The columns of a lender that an operator sets. */
@@ -14,7 +19,8 @@ export function columnsOf(
   values: Partial<Omit<LenderValues, "code">>,
   rateLimits: Record<string, number> = {},
 ): Partial<LenderColumns> {
-  const { mintAuthHeader, whatsappToken, commissionPercent, rateLimits: overrides, ...plain } = values;
+  const { mintAuthHeader, whatsappToken, whatsappAppSecret, whatsappVerifyToken, ...open } = values;
+  const { commissionPercent, rateLimits: overrides, ...plain } = open;
   return {
     ...plain,
     ...(mintAuthHeader !== undefined && {
@@ -22,6 +28,12 @@ export function columnsOf(
     }),
     ...(whatsappToken !== undefined && {
       whatsappToken: whatsappToken && vault.seal(whatsappToken, whatsappTokenContext(lenderId)),
+    }),
+    ...(whatsappAppSecret !== undefined && {
+      whatsappAppSecret: whatsappAppSecret && vault.seal(whatsappAppSecret, whatsappAppSecretContext(lenderId)),
+    }),
+    ...(whatsappVerifyToken !== undefined && {
+      whatsappVerifyToken: whatsappVerifyToken && vault.seal(whatsappVerifyToken, whatsappVerifyTokenContext(lenderId)),
     }),
     ...(commissionPercent !== undefined && { commission: commissionPercent }),
     ...(overrides !== undefined && { rateLimits: withOverrides(rateLimits, overrides) }),

@@ -136,6 +136,16 @@ export function readWhatsappTemplate(text: string): Reading<string> {
   return fault("INVALID_WHATSAPP", "Expected a template's name: a-z, 0-9 and _.");
 }
 
+export function readWhatsappAppSecret(text: string): Reading<string> {
+  if (/^[\x21-\x7e]{16,256}$/.test(text)) return { value: text };
+  return fault("INVALID_WHATSAPP", "Expected the app secret of the Meta app: 16 to 256 characters without spaces.");
+}
+
+export function readWhatsappVerifyToken(text: string): Reading<string> {
+  if (/^[\x21-\x7e]{8,256}$/.test(text)) return { value: text };
+  return fault("INVALID_WHATSAPP", "Expected a verify token of your making: 8 to 256 characters without spaces.");
+}
+
 /** Requests a minute by the name of the limit; null takes an override back. */
 export function readRateLimits(
   limits: Readonly<Record<string, number | null>>,

@@ -22,6 +22,8 @@ test("what is absent of a new lender follows from its currency", () => {
     whatsappPhoneNumberId: null,
     whatsappToken: null,
     whatsappTemplate: null,
+    whatsappAppSecret: null,
+    whatsappVerifyToken: null,
     rateLimits: {},
   });
   expect(readNewLender({ ...ACME, currency: "USD" })).toMatchObject({ country: "US", timeZone: "UTC" });
@@ -102,6 +104,8 @@ test.each<[string, string, unknown]>([
   ["whatsappPhoneNumberId", "INVALID_WHATSAPP", "+91 98"],
   ["whatsappToken", "INVALID_WHATSAPP", "s3cret with space"],
   ["whatsappTemplate", "INVALID_WHATSAPP", "Payment Link"],
+  ["whatsappAppSecret", "INVALID_WHATSAPP", "too-short"],
+  ["whatsappVerifyToken", "INVALID_WHATSAPP", "with a space"],
   ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 0 }],
   ["rateLimits", "INVALID_RATE_LIMIT", { confirm: 1.5 }],
   ["rateLimits", "INVALID_RATE_LIMIT", { "": 1 }],

@@ -15,9 +15,11 @@ import {
   readTechnicalContacts,
   readTimeZone,
   readUpiId,
+  readWhatsappAppSecret,
   readWhatsappPhoneNumberId,
   readWhatsappTemplate,
   readWhatsappToken,
+  readWhatsappVerifyToken,
   type Reading,
 } from "./lender-fields.ts";
 import { InvalidLenderError, type LenderFault } from "./lender-fault.ts";
@@ -48,6 +50,10 @@ export interface LenderChanges {
   /** Kept sealed and never shown again. */
   whatsappToken?: string | null;
   whatsappTemplate?: string | null;
+  /** By which Meta signs its callbacks; kept sealed and never shown again. */
+  whatsappAppSecret?: string | null;
+  /** What Meta shows when the webhook is registered; kept sealed and never shown again. */
+  whatsappVerifyToken?: string | null;
   /** Requests a minute by the name of the limit; a null takes that override back, the others stay. */
   rateLimits?: Readonly<Record<string, number | null>>;
 }
@@ -60,7 +66,7 @@ export interface NewLender extends LenderChanges {
   currency: string;
 }
 
-/** Checked values; the two secrets are still open. */
+/** Checked values; the secrets are still open. */
 export interface LenderValues {
   code: string;
   name: string;
@@ -78,6 +84,8 @@ export interface LenderValues {
   whatsappPhoneNumberId: string | null;
   whatsappToken: string | null;
   whatsappTemplate: string | null;
+  whatsappAppSecret: string | null;
+  whatsappVerifyToken: string | null;
   rateLimits: Record<string, number | null>;
 }
 
@@ -100,6 +108,8 @@ const readers: Readers = {
   whatsappPhoneNumberId: readWhatsappPhoneNumberId,
   whatsappToken: readWhatsappToken,
   whatsappTemplate: readWhatsappTemplate,
+  whatsappAppSecret: readWhatsappAppSecret,
+  whatsappVerifyToken: readWhatsappVerifyToken,
   rateLimits: readRateLimits,
 };
 
@@ -112,6 +122,8 @@ const CLEARABLE: ReadonlySet<string> = new Set([
   "whatsappPhoneNumberId",
   "whatsappToken",
   "whatsappTemplate",
+  "whatsappAppSecret",
+  "whatsappVerifyToken",
 ]);
 
 /** Checks a lender to be and fills in what is absent. Throws InvalidLenderError with every fault at once. */
@@ -130,6 +142,8 @@ export function readNewLender(lender: NewLender): LenderValues {
     whatsappPhoneNumberId: null,
     whatsappToken: null,
     whatsappTemplate: null,
+    whatsappAppSecret: null,
+    whatsappVerifyToken: null,
     rateLimits: {},
     ...definedOf({ ...lender, country }),
   }) as LenderValues;

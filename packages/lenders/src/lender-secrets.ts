@@ -1,7 +1,12 @@
 import type { EntityManager } from "@collections/database";
 import type { AuthHeader } from "./lender-fields.ts";
 import { LenderEntity } from "./schema.ts";
-import { mintAuthHeaderContext, whatsappTokenContext } from "./sealed-context.ts";
+import {
+  mintAuthHeaderContext,
+  whatsappAppSecretContext,
+  whatsappTokenContext,
+  whatsappVerifyTokenContext,
+} from "./sealed-context.ts";
 import type { Vault } from "./vault.ts";
 
 /** What the mint call needs. Treat it as a secret: never log it. */
@@ -16,6 +21,13 @@ export interface WhatsappAccount {
   readonly token: string;
   /** The approved template, or null where the lender named none. */
   readonly template: string | null;
+}
+
+/** By what Meta's calls about a lender's messages are known. Treat it as a secret: never log it. */
+export interface WhatsappWebhook {
+  readonly lenderId: string;
+  readonly appSecret: string | null;
+  readonly verifyToken: string | null;
 }
 
 /** Where and how links are minted, or undefined while the lender has registered no endpoint. Throws SealedValueError. */
@@ -43,5 +55,21 @@ export async function whatsappAccount(
     phoneNumberId: row.whatsappPhoneNumberId,
     token: vault.open(row.whatsappToken, whatsappTokenContext(lenderId)),
     template: row.whatsappTemplate,
+  };
+}
+
+/** What the lender with this code has registered of its WhatsApp webhook, or undefined. Throws SealedValueError. */
+export async function whatsappWebhook(
+  em: EntityManager,
+  vault: Vault,
+  lenderCode: string,
+): Promise<WhatsappWebhook | undefined> {
+  const row = await em.findOne(LenderEntity, { code: lenderCode });
+  if (!row) return undefined;
+  const { id: lenderId, whatsappAppSecret, whatsappVerifyToken } = row;
+  return {
+    lenderId,
+    appSecret: whatsappAppSecret && vault.open(whatsappAppSecret, whatsappAppSecretContext(lenderId)),
+    verifyToken: whatsappVerifyToken && vault.open(whatsappVerifyToken, whatsappVerifyTokenContext(lenderId)),
   };
 }

@@ -19,6 +19,7 @@ import {
   suspendLender,
   updateLender,
   whatsappAccount,
+  whatsappWebhook,
 } from "./index.ts";
 import { lendersSchema } from "./schema.ts";
 
@@ -66,8 +67,11 @@ test("the registered secrets come back to whoever needs them and show nowhere el
     whatsappPhoneNumberId: "1234567890",
     whatsappToken: "wa-s3cret",
     whatsappTemplate: "payment_link",
+    whatsappAppSecret: "app-s3cret-of-meta",
+    whatsappVerifyToken: "verify-s3cret",
   });
-  expect(lender).toMatchObject({ hasMintAuthHeader: true, whatsapp: { hasToken: true } });
+  const whatsapp = { hasToken: true, hasAppSecret: true, hasVerifyToken: true };
+  expect(lender).toMatchObject({ hasMintAuthHeader: true, whatsapp });
   expect(JSON.stringify(lender, (_, value) => (typeof value === "bigint" ? `${value}` : value))).not.toContain(
     "s3cret",
   );
@@ -80,12 +84,23 @@ test("the registered secrets come back to whoever needs them and show nowhere el
     token: "wa-s3cret",
     template: "payment_link",
   });
+  expect(await whatsappWebhook(database.em(), vault, "SECRETS")).toEqual({
+    lenderId: lender.id,
+    appSecret: "app-s3cret-of-meta",
+    verifyToken: "verify-s3cret",
+  });
 });
 
 test("a lender without registrations has none", async () => {
   const { lender } = await create({ code: "BARE" });
   expect(await mintRegistration(database.em(), vault, lender.id)).toBeUndefined();
   expect(await whatsappAccount(database.em(), vault, lender.id)).toBeUndefined();
+  expect(await whatsappWebhook(database.em(), vault, "BARE")).toEqual({
+    lenderId: lender.id,
+    appSecret: null,
+    verifyToken: null,
+  });
+  expect(await whatsappWebhook(database.em(), vault, "NOBODY")).toBeUndefined();
   await update(lender.id, { mintLinkUrl: "https://lender.example/mint" });
   expect(await mintRegistration(database.em(), vault, lender.id)).toMatchObject({ authHeader: null });
   expect(await mintRegistration(database.em(), vault, newId())).toBeUndefined();

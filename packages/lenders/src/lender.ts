@@ -34,7 +34,13 @@ export interface Lender extends LenderProfile {
   readonly mintLinkUrl: string | null;
   readonly hasMintAuthHeader: boolean;
   readonly fallback: Fallback;
-  readonly whatsapp: { phoneNumberId: string | null; template: string | null; hasToken: boolean };
+  readonly whatsapp: {
+    phoneNumberId: string | null;
+    template: string | null;
+    hasToken: boolean;
+    hasAppSecret: boolean;
+    hasVerifyToken: boolean;
+  };
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -98,6 +104,8 @@ export function asLender(row: LenderRow): Lender {
       phoneNumberId: row.whatsappPhoneNumberId,
       template: row.whatsappTemplate,
       hasToken: row.whatsappToken !== null,
+      hasAppSecret: row.whatsappAppSecret !== null,
+      hasVerifyToken: row.whatsappVerifyToken !== null,
     },
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

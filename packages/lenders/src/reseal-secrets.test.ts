@@ -11,6 +11,7 @@ import {
   updateLender,
   type Vault,
   whatsappAccount,
+  whatsappWebhook,
 } from "./index.ts";
 import { lendersSchema } from "./schema.ts";
 
@@ -44,6 +45,8 @@ function filled(code: string) {
     mintAuthHeader: `X-Api-Key: mint-s3cret-${code}`,
     whatsappPhoneNumberId: "1234567890",
     whatsappToken: `wa-s3cret-${code}`,
+    whatsappAppSecret: `app-s3cret-of-${code}`,
+    whatsappVerifyToken: `verify-s3cret-${code}`,
   };
 }
 
@@ -54,6 +57,8 @@ async function secretsBy(vault: Vault, lenders: Awaited<ReturnType<typeof onlyLe
     lenders.map(async ({ lender, apiKeyId }) => [
       (await mintRegistration(database.em(), vault, lender.id))?.authHeader?.value,
       (await whatsappAccount(database.em(), vault, lender.id))?.token,
+      (await whatsappWebhook(database.em(), vault, lender.code))?.appSecret,
+      (await whatsappWebhook(database.em(), vault, lender.code))?.verifyToken,
       (await credentials.byKeyId(apiKeyId))?.keyId,
       (await credentials.signingKeyOf(lender.id))?.keyId,
     ]),
@@ -89,7 +94,7 @@ test("after a rotation the new key alone opens everything, and nothing names the
   const lenders = await onlyLenders(["ACME", "BETA", "CETA"]);
   const secrets = await secretsBy(before, lenders);
   expect(secrets[0]?.slice(0, 2)).toEqual(["mint-s3cret-ACME", "wa-s3cret-ACME"]);
-  expect(await resealSecrets(database.em(), during)).toEqual({ resealed: 9, unreadable: [] });
+  expect(await resealSecrets(database.em(), during)).toEqual({ resealed: 15, unreadable: [] });
   expect(await secretsBy(after, lenders)).toEqual(secrets);
   expect(await dump()).not.toContain(before.masterKeyId);
   expect(await resealSecrets(database.em(), during), "a second call").toEqual({ resealed: 0, unreadable: [] });
@@ -109,7 +114,7 @@ test("during a rotation a process with both keys reads all; one with the old key
     code: "UNKNOWN_MASTER_KEY",
     masterKeyId: after.masterKeyId,
   });
-  expect(await resealSecrets(database.em(), during)).toMatchObject({ resealed: 5 });
+  expect(await resealSecrets(database.em(), during)).toMatchObject({ resealed: 9 });
 });
 
 test("two rotations at once, beside updates and new keys, lose nothing", async () => {
@@ -140,7 +145,7 @@ test("a rotation leaves what it cannot open, says why, and does the rest", async
   );
   const report = await resealSecrets(database.em(), during);
   expect(report).toMatchObject({
-    resealed: 5,
+    resealed: 9,
     unreadable: [{ code: "SEALED_VALUE_ALTERED", context: `lenders.lender.whatsapp_token/${beta}` }],
   });
   await expect(whatsappAccount(database.em(), during, beta)).rejects.toMatchObject({

@@ -1,7 +1,13 @@
 import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
 import { lockLender } from "./lender.ts";
 import { ApiKeyEntity } from "./schema.ts";
-import { apiKeySecretContext, mintAuthHeaderContext, whatsappTokenContext } from "./sealed-context.ts";
+import {
+  apiKeySecretContext,
+  mintAuthHeaderContext,
+  whatsappAppSecretContext,
+  whatsappTokenContext,
+  whatsappVerifyTokenContext,
+} from "./sealed-context.ts";
 import { SealedValueError, type Vault } from "./vault.ts";
 
 const LENDERS_PER_BATCH = 100;
@@ -12,6 +18,7 @@ const lendersToReseal = statement(
   "lenders.lenders-to-reseal",
   `select id from lenders.lender
    where id > $2 and (split_part(mint_auth_header, ':', 2) <> $1 or split_part(whatsapp_token, ':', 2) <> $1
+     or split_part(whatsapp_app_secret, ':', 2) <> $1 or split_part(whatsapp_verify_token, ':', 2) <> $1
      or exists (select from lenders.api_key k where k.lender_id = lender.id and split_part(k.secret, ':', 2) <> $1))
    order by id limit ${LENDERS_PER_BATCH}`,
 );
@@ -52,6 +59,12 @@ async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<Res
   }
   if (lender.whatsappToken !== null) {
     lender.whatsappToken = reseal(lender.whatsappToken, whatsappTokenContext(lenderId));
+  }
+  if (lender.whatsappAppSecret !== null) {
+    lender.whatsappAppSecret = reseal(lender.whatsappAppSecret, whatsappAppSecretContext(lenderId));
+  }
+  if (lender.whatsappVerifyToken !== null) {
+    lender.whatsappVerifyToken = reseal(lender.whatsappVerifyToken, whatsappVerifyTokenContext(lenderId));
   }
   return report;
 

@@ -14,7 +14,7 @@ export interface FallbackBank {
   bankName?: string;
 }
 
-/** One lender organisation. `mintAuthHeader` and `whatsappToken` are sealed. */
+/** One lender organisation. `mintAuthHeader` and the three secrets of WhatsApp are sealed. */
 export const LenderEntity = defineEntity({
   name: "Lender",
   schema: "lenders",
@@ -37,6 +37,8 @@ export const LenderEntity = defineEntity({
     whatsappPhoneNumberId: p.text().strictNullable(),
     whatsappToken: p.text().strictNullable(),
     whatsappTemplate: p.text().strictNullable(),
+    whatsappAppSecret: p.text().strictNullable(),
+    whatsappVerifyToken: p.text().strictNullable(),
     rateLimits: p.json<Record<string, number>>(),
     state: p.text().$type<LenderState>(),
     createdAt: p.datetime().columnType("timestamptz"),
@@ -145,6 +147,12 @@ export const lendersSchema: PackageSchema = {
     },
     { name: "0002-debugger", statements: [`alter table lenders.api_key add column debug_until timestamptz`] },
     { name: "0003-permits", statements: permitMigration },
+    {
+      name: "0004-whatsapp-webhook",
+      statements: [
+        `alter table lenders.lender add column whatsapp_app_secret text, add column whatsapp_verify_token text`,
+      ],
+    },
   ],
   appendOnly: ["lenders.audit_entry"],
 };

@@ -12,3 +12,13 @@ export function mintAuthHeaderContext(lenderId: string): string {
 export function whatsappTokenContext(lenderId: string): string {
   return `lenders.lender.whatsapp_token/${lenderId}`;
 }
+
+/** Where the app secret lives by which Meta signs what it tells of a lender's messages. */
+export function whatsappAppSecretContext(lenderId: string): string {
+  return `lenders.lender.whatsapp_app_secret/${lenderId}`;
+}
+
+/** Where the token lives that Meta shows when a lender registers our webhook with it. */
+export function whatsappVerifyTokenContext(lenderId: string): string {
+  return `lenders.lender.whatsapp_verify_token/${lenderId}`;
+}

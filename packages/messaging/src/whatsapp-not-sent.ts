@@ -49,6 +49,12 @@ export function explainRefusal(status: number, body: unknown): WhatsAppNotSentEr
   return new WhatsAppNotSentError(fault, retryable, `${WORDS[fault]} (${number}).`, status);
 }
 
+/** What an error code means with which Meta gives a message up that it had accepted. */
+export function wordsOfErrorCode(errorCode: number | undefined): { code: WhatsAppFault; detail: string } {
+  const code = (errorCode === undefined ? undefined : faultOfCode(errorCode)) ?? "INVALID_REQUEST";
+  return { code, detail: `${WORDS[code]} (${errorCode === undefined ? "no code" : `code ${errorCode}`}).` };
+}
+
 type Refusal = Exclude<WhatsAppFault, "UNREACHABLE" | "OUTCOME_UNKNOWN">;
 
 const WORDS: Record<Refusal, string> = {

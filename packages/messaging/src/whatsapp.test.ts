@@ -58,6 +58,19 @@ test("a template without parameters has no components, and a parameter stays on 
   expect(templates[1]).toMatchObject({ components: [{ parameters: [{ type: "text", text: "A B C" }] }] });
 });
 
+test("an authentication template has its code in the body and in the button that copies it", async () => {
+  await using api = await openCloudApi(() => [200, ACCEPTED]);
+  const template = { name: "sign_in_code", language: "en", bodyParameters: ["123456"], buttonCode: "123456" };
+  await api.whatsApp.sendTemplate({ ...MESSAGE, template });
+  const parameters = [{ type: "text", text: "123456" }];
+  expect((api.requests[0]!.body as { template: object }).template).toMatchObject({
+    components: [
+      { type: "body", parameters },
+      { type: "button", sub_type: "url", index: "0", parameters },
+    ],
+  });
+});
+
 test.each<[number, number, string, boolean]>([
   [190, 401, "TOKEN_INVALID", false],
   [10, 403, "NOT_PERMITTED", false],

@@ -23,6 +23,8 @@ export type TemplateMessage = {
     language: string;
     /** The texts for {{1}}, {{2}}, … of the template's body, in order. */
     bodyParameters: string[];
+    /** Of an authentication template: the code that its button copies. */
+    buttonCode?: string;
   };
 };
 
@@ -67,6 +69,10 @@ function refuseUnsendable(message: TemplateMessage): void {
 
 function templateBody({ to, template }: TemplateMessage): object {
   const parameters = template.bodyParameters.map((text) => ({ type: "text", text: onOneLine(text) }));
+  const components = [
+    ...(parameters.length === 0 ? [] : [{ type: "body", parameters }]),
+    ...(template.buttonCode === undefined ? [] : [codeButton(template.buttonCode)]),
+  ];
   return {
     messaging_product: "whatsapp",
     recipient_type: "individual",
@@ -75,9 +81,14 @@ function templateBody({ to, template }: TemplateMessage): object {
     template: {
       name: template.name,
       language: { code: template.language },
-      ...(parameters.length === 0 ? {} : { components: [{ type: "body", parameters }] }),
+      ...(components.length === 0 ? {} : { components }),
     },
   };
+}
+
+/** Meta calls the button that copies a code a URL button, and wants its index as text. */
+function codeButton(code: string): object {
+  return { type: "button", sub_type: "url", index: "0", parameters: [{ type: "text", text: code }] };
 }
 
 /** Meta refuses a parameter that holds a line break, a tab or a run of spaces. */

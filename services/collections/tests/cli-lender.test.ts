@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const OLD_KEY = "a".repeat(64);
 const NEW_KEY = "b".repeat(64);
-const SECRETS = ["Bearer mint-s3cret", "EAAG-whatsapp-t0ken"];
+const SECRETS = ["Bearer mint-s3cret", "EAAG-whatsapp-t0ken", "0123456789abcdef-app", "verify-t0ken"];
 
 let databaseUrl: string;
 let cli: Cli;
@@ -37,6 +37,10 @@ beforeAll(async () => {
     "Send us the receipt.",
     ..."--whatsapp-phone-number-id 106540352242922 --whatsapp-template payment_link --whatsapp-token".split(" "),
     SECRETS[1]!,
+    "--whatsapp-app-secret",
+    SECRETS[2]!,
+    "--whatsapp-verify-token",
+    SECRETS[3]!,
   );
 });
 
@@ -70,7 +74,13 @@ test("create answers with the key and its secret, the only time that it is seen"
       bank: { accountNumber: "50100012345678", ifsc: "HDFC0000123", accountName: "Acme Finance, Mumbai" },
       instructions: "Send us the receipt.",
     },
-    whatsapp: { phoneNumberId: "106540352242922", template: "payment_link", hasToken: true },
+    whatsapp: {
+      phoneNumberId: "106540352242922",
+      template: "payment_link",
+      hasToken: true,
+      hasAppSecret: true,
+      hasVerifyToken: true,
+    },
     state: "active",
   });
   expect(JSON.parse(listed!)).toMatchObject({ lenders: [{ lenderCode: "ACME", state: "active" }] });
@@ -144,7 +154,7 @@ test("a rotation seals every secret under the new key, and says when it cannot",
   const rotated = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: OLD_KEY });
   expect(rotated).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(rotated.stdout)).toEqual({
-    resealed: 3,
+    resealed: 5,
     masterKeyId: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
   });
   expect(await rotate({ MASTER_KEY: "" })).toMatchObject({

@@ -56,6 +56,8 @@ interface LenderOptions {
   whatsappPhoneNumberId?: string;
   whatsappToken?: string;
   whatsappTemplate?: string;
+  whatsappAppSecret?: string;
+  whatsappVerifyToken?: string;
   rateLimit?: Record<string, number | null>;
 }
 
@@ -107,6 +109,8 @@ function withLenderOptions(command: Command): Command {
     .option("--whatsapp-phone-number-id <id>", "the lender's own WhatsApp Cloud API number")
     .option("--whatsapp-token <token>", "its access token, never shown again")
     .option("--whatsapp-template <name>", "its approved template; payment_link unless told")
+    .option("--whatsapp-app-secret <secret>", "by which Meta signs its callbacks, never shown again")
+    .option("--whatsapp-verify-token <token>", "what Meta shows when our webhook is registered, never shown again")
     .option("--rate-limit <endpoint=count>", "requests a minute and key, or =default; may be several", readRateLimit);
 }
 
@@ -198,6 +202,8 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LenderOptions>([
   "whatsappPhoneNumberId",
   "whatsappToken",
   "whatsappTemplate",
+  "whatsappAppSecret",
+  "whatsappVerifyToken",
 ]);
 
 function shown(lender: Lender, endpoint?: EndpointStatus): Record<string, unknown> {

@@ -1,0 +1,109 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { isSameToken, isSignedByMeta, readWhatsAppStatuses } from "./whatsapp-webhook.ts";
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+
+describe("a callback's signature", () => {
+  const body = Buffer.from('{"entry":[]}');
+  const hex = createHmac("sha256", SECRET).update(body).digest("hex");
+
+  test.each([
+    ["as Meta writes it", `sha256=${hex}`, true],
+    ["in capitals", `sha256=${hex.toUpperCase()}`, true],
+    ["without its prefix", hex, false],
+    ["of SHA-1", `sha1=${hex}`, false],
+    ["cut short", `sha256=${hex.slice(2)}`, false],
+    ["too long", `sha256=${hex}00`, false],
+    ["of something else", `sha256=${"0".repeat(64)}`, false],
+    ["that is empty", "", false],
+    ["that is missing", undefined, false],
+  ])("%s", (_, signature, isGood) => {
+    expect(isSignedByMeta(body, signature, SECRET)).toBe(isGood);
+  });
+
+  test("is over the bytes, not over what they mean", () => {
+    expect(isSignedByMeta(Buffer.from('{ "entry": [] }'), `sha256=${hex}`, SECRET)).toBe(false);
+    expect(isSignedByMeta(body, `sha256=${hex}`, `${SECRET}0`)).toBe(false);
+  });
+});
+
+test("tokens are the same when every character is", () => {
+  expect(isSameToken("verify-me", "verify-me")).toBe(true);
+  for (const other of ["", "verify-m", "verify-mE", "verify-me "]) expect(isSameToken(other, "verify-me")).toBe(false);
+});
+
+describe("what is told of messages", () => {
+  test("is read from every entry and every change, in order", () => {
+    const told = readWhatsAppStatuses(
+      bytes({
+        object: "whatsapp_business_account",
+        entry: [
+          { id: "1", changes: [change([status("wamid.A", "sent"), status("wamid.B", "delivered")]), change([])] },
+          { id: "2", changes: [{ field: "messages", value: { messages: [{ id: "wamid.IN", text: "hi" }] } }] },
+          { id: "3", changes: [change([status("wamid.A", "read")])] },
+        ],
+      }),
+    );
+    expect(told).toEqual([
+      { messageId: "wamid.A", status: "sent" },
+      { messageId: "wamid.B", status: "delivered" },
+      { messageId: "wamid.A", status: "read" },
+    ]);
+  });
+
+  test.each([
+    [131_026, "UNDELIVERABLE"],
+    [131_049, "UNDELIVERABLE"],
+    [132_015, "TEMPLATE_REFUSED"],
+    [131_042, "ACCOUNT_RESTRICTED"],
+    [999_999, "INVALID_REQUEST"],
+    ["131026", "INVALID_REQUEST"],
+    [undefined, "INVALID_REQUEST"],
+  ])("as failed with code %s is %s, without Meta's words or anybody's number", (code, fault) => {
+    const errors = code === undefined ? [] : [{ code, title: "Message to +919800000001 undeliverable" }];
+    const [told] = readWhatsAppStatuses(bytes(one({ ...status("wamid.A", "failed"), errors })));
+    expect(told).toMatchObject({ status: "failed", failure: { code: fault, detail: expect.any(String) as string } });
+    expect(JSON.stringify(told)).not.toContain("91980");
+  });
+
+  test.each<[string, unknown]>([
+    ["null", null],
+    ["a list", []],
+    ["a text", "entry"],
+    ["entries that are no list", { entry: { changes: [] } }],
+    ["entries of nothing", { entry: [null, 7, "x", [], {}] }],
+    ["changes of nothing", { entry: [{ changes: [null, { value: null }, { value: { statuses: "sent" } }] }] }],
+    ["statuses of nothing", one(null)],
+    ["an id that is a number", one({ id: 7, status: "sent" })],
+    ["an id that is empty", one({ id: "", status: "sent" })],
+    ["an id without end", one({ id: "x".repeat(513), status: "sent" })],
+    ["an id that no database keeps", one({ id: "wamid.\u0000", status: "sent" })],
+    ["a status to come", one(status("wamid.A", "teleported"))],
+    ["a status that is a list", one({ id: "wamid.A", status: ["sent"] })],
+    ["a status from the prototype", one({ id: "wamid.A", status: "constructor" })],
+  ])("in an odd shape, %s, is passed over", (_, document) => {
+    expect(readWhatsAppStatuses(bytes(document))).toEqual([]);
+  });
+
+  test("is nothing where there is no JSON", () => {
+    for (const text of ["", "{", "\u0000", "entry=1"]) expect(readWhatsAppStatuses(Buffer.from(text))).toEqual([]);
+    expect(readWhatsAppStatuses(Buffer.from([0xff, 0xfe, 0x7b]))).toEqual([]);
+  });
+});
+
+function status(id: string, is: string): object {
+  return { id, status: is, timestamp: "1795167667", recipient_id: "919800000001" };
+}
+
+function change(statuses: unknown[]): object {
+  return { field: "messages", value: { messaging_product: "whatsapp", metadata: {}, statuses } };
+}
+
+function one(given: unknown): object {
+  return { object: "whatsapp_business_account", entry: [{ id: "1", changes: [change([given])] }] };
+}
+
+function bytes(document: unknown): Buffer {
+  return Buffer.from(JSON.stringify(document));
+}

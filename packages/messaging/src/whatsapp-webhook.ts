@@ -1,0 +1,70 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { type WhatsAppFault, wordsOfErrorCode } from "./whatsapp-not-sent.ts";
+
+/** What Meta tells of a message that it had accepted. */
+export type WhatsAppStatus = {
+  /** As `sendTemplate` answered: `wamid.…`. */
+  messageId: string;
+  status: "sent" | "delivered" | "read" | "failed";
+  /** Why it failed. `detail` is a sentence without numbers of people or Meta's own words. */
+  failure?: { code: WhatsAppFault; detail: string };
+};
+
+const MAX_MESSAGE_ID_CHARS = 512;
+const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent", "delivered", "read", "failed"]);
+
+/** Whether `X-Hub-Signature-256` is that of these bytes under the app's secret. In constant time. */
+export function isSignedByMeta(body: Uint8Array, signature: string | undefined, appSecret: string): boolean {
+  const expected = createHmac("sha256", appSecret).update(body).digest();
+  const given = /^sha256=([0-9a-f]{64})$/i.exec(signature ?? "")?.[1] ?? "";
+  const presented = Buffer.from(given, "hex");
+  return presented.length === expected.length && timingSafeEqual(presented, expected);
+}
+
+/** Whether two tokens are the same. In constant time: it compares their hashes. */
+export function isSameToken(given: string, expected: string): boolean {
+  const [one, other] = [given, expected].map((token) => createHash("sha256").update(token).digest());
+  return timingSafeEqual(one!, other!);
+}
+
+/**
+ * The statuses in the body of a callback, in the order told. What is none (incoming messages, kinds to come, odd
+ * shapes) is passed over: the lender's number may serve other purposes too.
+ */
+export function readWhatsAppStatuses(body: Uint8Array): WhatsAppStatus[] {
+  const document = parsed(body);
+  return listIn(document, "entry")
+    .flatMap((entry) => listIn(entry, "changes"))
+    .flatMap((change) => listIn(memberOf(change, "value"), "statuses"))
+    .flatMap((status) => readStatus(status) ?? []);
+}
+
+function readStatus(given: unknown): WhatsAppStatus | undefined {
+  const [messageId, status] = [memberOf(given, "id"), memberOf(given, "status")];
+  if (typeof messageId !== "string" || messageId === "" || messageId.length > MAX_MESSAGE_ID_CHARS) return undefined;
+  // PostgreSQL's texts hold no NUL, and no id of Meta's has a control character.
+  if (/\p{Cc}|\p{Cs}/u.test(messageId) || !STATUSES.has(status)) return undefined;
+  const told = { messageId, status: status as WhatsAppStatus["status"] };
+  if (told.status !== "failed") return told;
+  const code = memberOf(listIn(given, "errors")[0], "code");
+  return { ...told, failure: wordsOfErrorCode(typeof code === "number" ? code : undefined) };
+}
+
+function parsed(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function listIn(from: unknown, name: string): unknown[] {
+  const list = memberOf(from, name);
+  return Array.isArray(list) ? list : [];
+}
+
+function memberOf(from: unknown, name: string): unknown {
+  return typeof from === "object" && from !== null && Object.hasOwn(from, name)
+    ? (from as Record<string, unknown>)[name]
+    : undefined;
+}
