@@ -23,6 +23,8 @@ export interface WhatsAppMessage {
   language: string;
   /** The texts for the placeholders of the template's body. */
   parameters: string[];
+  /** The code that the button of an authentication template copies. */
+  buttonCode: string | undefined;
   receivedAt: number;
 }
 
@@ -125,6 +127,7 @@ export class FakeWhatsApp {
       template: template.name,
       language: template.language.code,
       parameters: template.components[0].parameters.map(({ text }) => text),
+      buttonCode: template.components[1]?.parameters[0].text,
       receivedAt: Date.now(),
     });
     const contacts = [{ input: to, wa_id: to.replace("+", "") }];

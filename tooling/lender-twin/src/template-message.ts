@@ -7,7 +7,11 @@ export interface TemplateMessage {
   template: {
     name: string;
     language: { code: string };
-    components: [{ type: "body"; parameters: { type: "text"; text: string; parameter_name?: string }[] }];
+    components: [
+      { type: "body"; parameters: { type: "text"; text: string; parameter_name?: string }[] },
+      /** Of an authentication template: the button that copies the code. */
+      { type: "button"; sub_type: "url"; index: "0"; parameters: [{ type: "text"; text: string }] }?,
+    ];
   };
 }
 
@@ -42,11 +46,24 @@ function whyNoRecipientType({ recipient_type: type }: Fields): MetaError | null 
 }
 
 function whyNoTemplate(template: Fields): MetaError | null {
-  const rules = { name: /^[a-z0-9_]{1,512}$/, language: isObject, components: isListOfOne };
+  const rules = { name: /^[a-z0-9_]{1,512}$/, language: isObject, components: isListOfOneOrTwo };
   return (
     whyNoObject(template, "template", rules) ??
     whyNoObject(template["language"], "template.language", { code: /^[a-z]{2,3}(_[A-Z]{2,4})?$/ }) ??
-    whyNoBody((template["components"] as unknown[])[0])
+    whyNoBody((template["components"] as unknown[])[0]) ??
+    whyNoCodeButton((template["components"] as unknown[])[1])
+  );
+}
+
+function whyNoCodeButton(component: unknown): MetaError | null {
+  if (component === undefined) return null;
+  const rules = { type: "button", sub_type: "url", index: "0", parameters: isListOfOne };
+  return (
+    whyNoObject(component, "template.components[1]", rules) ??
+    whyNoObject(((component as Fields)["parameters"] as unknown[])[0], "template.components[1].parameters[0]", {
+      type: "text",
+      text: isParameterText,
+    })
   );
 }
 
@@ -94,6 +111,10 @@ function isObject(value: unknown): value is Fields {
 
 function isListOfOne(value: unknown): boolean {
   return Array.isArray(value) && value.length === 1;
+}
+
+function isListOfOneOrTwo(value: unknown): boolean {
+  return Array.isArray(value) && (value.length === 1 || value.length === 2);
 }
 
 /** Digits with the country code, with or without the plus sign. */
