@@ -60,7 +60,8 @@ export const CASE_OPERATIONS: readonly Operation[] = [
     description: [
       "The loan number is the key: a row updates the loan's current case or, when there is none, creates it. A row that",
       "says nothing new is `unchanged`, so the same file may be sent any number of times. A rejected row does not keep",
-      "the others from being applied, unless `atomic` is said.",
+      "the others from being applied, unless `atomic` is said. The very same request, signature and all, is applied once:",
+      "its repeat has the same `importId` and takes back nothing that happened in between.",
     ].join("\n"),
     parameters: [
       switchParameter("dryRun", "Check and answer, but keep nothing. Either this or the body says it."),

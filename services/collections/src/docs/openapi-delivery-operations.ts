@@ -122,7 +122,8 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
     tag: "Deliveries",
     summary: "Send one event again",
     description:
-      "Same id, same bytes, same sequence. Called twice, it may send twice: a receiver knows the event by its id.",
+      "Same id, same bytes, same sequence. The very same request, signature and all, sends once; another one sends " +
+      "again, and a receiver knows the event by its id.",
     parameters: [EVENT_ID],
     answers: {
       202: {
