@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+import { ChromiumMissingError, findChromium } from "./tooling/browser/src/executable.ts";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
 export default defineConfig({
@@ -7,6 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["node", "module-sync"] } },
   test: {
     include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, ...withoutBrowser()],
     globalSetup: "tooling/testing/src/global-setup.ts",
     setupFiles: "tooling/testing/src/drop-after-file.ts",
     reporters: ["default", new SummaryReporter()],
@@ -20,3 +22,15 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
   },
 });
+
+/** CI has Chromium, see .ci/run. Elsewhere nobody has to install a browser to run the other tests. */
+function withoutBrowser(): string[] {
+  try {
+    findChromium(process.env);
+    return [];
+  } catch (error) {
+    if (process.env["CI"] || !(error instanceof ChromiumMissingError)) return [];
+    process.stderr.write(`${error.message} The tests *.browser.test.ts are not run.\n`);
+    return ["**/*.browser.test.ts"];
+  }
+}
