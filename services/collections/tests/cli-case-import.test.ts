@@ -10,7 +10,7 @@ import { Client } from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { commandsHere } from "./commands.ts";
 import { aLender, startTestService, type TestService } from "./fixture.ts";
-import type { Cli } from "./processes.ts";
+import { aWire, type Cli } from "./processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -51,6 +51,41 @@ async function eventsOf(prefix: string): Promise<number> {
     [`${prefix}-%`],
   );
   return rows.length;
+}
+
+/** Somebody who is making this loan, so that an import that comes to it waits. */
+async function holding(loan: string): Promise<Client> {
+  const holder = new Client({ connectionString: service.databaseUrl });
+  await holder.connect();
+  // Should the test fail, its database goes away while this connection is open.
+  holder.on("error", () => {});
+  await holder.query("begin");
+  await holder.query(
+    `insert into cases.collection_case
+     select (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'source_loan_number', $1::text))).*
+     from cases.collection_case c where source_loan_number = 'A-1'`,
+    [loan],
+  );
+  return holder;
+}
+
+async function untilSomebodyWaits(): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        const { rows } = await service.app.database.pool.query(
+          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        return rows.length;
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(1);
+}
+
+async function letGo(holder: Client): Promise<void> {
+  await holder.query("rollback");
+  await holder.end();
 }
 
 const nothing = { created: 0, updated: 0, unchanged: 0, reopened: 0, withdrawn: 0, rejected: 0 };
@@ -177,30 +212,14 @@ describe("an import that is killed", () => {
     const rows = rowsOf("K", 2_500);
     for (const index of [10, 1_200, 2_050, 2_400]) rows[index] = rows[index]!.replace("Ravi Kumar", "");
     const path = aFile(HEADER, ...rows);
-    const holder = new Client({ connectionString: service.databaseUrl });
-    await holder.connect();
-    // The import comes to the third thousand and waits there for a loan that somebody is making.
-    await holder.query("begin");
-    await holder.query(
-      `insert into cases.collection_case
-       select (jsonb_populate_record(c, jsonb_build_object('id', gen_random_uuid(), 'source_loan_number', 'K-2100'))).*
-       from cases.collection_case c where source_loan_number = 'A-1'`,
-    );
+    const holder = await holding("K-2100");
     const env = { PATH: process.env["PATH"], DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64) };
     const victim = spawn(process.execPath, [CLI_MAIN, ...importing(path, "--yes")], { env, stdio: "ignore" });
     await expect.poll(() => eventsOf("K"), { timeout: 60_000 }).toBe(1_998);
-    await expect
-      .poll(async () => {
-        const { rows: waiting } = await holder.query(
-          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        );
-        return waiting.length;
-      })
-      .toBe(1);
+    await untilSomebodyWaits();
     victim.kill("SIGKILL");
     await once(victim, "exit");
-    await holder.query("rollback");
-    await holder.end();
+    await letGo(holder);
 
     const { code, stdout } = await cli(...importing(path, "--yes", "--resume", "--json", "--reason", "killed"));
     expect(code).toBe(6);
@@ -235,6 +254,25 @@ describe("an import that is killed", () => {
     ]);
     expect(existsSync(path.replace(".csv", ".rejected.csv"))).toBe(false);
   });
+});
+
+test("a database that goes away and comes back is waited for, and every row is applied or rejected once", async () => {
+  const rows = rowsOf("W", 1_500);
+  rows[1_200] = rows[1_200]!.replace("Ravi Kumar", "");
+  const path = aFile(HEADER, ...rows);
+  const wire = await aWire(service.databaseUrl);
+  const holder = await holding("W-1100");
+  const answer = commandsHere({ DATABASE_URL: wire.url })(...importing(path, "--yes", "--json"));
+  await untilSomebodyWaits();
+  wire.cut();
+  await letGo(holder);
+  wire.mend();
+  const { code, stdout } = await answer;
+  expect(code).toBe(6);
+  expect(JSON.parse(stdout)).toMatchObject({ summary: { ...nothing, received: 1_500, created: 1_499, rejected: 1 } });
+  expect(await eventsOf("W")).toBe(1_499);
+  const rejected = readFileSync(path.replace(".csv", ".rejected.csv"), "utf8").split("\r\n");
+  expect(rejected.map((line) => line.split(",", 1)[0]).slice(1, -1)).toEqual(["1202"]);
 });
 
 test("five thousand rows pass through a heap that could not hold them", async () => {

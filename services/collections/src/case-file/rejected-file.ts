@@ -29,7 +29,7 @@ export async function openRejectedFile(
   path: string,
   { header, separator, bytes }: { header: readonly string[]; separator: string; bytes: number },
 ): Promise<RejectedFile> {
-  let file: FileHandle | undefined = bytes > 0 ? await open(path, "r+").catch(() => undefined) : undefined;
+  let file = bytes > 0 ? await openFrom(path, bytes) : undefined;
   let length = file ? bytes : 0;
   if (!file) await rm(path, { force: true });
   const line = (cells: readonly string[]) => `${cells.map((cell) => quoted(cell, separator)).join(separator)}\r\n`;
@@ -54,6 +54,14 @@ export async function openRejectedFile(
       if (file && length === 0) await rm(path, { force: true });
     },
   };
+}
+
+/** The file, unless it is not the one that was so long. */
+async function openFrom(path: string, bytes: number): Promise<FileHandle | undefined> {
+  const file = await open(path, "r+").catch(() => undefined);
+  if (!file || (await file.stat()).size >= bytes) return file;
+  await file.close();
+  return undefined;
 }
 
 function quoted(cell: string, separator: string): string {
