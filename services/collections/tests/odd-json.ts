@@ -135,7 +135,7 @@ export function oddMembers(random: Random, members: Members): Members {
     const at = Math.floor(random() * Math.max(1, changed.length));
     const [name] = changed[at] ?? ["amount"];
     const kind = random();
-    if (kind < 0.6) changed = changed.with(Math.min(at, changed.length - 1), [name, oddValue(random)]);
+    if (kind < 0.6 && at < changed.length) changed = changed.with(at, [name, oddValue(random)]);
     else if (kind < 0.75) changed.splice(at, 0, [name, oddValue(random)]);
     else if (kind < 0.85 && changed.length > 1) changed.splice(at, 1);
     else changed.push([pick(random, TEXTS), oddValue(random)]);
