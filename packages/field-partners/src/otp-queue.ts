@@ -12,6 +12,6 @@ export const otpQueue = queue<OtpJob>("send-otp", {
   retryLimit: OTP_SEND_RETRIES,
   retryDelay: 1,
   retryDelayMax: 10,
-  expireInSeconds: 60,
+  expireInSeconds: 90,
   deleteAfterSeconds: 3_600,
 });

@@ -7,7 +7,7 @@ export {
   type MailerOptions,
   type SentMail,
 } from "./mailer.ts";
-export { createSmsGateway, InvalidSmsBodyError, type SmsGateway, type SmsGatewayOptions } from "./sms.ts";
+export { checkSmsBody, createSmsGateway, InvalidSmsBodyError, type SmsGateway, type SmsGatewayOptions } from "./sms.ts";
 export { type SmsFault, SmsNotSentError } from "./sms-not-sent.ts";
 export { type WhatsAppFault, WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
 export { createWhatsApp, type TemplateMessage, type WhatsApp, type WhatsAppOptions } from "./whatsapp.ts";

@@ -32,6 +32,11 @@ export class InvalidSmsBodyError extends Error {
   readonly code = "INVALID_SMS_BODY";
 }
 
+/** Whether a gateway's body can be used. @throws InvalidSmsBodyError */
+export function checkSmsBody(body: string): void {
+  readBody(body);
+}
+
 /** @throws InvalidSmsBodyError */
 export function createSmsGateway(options: SmsGatewayOptions): SmsGateway {
   const { url, headers, outbound, timeoutMs = DEFAULT_TIMEOUT_MS } = options;

@@ -9,6 +9,7 @@ import {
   importCases,
   type ImportRequest,
   type ImportResult,
+  type OtpChannel,
 } from "@collections/flows";
 import {
   createCredentials,
@@ -19,6 +20,7 @@ import {
   lenderById,
   type Vault,
 } from "@collections/lenders";
+import { createSignInKeys, type SignInKeys } from "@collections/field-partners";
 import { createMailer, createWhatsApp, type Mailer, type WhatsApp } from "@collections/messaging";
 import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
 import { type Courier, endpointOf, type Ping, testEndpoint } from "@collections/webhooks";
@@ -27,6 +29,7 @@ import { createCourier, pingTo } from "./callbacks.ts";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
+import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
 import { createRateLimiter, type RateLimiter } from "./rest/rate-limit.ts";
 import type { TestWebhook } from "./rest/v1/test-webhook.ts";
 import { schemas } from "./schemas.ts";
@@ -45,6 +48,9 @@ export interface App {
   readonly courier: Courier;
   readonly mailer: Mailer;
   readonly whatsapp: WhatsApp;
+  readonly signInKeys: SignInKeys;
+  /** How codes for signing in reach a phone; none where only a sandbox's log shows them. */
+  readonly otpChannels: readonly OtpChannel[];
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
   readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
@@ -67,14 +73,16 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     onError: (error) => log.warn({ error }, "fault in the background"),
   });
   await database.jobs.start();
-  const vault = createVault({
+  const masterKeys = {
     masterKey: given.masterKey,
     ...(config.masterKeyPrevious !== undefined && { previous: config.masterKeyPrevious }),
-  });
+  };
+  const vault = createVault(masterKeys);
   const credentials = createCredentials(() => database.em(), vault);
   const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });
   const outbound = createOutbound({ allow: config.outboundAllow });
-  const messengerOutbound = createOutbound({ allow: parseAllowList(new URL(config.whatsappBaseUrl).hostname + ":*") });
+  const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)) });
+  const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
   const courier = createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
   return {
@@ -89,7 +97,9 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     outbound,
     courier,
     mailer,
-    whatsapp: createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound }),
+    whatsapp,
+    signInKeys: createSignInKeys(masterKeys),
+    otpChannels: createOtpChannels(config.otp, { whatsapp, outbound: messengerOutbound }),
     confirmPayment: createConfirmer({ em: () => database.em(), environment, onBatch: metrics.onBatch }),
     importCases: (request) => importCases(database.em(), request, environment),
     caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),

@@ -2,6 +2,17 @@ import { type AllowList, InvalidAllowListError, parseAllowList } from "@collecti
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { isIP } from "node:net";
 import { z } from "zod";
+import {
+  missingForOtp,
+  type OtpSettings,
+  otpSettings,
+  smsBody,
+  smsHeader,
+  smsText,
+  smsUrl,
+  whatsappNumberId,
+  whatsappTemplate,
+} from "./otp-settings.ts";
 
 /** What the service is told by its environment, read once at the start. */
 export interface Config {
@@ -29,6 +40,7 @@ export interface Config {
   smtpUrl: string | undefined;
   mailFrom: string;
   whatsappBaseUrl: string;
+  otp: OtpSettings;
   logLevel: LogLevel;
 }
 
@@ -36,16 +48,18 @@ export type Role = "all" | "server" | "worker";
 
 export type RateLimits = "off" | Record<LimitName, number>;
 
-/** What has a limit: each endpoint of the REST API, and failed authentications. */
+/** What has a limit: each endpoint of the REST API, failed authentications, and signing in to the app. */
 export type LimitName = keyof typeof DEFAULT_RATE_LIMITS;
 
 /** An endpoint that lenders call, by the name that limits and metrics know it by. */
-export type LimitedEndpoint = Exclude<LimitName, "failed-authentication">;
+export type LimitedEndpoint = Exclude<LimitName, (typeof LIMITED_BY_ADDRESS)[number]>;
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Requests a minute and key, but for failed authentications, which are counted by address (contract: Limits). */
+const LIMITED_BY_ADDRESS = ["failed-authentication", "sign-in"] as const;
+
+/** Requests a minute and key, or address for those that come without a right one (contract: Limits). */
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
   "get-case": 6_000,
@@ -59,11 +73,13 @@ export const DEFAULT_RATE_LIMITS = {
   "replays-get": 60,
   "debug-signature": 30,
   "failed-authentication": 60,
+  // Many phones share the address of their mobile network.
+  "sign-in": 120,
 };
 
 /** Those of endpoints: a lender can have its own. */
 export const LIMITED_ENDPOINTS = Object.keys(DEFAULT_RATE_LIMITS).filter(
-  (name): name is LimitedEndpoint => name !== "failed-authentication",
+  (name): name is LimitedEndpoint => !LIMITED_BY_ADDRESS.some((limited) => limited === name),
 );
 
 /** One or more settings are wrong; `problems` has a sentence for each. */
@@ -173,6 +189,13 @@ const settings = z.object({
   WHATSAPP_BASE_URL: z
     .url({ protocol: /^https?$/, error: "takes a URL such as https://graph.facebook.com/v23.0" })
     .default("https://graph.facebook.com/v23.0"),
+  OTP_WHATSAPP_PHONE_NUMBER_ID: whatsappNumberId,
+  OTP_WHATSAPP_TOKEN: z.string().regex(/^\S+$/, "takes an access token, without spaces").optional(),
+  OTP_WHATSAPP_TEMPLATE: whatsappTemplate,
+  OTP_SMS_URL: smsUrl,
+  OTP_SMS_HEADER: smsHeader,
+  OTP_SMS_BODY: smsBody,
+  OTP_SMS_TEXT: smsText,
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `is one of ${LOG_LEVELS.join(", ")}` }).default("info"),
 });
 
@@ -183,7 +206,7 @@ const settings = z.object({
 export function readConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = settings.safeParse(given);
-  const problems = parsed.success ? [] : parsed.error.issues.map(problemOf);
+  const problems = parsed.success ? missingForOtp(given) : parsed.error.issues.map(problemOf);
   if (given["ENVIRONMENT"] === "live") problems.push(...missingInLive(given));
   if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
   const value = parsed.data;
@@ -209,6 +232,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     smtpUrl: value.SMTP_URL,
     mailFrom: value.MAIL_FROM,
     whatsappBaseUrl: value.WHATSAPP_BASE_URL.replace(/\/$/, ""),
+    otp: otpSettings(value),
     logLevel: value.LOG_LEVEL,
   };
 }

@@ -3,12 +3,14 @@ import {
   type LinkDeps,
   mintPaymentLink,
   mintPaymentLinkQueue,
+  type OtpDeps,
   sendPaymentLink,
+  sendOtp,
   sendPaymentLinkQueue,
   sendWebhookAlert,
   sweepPaymentLinks,
 } from "@collections/flows";
-import { forgetExpired } from "@collections/field-partners";
+import { forgetExpired, otpQueue } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
 import {
@@ -36,6 +38,7 @@ export interface Worker {
 /** They only wait for others: so many that a lender whose endpoint hangs does not take every place. */
 const LINKS_AT_A_TIME = 128;
 const ALERTS_AT_A_TIME = 32;
+const OTPS_AT_A_TIME = 32;
 /** Probes and replays are rows with a time: looked at so often, by every worker. */
 const LOOK_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 15_000;
@@ -67,6 +70,7 @@ export async function startWorker(app: App): Promise<Worker> {
     database.jobs.work(sendPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, (job) => sendPaymentLink(links, job)),
     database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
     database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, (job) => sendWebhookAlert(alertDeps(app), job)),
+    database.jobs.work(otpQueue, { concurrency: OTPS_AT_A_TIME }, (job) => sendOtp(otpDeps(app), job)),
   ]);
   const routines = [
     every(LOOK_EVERY_MS, log, "probe suspended endpoints", () => probeSuspended(app)),
@@ -148,6 +152,10 @@ function linkDeps(app: App): LinkDeps {
 function alertDeps({ database, mailer, config, log }: App): AlertDeps {
   const { environment, webhookProbeIntervalMs: probeIntervalMs } = config;
   return { database, mailer, environment, probeIntervalMs, log };
+}
+
+function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDeps {
+  return { database, keys: signInKeys, channels: otpChannels, showsCodes: config.environment !== "live", log };
 }
 
 /** Writes down which keys were used; in the process that saw them. A first use moves webhooks to the key, hence so soon. */

@@ -63,6 +63,18 @@ const mistakes: [string, string, string][] = [
   ["SMTP_URL", "smtp://", "SMTP_URL takes a URL such as smtp://user:password@host:587"],
   ["MAIL_FROM", "nobody", "MAIL_FROM takes Name <name@example.com> or name@example.com"],
   ["WHATSAPP_BASE_URL", "graph", "WHATSAPP_BASE_URL takes a URL such as https://graph.facebook.com/v23.0"],
+  ["OTP_WHATSAPP_PHONE_NUMBER_ID", "+91", "OTP_WHATSAPP_PHONE_NUMBER_ID takes Meta's id of the number: digits only"],
+  ["OTP_WHATSAPP_TOKEN", "two words", "OTP_WHATSAPP_TOKEN takes an access token, without spaces"],
+  [
+    "OTP_WHATSAPP_TEMPLATE",
+    "Sign In",
+    "OTP_WHATSAPP_TEMPLATE takes a template and its language, such as sign_in_code:en",
+  ],
+  ["OTP_SMS_URL", "sms.example", "OTP_SMS_URL takes a URL such as https://sms.example/send"],
+  ["OTP_SMS_HEADER", "Bearer x", "OTP_SMS_HEADER takes one header such as Authorization: Bearer …"],
+  ["OTP_SMS_HEADER", "Bad name: x", "OTP_SMS_HEADER takes one header such as Authorization: Bearer …"],
+  ["OTP_SMS_BODY", '{"to":"{to}"}', "OTP_SMS_BODY has no place for {text}"],
+  ["OTP_SMS_TEXT", "Hello", "OTP_SMS_TEXT has no place for {code}"],
   ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
 ];
 
@@ -81,6 +93,24 @@ test("all mistakes are told at once, one a line", () => {
   const problems = problemsOf(env);
   expect(problems).toHaveLength(Object.keys(env).length);
   expect(() => readConfig(env)).toThrow(["The settings are not usable:", ...problems].join("\n  "));
+});
+
+test("half a WhatsApp account for codes is told what is missing; a whole one, and an SMS gateway, are read", () => {
+  const [id, token] = [{ OTP_WHATSAPP_PHONE_NUMBER_ID: "123" }, { OTP_WHATSAPP_TOKEN: "EAAG" }];
+  expect(problemsOf(id)).toEqual(["OTP_WHATSAPP_TOKEN is required with OTP_WHATSAPP_PHONE_NUMBER_ID"]);
+  expect(problemsOf(token)).toEqual(["OTP_WHATSAPP_PHONE_NUMBER_ID is required with OTP_WHATSAPP_TOKEN"]);
+  const sms = { OTP_SMS_URL: "https://sms.example/send", OTP_SMS_HEADER: "Authorization: Key x" };
+  const read = readConfig({ ...id, ...token, OTP_WHATSAPP_TEMPLATE: "code:hi_IN", ...sms, OTP_SMS_TEXT: "{code}!" });
+  expect(read.otp).toEqual({
+    whatsapp: { phoneNumberId: "123", token: "EAAG", template: "code", language: "hi_IN" },
+    sms: {
+      url: "https://sms.example/send",
+      headers: { Authorization: "Key x" },
+      body: '{"to":"{to}","text":"{text}"}',
+      text: "{code}!",
+    },
+  });
+  expect(readConfig({}).otp).toEqual({ whatsapp: undefined, sms: undefined });
 });
 
 test("an empty setting counts as absent", () => {

@@ -1,5 +1,10 @@
 import { publicId, transaction } from "@collections/database";
-import { createFieldPartner, issueAccessToken } from "@collections/field-partners";
+import {
+  createFieldPartner,
+  issueAccessToken,
+  resumeFieldPartner,
+  suspendFieldPartner,
+} from "@collections/field-partners";
 import { Command } from "commander";
 import { answer, idOf, withDatabase } from "./with-database.ts";
 
@@ -20,6 +25,20 @@ export function fieldPartnerCommand(): Command {
     .description("Issue an access token for the app, good for 24 hours.")
     .addHelpText("after", "\nExample:\n  pnpm collections field-partner token fp_0192…")
     .action((id: string) => token(id));
+  fieldPartner
+    .command("suspend")
+    .argument("<id>", "the field partner's id")
+    .description("End every session of a person at once, and let them sign in no more.")
+    .requiredOption("--reason <text>", "kept in the audit")
+    .addHelpText("after", '\nExample:\n  pnpm collections field-partner suspend fp_0192… --reason "Phone stolen"')
+    .action((id: string, { reason }: { reason: string }) => suspend(id, reason));
+  fieldPartner
+    .command("resume")
+    .argument("<id>", "the field partner's id")
+    .description("Let a suspended person sign in again.")
+    .requiredOption("--reason <text>", "kept in the audit")
+    .addHelpText("after", '\nExample:\n  pnpm collections field-partner resume fp_0192… --reason "New phone"')
+    .action((id: string, { reason }: { reason: string }) => resume(id, reason));
   return fieldPartner;
 }
 
@@ -37,5 +56,21 @@ async function token(given: string): Promise<void> {
     const id = idOf("fp", "field partner", given);
     const issued = await transaction(em(), (tx) => issueAccessToken(tx, id));
     answer(issued, `${issued.accessToken}\nGood until ${issued.expiresAt.toISOString()}; it is not shown again.`);
+  });
+}
+
+async function suspend(given: string, reason: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    await transaction(em(), (tx) => suspendFieldPartner(tx, id, new Date(), reason));
+    answer({ fieldPartnerId: publicId("fp", id), state: "suspended" }, "Every session has ended.");
+  });
+}
+
+async function resume(given: string, reason: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    await transaction(em(), (tx) => resumeFieldPartner(tx, id, new Date(), reason));
+    answer({ fieldPartnerId: publicId("fp", id), state: "active" }, "The person may sign in again.");
   });
 }
