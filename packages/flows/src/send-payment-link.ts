@@ -12,6 +12,7 @@ import {
 } from "@collections/payment-links";
 import { type LinkDeps, RECORD_FOR_MS, SEND_LOST_AFTER_MS, SEND_RETRIES, type SendJob } from "./link-jobs.ts";
 import { lockLoan, recordOnLoan } from "./lock-loan.ts";
+import { settleHeldReports } from "./record-message-reports.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
 import { untilAvailable } from "./until-available.ts";
@@ -61,6 +62,12 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
 
   // Record what came of it.
   await untilAvailable(RECORD_FOR_MS, () => recordSending(deps, claim.link, claim.delivery, report));
+
+  // The channel's own reports may have been faster than this.
+  const { providerMessageId } = report;
+  if (claim.delivery.channel === "whatsapp" && providerMessageId !== undefined) {
+    await untilAvailable(RECORD_FOR_MS, () => settleHeldReports(deps, lenderId, [providerMessageId]));
+  }
 }
 
 async function sendClaimed(
@@ -88,7 +95,7 @@ async function recordSending(
     const now = new Date();
     // The case before its links: everybody locks in this order.
     const loan = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
-    const { link, became } = await recordDelivery(tx, { lenderId, id, paymentLinkId, ...report }, now);
+    const { link, became, channels } = await recordDelivery(tx, { lenderId, id, paymentLinkId, ...report }, now);
     signal(tx, PAYMENT_LINK_CHANNEL, paymentLinkId);
     if (became === null) return;
 
@@ -96,7 +103,7 @@ async function recordSending(
     const happening =
       became === "sent"
         ? { kind: "payment_link.delivered" as const, data: { linkId: link.linkId, channels: [channel] } }
-        : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels: link.channels } };
+        : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels } };
     const { code } = (await lenderById(tx, lenderId))!;
     const origin = { lenderCode: code, environment, now };
     recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);

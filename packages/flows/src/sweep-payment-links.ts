@@ -1,6 +1,13 @@
 import { enqueue, transaction } from "@collections/database";
-import { type PaymentLink, stuckDeliveries, stuckRequested } from "@collections/payment-links";
+import {
+  forgetOldReports,
+  type PaymentLink,
+  settleableReports,
+  stuckDeliveries,
+  stuckRequested,
+} from "@collections/payment-links";
 import { type LinkDeps, mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { settleHeldReports } from "./record-message-reports.ts";
 import { settleLostMint } from "./record-mint.ts";
 
 /** A link that nobody has begun to mint after this long has lost its job. */
@@ -8,6 +15,9 @@ const MINT_OVERDUE_MS = 30_000;
 
 /** A message of which nothing was heard for this long has lost its job. */
 const SEND_OVERDUE_MS = 120_000;
+
+/** A channel's report of a message that nobody has written down after this long is not about one of ours. */
+const REPORT_FORGOTTEN_MS = 3_600_000;
 
 /**
  * Re-makes from the rows the jobs that were lost, and gives up the mint calls whose process died. A job too many is
@@ -36,6 +46,13 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
       await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });
     }
   });
+
+  // Reports that were faster than their messages, where nobody came to settle them.
+  for (const [lenderId, messages] of Map.groupBy(await settleableReports(em()), (message) => message.lenderId)) {
+    const ids = messages.map(({ providerMessageId }) => providerMessageId);
+    await settleHeldReports(deps, lenderId, ids);
+  }
+  await transaction(em(), async (tx) => forgetOldReports(tx, new Date(now.getTime() - REPORT_FORGOTTEN_MS)));
 }
 
 /** The oldest links come first each time: one that cannot be settled must not stand before all the others. */

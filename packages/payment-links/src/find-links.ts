@@ -73,6 +73,21 @@ export async function deliveryByMessageId(
   return delivery;
 }
 
+/** A message that went out, with the case that its link belongs to. */
+export interface MessageSent extends LinkDelivery {
+  readonly caseId: string;
+  readonly sourceLoanNumber: string;
+}
+
+/** The deliveries that a channel's reports are about, in one statement; an id that is nobody's has no row. */
+export async function messagesSent(
+  em: EntityManager,
+  lenderId: string,
+  messageIds: readonly string[],
+): Promise<MessageSent[]> {
+  return messageIds.length === 0 ? [] : query(em, selectMessages, [lenderId, messageIds]);
+}
+
 /** Links still `requested` that were asked for before `olderThan`: their mint job is lost, or its run was. At most 500. */
 export async function stuckRequested(em: EntityManager, olderThan: Date): Promise<PaymentLink[]> {
   return query(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
@@ -132,6 +147,19 @@ const selectByMessageId = statement(
    where d.lender_id = $1 and d.provider_message_id = $2
    order by d.id desc
    limit 1`,
+);
+
+const selectMessages = statement(
+  "payment-links.messages-sent",
+  `select ${deliveryColumns}, l.case_id as "caseId", l.source_loan_number as "sourceLoanNumber"
+   from (select distinct message_id from unnest($2::text[]) as k (message_id)) k
+   cross join lateral (
+     select * from payment_links.link_delivery p
+     where p.lender_id = $1 and p.provider_message_id = k.message_id
+     order by p.id desc
+     limit 1
+   ) d
+   join payment_links.payment_link l on l.lender_id = d.lender_id and l.id = d.payment_link_id`,
 );
 
 const selectStuckRequested = statement(

@@ -19,9 +19,20 @@ export {
   linkOfFieldPartner,
   linksOfFieldPartner,
   liveLink,
+  type MessageSent,
+  messagesSent,
   stuckDeliveries,
   stuckRequested,
 } from "./find-links.ts";
+export {
+  forgetHeldReports,
+  forgetOldReports,
+  heldReports,
+  holdReports,
+  type LenderMessage,
+  type MessageReport,
+  settleableReports,
+} from "./held-report.ts";
 export { type LinkDelivery } from "./link-delivery.ts";
 export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatus } from "./link-status.ts";
 export { linkEmail, type LinkMessage, whatsappParameters } from "./messages.ts";
@@ -34,6 +45,7 @@ export {
   type DeliveriesMade,
   type DeliveryRecorded,
   type DeliveryReport,
+  recordDeliveries,
   recordDelivery,
   type SuppressionCode,
   suppressionOf,

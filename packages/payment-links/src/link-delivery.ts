@@ -78,6 +78,19 @@ export function saveDelivery(tx: Tx, delivery: LinkDelivery): void {
   ]);
 }
 
+/** The same for many deliveries of one lender, in one statement. */
+export function saveDeliveries(tx: Tx, lenderId: string, deliveries: readonly LinkDelivery[]): void {
+  send(tx, updateDeliveries, [
+    lenderId,
+    deliveries.map(({ id }) => id),
+    deliveries.map(({ status }) => status),
+    deliveries.map(({ providerMessageId }) => providerMessageId),
+    deliveries.map(({ failureCode }) => failureCode),
+    deliveries.map(({ failureDetail }) => failureDetail),
+    deliveries.map(({ updatedAt }) => updatedAt.toISOString()),
+  ]);
+}
+
 const selectDeliveries = statement(
   "payment-links.deliveries-of-link",
   `select ${deliveryColumns} from payment_links.link_delivery d
@@ -98,4 +111,14 @@ const updateDelivery = statement(
    set status = $3, provider_message_id = $4, failure_code = $5, failure_detail = $6, started_at = $7,
        updated_at = $8
    where lender_id = $1 and id = $2`,
+);
+
+const updateDeliveries = statement(
+  "payment-links.save-deliveries",
+  `update payment_links.link_delivery d
+   set status = k.status, provider_message_id = k.provider_message_id, failure_code = k.failure_code,
+       failure_detail = k.failure_detail, updated_at = k.updated_at
+   from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
+     as k (id, status, provider_message_id, failure_code, failure_detail, updated_at)
+   where d.lender_id = $1 and d.id = k.id`,
 );

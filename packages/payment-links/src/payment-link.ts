@@ -102,6 +102,11 @@ export async function lockLink(tx: Tx, key: LinkKey): Promise<PaymentLink> {
   return link;
 }
 
+/** Those links of a lender's under a lock. In the order of their ids, as everybody locks links. */
+export async function lockLinks(tx: Tx, lenderId: string, ids: readonly string[]): Promise<PaymentLink[]> {
+  return query(tx, selectLinksForUpdate, [lenderId, ids]);
+}
+
 /** Every link of the case that `key` belongs to under a lock, oldest first. Throws PaymentLinkNotFoundError. */
 export async function lockLinksOfCase(tx: Tx, key: LinkKey): Promise<{ link: PaymentLink; others: PaymentLink[] }> {
   const links = await query<PaymentLink>(tx, selectLinksOfCaseForUpdate, [key.lenderId, key.id]);
@@ -147,9 +152,21 @@ export function saveLink(tx: Tx, link: PaymentLink): void {
   ]);
 }
 
+/** Links that the transaction has locked have gone to their borrowers. */
+export function saveSent(tx: Tx, lenderId: string, ids: readonly string[], now: Date): void {
+  if (ids.length > 0) send(tx, updateSent, [lenderId, ids, now]);
+}
+
 const selectLinkForUpdate = statement(
   "payment-links.lock-link",
   `select ${linkColumns} from payment_links.payment_link l where l.lender_id = $1 and l.id = $2
+   for no key update`,
+);
+
+const selectLinksForUpdate = statement(
+  "payment-links.lock-links",
+  `select ${linkColumns} from payment_links.payment_link l where l.lender_id = $1 and l.id = any($2::uuid[])
+   order by l.id
    for no key update`,
 );
 
@@ -176,4 +193,10 @@ const updateLink = statement(
    set status = $3, link_id = $4, url = $5, unavailable_reason = $6, unavailable_detail = $7, mint_started_at = $8,
        minted_at = $9, sent_at = $10, unavailable_at = $11, superseded_at = $12, paid_at = $13, updated_at = $14
    where lender_id = $1 and id = $2`,
+);
+
+const updateSent = statement(
+  "payment-links.save-sent",
+  `update payment_links.payment_link set status = 'sent', sent_at = $3, updated_at = $3
+   where lender_id = $1 and id = any($2::uuid[])`,
 );

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { newId, type Tx } from "@collections/database";
 import { betterStatus, type DeliveryStatus, isSuccess, isUndelivered } from "./delivery-status.ts";
-import { deliveriesOfLink, insertDelivery, type LinkDelivery, saveDelivery } from "./link-delivery.ts";
+import { deliveriesOf } from "./find-links.ts";
+import { insertDelivery, type LinkDelivery, saveDeliveries } from "./link-delivery.ts";
 import { isLive, nextLinkStatus } from "./link-status.ts";
-import { type Channel, lockLink, type PaymentLink, saveLink } from "./payment-link.ts";
+import { type Channel, lockLinks, type PaymentLink, PaymentLinkNotFoundError, saveSent } from "./payment-link.ts";
 
 /** What decides whether a message may go out on a channel. */
 export interface ChannelFacts {
@@ -31,16 +32,17 @@ export interface DeliveriesMade {
 }
 
 /**
- * One delivery for each channel that the link was asked for: `queued`, for which a job is to be enqueued in the same
- * transaction, or `suppressed`.
+ * One delivery for each channel, those that the link was asked for unless told: `queued`, for which a job is to be
+ * enqueued in the same transaction, or `suppressed`.
  */
 export function createDeliveries(
   tx: Tx,
   link: PaymentLink,
   facts: Readonly<Record<Channel, ChannelFacts>>,
   now: Date,
+  channels: readonly Channel[] = link.channels,
 ): DeliveriesMade {
-  const deliveries = link.channels.map((channel) => newDelivery(link, channel, suppressionOf(facts[channel]), now));
+  const deliveries = channels.map((channel) => newDelivery(link, channel, suppressionOf(facts[channel]), now));
   for (const delivery of deliveries) insertDelivery(tx, delivery);
   return { deliveries, undelivered: isUndelivered(deliveries) };
 }
@@ -59,35 +61,69 @@ export interface DeliveryReport {
 
 /**
  * `became`: what the report made of the link as a whole: `sent` at its first success, `undelivered` when its last way
- * to the borrower closed; each at most once for a live link, else null.
+ * to the borrower closed, for a live link only; else null.
  */
 export interface DeliveryRecorded {
   readonly link: PaymentLink;
   readonly delivery: LinkDelivery;
   readonly became: "sent" | "undelivered" | null;
+  /** Over which the link was to go to the borrower so far. */
+  readonly channels: readonly Channel[];
+}
+
+/** `recordDeliveries` for one report. Throws PaymentLinkNotFoundError. */
+export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date): Promise<DeliveryRecorded> {
+  const [recorded] = await recordDeliveries(tx, report.lenderId, [report], now);
+  assert.ok(recorded, "each report is recorded");
+  return recorded;
 }
 
 /**
- * Takes a report in any order: the best status stays, not the last. Report `failed` only when nobody will try again.
- * Throws PaymentLinkNotFoundError. Hold the lock on the case before.
+ * Takes reports of a lender's deliveries in any order: the best status stays, not the last. One write, however many.
+ * Report `failed` only when nobody will try again. Throws PaymentLinkNotFoundError. Hold the locks on the cases before.
  */
-export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date): Promise<DeliveryRecorded> {
-  const link = await lockLink(tx, { lenderId: report.lenderId, id: report.paymentLinkId });
-  const before = await deliveriesOfLink(tx, link);
-  const known = before.find(({ id }) => id === report.id);
-  assert.ok(known, `the delivery ${report.id} is not one of its link's`);
-  const delivery = reported(known, report, now);
-  saveDelivery(tx, delivery);
+export async function recordDeliveries(
+  tx: Tx,
+  lenderId: string,
+  reports: readonly DeliveryReport[],
+  now: Date,
+): Promise<DeliveryRecorded[]> {
+  const linkIds = [...new Set(reports.map(({ paymentLinkId }) => paymentLinkId))];
+  const links = new Map((await lockLinks(tx, lenderId, linkIds)).map((link) => [link.id, link]));
+  const deliveries = new Map((await deliveriesOf(tx, [...links.values()])).map((delivery) => [delivery.id, delivery]));
+  const ofLink = (id: string) => [...deliveries.values()].filter(({ paymentLinkId }) => paymentLinkId === id);
 
-  const after = before.map((one) => (one === known ? delivery : one));
-  const status = isSuccess(delivery.status) ? nextLinkStatus(link.status, "deliver") : undefined;
-  if (status) {
-    const sent = { ...link, status, sentAt: now, updatedAt: now };
-    saveLink(tx, sent);
-    return { link: sent, delivery, became: "sent" };
-  }
-  const isNews = isLive(link) && isUndelivered(after) && !isUndelivered(before);
-  return { link, delivery, became: isNews ? "undelivered" : null };
+  const recorded = reports.map((report) => {
+    const link = links.get(report.paymentLinkId);
+    if (!link) throw new PaymentLinkNotFoundError({ lenderId, id: report.paymentLinkId });
+    const known = deliveries.get(report.id);
+    assert.ok(known?.paymentLinkId === link.id, `the delivery ${report.id} is not one of its link's`);
+    const before = ofLink(link.id);
+    const delivery = reported(known, report, now);
+    deliveries.set(delivery.id, delivery);
+    const after = ofLink(link.id);
+    const channels = [...new Set(after.map(({ channel }) => channel))];
+    const status = isSuccess(delivery.status) ? nextLinkStatus(link.status, "deliver") : undefined;
+    if (status) {
+      const sent = { ...link, status, sentAt: now, updatedAt: now };
+      links.set(link.id, sent);
+      return { link: sent, delivery, became: "sent" as const, channels };
+    }
+    const isNews = isLive(link) && isUndelivered(after) && !isUndelivered(before);
+    return { link, delivery, became: isNews ? ("undelivered" as const) : null, channels };
+  });
+  saveDeliveries(
+    tx,
+    lenderId,
+    [...new Set(reports.map(({ id }) => id))].map((id) => deliveries.get(id)!),
+  );
+  saveSent(
+    tx,
+    lenderId,
+    recorded.flatMap(({ link, became }) => (became === "sent" ? [link.id] : [])),
+    now,
+  );
+  return recorded;
 }
 
 function newDelivery(

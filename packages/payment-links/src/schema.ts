@@ -74,5 +74,20 @@ export const paymentLinksSchema: PackageSchema = {
         `create index link_delivery_queued on payment_links.link_delivery (updated_at) where status = 'queued'`,
       ],
     },
+    {
+      name: "0002-held-reports",
+      statements: [
+        // What a channel told of a message before its id was written down: kept for minutes.
+        `create table payment_links.held_report (
+          lender_id uuid not null,
+          provider_message_id text not null,
+          status text not null check (status in ('sent', 'failed', 'delivered', 'read')),
+          failure_code text,
+          failure_detail text,
+          received_at timestamptz not null,
+          primary key (lender_id, provider_message_id, status)
+        )`,
+      ],
+    },
   ],
 };

@@ -14,6 +14,7 @@ import { Problem } from "./rest/problem.ts";
 import { answerErrors } from "./rest/server.ts";
 import { answerUnreadable } from "./rest/unreadable-request.ts";
 import { partnerRouter } from "./rest/v1/router.ts";
+import { whatsappCallback } from "./whatsapp-callback.ts";
 
 /** A listening HTTP server. */
 export interface HttpServer {
@@ -79,6 +80,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   if (graphql) {
     web.use("/graphql", graphql.handler);
     web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log }));
+    web.use(whatsappCallback(app));
     web.use(partnerRouter(app));
   }
   web.use(answerErrors(app.log));

@@ -1,6 +1,7 @@
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { invalidParameter, whyNoTemplateMessage, type MetaError, type TemplateMessage } from "./template-message.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -13,6 +14,18 @@ export interface FakeWhatsAppOptions {
 }
 
 export type WhatsAppBehaviour = "ok" | "invalidToken" | "rateLimited" | "error500" | "hang" | "undeliverable";
+
+/** What becomes of a message after it was accepted. */
+export type WhatsAppMessageStatus = "sent" | "delivered" | "read" | "failed";
+
+/** Where the statuses of messages go, as a lender registers it with Meta. */
+export interface WhatsAppCallback {
+  url: string;
+  /** Signs the calls. */
+  appSecret: string;
+  /** Shown when the callback is registered. */
+  verifyToken: string;
+}
 
 /** A message that was accepted for sending. */
 export interface WhatsAppMessage {
@@ -51,6 +64,11 @@ export class FakeWhatsApp {
   readonly url: string;
   readonly messages: WhatsAppMessage[] = [];
   readonly refusals: WhatsAppRefusal[] = [];
+  /** What each message goes through once it was accepted, where a callback is registered. */
+  journey: readonly WhatsAppMessageStatus[] = ["sent", "delivered", "read"];
+  /** Before each status of the journey. */
+  statusAfterMs = 50;
+  #callback: WhatsAppCallback | undefined;
   readonly #server: Server;
   readonly #token: string;
   readonly #phoneNumberId: string;
@@ -80,7 +98,33 @@ export class FakeWhatsApp {
     return this.messages;
   }
 
+  /** Registers a callback as Meta does it: only one that answers with the challenge is called. */
+  async registerCallback(callback: WhatsAppCallback): Promise<void> {
+    const challenge = randomBytes(8).readUInt32BE().toString();
+    const handshake = { "hub.mode": "subscribe", "hub.challenge": challenge, "hub.verify_token": callback.verifyToken };
+    const response = await fetch(`${callback.url}?${new URLSearchParams(handshake).toString()}`);
+    if (!response.ok || (await response.text()) !== challenge) {
+      throw new Error(`The callback URL could not be validated: it answered ${response.status}.`);
+    }
+    this.#callback = callback;
+  }
+
+  /** Tells the callback of messages, in one signed call: its answer's status. */
+  async report(
+    statuses: readonly { id: string; status: WhatsAppMessageStatus; errorCode?: number }[],
+  ): Promise<number> {
+    if (!this.#callback) throw new Error("No callback is registered.");
+    const { url, appSecret } = this.#callback;
+    const body = JSON.stringify(statusesBody(this.#phoneNumberId, statuses));
+    const signature = createHmac("sha256", appSecret).update(body).digest("hex");
+    const headers = { "Content-Type": "application/json", "X-Hub-Signature-256": `sha256=${signature}` };
+    const response = await fetch(url, { method: "POST", headers, body });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
   async close(): Promise<void> {
+    this.#callback = undefined;
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
       this.#server.closeAllConnections();
@@ -119,6 +163,16 @@ export class FakeWhatsApp {
     return fault === null ? undefined : { status: 400, error: fault };
   }
 
+  /** Meta calls again what was not answered 200; once more is enough here. */
+  async #travel(id: string): Promise<void> {
+    for (const status of this.journey) {
+      await delay(this.statusAfterMs, undefined, { ref: false });
+      for (let tries = 0; tries < 2 && this.#callback; tries += 1) {
+        if ((await this.report([{ id, status }]).catch(() => 0)) === 200) break;
+      }
+    }
+  }
+
   #accept({ to, template }: TemplateMessage): object {
     const id = `wamid.${randomBytes(24).toString("base64")}`;
     this.messages.push({
@@ -130,9 +184,32 @@ export class FakeWhatsApp {
       buttonCode: template.components[1]?.parameters[0].text,
       receivedAt: Date.now(),
     });
+    if (this.#callback) void this.#travel(id);
     const contacts = [{ input: to, wa_id: to.replace("+", "") }];
     return { messaging_product: "whatsapp", contacts, messages: [{ id, message_status: "accepted" }] };
   }
+}
+
+function statusesBody(
+  phoneNumberId: string,
+  statuses: readonly { id: string; status: WhatsAppMessageStatus; errorCode?: number }[],
+): object {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const value = {
+    messaging_product: "whatsapp",
+    metadata: { display_phone_number: "15550001234", phone_number_id: phoneNumberId },
+    statuses: statuses.map(({ id, status, errorCode }) => ({
+      id,
+      status,
+      timestamp,
+      recipient_id: "919800000001",
+      ...(status === "failed" && { errors: [{ code: errorCode ?? 131_026, title: "Message undeliverable" }] }),
+    })),
+  };
+  return {
+    object: "whatsapp_business_account",
+    entry: [{ id: "102290129340398", changes: [{ field: "messages", value }] }],
+  };
 }
 
 function metaError(code: number, message: string, details: string): MetaError {

@@ -20,6 +20,8 @@ export {
   FakeWhatsApp,
   type FakeWhatsAppOptions,
   type WhatsAppBehaviour,
+  type WhatsAppCallback,
+  type WhatsAppMessageStatus,
   type WhatsAppMessage,
   type WhatsAppRefusal,
 } from "./fake-whatsapp.ts";

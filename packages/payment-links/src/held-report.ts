@@ -1,0 +1,100 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import type { DeliveryStatus } from "./delivery-status.ts";
+
+/** What a channel tells of a message that it had taken. */
+export interface MessageReport {
+  readonly providerMessageId: string;
+  readonly status: Extract<DeliveryStatus, "sent" | "delivered" | "read" | "failed">;
+  readonly failureCode?: string;
+  readonly failureDetail?: string;
+}
+
+/** A message by the channel's id of it. */
+export interface LenderMessage {
+  readonly lenderId: string;
+  readonly providerMessageId: string;
+}
+
+/** The most messages that one sweep looks at. */
+const SWEEP_ROWS = 500;
+
+/**
+ * Keeps reports whose message nobody knows, but only while the lender has a message on its way to the channel: a report
+ * can be faster than the writing down of its message's id. Everything else is about messages that are not ours.
+ */
+export function holdReports(tx: Tx, lenderId: string, reports: readonly MessageReport[], now: Date): void {
+  send(tx, insertReports, [
+    lenderId,
+    reports.map(({ providerMessageId }) => providerMessageId),
+    reports.map(({ status }) => status),
+    reports.map(({ failureCode }) => failureCode ?? null),
+    reports.map(({ failureDetail }) => failureDetail ?? null),
+    now,
+  ]);
+}
+
+/** What is held of these messages. */
+export async function heldReports(
+  em: EntityManager,
+  lenderId: string,
+  messageIds: readonly string[],
+): Promise<MessageReport[]> {
+  const rows = await query<{ [Field in keyof MessageReport]: MessageReport[Field] | null }>(em, selectReports, [
+    lenderId,
+    messageIds,
+  ]);
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
+}
+
+/** Messages that are known by now and have something held: whoever should have settled it is gone. At most 500. */
+export async function settleableReports(em: EntityManager): Promise<LenderMessage[]> {
+  return query(em, selectSettleable, [SWEEP_ROWS]);
+}
+
+/** Forgets what is held of these messages. */
+export function forgetHeldReports(tx: Tx, lenderId: string, messageIds: readonly string[]): void {
+  send(tx, deleteReports, [lenderId, messageIds]);
+}
+
+/** Forgets what was held before `olderThan`: its message is not one of ours. */
+export function forgetOldReports(tx: Tx, olderThan: Date): void {
+  send(tx, deleteOld, [olderThan]);
+}
+
+const insertReports = statement(
+  "payment-links.hold-reports",
+  `insert into payment_links.held_report
+     (lender_id, provider_message_id, status, failure_code, failure_detail, received_at)
+   select $1::uuid, k.message_id, k.status, k.failure_code, k.failure_detail, $6::timestamptz
+   from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as k (message_id, status, failure_code, failure_detail)
+   where exists (select from payment_links.link_delivery d
+     where d.status = 'queued' and d.lender_id = $1 and d.channel = 'whatsapp' and d.started_at is not null)
+   on conflict do nothing`,
+);
+
+const selectReports = statement(
+  "payment-links.held-reports",
+  `select provider_message_id as "providerMessageId", status, failure_code as "failureCode",
+     failure_detail as "failureDetail"
+   from payment_links.held_report
+   where lender_id = $1 and provider_message_id = any($2::text[])`,
+);
+
+const selectSettleable = statement(
+  "payment-links.settleable-reports",
+  `select distinct h.lender_id as "lenderId", h.provider_message_id as "providerMessageId"
+   from payment_links.held_report h
+   join payment_links.link_delivery d
+     on d.lender_id = h.lender_id and d.provider_message_id = h.provider_message_id
+   limit $1`,
+);
+
+const deleteReports = statement(
+  "payment-links.forget-held-reports",
+  `delete from payment_links.held_report where lender_id = $1 and provider_message_id = any($2::text[])`,
+);
+
+const deleteOld = statement(
+  "payment-links.forget-old-reports",
+  `delete from payment_links.held_report where received_at < $1`,
+);

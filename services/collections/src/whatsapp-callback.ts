@@ -1,0 +1,101 @@
+import { whatsappWebhook } from "@collections/lenders";
+import { recordMessageReports } from "@collections/flows";
+import { isSameToken, isSignedByMeta, readWhatsAppStatuses, type WhatsAppStatus } from "@collections/messaging";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import readBody from "raw-body";
+import type { App } from "./app.ts";
+import { Problem } from "./rest/problem.ts";
+import { addressOf } from "./rest/rate-limit-address.ts";
+
+const PATH = "/webhooks/whatsapp/:lenderCode";
+/** What Meta puts into one call at most. */
+const LIMIT_BYTES = 3 * 1_024 * 1_024;
+const METHODS = "GET, POST";
+const ENDPOINT = "whatsapp-webhook";
+
+/** Where Meta tells of the messages that went out from a lender's WhatsApp account. */
+export function whatsappCallback(app: App): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all(PATH, serve(app));
+  return router;
+}
+
+function serve(app: App): RequestHandler {
+  return async (request, response) => {
+    const startedAt = performance.now();
+    response.on("close", () => {
+      const durationMs = performance.now() - startedAt;
+      app.metrics.onAnswer({ endpoint: ENDPOINT, status: response.statusCode, durationMs });
+    });
+    response.setHeader("Cache-Control", "no-store");
+    if (request.method === "GET") await shakeHands(app, request, response);
+    else if (request.method === "POST") await hear(app, request, response);
+    else throw new Problem("METHOD_NOT_ALLOWED", `Send ${METHODS} here.`, {}, { Allow: METHODS });
+  };
+}
+
+/** Meta asks once, when a lender registers the URL with it. */
+async function shakeHands(app: App, request: Request, response: Response): Promise<void> {
+  const query = new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? "");
+  const challenge = query.get("hub.challenge") ?? "";
+  const { verifyToken } = await registeredBy(app, request);
+  const isTheirs = isSameToken(query.get("hub.verify_token") ?? "", verifyToken ?? "");
+  const isGood = verifyToken !== null && isTheirs && query.get("hub.mode") === "subscribe";
+  if (!isGood) return refuse(app, request);
+  response.type("text/plain").send(challenge);
+}
+
+/**
+ * What Meta tells, under the signature of the lender's app. Whatever a signed call says is answered 200: Meta would
+ * repeat what is not.
+ */
+async function hear(app: App, request: Request, response: Response): Promise<void> {
+  const body = await bytesOf(request, response);
+  const { lenderId, appSecret } = await registeredBy(app, request);
+  const isSigned = isSignedByMeta(body, request.get("x-hub-signature-256"), appSecret ?? "");
+  if (!isSigned || appSecret === null || lenderId === undefined) return refuse(app, request);
+  const statuses = readWhatsAppStatuses(body);
+  if (statuses.length > 0) {
+    const { database, config } = app;
+    await recordMessageReports({ database, environment: config.environment }, lenderId, statuses.map(reportOf));
+  }
+  response.status(200).json({ success: true });
+}
+
+/** Without a lender, or where it has registered nothing, the same work is done and nothing fits. */
+async function registeredBy({ database, vault }: App, request: Request) {
+  const { lenderCode } = request.params as { lenderCode: string };
+  const registered = /^[A-Z0-9]{2,16}$/.test(lenderCode)
+    ? await whatsappWebhook(database.em(), vault, lenderCode)
+    : undefined;
+  return registered ?? { lenderId: undefined, appSecret: null, verifyToken: null };
+}
+
+/** @throws Problem BAD_SIGNATURE, or RATE_LIMITED in its place for an address that has failed too often */
+async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
+  await rateLimiter.countFailure(addressOf(request));
+  throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
+}
+
+async function bytesOf(request: Request, response: Response): Promise<Buffer> {
+  try {
+    return await readBody(request, { length: request.get("content-length") ?? null, limit: LIMIT_BYTES });
+  } catch (error) {
+    const { type } = error as { type?: string };
+    // What is left of the body is not read: the connection cannot be used again.
+    response.setHeader("Connection", "close");
+    if (type === "entity.too.large") {
+      const limitBytes = LIMIT_BYTES;
+      throw new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
+    }
+    throw new Problem("MALFORMED_JSON", "The connection ended before the body did, or its length is not that told.");
+  }
+}
+
+function reportOf({ messageId, status, failure }: WhatsAppStatus) {
+  return {
+    providerMessageId: messageId,
+    status,
+    ...(failure && { failureCode: failure.code, failureDetail: failure.detail }),
+  };
+}
