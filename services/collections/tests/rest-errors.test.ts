@@ -162,6 +162,12 @@ test.each(PROBLEM_CODES.filter((code) => !ROW_CODES.has(code)))("%s is answered 
   expect(answer.rawBody).not.toMatch(/node_modules|at \w+ \(/);
 });
 
+test.each(["9".repeat(19), "9".repeat(400)])("a timestamp of %s is answered with a skew too", async (timestamp) => {
+  const { status, body } = await lender.call("GET", "/api/v1/partner/health", "", { timestamp });
+  expect({ status, code: body["code"] }).toEqual({ status: 401, code: "TIMESTAMP_OUT_OF_RANGE" });
+  expect(body["skewMs"]).toSatisfy((skewMs: number) => Number.isSafeInteger(skewMs) && skewMs < 0);
+});
+
 test("an answer says what its code promises beside the code", async () => {
   expect((await scenes.TIMESTAMP_OUT_OF_RANGE()).body).toMatchObject({
     detail: expect.stringContaining("looks like seconds") as string,

@@ -106,7 +106,8 @@ function inWindow(timestamp: string, signature: string, nowMs: number): { skewMs
   const hint = verdict.hint === undefined ? "" : ` The value ${verdict.hint}.`;
   throw new Problem("TIMESTAMP_OUT_OF_RANGE", `Sign with a clock within 5 minutes of server time.${hint}`, {
     serverTime: new Date(nowMs).toISOString(),
-    skewMs: verdict.skewMs,
+    // A timestamp that is too large to subtract exactly lies about as far ahead, or farther.
+    skewMs: verdict.skewMs ?? Number.MIN_SAFE_INTEGER,
   });
 }
 
