@@ -278,7 +278,7 @@ test("a database that goes away and comes back is waited for, and every row is a
 test("five thousand rows pass through a heap that could not hold them", async () => {
   const path = aFile(HEADER, ...rowsOf("H", 5_000));
   const env = { PATH: process.env["PATH"], DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64) };
-  const args = ["--max-old-space-size=64", CLI_MAIN, ...importing(path, "--yes")];
+  const args = ["--max-old-space-size=72", CLI_MAIN, ...importing(path, "--yes")];
   const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(await eventsOf("H")).toBe(5_000);
