@@ -1,7 +1,7 @@
 import { badInput } from "./client-error.ts";
 
 /** Types that have a global id. */
-export const NODE_TYPES = ["Case", "EarningLine", "FieldPartner", "PaymentLink"] as const;
+export const NODE_TYPES = ["Case", "EarningLine", "FieldPartner", "PaymentLink", "Session"] as const;
 
 const PLAIN = new RegExp(`^(${NODE_TYPES.join("|")}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
 

@@ -8,6 +8,10 @@ export interface Refusal {
   readonly message: string;
   /** Of AMOUNT_NOT_ALLOWED. */
   readonly bounds?: { readonly minimumMinor: string; readonly maximumMinor: string; readonly currency: CurrencyCode };
+  /** Of RATE_LIMITED. */
+  readonly retryAfterS?: number;
+  /** Of OTP_WRONG. */
+  readonly triesLeft?: number;
 }
 
 /** An expected failure on its way to the result union of its mutation. */
@@ -24,6 +28,13 @@ export class AmountNotAllowedError extends RefusedError {}
 export class CaseNotFoundError extends RefusedError {}
 export class CaseNotWorkableError extends RefusedError {}
 export class IdempotencyConflictError extends RefusedError {}
+export class InvalidPhoneError extends RefusedError {}
+export class OtpExpiredError extends RefusedError {}
+export class OtpUnavailableError extends RefusedError {}
+export class OtpWrongError extends RefusedError {}
+export class RateLimitedError extends RefusedError {}
+export class SessionEndedError extends RefusedError {}
+export class SessionNotFoundError extends RefusedError {}
 export class VisitAlreadyCompletedError extends RefusedError {}
 export class VisitIdTakenError extends RefusedError {}
 export class VisitNotFoundError extends RefusedError {}
@@ -33,6 +44,13 @@ const REFUSALS = {
   CASE_NOT_FOUND: CaseNotFoundError,
   CASE_NOT_WORKABLE: CaseNotWorkableError,
   IDEMPOTENCY_CONFLICT: IdempotencyConflictError,
+  INVALID_PHONE: InvalidPhoneError,
+  OTP_EXPIRED: OtpExpiredError,
+  OTP_UNAVAILABLE: OtpUnavailableError,
+  OTP_WRONG: OtpWrongError,
+  RATE_LIMITED: RateLimitedError,
+  SESSION_ENDED: SessionEndedError,
+  SESSION_NOT_FOUND: SessionNotFoundError,
   VISIT_ALREADY_COMPLETED: VisitAlreadyCompletedError,
   VISIT_ID_TAKEN: VisitIdTakenError,
   VISIT_NOT_FOUND: VisitNotFoundError,
@@ -43,8 +61,8 @@ export function refusedError(refusal: Refusal): RefusedError {
   return new REFUSALS[refusal.code](refusal);
 }
 
-const UserErrorRef = builder.interfaceRef<RefusedError>("UserError").implement({
-  description: "Why a mutation did nothing. The same request again gets the same answer.",
+export const UserErrorRef = builder.interfaceRef<RefusedError>("UserError").implement({
+  description: "Why a mutation did nothing. The same request again gets the same answer, but for RATE_LIMITED.",
   fields: (t) => ({
     code: t.string({ description: "For machines, such as VISIT_NOT_FOUND.", resolve: ({ refusal }) => refusal.code }),
     message: t.string({ description: "For people: a sentence.", resolve: ({ refusal }) => refusal.message }),

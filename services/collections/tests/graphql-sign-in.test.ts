@@ -1,0 +1,345 @@
+import { randomUUID } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { transaction } from "@collections/database";
+import { actsOnFieldPartner, createFieldPartner, suspendFieldPartner } from "@collections/field-partners";
+import { startFakeWhatsApp } from "@collections/lender-twin";
+import { afterFile } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startTestService, type TestService } from "./fixture.ts";
+import { AppClient } from "./graphql-client.ts";
+import { type ServiceProcess, startProcess } from "./processes.ts";
+
+const TOKENS = "tokens { accessToken accessExpiresAt refreshToken refreshExpiresAt }";
+const TOKEN = "EAAGtoken";
+const PHONE_NUMBER_ID = "106540352242922";
+
+interface Tokens {
+  accessToken: string;
+  refreshToken: string;
+}
+
+/** What an SMS gateway got: the number and the code in the text. */
+interface Sms {
+  to: string;
+  code: string | undefined;
+  key: unknown;
+}
+
+const gateway = await startSmsGateway();
+const whatsapp = await startFakeWhatsApp({ token: TOKEN, phoneNumberId: PHONE_NUMBER_ID });
+afterFile(() => whatsapp.close());
+
+let service: TestService;
+let stranger: AppClient;
+let people = 0;
+
+beforeAll(async () => {
+  service = await startTestService({
+    settings: { ENVIRONMENT: "live", OTP_SMS_URL: gateway.url, OTP_SMS_HEADER: "Authorization: Key x" },
+  });
+  stranger = new AppClient(service.url);
+});
+
+async function aPerson(at = service): Promise<{ id: string; phone: string }> {
+  people += 1;
+  const phone = `+9197${String(10_000_000 + people)}`;
+  return transaction(at.app.database.em(), (tx) => createFieldPartner(tx, { displayName: "Asha Rao", phone }));
+}
+
+function requestOtp(phone: string, input: object = {}, from = stranger) {
+  return from.mutate("requestOtp", { phone, ...input }, "otpId expiresAt");
+}
+
+function verifyOtp(otpId: string, code: string, input: object = {}) {
+  return stranger.mutate("verifyOtp", { otpId, code, ...input }, TOKENS);
+}
+
+function refresh(refreshToken: string, idempotencyKey: string = randomUUID()) {
+  return stranger.mutate("refreshSession", { refreshToken, idempotencyKey }, TOKENS);
+}
+
+async function signIn(phone: string, deviceName = "Redmi"): Promise<Tokens> {
+  const { otpId } = (await requestOtp(phone)) as { otpId: string };
+  const { code } = await gateway.next(otpId);
+  const { tokens } = (await verifyOtp(otpId, code!, { deviceName })) as { tokens: Tokens };
+  return tokens;
+}
+
+function appOf({ accessToken }: Tokens): AppClient {
+  return new AppClient(service.url, accessToken);
+}
+
+async function codeOf(tokens: Tokens): Promise<string | undefined> {
+  const { errors } = await appOf(tokens).ask("{ viewer { displayName } }");
+  return errors?.[0]?.extensions.code;
+}
+
+describe("signing in", () => {
+  test("goes by a code on the phone, and the tokens open the app", async () => {
+    const { id, phone } = await aPerson();
+    const asked = await requestOtp(phone);
+    expect(asked).toMatchObject({ __typename: "RequestOtpPayload", otpId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    const sms = await gateway.next(asked.otpId);
+    expect(sms).toEqual({ to: phone, code: expect.stringMatching(/^\d{6}$/), key: asked.otpId });
+    const wrong = await verifyOtp(asked.otpId, sms.code === "000000" ? "000001" : "000000");
+    expect(wrong).toMatchObject({ __typename: "OtpWrong", code: "OTP_WRONG" });
+    const { tokens } = await verifyOtp(asked.otpId, sms.code!);
+    expect(tokens).toMatchObject({
+      accessToken: expect.stringMatching(/^fpt_/),
+      refreshToken: expect.stringMatching(/^fpr_/),
+    });
+    const { data } = await appOf(tokens).ask("{ viewer { displayName } sessions { isCurrent } }");
+    expect(data).toEqual({ viewer: { displayName: "Asha Rao" }, sessions: [{ isCurrent: true }] });
+    expect(await verifyOtp(asked.otpId, sms.code!)).toMatchObject({ __typename: "OtpExpired", code: "OTP_EXPIRED" });
+    const acts = await actsOnFieldPartner(service.app.database.em(), id);
+    expect(acts.map(({ act }) => act)).toEqual(["session.started", "otp.sent"]);
+  });
+
+  test("whose answer was lost is repeated: the same tokens again", async () => {
+    const { phone } = await aPerson();
+    const key = { idempotencyKey: randomUUID() };
+    const { otpId } = await requestOtp(phone, key);
+    expect(await requestOtp(phone, key)).toMatchObject({ otpId });
+    const { code } = await gateway.next(otpId);
+    const first = await verifyOtp(otpId, code!, key);
+    expect(await verifyOtp(otpId, code!, key)).toEqual(first);
+    expect(gateway.messages.filter(({ to }) => to === phone)).toHaveLength(1);
+  });
+
+  test("gives an unknown phone the same answers, and sends it nothing", async () => {
+    const { phone } = await aPerson();
+    const unknown = "+919611111111";
+    const answers = await Promise.all([requestOtp(phone), requestOtp(unknown)]);
+    expect(answers.map((answer) => Object.keys(answer as object))).toEqual([
+      ["__typename", "otpId", "expiresAt"],
+      ["__typename", "otpId", "expiresAt"],
+    ]);
+    await gateway.next(answers[0].otpId);
+    for (const { otpId } of answers) {
+      expect(await verifyOtp(otpId, "none")).toEqual({
+        __typename: "OtpWrong",
+        code: "OTP_WRONG",
+        message: "That is not the code; 4 tries are left.",
+      });
+    }
+    await settled(answers[1].otpId);
+    expect(gateway.messages.filter(({ to }) => to === unknown)).toEqual([]);
+  });
+
+  test("says what is wrong: no phone, too many codes, a key for another phone, a name that is none", async () => {
+    expect(await requestOtp("9800000001")).toMatchObject({ __typename: "InvalidPhone", code: "INVALID_PHONE" });
+    const { phone } = await aPerson();
+    const key = { idempotencyKey: randomUUID() };
+    await requestOtp(phone, key);
+    expect(await requestOtp("+919622222222", key)).toMatchObject({ __typename: "IdempotencyConflict" });
+    await Promise.all([requestOtp(phone), requestOtp(phone)]);
+    expect(await requestOtp(phone)).toMatchObject({ __typename: "RateLimited", code: "RATE_LIMITED" });
+    const refused = verifyOtp(randomUUID(), "123456", { deviceName: "\u0000" });
+    await expect(refused).rejects.toThrow("BAD_INPUT");
+  });
+});
+
+describe("a session", () => {
+  test("is renewed; the repeat of a lost answer gets the same tokens; a copy ends it", async () => {
+    const tokens = await signIn((await aPerson()).phone);
+    const key = randomUUID();
+    const [first, again] = await Promise.all([refresh(tokens.refreshToken, key), refresh(tokens.refreshToken, key)]);
+    expect(first).toMatchObject({ __typename: "RefreshSessionPayload" });
+    expect(again).toEqual(first);
+    expect(await codeOf(first.tokens)).toBeUndefined();
+    expect(await refresh(tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded", code: "SESSION_ENDED" });
+    expect(await codeOf(first.tokens)).toBe("UNAUTHENTICATED");
+    expect(await codeOf(tokens)).toBe("UNAUTHENTICATED");
+    expect(await refresh(first.tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded" });
+  });
+
+  test("ends by signing out, whole and at once", async () => {
+    const tokens = await signIn((await aPerson()).phone);
+    expect(await appOf(tokens).mutate("signOut", {}, "signedOut")).toMatchObject({ signedOut: true });
+    expect(await codeOf(tokens)).toBe("UNAUTHENTICATED");
+    expect(await refresh(tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded" });
+    await expect(appOf(tokens).mutate("signOut", {}, "signedOut")).rejects.toThrow("UNAUTHENTICATED");
+  });
+
+  test("on another phone is listed, and ended from here; somebody else's is not there", async () => {
+    const { phone } = await aPerson();
+    const [lost, kept] = [await signIn(phone, "Lost phone"), await signIn(phone, "New phone")];
+    const list = "sessions { id deviceName isCurrent startedAt refreshedAt expiresAt }";
+    const { data } = await appOf(kept).ask(`{ ${list} }`);
+    expect(data!["sessions"]).toMatchObject([
+      { deviceName: "New phone", isCurrent: true },
+      { deviceName: "Lost phone", isCurrent: false },
+    ]);
+    const sessionId = data!["sessions"][1].id as string;
+    const other = appOf(await signIn((await aPerson()).phone));
+    expect((await other.ask("query ($id: ID!) { node(id: $id) { id } }", { id: sessionId })).data).toEqual({
+      node: null,
+    });
+    expect(await other.mutate("endSession", { sessionId }, "sessions { id }")).toMatchObject({
+      __typename: "SessionNotFound",
+    });
+    expect(await codeOf(lost)).toBeUndefined();
+    const ended = await appOf(kept).mutate("endSession", { sessionId }, "sessions { deviceName }");
+    expect(ended).toMatchObject({ sessions: [{ deviceName: "New phone" }] });
+    expect(await codeOf(lost)).toBe("UNAUTHENTICATED");
+    expect(await codeOf(kept)).toBeUndefined();
+  });
+
+  test("ends at once when its field partner is suspended, who then gets no code", async () => {
+    const { id, phone } = await aPerson();
+    const tokens = await signIn(phone);
+    await transaction(service.app.database.em(), (tx) => suspendFieldPartner(tx, id));
+    expect(await codeOf(tokens)).toBe("UNAUTHENTICATED");
+    expect(await refresh(tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded" });
+    const { otpId } = await requestOtp(phone);
+    await settled(otpId);
+    expect(gateway.messages.filter(({ key }) => key === otpId)).toEqual([]);
+  });
+});
+
+describe("a code", () => {
+  test("goes by WhatsApp first, as an authentication template, and by SMS when WhatsApp does not take it", async () => {
+    const at = await startTestService({
+      settings: {
+        DATABASE_URL: (await startTestService({ works: false })).databaseUrl,
+        WHATSAPP_BASE_URL: whatsapp.url,
+        OTP_WHATSAPP_PHONE_NUMBER_ID: PHONE_NUMBER_ID,
+        OTP_WHATSAPP_TOKEN: TOKEN,
+        OTP_WHATSAPP_TEMPLATE: "sign_in_code:en_IN",
+        OTP_SMS_URL: gateway.url,
+        OTP_SMS_HEADER: "Authorization: Key x",
+      },
+    });
+    const app = new AppClient(at.url);
+    const { phone } = await aPerson(at);
+    await requestOtp(phone, {}, app);
+    const [message] = await whatsapp.waitForMessages((messages) => messages.length === 1);
+    const code = message!.parameters[0]!;
+    expect(message).toMatchObject({ to: phone, template: "sign_in_code", language: "en_IN", buttonCode: code });
+    whatsapp.behaviour = "undeliverable";
+    const { otpId } = (await requestOtp(phone, {}, app)) as { otpId: string };
+    expect(await gateway.next(otpId)).toMatchObject({ to: phone });
+    whatsapp.behaviour = "ok";
+  });
+
+  test("that the gateway does not take for a moment is sent again, the same", async () => {
+    const { phone } = await aPerson();
+    gateway.refuseNext(503);
+    const { otpId } = await requestOtp(phone);
+    const { code } = await gateway.next(otpId);
+    const all = gateway.tried.filter(({ key }) => key === otpId);
+    expect(all.map((sms) => sms.code)).toEqual([code, code]);
+    expect(await verifyOtp(otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
+  });
+
+  test("is not to be had where nothing is set up, and the app is told so", async () => {
+    const mute = await startTestService({
+      settings: { ENVIRONMENT: "live", DATABASE_URL: service.databaseUrl },
+      works: false,
+    });
+    const answer = await requestOtp("+919633333333", {}, new AppClient(mute.url));
+    expect(answer).toMatchObject({ __typename: "OtpUnavailable", code: "OTP_UNAVAILABLE" });
+  });
+});
+
+test("questions from one address are limited, over all processes", async () => {
+  const settings = { DATABASE_URL: service.databaseUrl, RATE_LIMITS: "sign-in=4" };
+  const [one, two] = await Promise.all([1, 2].map(() => startTestService({ settings, works: false })));
+  const apps = [new AppClient(one!.url), new AppClient(two!.url)];
+  const answers = [];
+  for (const app of [...apps, ...apps, ...apps]) {
+    answers.push((await app.mutate("verifyOtp", { otpId: randomUUID(), code: "1" }, TOKENS)) as { code: string });
+  }
+  expect(answers.map(({ code }) => code)).toEqual([
+    ...Array.from({ length: 4 }, () => "OTP_EXPIRED"),
+    "RATE_LIMITED",
+    "RATE_LIMITED",
+  ]);
+});
+
+test("a sandbox shows the code in its log; a live service's log has no code, token or phone", async () => {
+  const { phone } = await aPerson();
+  const settings = { DATABASE_URL: service.databaseUrl, LOG_LEVEL: "trace", ROLE: "all" };
+  await service.worker!.stop(1_000);
+  const sandbox = await startProcess(settings);
+  const shown = await signInBy(sandbox, phone, async () => {
+    for (;;) {
+      const code = /sign-in code (\d{6})/.exec(sandbox.log())?.[1];
+      if (code !== undefined) return code;
+      await sleep(20);
+    }
+  });
+  sandbox.send("SIGTERM");
+  await sandbox.ended;
+  expect(sandbox.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${shown.accessToken}|${shown.refreshToken}`));
+  const live = await startProcess({
+    ...settings,
+    ENVIRONMENT: "live",
+    OTP_SMS_URL: gateway.url,
+    OTP_SMS_HEADER: "Authorization: Key x",
+  });
+  const { code, ...tokens } = await signInBy(live, phone, async (otpId) => (await gateway.next(otpId)).code!);
+  await new AppClient(live.url, tokens.accessToken).ask("{ viewer { id } }");
+  live.send("SIGTERM");
+  await live.ended;
+  expect(live.log()).toContain("answered");
+  expect(live.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${tokens.accessToken}|${tokens.refreshToken}`));
+  expect(live.log()).not.toMatch(new RegExp(`\\b${code}\\b`));
+}, 60_000);
+
+async function signInBy(at: ServiceProcess, phone: string, codeFor: (otpId: string) => Promise<string>) {
+  const app = new AppClient(at.url);
+  const { otpId } = (await requestOtp(phone, {}, app)) as { otpId: string };
+  const code = await codeFor(otpId);
+  const { tokens } = await app.mutate("verifyOtp", { otpId, code }, TOKENS);
+  return { ...(tokens as Tokens), code };
+}
+
+/** Resolves once the job of a code has ended. */
+async function settled(otpId: string): Promise<void> {
+  for (;;) {
+    const { rows } = await service.app.database.pool.query<{ state: string }>(
+      "select state::text from pgboss.job where data ->> 'otpId' = $1",
+      [otpId],
+    );
+    if (rows[0]?.state === "completed") return;
+    await sleep(20);
+  }
+}
+
+/** An SMS gateway on a real socket: takes JSON with the operator's key. */
+async function startSmsGateway() {
+  const [messages, tried]: [Sms[], Sms[]] = [[], []];
+  const refusals: number[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { to, text: words } = JSON.parse(body) as { to: string; text: string };
+      const sms = { to, code: /^(\d{6}) /.exec(words)?.[1], key: request.headers["idempotency-key"] };
+      tried.push(sms);
+      const status = request.headers.authorization === "Key x" ? (refusals.shift() ?? 200) : 401;
+      if (status === 200) messages.push(sms);
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterFile(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/send`,
+    messages,
+    tried,
+    refuseNext: (status: number) => void refusals.push(status),
+    async next(otpId: string): Promise<Sms> {
+      for (;;) {
+        const sms = messages.find(({ key }) => key === otpId);
+        if (sms) return sms;
+        await sleep(20);
+      }
+    },
+  };
+}
