@@ -43,6 +43,7 @@ export {
   requestPaymentLinkIn,
   type RequestPaymentLinkOutcome,
 } from "./request-payment-link.ts";
+export { type PaymentLinkResend, resendPaymentLinkIn, type ResendPaymentLinkOutcome } from "./resend-payment-link.ts";
 export { recordMessageReports } from "./record-message-reports.ts";
 export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./send-otp.ts";
 export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";

@@ -48,6 +48,17 @@ export async function activeLinks(em: EntityManager, cases: readonly CaseKey[]):
   return query(em, selectLive, [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)]);
 }
 
+/** The same as far as this field partner asked for them: another's link is none of theirs. */
+export async function ownActiveLinks(
+  em: EntityManager,
+  fieldPartnerId: string,
+  cases: readonly CaseKey[],
+): Promise<PaymentLink[]> {
+  if (cases.length === 0) return [];
+  const [lenderIds, caseIds] = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)];
+  return query(em, selectOwnLive, [lenderIds, caseIds, fieldPartnerId]);
+}
+
 /** The deliveries of many links in one statement, oldest first. */
 export async function deliveriesOf(em: EntityManager, links: readonly LinkKey[]): Promise<LinkDelivery[]> {
   if (links.length === 0) return [];
@@ -113,16 +124,17 @@ const selectLink = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.lender_id = $1 and l.id = $2`,
 );
 
-const selectLive = statement(
-  "payment-links.active-links",
-  `select ${linkColumns}
+const LIVE_LINKS = `select ${linkColumns}
    from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
    cross join lateral (
      select * from payment_links.payment_link p
      where p.lender_id = k.lender_id and p.case_id = k.case_id and p.status in ('minted', 'sent')
      limit 1
-   ) l`,
-);
+   ) l`;
+
+const selectLive = statement("payment-links.active-links", LIVE_LINKS);
+
+const selectOwnLive = statement("payment-links.own-active-links", `${LIVE_LINKS} where l.field_partner_id = $3`);
 
 const selectDeliveries = statement(
   "payment-links.deliveries-of-links",

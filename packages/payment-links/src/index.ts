@@ -21,6 +21,7 @@ export {
   liveLink,
   type MessageSent,
   messagesSent,
+  ownActiveLinks,
   stuckDeliveries,
   stuckRequested,
 } from "./find-links.ts";
@@ -52,4 +53,5 @@ export {
 } from "./record-delivery.ts";
 export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./record-mint.ts";
 export { type LinkRequest, requestLink } from "./request-link.ts";
+export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, resendLink } from "./resend-link.ts";
 export { UNAVAILABLE_REASONS, type UnavailableReason } from "./unavailable-reason.ts";

@@ -120,7 +120,7 @@ builder.node(CaseRef, {
     activeLink: t.field({
       type: PaymentLinkRef,
       nullable: true,
-      description: "The link by which the borrower can pay now.",
+      description: "The link of yours by which the borrower can pay now.",
       resolve: (theCase, _, { reads }) => reads.activeLink.load(keyOf(theCase)),
     }),
     fallback: t.field({

@@ -1,6 +1,7 @@
 import { type FieldPartner, signedInByToken } from "@collections/field-partners";
 import type { App } from "../app.ts";
 import { createReads, type Reads } from "./reads.ts";
+import type { WatchPlaces } from "./watch-places.ts";
 
 /** What every resolver of one operation shares. */
 export interface Context {
@@ -16,6 +17,8 @@ export interface Context {
   readonly isStillSignedIn: () => Promise<boolean>;
   /** Aborted when this process stops taking part: what is watched ends, and the client asks elsewhere. */
   readonly closing: AbortSignal;
+  /** Who watches something takes a place. */
+  readonly watchPlaces: WatchPlaces;
   /** What has been read; made anew after each change. */
   reads: Reads;
 }
@@ -26,11 +29,12 @@ export interface ContextParts {
   readonly authorization: string | undefined;
   readonly address: string;
   readonly closing: AbortSignal;
+  readonly watchPlaces: WatchPlaces;
 }
 
 /** The context of one operation, with whoever its token belongs to. */
 export async function createContext(parts: ContextParts): Promise<Context> {
-  const { app, requestId, authorization, address, closing } = parts;
+  const { app, requestId, authorization, address, closing, watchPlaces } = parts;
   const accessToken = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
   const whoseToken = () =>
     accessToken === undefined ? undefined : signedInByToken(app.database.em(), accessToken, new Date());
@@ -43,6 +47,7 @@ export async function createContext(parts: ContextParts): Promise<Context> {
     address,
     isStillSignedIn: async () => (await whoseToken()) !== undefined,
     closing,
+    watchPlaces,
     reads: createReads(app.database, fieldPartner?.id),
   };
 }

@@ -8,6 +8,7 @@ import { answerErrors } from "./answer-errors.ts";
 import { type Context, createContext } from "./context.ts";
 import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
 import { schema } from "./schema.ts";
+import { createWatchPlaces } from "./watch-places.ts";
 
 /** What Yoga is handed with each request. */
 export interface ServerContext {
@@ -33,6 +34,7 @@ const REMEMBERED_DOCUMENTS = 200;
 export function graphqlEndpoint(app: App): GraphqlEndpoint {
   const sandbox = app.config.environment !== "live";
   const closing = new AbortController();
+  const watchPlaces = createWatchPlaces();
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: ENDPOINT,
@@ -44,6 +46,7 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
         authorization: req.get("authorization"),
         address: addressOf(req),
         closing: closing.signal,
+        watchPlaces,
       }),
     // `answerErrors` masks what any part of an answer may say, once, at the end.
     maskedErrors: false,

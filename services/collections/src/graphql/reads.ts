@@ -12,11 +12,11 @@ import type { Database, EntityManager } from "@collections/database";
 import { type Earning, earningsByIds, earningsOfCases } from "@collections/earnings";
 import { type Lender, lendersByIds } from "@collections/lenders";
 import {
-  activeLinks,
   deliveriesOf,
   type LinkDelivery,
   type LinkKey,
   linksOfFieldPartner,
+  ownActiveLinks,
   type PaymentLink,
 } from "@collections/payment-links";
 import DataLoader from "dataloader";
@@ -51,7 +51,7 @@ export function createReads(database: Database, fieldPartnerId: string = NOBODY)
     lender: loader(idItself, (ids) => lendersByIds(em, ids), lenderIsGone),
     openPromise: loader(caseIdOf, (cases) => openPromisesOf(em, cases)),
     activeLink: loader(caseIdOf, async (cases) => {
-      const links = await activeLinks(em, cases);
+      const links = await ownActiveLinks(em, fieldPartnerId, cases);
       return new Map(links.map((link) => [link.caseId, link]));
     }),
     earningsOfCase: loader(

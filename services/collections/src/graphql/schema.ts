@@ -12,6 +12,7 @@ import "./sign-out.ts";
 import "./start-visit.ts";
 import "./complete-visit.ts";
 import "./request-payment-link.ts";
+import "./resend-payment-link.ts";
 
 /** The field-partner app's API. */
 export const schema = builder.toSchema();

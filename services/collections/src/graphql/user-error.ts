@@ -35,6 +35,9 @@ export class OtpWrongError extends RefusedError {}
 export class RateLimitedError extends RefusedError {}
 export class SessionEndedError extends RefusedError {}
 export class SessionNotFoundError extends RefusedError {}
+export class PaymentLinkNotFoundError extends RefusedError {}
+export class PaymentLinkNotLiveError extends RefusedError {}
+export class ResendLimitReachedError extends RefusedError {}
 export class VisitAlreadyCompletedError extends RefusedError {}
 export class VisitIdTakenError extends RefusedError {}
 export class VisitNotFoundError extends RefusedError {}
@@ -51,6 +54,9 @@ const REFUSALS = {
   RATE_LIMITED: RateLimitedError,
   SESSION_ENDED: SessionEndedError,
   SESSION_NOT_FOUND: SessionNotFoundError,
+  PAYMENT_LINK_NOT_FOUND: PaymentLinkNotFoundError,
+  PAYMENT_LINK_NOT_LIVE: PaymentLinkNotLiveError,
+  RESEND_LIMIT_REACHED: ResendLimitReachedError,
   VISIT_ALREADY_COMPLETED: VisitAlreadyCompletedError,
   VISIT_ID_TAKEN: VisitIdTakenError,
   VISIT_NOT_FOUND: VisitNotFoundError,
@@ -104,6 +110,24 @@ builder.objectType(CaseNotWorkableError, {
 builder.objectType(IdempotencyConflictError, {
   name: "IdempotencyConflict",
   description: "The idempotency key was used with another input: make a new key for what is new.",
+  interfaces,
+});
+
+builder.objectType(PaymentLinkNotFoundError, {
+  name: "PaymentLinkNotFound",
+  description: "There is no such payment link of yours.",
+  interfaces,
+});
+
+builder.objectType(PaymentLinkNotLiveError, {
+  name: "PaymentLinkNotLive",
+  description: "The link is not minted yet, or nobody is to pay by it any more: ask for a new one.",
+  interfaces,
+});
+
+builder.objectType(ResendLimitReachedError, {
+  name: "ResendLimitReached",
+  description: "The link has gone to the borrower often enough over this channel: show it instead.",
   interfaces,
 });
 

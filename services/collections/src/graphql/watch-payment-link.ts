@@ -2,7 +2,7 @@ import { PAYMENT_LINK_CHANNEL } from "@collections/flows";
 import type { PaymentLink } from "@collections/payment-links";
 import { Repeater } from "graphql-yoga";
 import { badInput, ClientError } from "./client-error.ts";
-import { type Context, readAnew } from "./context.ts";
+import { type Context, readAnew, viewer } from "./context.ts";
 
 /** Signals are hints, and one can be lost: the link is looked at this often in any case. */
 const LOOK_EVERY_MS = 5_000;
@@ -13,6 +13,7 @@ const FINAL = new Set<PaymentLink["status"]>(["paid", "unavailable", "superseded
 export async function watchPaymentLink(context: Context, linkId: string): Promise<AsyncIterable<PaymentLink>> {
   if (!(await context.reads.ownLink.load(linkId))) throw badInput("There is no such payment link of yours.");
   return new Repeater<PaymentLink>(async (push, stop) => {
+    const leavePlace = context.watchPlaces.take(viewer(context).id);
     const { signals } = context.app.database;
     let look = Promise.withResolvers<boolean>();
     // Heard before the first look: a change in between is not missed.
@@ -42,6 +43,7 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
     } catch (error) {
       stop(error);
     } finally {
+      leavePlace();
       clearInterval(timer);
       stopHearing();
       context.closing.removeEventListener("abort", end);
