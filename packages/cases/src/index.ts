@@ -25,20 +25,29 @@ export { type InstantReading, readInstant } from "./instant.ts";
 export { lockCase, lockCasesForImport, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 export { maskedPhone } from "./masked-phone.ts";
+export type { Near } from "./near.ts";
+export { type OwnCase, shownCase, SHRINKS_AFTER_MS } from "./own-case.ts";
+export {
+  CASE_SORTS,
+  type CaseFilter,
+  type CaseListRequest,
+  type CaseSort,
+  casesOfFieldPartner,
+  lenderIdsOfFieldPartner,
+  type ListedCase,
+  ownCasesByIds,
+} from "./own-cases.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
 export { type AppliedOutcome, type PlanFacts, type PlannedEvent, planRow, type RowPlan } from "./plan-row.ts";
 export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
 export {
   caseById,
   caseByLoan,
-  caseCursor,
   caseOfFieldPartner,
   casesByIds,
-  casesOfFieldPartner,
   casesOfLoan,
   caseTotals,
   type CaseTotals,
-  ownCasesByIds,
 } from "./read-cases.ts";
 export {
   countVisits,

@@ -3,16 +3,7 @@ import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { exampleCase } from "./example-case.ts";
 import type { ImportedCase } from "./locked-case.ts";
-import { encodeCursor, InvalidCursorError } from "./page.ts";
-import {
-  caseById,
-  caseByLoan,
-  caseCursor,
-  caseOfFieldPartner,
-  casesByIds,
-  casesOfFieldPartner,
-  ownCasesByIds,
-} from "./read-cases.ts";
+import { caseById, caseByLoan, caseOfFieldPartner, casesByIds } from "./read-cases.ts";
 import { casesSchema } from "./schema.ts";
 import { insertCases } from "./write-cases.ts";
 
@@ -40,57 +31,12 @@ test("another lender's case is not there", async () => {
   expect(await casesByIds(database.em(), [stranger])).toEqual(new Map());
 });
 
-test("a field partner sees their own cases, newest first, page by page", async () => {
-  const me = newId();
-  const mine = await store(
-    Array.from({ length: 5 }, () => exampleCase({ id: newId(), status: "assigned", assignedFieldPartnerId: me })),
-  );
-  await store([exampleCase({ status: "assigned", assignedFieldPartnerId: newId() })]);
-  const ids: string[] = [];
-  let after: string | undefined;
-  for (const hasNext of [true, true, false]) {
-    const page = await casesOfFieldPartner(database.em(), me, { first: 2, after });
-    ids.push(...page.items.map(({ id }) => id));
-    expect(page.hasNext).toBe(hasNext);
-    after = caseCursor(page.items.at(-1) as { id: string });
-  }
-  expect(ids).toEqual(mine.map(({ id }) => id).reverse());
-});
-
-test("of many ids a field partner finds their own current cases", async () => {
-  const me = newId();
-  const [mine, theirs] = await store([
-    exampleCase({ status: "assigned", assignedFieldPartnerId: me }),
-    exampleCase({ status: "assigned", assignedFieldPartnerId: newId() }),
-  ]);
-  expect([...(await ownCasesByIds(database.em(), me, [mine.id, theirs.id, newId()])).keys()]).toEqual([mine.id]);
-  expect(await ownCasesByIds(database.em(), me, [])).toEqual(new Map());
-});
-
-test("the list can be narrowed to states", async () => {
-  const me = newId();
-  const working = { status: "in_progress", assignedFieldPartnerId: me } as const;
-  const [, wanted] = await store([
-    exampleCase({ status: "assigned", assignedFieldPartnerId: me }),
-    exampleCase(working),
-  ]);
-  const page = await casesOfFieldPartner(database.em(), me, { first: 10, statuses: ["in_progress"] });
-  expect(page).toMatchObject({ items: [{ id: wanted?.id }], hasNext: false });
-});
-
 test("a case of another field partner is null", async () => {
   const me = newId();
   const [stored] = await store([exampleCase({ status: "assigned", assignedFieldPartnerId: me })]);
   expect(await caseOfFieldPartner(database.em(), me, stored.id)).toMatchObject({ id: stored.id });
   expect(await caseOfFieldPartner(database.em(), newId(), stored.id)).toBeNull();
 });
-
-test.each(["", "x", "%%%", Buffer.from("a/b").toString("base64url"), encodeCursor({ id: "1' or '1'='1" })])(
-  "%j is no cursor",
-  async (after) => {
-    await expect(casesOfFieldPartner(database.em(), newId(), { first: 1, after })).rejects.toThrow(InvalidCursorError);
-  },
-);
 
 async function store<const Cases extends readonly ImportedCase[]>(cases: Cases): Promise<Cases> {
   await transaction(database.em(), (tx) => insertCases(tx, cases, [], NOW));

@@ -1,8 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
-import type { CaseStatus } from "./case-status.ts";
 import { Case } from "./collection-case.ts";
 import type { CaseKey } from "./locked-case.ts";
-import { decodeCursor, encodeCursor, page, type Page, type PageRequest } from "./page.ts";
 
 /** The current case of a lender's loan. */
 export function caseByLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case | null> {
@@ -64,42 +62,4 @@ export async function casesByIds(em: EntityManager, keys: readonly CaseKey[]): P
 /** A field partner's own case; null for one that is not theirs, whether it exists or not. */
 export function caseOfFieldPartner(em: EntityManager, fieldPartnerId: string, caseId: string): Promise<Case | null> {
   return em.findOne(Case, { assignedFieldPartnerId: fieldPartnerId, isCurrent: true, id: caseId });
-}
-
-/** Those of the cases with these ids that are a field partner's own, by id, in one statement. */
-export async function ownCasesByIds(
-  em: EntityManager,
-  fieldPartnerId: string,
-  caseIds: readonly string[],
-): Promise<Map<string, Case>> {
-  if (caseIds.length === 0) return new Map();
-  const own = { assignedFieldPartnerId: fieldPartnerId, isCurrent: true };
-  const found = await em.find(Case, { ...own, id: { $in: [...caseIds] } });
-  return new Map(found.map((found) => [found.id, found]));
-}
-
-/** The current cases that a field partner holds, newest first. Throws InvalidCursorError. */
-export async function casesOfFieldPartner(
-  em: EntityManager,
-  fieldPartnerId: string,
-  { statuses, first, after }: PageRequest & { readonly statuses?: readonly CaseStatus[] | undefined },
-): Promise<Page<Case>> {
-  const position = after === undefined ? undefined : decodeCursor(after);
-  return page(first, (limit) =>
-    em.find(
-      Case,
-      {
-        assignedFieldPartnerId: fieldPartnerId,
-        isCurrent: true,
-        ...(statuses && { status: { $in: [...statuses] } }),
-        ...(position && { id: { $lt: position.id } }),
-      },
-      { orderBy: { id: "desc" }, limit },
-    ),
-  );
-}
-
-/** Where a case stands in `casesOfFieldPartner`. */
-export function caseCursor(theCase: Pick<Case, "id">): string {
-  return encodeCursor({ id: theCase.id });
 }

@@ -158,10 +158,10 @@ describe("the list of cases", () => {
     expect(page.errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
   });
 
-  test("of 20 cases takes as many statements as the list of 1, relations included", async () => {
+  test("of 100 cases takes as many statements as the list of 1, relations included and however it is asked for", async () => {
     const { app, fieldPartnerId, accessToken } = await anApp();
     const other = await aLender(service, { name: "Bolt Credit" });
-    await cases(app, fieldPartnerId, ...Array.from({ length: 15 }, () => ({})));
+    await cases(app, fieldPartnerId, ...Array.from({ length: 95 }, () => ({})));
     const others = await casesOf(other, app, fieldPartnerId, ...Array.from({ length: 5 }, () => ({})));
     for (const caseId of others) await aMintedLink(app, fieldPartnerId, caseId);
     const statements: string[] = [];
@@ -176,24 +176,77 @@ describe("the list of cases", () => {
       await database.close();
     });
     const counted = new AppClient(server.url, accessToken);
-    const query = `query ($first: Int!) { cases(first: $first) { edges { node { id outstanding { minor } workable
-      borrower { displayName } lender { name } openPromise { dueOn } activeLink { id status } } } } }`;
-    const counts: number[] = [];
-    for (const first of [1, 20, 50]) {
-      statements.length = 0;
-      const { data, errors } = await counted.ask(query, { first });
-      expect(errors).toBeUndefined();
-      expect(data!["cases"].edges).toHaveLength(Math.min(first, 20));
-      counts.push(statements.length);
+    const query = `query ($first: Int!, $filter: CaseFilter, $search: String, $sort: CaseSort, $near: NearInput) {
+      cases(first: $first, filter: $filter, search: $search, sort: $sort, near: $near) { edges { node {
+        id outstanding { minor } workable distanceM
+        borrower { displayName } lender { name } openPromise { dueOn } activeLink { id status } } } } }`;
+    const filter = { status: ["ASSIGNED", "IN_PROGRESS"], lender: [lender.code, other.code], workable: true };
+    const near = { latitude: 19, longitude: 72 };
+    const asked = [{}, { filter }, { search: "ravi" }, { sort: "AMOUNT" }, { sort: "NEAR_ME", near, filter }];
+    for (const variables of asked) {
+      for (const first of [1, 20, 100]) {
+        statements.length = 0;
+        const { data, errors } = await counted.ask(query, { first, ...variables });
+        expect(errors).toBeUndefined();
+        expect(data!["cases"].edges).toHaveLength(first);
+        expect(statements).toHaveLength(6);
+      }
     }
-    expect(counts).toEqual([5, 5, 5]);
 
     statements.length = 0;
     const everything = `{ cases { edges { node { id lender { code } openPromise { dueOn }
       activeLink { id deliveries { status } fallback { upiUri } } earnings { id } fallback { upiUri }
       estimatedEarning { formula } visits(first: 2) { edges { node { visitId } } } } } } }`;
     expect((await counted.ask(everything)).errors).toBeUndefined();
-    expect(statements).toHaveLength(8);
+    expect(statements).toHaveLength(9);
+  });
+
+  test("is narrowed, searched and sorted together, and a cursor stays with its list", async () => {
+    const { app, fieldPartnerId } = await anApp();
+    const pune = (latitude: number) => [
+      { line1: "1 MG Road", city: "Pune", postalCode: "411001", latitude, longitude: 73.85 },
+    ];
+    const [near, far] = await cases(
+      app,
+      fieldPartnerId,
+      { addresses: pune(18.53), borrowerName: "Meena Joshi", dpd: 10 },
+      { addresses: pune(18.6), borrowerName: "Joshi & Sons", dpd: 95 },
+      { addresses: pune(18.53), borrowerName: "Ravi Kumar" },
+    );
+    const query = `query ($sort: CaseSort, $near: NearInput, $after: String, $first: Int) {
+      cases(filter: { city: "pune", lender: "${lender.code}", workable: true, postalCode: "411 001" }, search: "joshi",
+        sort: $sort, near: $near, after: $after, first: $first) {
+        edges { node { id distanceM isShrunk } } pageInfo { endCursor } } }`;
+    const ids = ({ data }: { data: any }) => data["cases"].edges.map((edge: any) => edge.node.id); // oxlint-disable-line typescript/no-explicit-any -- its shape is the query's
+    const place = { latitude: 18.52, longitude: 73.85 };
+    expect(ids(await app.ask(query))).toEqual([far, near]);
+    const sorted = await app.ask(query, { sort: "NEAR_ME", near: place });
+    expect(sorted.data!["cases"].edges).toMatchObject([
+      { node: { id: near, distanceM: 1112, isShrunk: false } },
+      { node: { id: far, distanceM: 8896 } },
+    ]);
+    expect(ids(await app.ask(query, { near: { ...place, radiusM: 2_000 } }))).toEqual([near]);
+
+    const after = (await app.ask(query, { first: 1 })).data!["cases"].pageInfo.endCursor;
+    expect(ids(await app.ask(query, { first: 1, after }))).toEqual([near]);
+    expect((await app.ask(query, { first: 1, after, sort: "AMOUNT" })).errors).toMatchObject([
+      { message: expect.stringContaining("another sort"), extensions: { code: "BAD_INPUT" } },
+    ]);
+  });
+
+  test.each([
+    ["sort: NEAR_ME", "needs `near`"],
+    ["near: { latitude: 91, longitude: 0 }", "-90 to 90"],
+    ["near: { latitude: 1, longitude: 0, radiusM: 0 }", "1 to 1000000"],
+    ['filter: { promiseDue: { from: "2026-11-21", to: "2026-11-20" } }', "ends before it begins"],
+    [`filter: { city: [${'"Pune",'.repeat(51)}] }`, "50 values"],
+    [`search: "${"x".repeat(101)}"`, "100 characters"],
+    ['search: "\\u0000"', "100 characters"],
+  ])("asked for with %s is BAD_INPUT that says what is expected", async (args, expected) => {
+    const { app } = await anApp();
+    const { data, errors } = await app.ask(`{ cases(${args}) { edges { node { id } } } }`);
+    expect(data).toEqual({ cases: null });
+    expect(errors).toMatchObject([{ message: expect.stringContaining(expected), extensions: { code: "BAD_INPUT" } }]);
   });
 });
 

@@ -1,11 +1,10 @@
 import {
   blockedReason,
   bucketOf,
-  type Case,
   type CaseKey,
-  caseCursor,
-  casesOfFieldPartner,
   type CaseStatus,
+  type OwnCase,
+  type Visit,
   visitCursor,
   visitsOfCase,
 } from "@collections/cases";
@@ -16,7 +15,7 @@ import { blockedWords } from "./blocked-words.ts";
 import { BorrowerRef } from "./borrower.ts";
 import { builder } from "./builder.ts";
 import { connectionOf, pageArgs, pageComplexity, pageOf, readPage } from "./connection.ts";
-import { type Context, viewer } from "./context.ts";
+import type { Context } from "./context.ts";
 import { EarningRef } from "./earning.ts";
 import { estimatedEarning, EstimateRef } from "./earning-estimate.ts";
 import { FallbackRef, fallbackOf, LenderRef } from "./lender.ts";
@@ -25,8 +24,9 @@ import { PaymentLinkRef } from "./payment-link.ts";
 import { PromiseRef, VisitRef } from "./visit.ts";
 
 const LOAN_TAIL_CHARS = 4;
+const NO_FALLBACK = { upiUri: null, qrSvg: null, bankAccount: null, instructions: null };
 
-const StatusRef = builder.enumType("CaseStatus", {
+export const StatusRef = builder.enumType("CaseStatus", {
   description: "How far the work on a case is.",
   values: {
     NEW: { value: "new", description: "Nobody has it." },
@@ -44,7 +44,7 @@ const VisitsRef = builder.connectionObject(
   { name: "CaseVisitsConnectionEdge", description: "A visit in the list." },
 );
 
-export const CaseRef = builder.objectRef<Case>("Case");
+export const CaseRef = builder.objectRef<OwnCase>("Case");
 
 builder.node(CaseRef, {
   description: "A loan that you collect, in one of its cycles.",
@@ -103,6 +103,7 @@ builder.node(CaseRef, {
       complexity: pageComplexity,
       async resolve(theCase, args, { reads }) {
         const { first, after } = pageOf(args);
+        if (theCase.isShrunk) return connectionOf<Visit>([], { hasNextPage: false, after });
         const { items, hasNext } =
           after === undefined
             ? await reads.latestVisits(first).load(keyOf(theCase))
@@ -115,19 +116,19 @@ builder.node(CaseRef, {
       type: PromiseRef,
       nullable: true,
       description: "The promise that the borrower has made and not kept yet.",
-      resolve: (theCase, _, { reads }) => reads.openPromise.load(keyOf(theCase)),
+      resolve: (theCase, _, { reads }) => (theCase.isShrunk ? null : reads.openPromise.load(keyOf(theCase))),
     }),
     activeLink: t.field({
       type: PaymentLinkRef,
       nullable: true,
       description: "The link of yours by which the borrower can pay now.",
-      resolve: (theCase, _, { reads }) => reads.activeLink.load(keyOf(theCase)),
+      resolve: (theCase, _, { reads }) => (theCase.isShrunk ? null : reads.activeLink.load(keyOf(theCase))),
     }),
     fallback: t.field({
       type: FallbackRef,
       description: "How to pay the lender without a link; the borrower types the amount.",
-      resolve: async ({ lenderId, currency, sourceLoanNumber }, _, { reads }) =>
-        fallbackOf(await reads.lender.load(lenderId), { currency, note: sourceLoanNumber }),
+      resolve: async ({ isShrunk, lenderId, currency, sourceLoanNumber }, _, { reads }) =>
+        isShrunk ? NO_FALLBACK : fallbackOf(await reads.lender.load(lenderId), { currency, note: sourceLoanNumber }),
     }),
     estimatedEarning: t.field({
       type: EstimateRef,
@@ -140,6 +141,14 @@ builder.node(CaseRef, {
       type: [EarningRef],
       description: "What you have earned on this case, in the order of its payments.",
       resolve: async (theCase, _, { reads }) => [...(await reads.earningsOfCase.load(keyOf(theCase)))],
+    }),
+    distanceM: t.exposeInt("distanceM", {
+      nullable: true,
+      description: "From `near` to the borrower's address as the crow flies, in metres; null where a place is unknown.",
+    }),
+    isShrunk: t.exposeBoolean("isShrunk", {
+      description:
+        "Whether the case ended more than 7 days ago: only id, lender, status and earnings are left; texts are empty, amounts 0.",
     }),
   }),
 });
@@ -154,41 +163,12 @@ builder.queryField("case", (t) =>
   }),
 );
 
-const CaseFilter = builder.inputType("CaseFilter", {
-  description: "Which cases to list: those that satisfy every part that is given.",
-  fields: (t) => ({ status: t.field({ type: [StatusRef], description: "In one of these states." }) }),
-});
-
-const CasesRef = builder.connectionObject(
-  { type: CaseRef, name: "QueryCasesConnection", description: "A page of cases." },
-  { name: "QueryCasesConnectionEdge", description: "A case in the list." },
-);
-
-builder.queryField("cases", (t) =>
-  t.field({
-    type: CasesRef,
-    nullable: true,
-    description: "The cases that you hold, the newest first.",
-    args: { filter: t.arg({ type: CaseFilter, description: "All of them unless given." }), ...pageArgs },
-    complexity: pageComplexity,
-    async resolve(_, { filter, ...args }, context) {
-      const page = pageOf(args);
-      const request = { ...page, statuses: filter?.status ?? undefined };
-      const { items, hasNext } = await readPage(() =>
-        casesOfFieldPartner(context.reads.em, viewer(context).id, request),
-      );
-      const edges = items.map((theCase) => ({ cursor: caseCursor(theCase), node: theCase }));
-      return connectionOf(edges, { hasNextPage: hasNext, after: page.after });
-    },
-  }),
-);
-
-function keyOf({ lenderId, id }: Case): CaseKey {
+function keyOf({ lenderId, id }: OwnCase): CaseKey {
   return { lenderId, caseId: id };
 }
 
 /** "Now" is by the clocks of the lender's country, where the borrower lives. */
-async function blockedNow(theCase: Case, { reads }: Context) {
+async function blockedNow(theCase: OwnCase, { reads }: Context) {
   const { timeZone } = await reads.lender.load(theCase.lenderId);
   return blockedReason(theCase, dayIn(timeZone, new Date()));
 }

@@ -48,7 +48,9 @@ export async function readPage<Page>(read: () => Promise<Page>): Promise<Page> {
   try {
     return await read();
   } catch (error) {
-    if ((error as { code?: unknown }).code !== "INVALID_CURSOR") throw error;
-    throw badInput("`after` is not a cursor of this list; start again without it.");
+    const { code } = error as { code?: unknown };
+    if (code === "INVALID_CURSOR") throw badInput("`after` is not a cursor of this list; start again without it.");
+    if (code !== "CURSOR_OF_ANOTHER_LIST") throw error;
+    throw badInput("`after` is a cursor of another sort, filter, search or place; start again without it.");
   }
 }

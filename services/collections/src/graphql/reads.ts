@@ -1,8 +1,8 @@
 import {
-  type Case,
   type CaseKey,
   latestVisitsOf,
   openPromisesOf,
+  type OwnCase,
   ownCasesByIds,
   type Page,
   type PromiseToPay,
@@ -27,7 +27,7 @@ type Loader<Key, Value> = DataLoader<Key, Value, string>;
 export interface Reads {
   readonly em: EntityManager;
   /** The field partner's own: another's is undefined, like what does not exist. */
-  readonly ownCase: Loader<string, Case | undefined>;
+  readonly ownCase: Loader<string, OwnCase | undefined>;
   readonly ownLink: Loader<string, PaymentLink | undefined>;
   readonly ownEarning: Loader<string, Earning | undefined>;
   readonly lender: Loader<string, Lender>;

@@ -1,6 +1,7 @@
 import { builder } from "./builder.ts";
 import "./scalars.ts";
 import "./case.ts";
+import "./case-list.ts";
 import "./earning.ts";
 import "./field-partner.ts";
 import "./payment-link.ts";

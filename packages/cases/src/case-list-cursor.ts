@@ -1,0 +1,49 @@
+import { createHash } from "node:crypto";
+import { InvalidCursorError } from "./page.ts";
+
+/** The cursor is one of the same list under another sort, filter, search or place. */
+export class CursorOfAnotherListError extends Error {
+  override readonly name = "CursorOfAnotherListError";
+  readonly code = "CURSOR_OF_ANOTHER_LIST";
+
+  constructor() {
+    super("The cursor belongs to another sort, filter, search or place; start again without it.");
+  }
+}
+
+/** Where a case stands in a sorted list: the values that it was sorted by, in the list's order. */
+export interface ListPosition {
+  readonly group: string;
+  readonly rank: bigint;
+  readonly id: string;
+}
+
+/** A position, and when the first page was read: ranks that follow the calendar stay as they were then. */
+export interface ListCursor {
+  readonly listedAt: Date;
+  readonly position: ListPosition;
+}
+
+const CURSOR =
+  /^([0-9a-f]{16})\/(\d{1,14})\/([A-Z0-9]{0,3})\/(-?\d{1,18})\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const FINGERPRINT_CHARS = 16;
+
+/** A short text that differs when what is asked for differs. */
+export function listFingerprint(asked: unknown): string {
+  return createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, FINGERPRINT_CHARS);
+}
+
+/** Opaque to whoever holds it, and good for lists with this fingerprint only. */
+export function encodeListCursor(fingerprint: string, { listedAt, position }: ListCursor): string {
+  const { group, rank, id } = position;
+  return Buffer.from([fingerprint, listedAt.getTime(), group, rank, id].join("/")).toString("base64url");
+}
+
+/** What `encodeListCursor` was given. Throws InvalidCursorError, CursorOfAnotherListError. */
+export function decodeListCursor(fingerprint: string, cursor: string): ListCursor {
+  const parts = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1"));
+  if (parts === null) throw new InvalidCursorError();
+  const [, ofList, listedAtMs, group, rank, id] = parts as unknown as [string, string, string, string, string, string];
+  if (ofList !== fingerprint) throw new CursorOfAnotherListError();
+  return { listedAt: new Date(Number(listedAtMs)), position: { group, rank: BigInt(rank), id } };
+}
