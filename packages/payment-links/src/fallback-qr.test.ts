@@ -1,5 +1,5 @@
 import { currency } from "@collections/money";
-import decodeQR from "qr/decode.js";
+import { decodeQR } from "qr/decode.js";
 import { describe, expect, test } from "vitest";
 import { fallbackFor } from "./index.ts";
 
