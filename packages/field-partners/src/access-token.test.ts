@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { emptyDatabase, testDatabase } from "@collections/testing";
 import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import {
@@ -90,4 +90,26 @@ test("sessions are deleted a week after they ended, not before", async () => {
   expect(await whose(accessToken)).toEqual(asha);
   expect(await transaction(database.em(), (tx) => forgetExpired(tx, afterDays(7)))).toBeGreaterThan(0);
   expect(await whose(accessToken)).toBeUndefined();
+});
+
+test("a token that was issued before there was signing in by phone still counts", async () => {
+  const { url } = await emptyDatabase();
+  const before = { ...fieldPartnersSchema, migrations: fieldPartnersSchema.migrations.slice(0, 1) };
+  await migrate({ url, schemas: [before] });
+  const later = await createDatabase({ url, schemas });
+  const accessToken = `fpt_${"A".repeat(43)}`;
+  const hash = createHash("sha256").update(accessToken).digest();
+  const { id, displayName, phone, timeZone } = asha;
+  await later.pool.query("insert into field_partners.field_partner values ($1, $2, $3, $4, 'active', $5)", [
+    ...[id, displayName, phone, timeZone],
+    NOW,
+  ]);
+  const expiresAt = new Date(NOW.getTime() + DAY_MS);
+  const sessionId = "0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e01";
+  const session = [sessionId, id, hash, NOW, expiresAt];
+  await later.pool.query("insert into field_partners.session values ($1, $2, $3, $4, $5)", session);
+  await migrate({ url, schemas });
+  expect(await signedInByToken(later.em(), accessToken, NOW)).toMatchObject({ sessionId, fieldPartner: { id } });
+  expect(await signedInByToken(later.em(), accessToken, expiresAt)).toBeUndefined();
+  await later.close();
 });

@@ -132,6 +132,17 @@ describe("a refresh token", () => {
     expect(latest).toMatchObject({ act: "session.ended", reason: "reused_token", data: { sessionId } });
   });
 
+  test("of a request that was broken off before its commit is as good as before", async () => {
+    const { tokens } = await aSession();
+    const [broken, key] = [randomUUID(), randomUUID()];
+    const killed = inTx(async (tx) => {
+      await refreshSession(tx, keys, { refreshToken: tokens.refreshToken, idempotencyKey: broken }, NOW);
+      throw new Error("killed");
+    });
+    await expect(killed).rejects.toThrow("killed");
+    expect(await counts(await refreshed(tokens.refreshToken, key))).toBe(true);
+  });
+
   test("sent by ten equal requests at once gives all of them the same tokens", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();

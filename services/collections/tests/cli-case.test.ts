@@ -1,3 +1,4 @@
+import { actsOnFieldPartner } from "@collections/field-partners";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "./fixture.ts";
@@ -33,6 +34,21 @@ test("a field partner is registered, and signs in with a token that is shown onc
   });
   const app = new AppClient(service.url, String(issued["accessToken"]));
   expect((await app.ask("{ viewer { displayName } }")).data).toEqual({ viewer: { displayName: "Asha Rao" } });
+});
+
+test("a field partner who is suspended is signed out everywhere at once, and may come back", async () => {
+  const { id, accessToken } = await aFieldPartner(service);
+  const fieldPartnerId = `fp_${id.replaceAll("-", "")}`;
+  const order = (name: string, reason: string) => cli.json("field-partner", name, fieldPartnerId, "--reason", reason);
+  expect(await order("suspend", "Phone stolen")).toEqual({ fieldPartnerId, state: "suspended" });
+  const { errors } = await new AppClient(service.url, accessToken).ask("{ viewer { id } }");
+  expect(errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);
+  expect(await order("resume", "New phone")).toEqual({ fieldPartnerId, state: "active" });
+  expect(await actsOnFieldPartner(service.app.database.em(), id)).toMatchObject([
+    { act: "field_partner.resumed", reason: "New phone" },
+    { act: "field_partner.suspended", reason: "Phone stolen" },
+    { act: "session.started", data: { by: "operator" } },
+  ]);
 });
 
 test("a case is assigned, taken back, held, released and closed, and the lender hears of each", async () => {

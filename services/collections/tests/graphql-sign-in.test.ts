@@ -1,7 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { transaction } from "@collections/database";
 import { actsOnFieldPartner, createFieldPartner, suspendFieldPartner } from "@collections/field-partners";
@@ -11,6 +8,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { startTestService, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
 import { type ServiceProcess, startProcess } from "./processes.ts";
+import { startSmsGateway } from "./sms-gateway.ts";
 
 const TOKENS = "tokens { accessToken accessExpiresAt refreshToken refreshExpiresAt }";
 const TOKEN = "EAAGtoken";
@@ -19,13 +17,6 @@ const PHONE_NUMBER_ID = "106540352242922";
 interface Tokens {
   accessToken: string;
   refreshToken: string;
-}
-
-/** What an SMS gateway got: the number and the code in the text. */
-interface Sms {
-  to: string;
-  code: string | undefined;
-  key: unknown;
 }
 
 const gateway = await startSmsGateway();
@@ -308,38 +299,4 @@ async function settled(otpId: string): Promise<void> {
     if (rows[0]?.state === "completed") return;
     await sleep(20);
   }
-}
-
-/** An SMS gateway on a real socket: takes JSON with the operator's key. */
-async function startSmsGateway() {
-  const [messages, tried]: [Sms[], Sms[]] = [[], []];
-  const refusals: number[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const { to, text: words } = JSON.parse(body) as { to: string; text: string };
-      const sms = { to, code: /^(\d{6}) /.exec(words)?.[1], key: request.headers["idempotency-key"] };
-      tried.push(sms);
-      const status = request.headers.authorization === "Key x" ? (refusals.shift() ?? 200) : 401;
-      if (status === 200) messages.push(sms);
-      response.writeHead(status).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterFile(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/send`,
-    messages,
-    tried,
-    refuseNext: (status: number) => void refusals.push(status),
-    async next(otpId: string): Promise<Sms> {
-      for (;;) {
-        const sms = messages.find(({ key }) => key === otpId);
-        if (sms) return sms;
-        await sleep(20);
-      }
-    },
-  };
 }

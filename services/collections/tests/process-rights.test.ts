@@ -231,7 +231,8 @@ function passwordOf(client: Client): string {
 }
 
 function changesOf(table: string): string[] {
-  return [`update ${table} set lender_id = lender_id`, `delete from ${table}`, `truncate ${table}`];
+  const column = table.startsWith("field_partners.") ? "field_partner_id" : "lender_id";
+  return [`update ${table} set ${column} = ${column}`, `delete from ${table}`, `truncate ${table}`];
 }
 
 async function sqlStateOf(client: Client, text: string): Promise<string | undefined> {
