@@ -71,6 +71,30 @@ describe("what never becomes a request is refused like everything else", () => {
   });
 });
 
+test.each([
+  ["CONNECT", "CONNECT lender.example:443 HTTP/1.1\r\nHost: lender.example\r\n\r\n"],
+  ["nothing that HTTP knows", "nothing\r\n\r\n"],
+  ["a request that waits for its body", `POST /api/v1/partner/cases HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\n{`],
+])("a client that resets its connection after %s harms nobody", async (_, text) => {
+  const { hostname, port } = new URL(service.url);
+  const faults: unknown[] = [];
+  const onFault = (error: unknown) => faults.push(error);
+  process.on("uncaughtException", onFault);
+  try {
+    for (let round = 0; round < 20; round += 1) {
+      const socket = connect(Number(port), hostname);
+      await once(socket, "connect");
+      socket.write(text);
+      await Promise.race([once(socket, "data"), new Promise((resolve) => setTimeout(resolve, 20))]);
+      socket.resetAndDestroy();
+    }
+    expect(answersIn(await received(service.url, LAST)).map(({ status }) => status)).toEqual([200]);
+  } finally {
+    process.off("uncaughtException", onFault);
+  }
+  expect(faults).toEqual([]);
+});
+
 test("requests that come right behind each other are all answered", async () => {
   const answers = answersIn(await received(service.url, `${READY}${LAST}`));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);

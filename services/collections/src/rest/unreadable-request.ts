@@ -51,6 +51,8 @@ function noHttp({ message }: Error): Problem {
 }
 
 function end(socket: Duplex, problem: Problem): void {
+  // Node leaves the socket of a CONNECT to us: a reset that nobody hears would end the process.
+  socket.on("error", () => socket.destroy());
   const requestId = publicId("req", newId());
   const body = JSON.stringify(problemBody(problem, requestId));
   const headers = {
