@@ -65,9 +65,11 @@ export async function importCases(
     // Files that overlap, sent by several at once, can wait for each other in a circle: PostgreSQL ends one of them.
     return await run().catch((error: unknown) => (sqlState(error) === DEADLOCK ? run() : Promise.reject(error)));
   } catch (error) {
-    if (error instanceof TakenBack) return error.result;
-    const before = isUniqueViolation(error) ? await runBefore(em, request) : undefined;
+    const isRefused = error instanceof TakenBack && !request.dryRun;
+    // What has been applied may look refusable by now: it is no refusal, it is a repeat.
+    const before = isRefused || isUniqueViolation(error) ? await runBefore(em, request) : undefined;
     if (before) return transaction(em, (tx) => answerAgain(tx, checked, request, before));
+    if (error instanceof TakenBack) return error.result;
     throw error;
   }
 }

@@ -67,6 +67,15 @@ const scenes: Record<string, Scene> = {
     first: { status: 200, body: { success: false, summary: { created: 1, updated: 3, withdrawn: 1, rejected: 3 } } },
     repeat: { status: 200, body: { success: false, summary: { unchanged: 5, rejected: 3 } } },
   },
+  "POST import, all rows or none, which would be none by now": {
+    call: () => ({
+      path: `${PARTNER}/cases?atomic`,
+      body: { rows: [aRow("LN-1", { outstandingAsOf: "2026-11-20T00:00:00Z" }), aRow("LN-2")] },
+    }),
+    meanwhile: (lender) => lender.confirm("LN-1", payment({ amount: 5000 })),
+    first: { status: 200, body: { success: true, summary: { created: 2, rejected: 0 } } },
+    repeat: { status: 200, body: { success: true, summary: { unchanged: 2, rejected: 0 } } },
+  },
   "POST import, all rows or none": {
     call: () => ({ path: `${PARTNER}/cases?atomic`, body: { rows: [aRow("LN-1"), aRow("LN-1")] } }),
     ...same(422, { code: "IMPORT_REJECTED", importId: null }),
