@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { commandsHere } from "./commands.ts";
-import { aLender, startTestService, type TestService } from "./fixture.ts";
+import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
 import { aWire, type Cli } from "./processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -59,6 +59,7 @@ async function holding(loan: string): Promise<Client> {
   await holder.connect();
   // Should the test fail, its database goes away while this connection is open.
   holder.on("error", () => {});
+  await lender.importCases([aRow("A-1")]);
   await holder.query("begin");
   await holder.query(
     `insert into cases.collection_case
@@ -247,7 +248,7 @@ describe("an import that is killed", () => {
 
   test("is harmless to begin anew", async () => {
     const path = aFile(HEADER, ...rowsOf("K", 2_500));
-    const answers = await Promise.all([cli.json(...importing(path, "--yes")), cli.json(...importing(path, "--yes"))]);
+    const answers = [await cli.json(...importing(path, "--yes")), await cli.json(...importing(path, "--yes"))];
     expect(answers.map(({ summary }) => summary)).toMatchObject([
       { created: 4, unchanged: 2_496 },
       { created: 0, unchanged: 2_500 },
@@ -273,6 +274,25 @@ test("a database that goes away and comes back is waited for, and every row is a
   expect(await eventsOf("W")).toBe(1_499);
   const rejected = readFileSync(path.replace(".csv", ".rejected.csv"), "utf8").split("\r\n");
   expect(rejected.map((line) => line.split(",", 1)[0]).slice(1, -1)).toEqual(["1202"]);
+});
+
+test("rows whose commit was never heard of are not applied again: what was paid since stays", async () => {
+  const path = aFile(HEADER, ...rowsOf("L", 1_500));
+  const wire = await aWire(service.databaseUrl);
+  const holder = await holding("L-1100");
+  const answer = commandsHere({ DATABASE_URL: wire.url })(...importing(path, "--yes", "--json"));
+  await untilSomebodyWaits();
+  wire.loseNextCommit();
+  await letGo(holder);
+  await expect.poll(() => eventsOf("L")).toBe(1_500);
+  const payment = { amount: 123_456.5, reference: "pay_L", paidAt: "2026-11-20T09:40:55Z", mode: "upi" };
+  expect((await lender.confirm("L-1300", payment)).status).toBe(200);
+  wire.mend();
+  expect(JSON.parse((await answer).stdout)).toMatchObject({ summary: { ...nothing, received: 1_500, created: 1_500 } });
+  expect((await lender.call("GET", "/api/v1/partner/cases/L-1300")).body).toMatchObject({
+    status: "collected",
+    cycle: 1,
+  });
 });
 
 test("five thousand rows pass through a heap that could not hold them", async () => {

@@ -177,19 +177,35 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** A way to the database that can be cut. */
+interface Wire {
+  readonly url: string;
+  cut(): void;
+  mend(): void;
+  /** Cuts it as soon as the next COMMIT has been done, before anybody hears of it. */
+  loseNextCommit(): void;
+}
+
 /** A way to PostgreSQL that a test can break and mend, as a network does. */
-export async function aWire(databaseUrl: string): Promise<{ url: string; cut(): void; mend(): void }> {
+export async function aWire(databaseUrl: string): Promise<Wire> {
   const { hostname, port } = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let isCut = false;
+  let losesCommit = false;
   const relay = createServer((near) => {
     const far = connect(Number(port), hostname);
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on("error", () => {}).on("close", () => [near, far].forEach((end) => sockets.delete(end.destroy())));
     }
-    if (isCut) near.destroy();
-    else near.pipe(far).pipe(near);
+    if (isCut) return near.destroy();
+    near.pipe(far).pipe(near);
+    near.on("data", (sent) => {
+      if (!losesCommit || !sent.includes("commit")) return;
+      losesCommit = false;
+      far.unpipe(near);
+      far.on("data", (answer) => answer.includes("COMMIT") && cut());
+    });
   });
   await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
   const url = new URL(databaseUrl);
@@ -202,7 +218,7 @@ export async function aWire(databaseUrl: string): Promise<{ url: string; cut(): 
     cut();
     relay.close();
   });
-  return { url: url.href, cut, mend: () => void (isCut = false) };
+  return { url: url.href, cut, mend: () => void (isCut = false), loseNextCommit: () => void (losesCommit = true) };
 }
 
 /** Nothing of this process's environment reaches it but what finds programs. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { type FileProgress, recordFileProgress } from "@collections/cases";
-import { type EntityManager, isUnavailable, transaction, type Tx } from "@collections/database";
+import { type FileProgress, fileProgress, recordFileProgress } from "@collections/cases";
+import { type EntityManager, isUnavailable, newId, transaction, type Tx } from "@collections/database";
 import { importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
 import { type LenderProfile, recordAct } from "@collections/lenders";
 import { type Batch, batchesOf, type Reading } from "./batches.ts";
@@ -100,6 +100,8 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     rows: batch.read.map(({ row }) => row),
     dryRun,
     atomic: false,
+    // The same with each try: a commit whose answer was lost is not made a second time.
+    importId: newId(),
     async beforeCommit(tx, result) {
       const rejected = rejectedOf(batch, result, reading.columns);
       await rejectedFile.write(position, rejected);
@@ -107,7 +109,11 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
       recordFileProgress(tx, progressOf(asked, { rowsDone, rejectedFile, summary, startedAt }), new Date());
     },
   };
-  const result = await untilAvailable(() => importCases(asked.em(), request, environment));
+  let tries = 0;
+  const result = await untilAvailable(() => {
+    tries += 1;
+    return importCases(asked.em(), request, environment);
+  });
   const rejected = rejectedOf(batch, result, reading.columns);
   if (dryRun) await rejectedFile.write(position, rejected);
   tally.add(
@@ -115,6 +121,8 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     batch.read.map(({ record }) => record.line),
     rejected,
   );
+  // A try whose commit was not heard of has counted its rows itself; the last one found them unchanged.
+  if (tries > 1 && !dryRun) tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
   asked.onProgress(rowsDone);
 }
 

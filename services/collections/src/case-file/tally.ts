@@ -66,6 +66,11 @@ export class Tally {
     }
     this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
   }
+
+  /** Takes the counts that are kept with the rows. */
+  correct({ summary }: { readonly summary: Summary }): void {
+    this.#summary = { ...NOTHING, ...summary };
+  }
 }
 
 /** Counts with those of a result added; `rejectedInAll` are the result's own rejections and those before it. */
