@@ -100,10 +100,8 @@ test("a token that was issued before there was signing in by phone still counts"
   const accessToken = `fpt_${"A".repeat(43)}`;
   const hash = createHash("sha256").update(accessToken).digest();
   const { id, displayName, phone, timeZone } = asha;
-  await later.pool.query("insert into field_partners.field_partner values ($1, $2, $3, $4, 'active', $5)", [
-    ...[id, displayName, phone, timeZone],
-    NOW,
-  ]);
+  const person = [id, displayName, phone, timeZone, "active", NOW];
+  await later.pool.query("insert into field_partners.field_partner values ($1, $2, $3, $4, $5, $6)", person);
   const expiresAt = new Date(NOW.getTime() + DAY_MS);
   const sessionId = "0192f0a1-7c3e-7d42-9c55-0b2f6a1d8e01";
   const session = [sessionId, id, hash, NOW, expiresAt];

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { transaction } from "@collections/database";
+import { createDatabase, transaction } from "@collections/database";
 import { actsOnFieldPartner, createFieldPartner, suspendFieldPartner } from "@collections/field-partners";
 import { startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
+import { startHttpServer } from "../src/http-server.ts";
+import { schemas } from "../src/schemas.ts";
 import { startTestService, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
 import { type ServiceProcess, startProcess } from "./processes.ts";
@@ -145,6 +147,18 @@ describe("a session", () => {
     expect(await codeOf(first.tokens)).toBe("UNAUTHENTICATED");
     expect(await codeOf(tokens)).toBe("UNAUTHENTICATED");
     expect(await refresh(first.tokens.refreshToken)).toMatchObject({ __typename: "SessionEnded" });
+  });
+
+  test("that could not be renewed while the database was away is renewed by the same request after that", async () => {
+    const { refreshToken } = await signIn((await aPerson()).phone);
+    const away = await createDatabase({ url: "postgres://nobody@127.0.0.1:1/nothing", schemas });
+    const server = await startHttpServer({ ...service.app, database: away });
+    const input = { refreshToken, idempotencyKey: randomUUID() };
+    const failed = new AppClient(server.url).mutate("refreshSession", input, TOKENS);
+    await expect(failed).rejects.toThrow("INTERNAL");
+    await server.stop(1_000);
+    await away.close();
+    expect(await refresh(refreshToken, input.idempotencyKey)).toMatchObject({ __typename: "RefreshSessionPayload" });
   });
 
   test("ends by signing out, whole and at once", async () => {
