@@ -7,6 +7,8 @@ import { createTimeline, expected, StepFailed, type Timeline } from "./timeline.
 const LOAN = "LN-1001";
 const SECOND_LOAN = "LN-1002";
 const STEP_TIMEOUT_MS = 15_000;
+const WHATSAPP_APP_SECRET = "0123456789abcdef0123456789abcdef";
+const WHATSAPP_VERIFY_TOKEN = "demo-verify-token";
 
 const LINK_FIELDS = `
   id status url unavailableReason amount { display }
@@ -56,8 +58,14 @@ async function opening(stage: Stage, { act, step }: Timeline): Promise<Phone> {
       `--mint-auth-header=${twin.mintAuth.name}: ${twin.mintAuth.value}`,
       "--fallback-upi-id acme@okbank --fallback-bank accountNumber=50100012345678,ifsc=HDFC0000123",
       `--whatsapp-phone-number-id ${stage.whatsappNumberId} --whatsapp-token ${stage.whatsappToken}`,
+      `--whatsapp-app-secret ${WHATSAPP_APP_SECRET} --whatsapp-verify-token ${WHATSAPP_VERIFY_TOKEN}`,
     );
     twin.connect({ serviceUrl: stage.serviceUrl, apiKeyId, hmacSecret });
+    await stage.whatsapp.registerCallback({
+      url: `${stage.serviceUrl}/webhooks/whatsapp/ACME`,
+      appSecret: WHATSAPP_APP_SECRET,
+      verifyToken: WHATSAPP_VERIFY_TOKEN,
+    });
   });
   const { fieldPartnerId } = await step("operator", "registers Asha Rao, who visits borrowers", () =>
     operator<{ fieldPartnerId: string }>("field-partner create --phone +919810000001", "--name=Asha Rao"),
@@ -130,6 +138,12 @@ async function aPaymentAtTheDoor(stage: Stage, timeline: Timeline, phone: Phone)
       return caught;
     },
     ({ subject }) => [`"${subject}"`],
+  );
+  await step(
+    "field partner",
+    "sees on the phone that the message was read: Meta says so in signed calls",
+    () => messageRead(phone, link.id),
+    (statuses) => [statuses.join(" → ")],
   );
   await step(
     "borrower",
@@ -330,6 +344,25 @@ async function lastUpdate(phone: Phone, id: string, states: string[]): Promise<L
     await updates.return(undefined);
     return link;
   }
+}
+
+/** What becomes of the WhatsApp message of a link, until it is read. */
+async function messageRead(phone: Phone, id: string): Promise<string[]> {
+  const subscription = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { deliveries { channel status } } }";
+  const seen: string[] = [];
+  const deadline = delay(STEP_TIMEOUT_MS, undefined, { ref: false });
+  const updates = phone.watch<{ paymentLinkUpdated: { deliveries: { channel: string; status: string }[] } }>(
+    subscription,
+    { id },
+  );
+  while (seen.at(-1) !== "READ") {
+    const next = await Promise.race([updates.next(), deadline]);
+    if (next === undefined || next.done) throw new Error(`The message went ${seen.join(" → ")} and no further.`);
+    const status = next.value.paymentLinkUpdated.deliveries.find(({ channel }) => channel === "WHATSAPP")?.status;
+    if (status !== undefined && status !== seen.at(-1)) seen.push(status);
+  }
+  await updates.return(undefined);
+  return seen;
 }
 
 async function myEarnings(phone: Phone) {

@@ -33,6 +33,8 @@ export async function setUp(): Promise<Stage> {
   const postgres = await startPostgres({ dataDir, temporary: true });
   const twin = await startLenderTwin();
   const whatsapp = await startFakeWhatsApp({ token: WHATSAPP_TOKEN, phoneNumberId: WHATSAPP_NUMBER_ID });
+  // So slow that the demo's field partner sees each status.
+  whatsapp.statusAfterMs = 200;
   const mail = await startMailCatcher();
   const env = {
     PATH: process.env["PATH"],

@@ -1,3 +1,7 @@
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startFakeWhatsApp, type FakeWhatsApp } from "./fake-whatsapp.ts";
 
@@ -96,6 +100,37 @@ test("told to hang it never answers", async () => {
 test("who waits in vain is told what was refused", async () => {
   await send({ ...message(), to: "x" });
   await expect(whatsApp.waitForMessages((messages) => messages.length > 0, 20)).rejects.toThrow("131009");
+});
+
+describe("a registered callback", () => {
+  test("is validated, and told in signed calls how each message fares", async () => {
+    const calls: { signature: unknown; body: string }[] = [];
+    const server = createServer((incoming, response) => {
+      const query = new URL(incoming.url ?? "", "http://localhost").searchParams;
+      if (incoming.method === "GET") {
+        response.end(query.get("hub.verify_token") === "verify" ? query.get("hub.challenge") : "no");
+        return;
+      }
+      void text(incoming).then((body) => {
+        calls.push({ signature: incoming.headers["x-hub-signature-256"], body });
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+    await expect(whatsApp.registerCallback({ url, appSecret: "s", verifyToken: "guess" })).rejects.toThrow("validated");
+    await whatsApp.registerCallback({ url, appSecret: "s", verifyToken: "verify" });
+    whatsApp.statusAfterMs = 1;
+    await send(message());
+    await expect.poll(() => calls.length).toBe(3);
+    for (const { signature, body } of calls) {
+      expect(signature).toBe(`sha256=${createHmac("sha256", "s").update(body).digest("hex")}`);
+    }
+    const told = calls.map(({ body }) => JSON.parse(body).entry[0].changes[0].value.statuses[0]);
+    expect(told.map(({ status }) => status)).toEqual(["sent", "delivered", "read"]);
+    expect(told[0].id).toBe(whatsApp.messages[0]?.id);
+    await new Promise((resolve) => server.close(resolve));
+  });
 });
 
 interface Sending {
