@@ -54,7 +54,7 @@ async function verify(given: Given, context: Context): Promise<{ tokens: Tokens 
       const { triesLeft } = outcome;
       throw refusedError({
         code: "OTP_WRONG",
-        message: `That is not the code; ${triesLeft} tries are left.`,
+        message: `That is not the code. Tries left: ${triesLeft}.`,
         triesLeft,
       });
     }
