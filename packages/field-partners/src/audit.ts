@@ -1,6 +1,6 @@
 import { type EntityManager, newId, query, send, statement, type Tx } from "@collections/database";
 
-/** What was done about a field partner's access; `data` never holds a token, a code or a phone. */
+/** What was done about a field partner's access, or seen by it; `data` never holds a token, a code or a phone. */
 export interface FieldPartnerAct {
   readonly fieldPartnerId: string;
   readonly act:
@@ -8,6 +8,7 @@ export interface FieldPartnerAct {
     | "otp.not_sent"
     | "session.started"
     | "session.ended"
+    | "contact.revealed"
     | "field_partner.suspended"
     | "field_partner.resumed";
   readonly reason?: string | undefined;

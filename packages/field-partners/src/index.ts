@@ -1,5 +1,6 @@
 export { issueAccessToken, OPERATOR_TOKEN_TTL_MS, revokeAccessToken } from "./access-token.ts";
 export { actsOnFieldPartner, type FieldPartnerAuditEntry } from "./audit.ts";
+export { type ContactReveal, takeContactReveal } from "./contact-reveal.ts";
 export {
   FieldPartnerNotFoundError,
   InvalidFieldPartnerError,

@@ -150,6 +150,10 @@ export const fieldPartnersSchema: PackageSchema = {
       ],
     },
     { name: "0002-sign-in", statements: signInMigration },
+    {
+      name: "0003-contact-reveals",
+      statements: [`create index on field_partners.audit_entry (field_partner_id, at) where act = 'contact.revealed'`],
+    },
   ],
   appendOnly: ["field_partners.audit_entry"],
   queues: [otpQueue],

@@ -21,6 +21,7 @@ export { changeLender, type Onboarding, onboardLender } from "./onboard-lender.t
 export { type BooksProblem, type BooksVerification, verifyBooks } from "./verify-books.ts";
 export { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 export { type AppContext, type AppInputFault, type AppInputFaultCode, dayIn } from "./app-request.ts";
+export { revealContactIn, type RevealContactOutcome } from "./reveal-contact.ts";
 export {
   completeVisit,
   completeVisitIn,

@@ -36,6 +36,8 @@ export interface Config {
   webhookProbeIntervalMs: number;
   mintTimeoutMs: number;
   rateLimits: RateLimits;
+  /** Cases whose contact one field partner may see in a day. */
+  contactRevealsPerDay: number;
   trustProxy: string[];
   smtpUrl: string | undefined;
   mailFrom: string;
@@ -175,6 +177,7 @@ const settings = z.object({
       if (mistake !== undefined) context.addIssue({ code: "custom", message: mistake });
       return limits;
     }),
+  CONTACT_REVEALS_PER_DAY: wholeNumber({ from: 0, to: 10_000 }, "takes a count of cases, from 0 to 10000").default(50),
   TRUST_PROXY: proxies,
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, hostname: /./, error: "takes a URL such as smtp://user:password@host:587" })
@@ -228,6 +231,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
     mintTimeoutMs: value.MINT_TIMEOUT,
     rateLimits: value.RATE_LIMITS,
+    contactRevealsPerDay: value.CONTACT_REVEALS_PER_DAY,
     trustProxy: value.TRUST_PROXY,
     smtpUrl: value.SMTP_URL,
     mailFrom: value.MAIL_FROM,

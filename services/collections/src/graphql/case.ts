@@ -168,7 +168,7 @@ function keyOf({ lenderId, id }: OwnCase): CaseKey {
 }
 
 /** "Now" is by the clocks of the lender's country, where the borrower lives. */
-async function blockedNow(theCase: OwnCase, { reads }: Context) {
+export async function blockedNow(theCase: OwnCase, { reads }: Context) {
   const { timeZone } = await reads.lender.load(theCase.lenderId);
   return blockedReason(theCase, dayIn(timeZone, new Date()));
 }

@@ -13,6 +13,7 @@ import "./sign-out.ts";
 import "./start-visit.ts";
 import "./complete-visit.ts";
 import "./request-payment-link.ts";
+import "./reveal-contact.ts";
 import "./resend-payment-link.ts";
 
 /** The field-partner app's API. */

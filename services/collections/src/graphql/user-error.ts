@@ -27,6 +27,7 @@ export abstract class RefusedError extends Error {
 export class AmountNotAllowedError extends RefusedError {}
 export class CaseNotFoundError extends RefusedError {}
 export class CaseNotWorkableError extends RefusedError {}
+export class ContactLimitReachedError extends RefusedError {}
 export class IdempotencyConflictError extends RefusedError {}
 export class InvalidPhoneError extends RefusedError {}
 export class OtpExpiredError extends RefusedError {}
@@ -46,6 +47,7 @@ const REFUSALS = {
   AMOUNT_NOT_ALLOWED: AmountNotAllowedError,
   CASE_NOT_FOUND: CaseNotFoundError,
   CASE_NOT_WORKABLE: CaseNotWorkableError,
+  CONTACT_LIMIT_REACHED: ContactLimitReachedError,
   IDEMPOTENCY_CONFLICT: IdempotencyConflictError,
   INVALID_PHONE: InvalidPhoneError,
   OTP_EXPIRED: OtpExpiredError,
@@ -104,6 +106,12 @@ builder.objectType(CaseNotFoundError, {
 builder.objectType(CaseNotWorkableError, {
   name: "CaseNotWorkable",
   description: "Nobody may visit the borrower or ask for a payment now.",
+  interfaces,
+});
+
+builder.objectType(ContactLimitReachedError, {
+  name: "ContactLimitReached",
+  description: "You have seen as many contacts as you may in one day.",
   interfaces,
 });
 

@@ -1,0 +1,29 @@
+import { type BlockedReason, blockedReason, ownCasesByIds } from "@collections/cases";
+import type { Tx } from "@collections/database";
+import { type ContactReveal, takeContactReveal } from "@collections/field-partners";
+import { lenderById } from "@collections/lenders";
+import { dayIn } from "./app-request.ts";
+
+/** What became of the wish to see how to reach a borrower. */
+export type RevealContactOutcome =
+  | { readonly kind: "revealed" }
+  /** No such case, or not this field partner's: the same answer. */
+  | { readonly kind: "not_found" }
+  | { readonly kind: "not_workable"; readonly reason: BlockedReason }
+  /** As many other cases' contacts were seen on this day as may be. */
+  | { readonly kind: "limit_reached" };
+
+/** Lets a field partner see the contact of a case that they may work on, and keeps that they did, for good. */
+export async function revealContactIn(
+  tx: Tx,
+  reveal: ContactReveal,
+  { perDay, now = new Date() }: { readonly perDay: number; readonly now?: Date },
+): Promise<RevealContactOutcome> {
+  const { fieldPartnerId, caseId } = reveal;
+  const theCase = (await ownCasesByIds(tx, fieldPartnerId, [caseId], now)).get(caseId);
+  if (!theCase) return { kind: "not_found" };
+  const { timeZone } = (await lenderById(tx, theCase.lenderId))!;
+  const reason = blockedReason(theCase, dayIn(timeZone, now));
+  if (reason !== undefined) return { kind: "not_workable", reason };
+  return (await takeContactReveal(tx, reveal, perDay, now)) ? { kind: "revealed" } : { kind: "limit_reached" };
+}
