@@ -1,10 +1,11 @@
 import { query, statement, transaction } from "@collections/database";
-import { claimMint, deliveriesOf } from "@collections/payment-links";
+import { claimDelivery, claimMint, deliveriesOf, heldReports, recordDelivery } from "@collections/payment-links";
 import { describe, expect, test } from "vitest";
 import { flowsDatabase } from "../tests/fixture.ts";
 import { jobsWith, linkStage } from "../tests/link-stage.ts";
 import { mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
+import { recordMessageReports } from "./record-message-reports.ts";
 import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
 const database = await flowsDatabase();
@@ -54,6 +55,27 @@ describe("a sweep", () => {
     expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
     expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
     expect(twin.mints).toHaveLength(calls);
+  });
+
+  test("settles what a channel told of a message, where the process that should have done it is gone", async () => {
+    const requested = await request((await visitedCase()).visitId);
+    await mintPaymentLink(deps, { lenderId: requested.lenderId, linkId: requested.id });
+    const [message] = await deliveriesOf(database.em(), [requested]);
+    const { lenderId, id } = message!;
+    const report = { providerMessageId: "wamid.early", status: "delivered" as const };
+    const sent = { providerMessageId: "wamid.early" };
+    const claim = { lenderId, id, now: new Date(), lostAfterMs: 60_000 };
+    await transaction(database.em(), (tx) => claimDelivery(tx, claim));
+    await recordMessageReports(deps, lenderId, [report, { ...report, providerMessageId: "wamid.of-somebody-else" }]);
+    await transaction(database.em(), (tx) =>
+      recordDelivery(tx, { lenderId, id, paymentLinkId: requested.id, status: "sent", ...sent }, new Date()),
+    );
+    await sweepIn(0);
+    expect((await deliveriesOf(database.em(), [requested]))[0]).toMatchObject({ id, status: "delivered" });
+    expect(await heldReports(database.em(), lenderId, ["wamid.early"])).toEqual([]);
+    expect(await heldReports(database.em(), lenderId, ["wamid.of-somebody-else"])).toHaveLength(1);
+    await sweepIn(3_601);
+    expect(await heldReports(database.em(), lenderId, ["wamid.of-somebody-else"])).toEqual([]);
   });
 
   test("passes over a link that cannot be given up, says so, and does all the rest", async () => {

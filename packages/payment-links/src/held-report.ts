@@ -1,5 +1,21 @@
 import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { defineEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "./delivery-status.ts";
+
+/** What a channel told of a message whose id nobody had written down yet. */
+export const HeldReportEntity = defineEntity({
+  name: "HeldReport",
+  schema: "payment_links",
+  tableName: "held_report",
+  properties: {
+    lenderId: p.uuid().primary(),
+    providerMessageId: p.text().primary(),
+    status: p.text().$type<MessageReport["status"]>().primary(),
+    failureCode: p.text().strictNullable(),
+    failureDetail: p.text().strictNullable(),
+    receivedAt: p.datetime().columnType("timestamptz"),
+  },
+});
 
 /** What a channel tells of a message that it had taken. */
 export interface MessageReport {

@@ -1,11 +1,12 @@
 import type { PackageSchema } from "@collections/database";
+import { HeldReportEntity } from "./held-report.ts";
 import { LinkDeliveryEntity } from "./link-delivery.ts";
 import { PaymentLinkEntity } from "./payment-link.ts";
 
 /** Schema `payment_links`: the links that field partners asked for, and their way to the borrower. */
 export const paymentLinksSchema: PackageSchema = {
   name: "payment_links",
-  entities: [PaymentLinkEntity, LinkDeliveryEntity],
+  entities: [PaymentLinkEntity, LinkDeliveryEntity, HeldReportEntity],
   migrations: [
     {
       name: "0001",
