@@ -66,8 +66,8 @@ export class ProblemError extends CollectionsError {
 }
 
 /**
- * No whole answer came in time: whether the service has acted is unknown. Every endpoint may be called again with the
- * same arguments, and will act once.
+ * No whole answer came in time: whether the service has acted is unknown. A payment may be confirmed again with the same
+ * arguments, and is booked once; an import that is called again is another import.
  */
 export class NoAnswerError extends CollectionsError {
   override readonly name = "NoAnswerError";

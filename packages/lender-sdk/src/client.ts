@@ -22,8 +22,8 @@ import type {
 
 const API = "/api/v1/partner";
 const DELIVERIES = `${API}/webhooks/deliveries`;
-/** An import may take longer than anything else: 1,000 rows in 5 MiB. All attempts share one signature. */
-const IMPORT_TIMES = { attemptTimeoutMs: 60_000, totalTimeoutMs: SIGNATURE_MAX_AGE_MS };
+/** An import may take longer than anything else: 1,000 rows in 5 MiB. */
+const IMPORT_ATTEMPT_TIMEOUT_MS = 60_000;
 
 /** What a client is made of. */
 export interface ClientOptions extends CallerOptions {
@@ -61,7 +61,11 @@ export class CollectionsClient {
     return this.#get(`${API}/health`, options);
   }
 
-  /** Imports up to 1,000 rows. Rejected rows are in `results`, and `success` is false then; the others are applied. */
+  /**
+   * Imports up to 1,000 rows. Rejected rows are in `results`, and `success` is false then; the others are applied.
+   * All attempts are one import, in 2.5 minutes at most. Called again it is another one, whose balances hold against
+   * what was paid since: give rows an `outstandingAsOf`.
+   */
   importCases(rows: readonly CaseRow[], options: ImportOptions = {}): Promise<CaseImport> {
     return this.#import(rows, options, false);
   }
@@ -155,7 +159,10 @@ export class CollectionsClient {
   async #import(rows: readonly CaseRow[], options: ImportOptions, dryRun: boolean): Promise<CaseImport> {
     const body = { rows: rows.map(rowOnTheWire), dryRun, atomic: options.atomic ?? false };
     try {
-      const answer = await this.#post<CaseImport>(`${API}/cases`, body, { ...IMPORT_TIMES, ...options });
+      // Signed anew, the same rows would be another import.
+      const totalTimeoutMs = Math.min(options.totalTimeoutMs ?? Infinity, SIGNATURE_MAX_AGE_MS);
+      const times = { attemptTimeoutMs: IMPORT_ATTEMPT_TIMEOUT_MS, ...options, totalTimeoutMs };
+      const answer = await this.#post<CaseImport>(`${API}/cases`, body, times);
       for (const { warnings } of answer.results) this.#tell(warnings, `${API}/cases`);
       return answer;
     } catch (error) {

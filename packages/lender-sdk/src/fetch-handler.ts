@@ -1,4 +1,4 @@
-import type { Receiver } from "./receiver.ts";
+import type { Receiver, ReceiverAnswer } from "./receiver.ts";
 import { ReceiverError } from "./receiver-error.ts";
 
 const USED = "Something has read the webhook's body before the receiver, and the signature is over its exact bytes.";
@@ -6,13 +6,16 @@ const USED = "Something has read the webhook's body before the receiver, and the
 /** Connects a receiver where requests and responses are those of fetch: Next.js, Hono, Bun, Deno, workers. */
 export function fetchHandler(receiver: Receiver): (request: Request) => Promise<Response> {
   return async (request) => {
-    const { method, headers } = request;
-    const path = new URL(request.url).pathname;
-    const answer = request.bodyUsed
-      ? receiver.fail(new ReceiverError(500, "BODY_ALREADY_PARSED", USED))
-      : await receiver.receive({ method, path, headers, body: await readBody(request, receiver.maxBodyBytes) });
+    const answer = await answerTo(request).catch((error: unknown) => receiver.fail(error));
     return Response.json(answer.body, { status: answer.status });
   };
+
+  async function answerTo(request: Request): Promise<ReceiverAnswer> {
+    if (request.bodyUsed) return receiver.fail(new ReceiverError(500, "BODY_ALREADY_PARSED", USED));
+    const { method, headers } = request;
+    const path = new URL(request.url).pathname;
+    return receiver.receive({ method, path, headers, body: await readBody(request, receiver.maxBodyBytes) });
+  }
 }
 
 /** Reads no further than to the chunk that makes it too large. */

@@ -3,10 +3,10 @@ import { CollectionsError, NoAnswerError } from "./call-error.ts";
 import { readAnswer, type ServiceAnswer } from "./service-answer.ts";
 import { DEFAULT_PAUSES, pauseAfter, type RetryPauses } from "./retry-pause.ts";
 
-/** How long an attempt, and a call with all its attempts, may take unless told. */
 /** Well before it is too old for the service, whose clock may be minutes off. */
 export const SIGNATURE_MAX_AGE_MS = TIMESTAMP_TOLERANCE_MS / 2;
 
+/** How long an attempt, and a call with all its attempts, may take unless told. */
 export const DEFAULT_TIMES = { attemptTimeoutMs: 15_000, totalTimeoutMs: 60_000 } as const;
 
 /** What may be said about one call. */

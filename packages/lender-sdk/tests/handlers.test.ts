@@ -123,6 +123,15 @@ describe("fetch", () => {
     expect(errors).toHaveLength(1);
   });
 
+  test("answers 500 and tells of it when the body breaks off in the middle", async () => {
+    const { receiver, errors } = aReceiver();
+    const body = new ReadableStream({ start: (controller) => controller.error(new Error("connection lost")) });
+    const init = { method: "POST", body, duplex: "half" } as RequestInit;
+    const response = await fetchHandler(receiver)(new Request(`https://acme.example${PATH}`, init));
+    expect(response.status).toBe(500);
+    expect(errors).toMatchObject([{ message: "connection lost" }]);
+  });
+
   test("answers 413 to a body without an end, and 405 to a GET", async () => {
     const { receiver } = aReceiver();
     const endless = Readable.toWeb(Readable.from(endlessly())) as ReadableStream;
