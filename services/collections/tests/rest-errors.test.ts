@@ -168,6 +168,25 @@ test.each(["9".repeat(19), "9".repeat(400)])("a timestamp of %s is answered with
   expect(body["skewMs"]).toSatisfy((skewMs: number) => Number.isSafeInteger(skewMs) && skewMs < 0);
 });
 
+test("a wrong signature over much is answered with little", async () => {
+  const [keyId] = [...lender.secrets][0]!;
+  const body = "x".repeat(2 * 1024 * 1024);
+  const { status, ...answer } = await fetch(`${service.url}/api/v1/partner/cases`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${keyId}`,
+      "X-Service-Timestamp": String(Date.now()),
+      "X-Service-Signature": "ab".repeat(32),
+    },
+    body,
+  }).then(async (response) => ({ status: response.status, text: await response.text() }));
+  expect(status).toBe(401);
+  expect(answer.text.length).toBeLessThan(80_000);
+  const told = JSON.parse(answer.text) as Record<string, unknown>;
+  expect(told).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: body.length });
+  expect(told["canonicalString"]).toMatch(/^POST\n.*\n\d+\nx+… \(cut: \d+ bytes in all\)$/s);
+});
+
 test("an answer says what its code promises beside the code", async () => {
   expect((await scenes.TIMESTAMP_OUT_OF_RANGE()).body).toMatchObject({
     detail: expect.stringContaining("looks like seconds") as string,

@@ -3,32 +3,43 @@ import type { KeySecrets } from "@collections/lenders";
 import { canonicalSha256, canonicalString, diagnose, type RequestToDiagnose } from "@collections/signing";
 import { Problem } from "./problem.ts";
 
+/** What is longer is cut: nobody compares five megabytes by eye, and the hash says whether they agree. */
+const MAX_SHOWN_BYTES = 65_536;
+
 const DETAIL = "The signature is not the HMAC-SHA256 of what the server received.";
 
-/** A signature that does not hold. Why, is only looked for when it is asked: that is work for some milliseconds. */
+/**
+ * A signature that does not hold. What there is to say of it is only found out when it is asked: that is work, and an
+ * address that fails too often is told something else.
+ */
 export class BadSignature extends Problem {
   readonly #request: RequestToDiagnose;
   readonly #secrets: (() => Promise<KeySecrets | undefined>) | undefined;
 
   /** `secrets` are read where the caller may know the mistake: in a sandbox. */
   constructor(request: RequestToDiagnose, secrets?: () => Promise<KeySecrets | undefined>) {
-    super("BAD_SIGNATURE", DETAIL, {
-      canonicalSha256: canonicalSha256(request),
-      bodyBytes: request.body.length,
-      ...(secrets && { canonicalString: Buffer.from(canonicalString(request)).toString("utf8") }),
-    });
+    super("BAD_SIGNATURE", DETAIL);
     this.#request = request;
     this.#secrets = secrets;
   }
 
-  /** The same with its `diagnosis`, where the caller may know it. */
+  /** The same with what the server has received and, where the caller may know it, the text to sign and `diagnosis`. */
   async explained(): Promise<Problem> {
-    const secrets = await this.#secrets?.().catch((error: unknown) => {
+    const facts = { canonicalSha256: canonicalSha256(this.#request), bodyBytes: this.#request.body.length };
+    if (!this.#secrets) return new Problem("BAD_SIGNATURE", DETAIL, facts);
+    const shown = { ...facts, canonicalString: shownText(this.#request) };
+    const secrets = await this.#secrets().catch((error: unknown) => {
       if (isUnavailable(error)) return undefined;
       throw error;
     });
-    if (!secrets) return this;
+    if (!secrets) return new Problem("BAD_SIGNATURE", DETAIL, shown);
     const { diagnosis } = diagnose(this.#request, secrets, Date.now());
-    return new Problem("BAD_SIGNATURE", DETAIL, { ...this.members, diagnosis });
+    return new Problem("BAD_SIGNATURE", DETAIL, { ...shown, diagnosis });
   }
+}
+
+function shownText(request: RequestToDiagnose): string {
+  const bytes = Buffer.from(canonicalString(request));
+  const text = bytes.toString("utf8", 0, MAX_SHOWN_BYTES);
+  return bytes.length > MAX_SHOWN_BYTES ? `${text}… (cut: ${bytes.length} bytes in all)` : text;
 }

@@ -49,7 +49,10 @@ export const PROBLEM_ANSWERS = {
       canonicalString: z
         .string()
         .optional()
-        .meta({ description: "The text that has to be signed, as the server saw the request; in a sandbox only." }),
+        .meta({
+          description:
+            "The text that has to be signed, as the server saw the request, its first 64 KiB; in a sandbox only.",
+        }),
       diagnosis: z
         .array(findingAnswer)
         .optional()

@@ -121,7 +121,7 @@ async function handled<Caller extends NamedCaller>(
     body: body ?? (await rawBody(request, endpoint.limitBytes)),
     loan: request.params["loan"] as string | undefined,
     params: request.params as Record<string, string>,
-    query: new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? ""),
+    query: new URLSearchParams(/\?(.*)$/s.exec(request.originalUrl)?.[1] ?? ""),
     contentType: request.get("content-type"),
     headers: request.headers,
   });
