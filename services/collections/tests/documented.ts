@@ -37,17 +37,20 @@ const templates = Object.keys(document.paths).map((path) => ({
 }));
 
 const found: string[] = [];
-let listening = false;
+let isListening = false;
+/** Other test files of this process may play a service of their own. */
+let isHeld = false;
 
-/** From now on every answer of the REST API in this process is held to the document. */
+/** Until `expectDocumented` every answer of the REST API in this process is held to the document. */
 export function holdAnswers(): void {
-  if (listening) return;
-  listening = true;
+  isHeld = true;
+  if (isListening) return;
+  isListening = true;
   subscribe("http.server.request.start", (message) => {
     const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
     // The URL changes on its way through routers.
     const { method = "", url = "" } = request;
-    if (!url.startsWith(REST)) return;
+    if (!isHeld || !url.startsWith(REST)) return;
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = (...args: unknown[]) => {
       const body = args[0] instanceof Uint8Array || typeof args[0] === "string" ? String(args[0]) : "";
@@ -60,6 +63,7 @@ export function holdAnswers(): void {
 
 /** Throws when an answer since the last call was not as documented, or when there are `others`. */
 export function expectDocumented(others: readonly string[] = []): void {
+  isHeld = false;
   const faults = [...new Set([...found.splice(0), ...others])];
   if (faults.length === 0) return;
   throw new Error(`${faults.length} answers are not as in the OpenAPI document:\n${faults.slice(0, 10).join("\n")}`);
