@@ -133,6 +133,49 @@ describe("a case", () => {
   });
 });
 
+test("a case that ended more than seven days ago shows its id, lender, status and earnings, and nothing else", async () => {
+  const { app, fieldPartnerId } = await anApp();
+  const [id] = await cases(app, fieldPartnerId, { dpd: 45, addresses: [{ line1: "1 MG Road", city: "Pune" }] });
+  await aMintedLink(app, fieldPartnerId, id!);
+  const end = (days: number) =>
+    service.app.database.pool.query(
+      `update cases.collection_case set status = 'closed', close_reason = 'closed_by_operator',
+         closed_at = now() - make_interval(days => $2) where assigned_field_partner_id = $1`,
+      [fieldPartnerId, days],
+    );
+  const query = `{ cases(first: 1, search: "") { edges { node { id status isShrunk loanTail workable dpd bucket lender { code }
+    borrower { displayName maskedPhone address } outstanding { minor } minimum { minor } openPromise { dueOn }
+    visits { edges { node { visitId } } } activeLink { id } fallback { upiUri instructions } earnings { id } } } } }`;
+  await end(6);
+  const before = (await app.ask(query)).data!["cases"].edges[0].node;
+  expect(before).toMatchObject({ isShrunk: false, borrower: { displayName: "Ravi Kumar" }, dpd: 45 });
+  expect(before.visits.edges).toHaveLength(1);
+  await end(8);
+  const { data, errors } = await app.ask(query);
+  expect(errors).toBeUndefined();
+  expect(data!["cases"].edges[0].node).toEqual({
+    id,
+    status: "CLOSED",
+    isShrunk: true,
+    loanTail: "",
+    workable: false,
+    dpd: null,
+    bucket: null,
+    lender: { code: lender.code },
+    borrower: { displayName: "", maskedPhone: "", address: null },
+    outstanding: { minor: "0" },
+    minimum: null,
+    openPromise: null,
+    visits: { edges: [] },
+    activeLink: null,
+    fallback: { upiUri: null, instructions: null },
+    earnings: [],
+  });
+  expect((await app.ask("query ($id: ID!) { case(id: $id) { borrower { displayName } } }", { id })).data).toEqual({
+    case: { borrower: { displayName: "" } },
+  });
+});
+
 describe("the list of cases", () => {
   test("comes page by page, and can be narrowed to states", async () => {
     const { app, fieldPartnerId } = await anApp();
@@ -242,7 +285,7 @@ describe("the list of cases", () => {
     [`filter: { city: [${'"Pune",'.repeat(51)}] }`, "50 values"],
     [`search: "${"x".repeat(101)}"`, "100 characters"],
     ['search: "\\u0000"', "100 characters"],
-  ])("asked for with %s is BAD_INPUT that says what is expected", async (args, expected) => {
+  ])("asked for with %.60s is BAD_INPUT that says what is expected", async (args, expected) => {
     const { app } = await anApp();
     const { data, errors } = await app.ask(`{ cases(${args}) { edges { node { id } } } }`);
     expect(data).toEqual({ cases: null });
