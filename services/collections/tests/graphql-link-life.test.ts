@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { startFakeWhatsApp, type FakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -167,6 +170,14 @@ describe("watching", () => {
     expect(again.map(({ data }) => data!["paymentLinkUpdated"].status)).toEqual(["PAID"]);
   });
 
+  test("leaves nothing behind: 300 watchers who came and went take no memory", async () => {
+    const { id } = await aLiveLink();
+    await comeAndGo(id, 60);
+    const before = heapBytes();
+    await comeAndGo(id, 300);
+    expect(heapBytes() - before).toBeLessThan(3 * 1_024 * 1_024);
+  });
+
   test("has 20 places for each field partner, which are free again when the app goes away", async () => {
     const { id } = await aLiveLink();
     const watched = Array.from({ length: 20 }, () => stage.app.watch(WATCH, { id }));
@@ -189,6 +200,23 @@ describe("watching", () => {
       .toBeUndefined();
   });
 });
+
+/** So many watch for a moment, 10 at a time. Who has left is noticed a moment later: then there is a place again. */
+async function comeAndGo(id: string, watchers: number): Promise<void> {
+  for (let gone = 0; gone < watchers;) {
+    const watched = Array.from({ length: 10 }, () => stage.app.watch(WATCH, { id }));
+    const firsts = await Promise.all(watched.map((updates) => updates.next()));
+    gone += firsts.filter(({ value }) => value?.data).length;
+    await Promise.all(watched.map((updates) => updates.return(undefined)));
+    await delay(10);
+  }
+}
+
+function heapBytes(): number {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  return process.memoryUsage().heapUsed;
+}
 
 async function seenUntilMinted(app: AppClient, id: string): Promise<{ id: string; status: string }[]> {
   const seen: { id: string; status: string }[] = [];
