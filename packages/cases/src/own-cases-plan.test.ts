@@ -8,6 +8,8 @@ const { url } = await testDatabase("cases", async (url) => void (await migrate({
 const database = await createDatabase({ url, schemas: [casesSchema] });
 afterAll(() => database.close());
 
+type Value = string | number | boolean | readonly string[] | null;
+
 const MY_CASES = 2_000;
 const ME = newId();
 const LENDER = newId();
@@ -38,7 +40,7 @@ beforeAll(async () => {
   await database.pool.query("vacuum analyze cases.promise");
 }, 120_000);
 
-test.each([
+test.each<[string, Record<number, Value>]>([
   ["by default", {}],
   ["by a lender", { 6: [LENDER] }],
   ["by a search", { 10: ["asha"], 11: "asha" }],
@@ -46,7 +48,7 @@ test.each([
   ["near a place", { 14: 19.5, 15: 72.8, 16: 0.1, 17: 0.1, 18: 10_000, 22: "near" }],
 ])("a list %s reads the field partner's own cases and promises, and nobody else's", async (_title, changes) => {
   const at = "2026-11-20T10:00:00Z";
-  const values: unknown[] = [ME, null, at, [LENDER], ["2026-11-20"], ...Array.from({ length: 20 }, () => null), 21];
+  const values: Value[] = [ME, null, at, [LENDER], ["2026-11-20"], ...Array.from({ length: 20 }, () => null), 21];
   values[10] = "";
   values[11] = ["2026-11-20"];
   values[18] = false;
@@ -67,7 +69,7 @@ test.each([
   }
 });
 
-function literal(value: unknown): string {
+function literal(value: Value): string {
   if (value === null) return "null";
-  return Array.isArray(value) ? `'{${value.join(",")}}'` : `'${String(value)}'`;
+  return typeof value === "object" ? `'{${value.join(",")}}'` : `'${value}'`;
 }
