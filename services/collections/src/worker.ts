@@ -155,7 +155,7 @@ function alertDeps({ database, mailer, config, log }: App): AlertDeps {
 }
 
 function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDeps {
-  return { database, keys: signInKeys, channels: otpChannels, showsCodes: config.environment !== "live", log };
+  return { database, keys: signInKeys, channels: otpChannels, showsCodes: config.isSandbox, log };
 }
 
 /** Writes down which keys were used; in the process that saw them. A first use moves webhooks to the key, hence so soon. */

@@ -34,7 +34,11 @@ const mistakes: [string, string, string][] = [
   ["PORT", "0x50", "PORT takes a port from 0 to 65535"],
   ["PORT", " ", "PORT takes a port from 0 to 65535"],
   ["ROLE", "boss", "ROLE is one of all, server, worker"],
-  ["ENVIRONMENT", "Live", "ENVIRONMENT is sandbox, live, or a lower-case name of your own for a sandbox"],
+  [
+    "ENVIRONMENT",
+    "Live",
+    "ENVIRONMENT is sandbox, sandbox- and a lower-case name, or the name of a production such as live",
+  ],
   ["MASTER_KEY", "a".repeat(63), `MASTER_KEY ${KEY}`],
   ["MASTER_KEY_PREVIOUS", "g".repeat(64), `MASTER_KEY_PREVIOUS ${KEY}`],
   ["PUBLIC_BASE_PATH", "/a/", "PUBLIC_BASE_PATH is a path such as /collections, without a slash at the end"],
@@ -194,8 +198,20 @@ test("processes that begin together in a new checkout agree on one development k
   expect(statSync(join(dataDir, "master-key")).mode & 0o777).toBe(0o600);
 });
 
+test.each([
+  ["sandbox", true],
+  ["sandbox-acme", true],
+  ["live", false],
+  ["prod", false],
+  ["live-eu", false],
+  ["sandboxes", false],
+])("the environment %s is a sandbox: %s", (environment, isSandbox) => {
+  const given = { DATABASE_URL: "postgres://db/x", MASTER_KEY: "a".repeat(64), ENVIRONMENT: environment };
+  expect(readConfig(given)).toMatchObject({ environment, isSandbox });
+});
+
 describe("a live service", () => {
-  const missing = ["DATABASE_URL", "MASTER_KEY"].map((name) => `${name} is required where ENVIRONMENT is live`);
+  const missing = ["DATABASE_URL", "MASTER_KEY"].map((name) => `${name} is required where ENVIRONMENT is no sandbox`);
 
   test("refuses to invent what it must be given", () => {
     expect(problemsOf({ ENVIRONMENT: "live" })).toEqual(missing);

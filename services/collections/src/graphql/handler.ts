@@ -32,7 +32,7 @@ const MAX_TOKENS = 2_000;
 const REMEMBERED_DOCUMENTS = 200;
 
 export function graphqlEndpoint(app: App): GraphqlEndpoint {
-  const sandbox = app.config.environment !== "live";
+  const sandbox = app.config.isSandbox;
   const closing = new AbortController();
   const watchPlaces = createWatchPlaces();
   const yoga = createYoga<ServerContext, Context>({

@@ -86,7 +86,7 @@ export function partnerEndpoints(app: App): Endpoint[] {
       path: "/api/v1/partner/debug/signature",
       limitBytes: DEFAULT_LIMIT_BYTES,
       methods: {
-        POST: (request) => debugSignature(request, { secretsFor: app.credentials.secretsFor, sandbox: isSandbox(app) }),
+        POST: (request) => debugSignature(request, { secretsFor: app.credentials.secretsFor, sandbox: app.config.isSandbox }),
       },
     },
   ];
@@ -99,12 +99,8 @@ export function partnerRouter(app: App) {
     keyUses: app.keyUses,
     rateLimiter: app.rateLimiter,
     publicBasePath: app.config.publicBasePath,
-    sandbox: isSandbox(app),
+    sandbox: app.config.isSandbox,
     log: app.log,
     onAnswer: app.metrics.onAnswer,
   });
-}
-
-function isSandbox({ config }: App): boolean {
-  return config.environment !== "live";
 }
