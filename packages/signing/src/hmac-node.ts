@@ -10,8 +10,7 @@ export function prepareKey(secret: Uint8Array): SigningKey {
 /** HMAC-SHA256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   const hmac = createHmac("sha256", key as unknown as KeyObject);
-  if (parts.every((part) => typeof part === "string")) hmac.update(parts.join(""));
-  else for (const part of parts) hmac.update(part);
+  for (const part of parts) hmac.update(part);
   return hmac.digest();
 }
 
