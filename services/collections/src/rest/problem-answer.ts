@@ -46,13 +46,10 @@ export const PROBLEM_ANSWERS = {
     .extend({
       canonicalSha256: canonicalSha256Answer,
       bodyBytes: z.int().min(0).meta({ description: "How many bytes of a body the server received." }),
-      canonicalString: z
-        .string()
-        .optional()
-        .meta({
-          description:
-            "The text that has to be signed, as the server saw the request, its first 64 KiB; in a sandbox only.",
-        }),
+      canonicalString: z.string().optional().meta({
+        description:
+          "The text that has to be signed, as the server saw the request, its first 64 KiB; in a sandbox only.",
+      }),
       diagnosis: z
         .array(findingAnswer)
         .optional()

@@ -86,7 +86,8 @@ export function partnerEndpoints(app: App): Endpoint[] {
       path: "/api/v1/partner/debug/signature",
       limitBytes: DEFAULT_LIMIT_BYTES,
       methods: {
-        POST: (request) => debugSignature(request, { secretsFor: app.credentials.secretsFor, sandbox: app.config.isSandbox }),
+        POST: (request) =>
+          debugSignature(request, { secretsFor: app.credentials.secretsFor, sandbox: app.config.isSandbox }),
       },
     },
   ];
