@@ -79,8 +79,8 @@ describe("a field partner's money", () => {
       "{ cases { edges { node { loanTail totalCollected { decimal } earnings { reference } } } } }",
     );
     expect(data!["cases"].edges.map(({ node }: { node: object }) => node)).toEqual([
-      { loanTail: "LN-2", totalCollected: { decimal: "5000.50" }, earnings: [{ reference: "pay_2" }] },
       { loanTail: "LN-1", totalCollected: { decimal: "2500.00" }, earnings: [{ reference: "pay_1" }] },
+      { loanTail: "LN-2", totalCollected: { decimal: "5000.50" }, earnings: [{ reference: "pay_2" }] },
     ]);
   });
 });
