@@ -52,7 +52,7 @@ const client = new CollectionsClient({ baseUrl: "https://collections.example", a
 const payment = { reference: "pay_1", paidAt: new Date(), mode: "upi" };
 const { outstandingAfter, sequence } = await client.confirmPayment("LN-1", { ...payment, amount: "2500.50" });
 export const read: [string, number] = [outstandingAfter, sequence];
-// @ts-expect-error a number is no amount
+// @ts-expect-error A number may have lost a paisa already: amounts are text.
 void client.confirmPayment("LN-1", { ...payment, amount: 2500.5 });
 export const handler = expressHandler(createReceiver({
   secrets: { lk_1: "sk_1" },

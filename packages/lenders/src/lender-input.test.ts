@@ -67,7 +67,7 @@ test.each<[string, string, unknown]>([
   ["country", "INVALID_COUNTRY", "IND"],
   ["country", "INVALID_COUNTRY", "in"],
   ["currency", "INVALID_CURRENCY", "inr"],
-  ["currency", "INVALID_CURRENCY", "XXX"],
+  ["currency", "INVALID_CURRENCY", "XAU"],
   ["language", "INVALID_LANGUAGE", "english language"],
   ["language", "INVALID_LANGUAGE", ""],
   ["timeZone", "INVALID_TIME_ZONE", "Asia/Nowhere"],

@@ -63,7 +63,7 @@ const TEXTS = [
   "a@b",
   "INR",
   "KWD",
-  "XXX",
+  "XAU",
   "upi",
   "hold",
 ];

@@ -4,8 +4,7 @@ import { breakingChanges, type Document } from "./openapi-changes.ts";
 
 const current = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 
-// Changes reach deep into the document, and each breaks its types on purpose.
-// oxlint-disable-next-line typescript/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any -- changes reach deep, and each breaks the types on purpose
 type Json = Record<string, any>;
 
 /** The document after a change. */

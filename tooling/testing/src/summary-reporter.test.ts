@@ -8,6 +8,7 @@ import { afterAll, expect, test } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "collections-summary-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+// One test of the file that is made here is skipped, since the line has to count such ones.
 test("the last line counts tests, and as failed what broke outside a test", async () => {
   const { lastLine, status } = await vitest({
     "mixed.test.js": `
