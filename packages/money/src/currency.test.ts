@@ -45,8 +45,8 @@ describe("the ISO 4217 table", () => {
 });
 
 describe("a currency code", () => {
-  // Codes of gold, of drawing rights, of money that is gone, and of nothing at all.
-  test.each(["inr", "IN", "INRR", "", " INR", "XAU", "XDR", "HRK", "BGN", "ABC", "__proto__", "constructor"])(
+  // ISO 4217 also has codes for gold (XAU), for drawing rights (XDR), for money that is gone, and for no currency: XXX.
+  test.each(["inr", "IN", "INRR", "", " INR", "XXX", "XAU", "XDR", "HRK", "BGN", "ABC", "__proto__", "constructor"])(
     "%j is refused",
     (code) => {
       expect(isCurrency(code)).toBe(false);
