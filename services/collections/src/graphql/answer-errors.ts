@@ -4,17 +4,10 @@ import { GraphQLError } from "graphql";
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from "graphql-yoga";
 import type { Logger } from "pino";
 import { requestIdOf } from "../rest/server.ts";
-import type { ClientErrorCode } from "./client-error.ts";
+import { CLIENT_ERROR_CODES, type ClientErrorCode } from "./client-error.ts";
 import type { ServerContext } from "./handler.ts";
 
-const CODES: ReadonlySet<unknown> = new Set<ClientErrorCode>([
-  "UNAUTHENTICATED",
-  "FORBIDDEN",
-  "BAD_INPUT",
-  "RATE_LIMITED",
-  "TOO_COMPLEX",
-  "INTERNAL",
-]);
+const CODES: ReadonlySet<unknown> = new Set(CLIENT_ERROR_CODES);
 
 /** What HTTP says of a bug, and of a database that is away for a moment. */
 const FAILED = { status: 500 };

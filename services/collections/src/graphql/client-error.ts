@@ -1,13 +1,16 @@
 import { GraphQLError } from "graphql";
 
 /** Why a field has no answer. What is expected in the course of work is a member of a result union instead. */
-export type ClientErrorCode =
-  | "UNAUTHENTICATED"
-  | "FORBIDDEN"
-  | "BAD_INPUT"
-  | "RATE_LIMITED"
-  | "TOO_COMPLEX"
-  | "INTERNAL";
+export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
+
+export const CLIENT_ERROR_CODES = [
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "BAD_INPUT",
+  "RATE_LIMITED",
+  "TOO_COMPLEX",
+  "INTERNAL",
+] as const;
 
 /** An error that the client may see as it is: it says what the client should do differently. */
 export class ClientError extends GraphQLError {
