@@ -30,7 +30,7 @@ import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
-import { createRateLimiter, type RateLimiter } from "./rest/rate-limit.ts";
+import { createRateLimiter, type RateLimiter } from "./rate-limits/rate-limiter.ts";
 import type { TestWebhook } from "./rest/v1/test-webhook.ts";
 import { schemas } from "./schemas.ts";
 

@@ -13,6 +13,7 @@ import {
   whatsappNumberId,
   whatsappTemplate,
 } from "./otp-settings.ts";
+import { parseRateLimits, type RateLimits } from "./rate-limits/limits.ts";
 
 /** What the service is told by its environment, read once at the start. */
 export interface Config {
@@ -50,41 +51,8 @@ export interface Config {
 
 export type Role = "all" | "server" | "worker";
 
-export type RateLimits = "off" | Record<LimitName, number>;
-
-/** What has a limit: each endpoint of the REST API, failed authentications, and signing in to the app. */
-export type LimitName = keyof typeof DEFAULT_RATE_LIMITS;
-
-/** An endpoint that lenders call, by the name that limits and metrics know it by. */
-export type LimitedEndpoint = Exclude<LimitName, (typeof LIMITED_BY_ADDRESS)[number]>;
-
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
-
-const LIMITED_BY_ADDRESS = ["failed-authentication", "sign-in"] as const;
-
-/** Requests a minute and key, or address for those that come without a right one (contract: Limits). */
-export const DEFAULT_RATE_LIMITS = {
-  confirm: 6_000,
-  "get-case": 6_000,
-  import: 60,
-  health: 60,
-  "webhooks-test": 6,
-  "deliveries-list": 600,
-  "deliveries-get": 600,
-  "deliveries-replay-one": 600,
-  "deliveries-replay": 6,
-  "replays-get": 60,
-  "debug-signature": 30,
-  "failed-authentication": 60,
-  // Many phones share the address of their mobile network.
-  "sign-in": 120,
-};
-
-/** Those of endpoints: a lender can have its own. */
-export const LIMITED_ENDPOINTS = Object.keys(DEFAULT_RATE_LIMITS).filter(
-  (name): name is LimitedEndpoint => !LIMITED_BY_ADDRESS.some((limited) => limited === name),
-);
 
 /** One or more settings are wrong; `problems` has a sentence for each. */
 export class InvalidConfigError extends Error {
@@ -299,20 +267,4 @@ function missingInProduction(given: Record<string, string | undefined>): string[
   return ["DATABASE_URL", "MASTER_KEY"]
     .filter((name) => given[name] === undefined)
     .map((name) => `${name} is required where ENVIRONMENT is no sandbox`);
-}
-
-function parseRateLimits(text: string): { limits: Record<LimitName, number>; mistake?: string } {
-  const limits = { ...DEFAULT_RATE_LIMITS };
-  if (text === "default") return { limits };
-  for (const part of text.split(",")) {
-    const [name = "", count = ""] = part.trim().split("=");
-    if (!Object.hasOwn(limits, name)) {
-      return { limits, mistake: `names no endpoint "${name}"; there are ${Object.keys(limits).join(", ")}` };
-    }
-    if (!/^[1-9]\d{0,8}$/.test(count)) {
-      return { limits, mistake: `takes a count of requests a minute, such as ${name}=6000` };
-    }
-    limits[name as LimitName] = Number(count);
-  }
-  return { limits };
 }

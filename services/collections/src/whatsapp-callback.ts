@@ -4,8 +4,9 @@ import { isSameToken, isSignedByMeta, readWhatsAppStatuses, type WhatsAppStatus 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import readBody from "raw-body";
 import type { App } from "./app.ts";
+import { addressOf } from "./rate-limits/address-of.ts";
 import { Problem } from "./rest/problem.ts";
-import { addressOf } from "./rest/rate-limit-address.ts";
+import { countFailure } from "./rest/rate-limit.ts";
 
 const PATH = "/webhooks/whatsapp/:lenderCode";
 /** What Meta puts into one call at most. */
@@ -73,7 +74,7 @@ async function registeredBy({ database, vault }: App, request: Request) {
 
 /** @throws Problem BAD_SIGNATURE, or RATE_LIMITED in its place for an address that has failed too often */
 async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
-  await rateLimiter.countFailure(addressOf(request));
+  await countFailure(rateLimiter, addressOf(request));
   throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
 }
 

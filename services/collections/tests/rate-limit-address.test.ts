@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { addressOf } from "../src/rest/rate-limit-address.ts";
+import { addressOf } from "../src/rate-limits/address-of.ts";
 
 test.each([
   ["203.0.113.7", "203.0.113.7"],

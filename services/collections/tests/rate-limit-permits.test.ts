@@ -4,7 +4,7 @@ import { type PermitAsk, type PermitGrant, takePermits } from "@collections/lend
 import { afterFile, testDatabase } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
-import { createPermits, type Permits } from "../src/rest/rate-limit-permits.ts";
+import { createPermits, type Permits } from "../src/rate-limits/permits.ts";
 
 const MINUTE = { windowMs: 60_000, aheadMs: 2_000, timeoutMs: 5_000 };
 const BRIEF = { windowMs: 500, aheadMs: 40, timeoutMs: 5_000 };

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { LIMITED_ENDPOINTS } from "../config.ts";
+import { LIMITED_ENDPOINTS } from "../rate-limits/limits.ts";
 
 /** Reads `confirm=60000`, or `confirm=default` to take it back, beside what was read before. */
 export function readRateLimit(text: string, before: Record<string, number | null> = {}): Record<string, number | null> {

@@ -9,9 +9,8 @@ import type { ServerContext } from "./handler.ts";
 
 const CODES: ReadonlySet<unknown> = new Set(CLIENT_ERROR_CODES);
 
-/** What HTTP says of a bug, and of a database that is away for a moment. */
-const FAILED = { status: 500 };
-const AWAY = { status: 503, headers: { "Retry-After": "2" } };
+/** After how long a database that is away is worth another try. */
+const AWAY_S = 2;
 
 /**
  * The last thing that an answer passes, streamed ones too: each error gets its code and the request's id, and of what
@@ -40,14 +39,26 @@ function answered(
     const code = codeOf(error);
     const away = code === "INTERNAL" && isUnavailable(error.originalError);
     if (code === "INTERNAL") logFault(log, away, { requestId, error: error.originalError ?? error, path });
+    const retryAfterS = away ? AWAY_S : (error.extensions["retryAfterS"] as number | undefined);
     // A status for whoever watches the service from outside: an answer with some data is one.
-    const http = code === "INTERNAL" && data === undefined ? (away ? AWAY : FAILED) : error.extensions["http"];
+    const http = (data === undefined ? httpOf(code, retryAfterS) : undefined) ?? error.extensions["http"];
     return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
       ...(nodes && { nodes }),
       ...(path && { path }),
-      extensions: { code, requestId, ...(http !== undefined && { http }) },
+      extensions: {
+        code,
+        requestId,
+        ...(retryAfterS !== undefined && { retryAfterS }),
+        ...(http !== undefined && { http }),
+      },
     });
   });
+}
+
+/** What HTTP says of a bug, of a database that is away for a moment, and of too many operations. */
+function httpOf(code: ClientErrorCode, retryAfterS: number | undefined): object | undefined {
+  if (retryAfterS === undefined) return code === "INTERNAL" ? { status: 500 } : undefined;
+  return { status: code === "INTERNAL" ? 503 : 429, headers: { "Retry-After": String(retryAfterS) } };
 }
 
 function logFault(log: Logger, away: boolean, facts: object): void {
@@ -59,7 +70,7 @@ function logFault(log: Logger, away: boolean, facts: object): void {
  * Errors of ours say their code. GraphQL's own are about the request when they come before execution, which gives each
  * error a path; after that they tell of a bug of ours.
  */
-function codeOf(error: GraphQLError): ClientErrorCode {
+export function codeOf(error: GraphQLError): ClientErrorCode {
   const known = [error, error.originalError].find((link) => CODES.has((link as GraphQLError)?.extensions?.code));
   if (known) return (known as GraphQLError).extensions.code as ClientErrorCode;
   if (error.originalError instanceof PothosValidationError) return "BAD_INPUT";

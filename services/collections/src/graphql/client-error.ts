@@ -14,8 +14,9 @@ export const CLIENT_ERROR_CODES = [
 
 /** An error that the client may see as it is: it says what the client should do differently. */
 export class ClientError extends GraphQLError {
-  constructor(code: ClientErrorCode, message: string) {
-    super(message, { extensions: { code } });
+  /** `retryAfterS`: in how many seconds the same request may be answered. */
+  constructor(code: ClientErrorCode, message: string, { retryAfterS }: { retryAfterS?: number } = {}) {
+    super(message, { extensions: { code, ...(retryAfterS !== undefined && { retryAfterS }) } });
   }
 }
 

@@ -1,5 +1,6 @@
 import { type FieldPartner, signedInByToken } from "@collections/field-partners";
 import type { App } from "../app.ts";
+import type { OperationLimit } from "./operation-limit.ts";
 import { createReads, type Reads } from "./reads.ts";
 import type { WatchPlaces } from "./watch-places.ts";
 
@@ -29,23 +30,25 @@ export interface ContextParts {
   readonly authorization: string | undefined;
   readonly address: string;
   readonly closing: AbortSignal;
+  readonly operationLimit: OperationLimit;
   readonly watchPlaces: WatchPlaces;
 }
 
-/** The context of one operation, with whoever its token belongs to. */
+/** The context of one operation, with whoever its token belongs to. Throws ClientError RATE_LIMITED. */
 export async function createContext(parts: ContextParts): Promise<Context> {
-  const { app, requestId, authorization, address, closing, watchPlaces } = parts;
+  const { app, requestId, authorization, address, closing, operationLimit, watchPlaces } = parts;
   const accessToken = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
-  const whoseToken = () =>
+  const lookUp = async () =>
     accessToken === undefined ? undefined : signedInByToken(app.database.em(), accessToken, new Date());
-  const { fieldPartner, sessionId } = (await whoseToken()) ?? {};
+  const signedIn = accessToken === undefined ? undefined : await operationLimit.admit(accessToken, lookUp);
+  const { fieldPartner, sessionId } = signedIn ?? {};
   return {
     app,
     requestId,
     fieldPartner,
     sessionId,
     address,
-    isStillSignedIn: async () => (await whoseToken()) !== undefined,
+    isStillSignedIn: async () => (await lookUp()) !== undefined,
     closing,
     watchPlaces,
     reads: createReads(app.database, fieldPartner?.id),

@@ -2,11 +2,12 @@ import type { Request, RequestHandler, Response } from "express";
 import { NoSchemaIntrospectionCustomRule, validate } from "graphql";
 import { createLRUCache, createYoga, type Plugin } from "graphql-yoga";
 import type { App } from "../app.ts";
-import { addressOf } from "../rest/rate-limit-address.ts";
+import { addressOf } from "../rate-limits/address-of.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { type Context, createContext } from "./context.ts";
 import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
+import { countFailures, createOperationLimit } from "./operation-limit.ts";
 import { schema } from "./schema.ts";
 import { createWatchPlaces } from "./watch-places.ts";
 
@@ -35,10 +36,11 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
   const sandbox = app.config.isSandbox;
   const closing = new AbortController();
   const watchPlaces = createWatchPlaces();
+  const operationLimit = createOperationLimit(app.rateLimiter);
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: ENDPOINT,
-    plugins: [limitTokens(), ...(sandbox ? [] : [hideSchema()]), answerErrors(app.log)],
+    plugins: [limitTokens(), ...(sandbox ? [] : [hideSchema()]), countFailures(app.rateLimiter), answerErrors(app.log)],
     context: ({ req, res }) =>
       createContext({
         app,
@@ -46,6 +48,7 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
         authorization: req.get("authorization"),
         address: addressOf(req),
         closing: closing.signal,
+        operationLimit,
         watchPlaces,
       }),
     // `answerErrors` masks what any part of an answer may say, once, at the end.

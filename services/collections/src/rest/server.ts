@@ -4,12 +4,13 @@ import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Respon
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";
 import readBody from "raw-body";
-import type { LimitedEndpoint } from "../config.ts";
+import type { LimitedEndpoint } from "../rate-limits/limits.ts";
 import { authenticate, type AuthenticationRules, identify, presentedBy } from "./authenticate.ts";
 import { BadSignature } from "./bad-signature.ts";
 import { Problem, problemBody, problemHeaders } from "./problem.ts";
-import { addressOf } from "./rate-limit-address.ts";
-import type { RateLimiter } from "./rate-limit.ts";
+import { addressOf } from "../rate-limits/address-of.ts";
+import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { admitCaller, countFailure } from "./rate-limit.ts";
 import type { Answer, NamedCaller, RequestOf, SignedCaller } from "./request-context.ts";
 
 /** One path and what it answers, by method. */
@@ -108,7 +109,7 @@ async function handled<Caller extends NamedCaller>(
   options: RestOptions,
   body?: Buffer,
 ): Promise<Answer> {
-  const limits = await options.rateLimiter.admit(caller, endpoint.name);
+  const limits = await admitCaller(options.rateLimiter, caller, endpoint.name);
   for (const [name, value] of Object.entries(limits)) response.setHeader(name, value);
   const handle = endpoint.methods[request.method as "GET" | "POST"];
   if (!handle) {
@@ -146,7 +147,7 @@ async function counted<Caller>(
   try {
     return await authentication();
   } catch (error) {
-    if (error instanceof Problem && error.status === 401) await rateLimiter.countFailure(addressOf(request));
+    if (error instanceof Problem && error.status === 401) await countFailure(rateLimiter, addressOf(request));
     throw error instanceof BadSignature ? await error.explained() : error;
   }
 }

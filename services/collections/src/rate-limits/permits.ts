@@ -11,7 +11,7 @@ import {
   settle,
   type Waiting,
   type Window,
-} from "./rate-limit-window.ts";
+} from "./window.ts";
 
 /** This process's share of every limit that the processes have together. */
 export interface Permits {
