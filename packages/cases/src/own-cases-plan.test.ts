@@ -11,8 +11,10 @@ afterAll(() => database.close());
 type Value = string | number | boolean | readonly string[] | null;
 
 const MY_CASES = 2_000;
-const ME = newId();
 const LENDER = newId();
+/** Cases are dealt out in turn, so that every page of the table has some of everybody's. */
+const PEOPLE = Array.from({ length: 10 }, () => newId());
+const ME = PEOPLE[0]!;
 
 /** One lender's cases, every one with an open promise: a tenth are mine, nine tenths somebody else's. */
 beforeAll(async () => {
@@ -24,9 +26,9 @@ beforeAll(async () => {
      select $1, gen_random_uuid(), 'LN-' || n, 1, true, 'assigned', 'open', false, false, '{}', 'INR', n, n, 0, 0,
        n % 120, 'Asha Rao', '+919800000001', '{}',
        jsonb_build_array(jsonb_build_object('latitude', 19 + n % 100 / 100.0, 'longitude', 72.8, 'city', 'Pune')),
-       '{}', '{}', case when n <= $4 then $2::uuid else $3::uuid end, 1, now(), now()
-     from generate_series(1, $4::integer * 10) n`,
-    [LENDER, ME, newId(), MY_CASES],
+       '{}', '{}', ($2::uuid[])[1 + n % $3::integer], 1, now(), now()
+     from generate_series(1, $4::integer) n`,
+    [LENDER, PEOPLE, PEOPLE.length, MY_CASES * PEOPLE.length],
   );
   await database.pool.query(
     `with visits as (
