@@ -1,4 +1,4 @@
-import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { type LenderTwin, type LenderTwinOptions, startLenderTwin } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -110,8 +110,9 @@ export async function aRegisteredLender(
   cli: Cli,
   serviceUrl: string,
   options: Record<string, string> = {},
+  twinOptions: LenderTwinOptions = {},
 ): Promise<LenderTwin> {
-  const twin = await startLenderTwin({ serviceUrl });
+  const twin = await startLenderTwin({ ...twinOptions, serviceUrl });
   afterFile(() => twin.close());
   const registration = {
     code: "ACME",
