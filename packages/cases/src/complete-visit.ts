@@ -1,4 +1,4 @@
-import { newId, type Tx } from "@collections/database";
+import { newId, query, statement, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type { NumberedEvent } from "./case-status.ts";
 import { isDay } from "./instant.ts";
@@ -15,6 +15,8 @@ export interface VisitCompletion {
   readonly occurredAt: Date;
   readonly promise?: PromiseTerms | undefined;
   readonly note?: string | undefined;
+  /** When the service heard of it, where that was before it heard of the start. */
+  readonly heldSince?: Date | undefined;
 }
 
 export interface PromiseTerms {
@@ -49,7 +51,8 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Ends a visit of a locked case; in whatever state the case is by now, for what happened has happened. A dispute holds
- * the case. A promise to pay replaces the one that was open.
+ * the case. Of the case's visits the one that ended last by the phones' clocks gives it its last disposition, and of
+ * their promises the last is open: in whatever order they are told of.
  */
 export async function completeVisit(
   tx: Tx,
@@ -57,7 +60,7 @@ export async function completeVisit(
   completion: VisitCompletion,
   now: Date,
 ): Promise<VisitCompleted> {
-  const { visitId, fieldPartnerId, disposition, occurredAt } = completion;
+  const { visitId, fieldPartnerId, disposition, occurredAt, heldSince } = completion;
   const { lenderId, id: caseId } = lockedCase;
   const visit = await tx.findOne(Visit, { lenderId, id: visitId, caseId, fieldPartnerId });
   if (visit === null) return refused("VISIT_NOT_FOUND", "There is no such visit of yours on this case.");
@@ -68,30 +71,66 @@ export async function completeVisit(
   }
   const fault = promiseFault(lockedCase, completion);
   if (fault !== undefined) return fault;
-  tx.assign(visit, { disposition, completedAt: occurredAt, completionReceivedAt: now, note: completion.note ?? null });
-  const promise = completion.promise && (await openPromise(tx, lockedCase, visitId, completion.promise, now));
-  return { outcome: "completed", visit, promise, ...caseAfterVisit(lockedCase, disposition, now) };
+  const later = await laterFacts(tx, lockedCase, completion);
+  const heardAt = heldSince ?? now;
+  tx.assign(visit, {
+    disposition,
+    completedAt: occurredAt,
+    completionReceivedAt: heardAt,
+    note: completion.note ?? null,
+    cameOutOfOrder: heldSince !== undefined,
+  });
+  const state = later.promise ? "replaced" : "open";
+  const promise = completion.promise && (await addPromise(tx, lockedCase, visitId, completion.promise, state, heardAt));
+  const lastDisposition = later.visit ? lockedCase.lastDisposition : disposition;
+  return { outcome: "completed", visit, promise, ...caseAfterVisit(lockedCase, { disposition, lastDisposition }, now) };
 }
 
-/** Opens a promise on a locked case; the one that was open before is replaced. */
-export async function openPromise(
+/** Whether an end of another visit of the case, and a promise with it, is later than this one by the phones' clocks. */
+async function laterFacts(
+  tx: Tx,
+  { lenderId, id: caseId }: LockedCase,
+  { visitId, occurredAt }: VisitCompletion,
+): Promise<{ visit: boolean; promise: boolean }> {
+  const [later] = await query<{ visit: boolean; promise: boolean }>(tx, selectLater, [
+    lenderId,
+    caseId,
+    occurredAt,
+    visitId,
+  ]);
+  return later!;
+}
+
+const selectLater = statement(
+  "cases.later-ends-of-visits",
+  `select count(*) > 0 as visit, coalesce(bool_or(exists (
+     select from cases.promise p where p.lender_id = v.lender_id and p.visit_id = v.id)), false) as promise
+   from cases.visit v
+   where v.lender_id = $1 and v.case_id = $2 and (v.completed_at, v.id) > ($3::timestamptz, $4::uuid)`,
+);
+
+/** A case has one open promise at most: one that is open takes the place of the one that was. */
+async function addPromise(
   tx: Tx,
   { lenderId, id: caseId }: LockedCase,
   visitId: string,
   { amountMinor, currency, dueOn }: PromiseTerms,
-  now: Date,
+  state: "open" | "replaced",
+  createdAt: Date,
 ): Promise<PromiseToPay> {
-  await tx.nativeUpdate(PromiseToPay, { lenderId, caseId, state: "open" }, { state: "replaced" });
-  const promise = { lenderId, id: newId(), caseId, visitId, amountMinor, currency, dueOn, createdAt: now };
-  return tx.create(PromiseToPay, { ...promise, state: "open" });
+  if (state === "open") {
+    await tx.nativeUpdate(PromiseToPay, { lenderId, caseId, state: "open" }, { state: "replaced" });
+  }
+  const promise = { lenderId, id: newId(), caseId, visitId, amountMinor, currency, dueOn, createdAt };
+  return tx.create(PromiseToPay, { ...promise, state });
 }
 
 function caseAfterVisit(
   lockedCase: LockedCase,
-  disposition: Disposition,
+  { disposition, lastDisposition }: { disposition: Disposition; lastDisposition: Disposition | null },
   now: Date,
 ): { caseAfter: LockedCase; events: readonly NumberedEvent[] } {
-  const completed = numbered({ ...lockedCase, lastDisposition: disposition }, ["visit.completed"]);
+  const completed = numbered({ ...lockedCase, lastDisposition }, ["visit.completed"]);
   if (disposition !== "DISPUTE") return completed;
   const hold = transition(completed.caseAfter, { kind: "hold", reason: "dispute" }, now);
   // Held or ended already: nobody is sent there, which is all that a hold is for.

@@ -13,13 +13,25 @@ export type { Case } from "./collection-case.ts";
 export {
   completeVisit,
   type CompletionRefusal,
-  openPromise,
   type PromiseTerms,
   type VisitCompleted,
   type VisitCompletion,
 } from "./complete-visit.ts";
 export type { Address, Consent } from "./contact-readers.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./file-import.ts";
+export {
+  dropHeldRequest,
+  forgetHeldRequests,
+  HELD_MUTATIONS,
+  type HeldMutation,
+  type HeldRequest,
+  type HeldRequestKey,
+  holdRequest,
+  lockVisit,
+  MAX_HELD,
+  takeHeldRequests,
+  type VisitOfFieldPartner,
+} from "./held-request.ts";
 export { importRun, type ImportRun, type ImportSummary, recordImport, type RefusedRow } from "./import-run.ts";
 export { type InstantReading, readInstant } from "./instant.ts";
 export { lockCase, lockCasesForImport, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";

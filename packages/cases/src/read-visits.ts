@@ -98,7 +98,8 @@ const selectLatest = statement(
   `select v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
      v.started_at as "startedAt", v.start_received_at as "startReceivedAt", v.latitude, v.longitude,
      v.accuracy_m as "accuracyM", v.completed_at as "completedAt",
-     v.completion_received_at as "completionReceivedAt", v.disposition, v.note
+     v.completion_received_at as "completionReceivedAt", v.disposition, v.note,
+     v.came_out_of_order as "cameOutOfOrder"
    from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
    cross join lateral (
      select * from cases.visit p where p.lender_id = k.lender_id and p.case_id = k.case_id

@@ -1,6 +1,7 @@
 import type { PackageSchema } from "@collections/database";
 import { Case } from "./collection-case.ts";
 import { FileImport } from "./file-import.ts";
+import { HeldRequestEntity } from "./held-request.ts";
 import { ImportRun } from "./import-run.ts";
 import { PromiseToPay } from "./promise-to-pay.ts";
 import { Visit } from "./visit.ts";
@@ -141,10 +142,21 @@ create table cases.file_import (
   primary key (lender_id, file_key)
 )`;
 
+const createHeldRequests = `
+create table cases.held_request (
+  field_partner_id uuid not null,
+  mutation text not null check (mutation in ('completeVisit', 'requestPaymentLink')),
+  key uuid not null,
+  visit_id uuid not null,
+  input jsonb not null,
+  received_at timestamptz not null,
+  primary key (field_partner_id, mutation, key)
+)`;
+
 /** Tables of cases, visits and promises, for the composition root. */
 export const casesSchema: PackageSchema = {
   name: "cases",
-  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport],
+  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, HeldRequestEntity],
   migrations: [
     {
       name: "0001",
@@ -163,6 +175,15 @@ export const casesSchema: PackageSchema = {
     {
       name: "0003-repeated-imports",
       statements: [`alter table cases.import_run add column refused jsonb not null default '[]'`],
+    },
+    {
+      name: "0004-held-requests",
+      statements: [
+        createHeldRequests,
+        "create index on cases.held_request (field_partner_id, visit_id)",
+        "create index on cases.held_request (received_at)",
+        "alter table cases.visit add column came_out_of_order boolean not null default false",
+      ],
     },
   ],
 };

@@ -36,7 +36,8 @@ const insertVisit = statement(
 
 /**
  * Starts a visit on a locked case. The client makes the visit's id, and may send the same start again: the same id, by
- * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused.
+ * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused. The case's
+ * last visit is the one that began last by the phones' clocks, in whatever order they are told of.
  */
 export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStarted> {
   const existing = await tx.findOne(Visit, { id: start.visitId });
@@ -60,7 +61,15 @@ export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitSta
   // Somebody used the id for another case of the lender at the same moment.
   if (inserted.length === 0) return existingVisit(visit, lockedCase, start);
   const { caseAfter, events } = verdict;
-  return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId: visit.id }, events };
+  const lastVisitId = await laterOf(tx, lockedCase, visit);
+  return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId }, events };
+}
+
+async function laterOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
+  const last = lastVisitId === null ? null : await tx.findOne(Visit, { lenderId, id: lastVisitId });
+  if (last === null) return visit.id;
+  const apartMs = visit.startedAt.getTime() - last.startedAt.getTime();
+  return apartMs > 0 || (apartMs === 0 && visit.id > last.id) ? visit.id : last.id;
 }
 
 function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }: VisitStart): VisitStarted {

@@ -41,6 +41,8 @@ export const Visit = defineEntity({
     completionReceivedAt: p.datetime().columnType("timestamptz").strictNullable(),
     disposition: p.text().$type<Disposition>().strictNullable(),
     note: p.text().strictNullable(),
+    /** Whether the service heard of the end before it heard of the start. */
+    cameOutOfOrder: p.boolean().default(false),
   },
 });
 

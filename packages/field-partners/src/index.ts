@@ -23,6 +23,7 @@ export {
   recallMutation,
   type Recalled,
   rememberMutation,
+  replaceMutationResult,
 } from "./mutation-result.ts";
 export {
   type OtpRequestOutcome,

@@ -1,4 +1,4 @@
-import { query, statement, type Tx } from "@collections/database";
+import { query, send, statement, type Tx } from "@collections/database";
 
 /** How long a mutation's result answers its repeats. */
 export const MUTATION_RESULT_TTL_MS = 7 * 24 * 60 * 60 * 1000;
@@ -42,6 +42,11 @@ const remember = statement(
    returning true as remembered`,
 );
 
+const forget = statement(
+  "field-partners.forget-mutation",
+  "delete from field_partners.mutation_result where field_partner_id = $1 and mutation = $2 and key = $3",
+);
+
 /**
  * Asks, as the first step of a mutation's transaction, whether it was done already. After `new` the mutation does its
  * work and calls `rememberMutation` in the same transaction; a rollback forgets both. `inputHash` is a digest of the
@@ -60,6 +65,16 @@ export async function recallMutation(
   const [known] = await query<{ inputHash: Buffer; result: unknown; isDone: boolean }>(tx, recall, key);
   if (!known?.isDone) throw new Error(`${mutation.mutation} committed its claim without rememberMutation.`);
   return known.inputHash.equals(inputHash) ? { kind: "repeat", result: known.result } : { kind: "conflict" };
+}
+
+/**
+ * Puts another result in the place of the one that is kept for the mutation's repeats; one that was forgotten stays so.
+ * Without a result the mutation itself is forgotten: a repeat is worked anew.
+ */
+export function replaceMutationResult(tx: Tx, mutation: MutationKey, result: unknown): void {
+  const key = [mutation.fieldPartnerId, mutation.mutation, mutation.key];
+  if (result === undefined) send(tx, forget, key);
+  else send(tx, remember, [...key, JSON.stringify(result)]);
 }
 
 /** Keeps what the mutation answered, as JSON, for its repeats. `recallMutation` said `new` in this transaction. */

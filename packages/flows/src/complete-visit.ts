@@ -24,6 +24,8 @@ export interface VisitToComplete {
   readonly promise?: PromiseTerms;
   /** At most MAX_NOTE_CHARS; of control characters only line breaks and tabs. */
   readonly note?: string;
+  /** When the service heard of it, where that was before it heard of the visit's start. */
+  readonly heldSince?: Date;
 }
 
 /** What became of it. `case` is the case after it. */

@@ -29,6 +29,7 @@ export {
   MAX_NOTE_CHARS,
   type VisitToComplete,
 } from "./complete-visit.ts";
+export { holdCompletion, holdLinkWish, type WorkedRequest, workHeldRequests } from "./held-requests.ts";
 export {
   type LinkDeps,
   type LinkLog,

@@ -15,6 +15,8 @@ export interface PaymentLinkWish {
   readonly currency: CurrencyCode;
   /** Where to send it; every channel unless told, none to show it only. */
   readonly channels?: readonly Channel[];
+  /** Whether the service heard of it before it heard of the visit's start. */
+  readonly cameOutOfOrder?: boolean;
 }
 
 /** What became of the wish: `requested` is not minted yet. */
@@ -66,8 +68,9 @@ export async function requestPaymentLinkIn(
   }
 
   // Write the link and the job that mints it.
-  const { channels } = wish;
-  const request = { lenderId, caseId, sourceLoanNumber, visitId, fieldPartnerId, amountMinor, currency };
+  const { channels, cameOutOfOrder = false } = wish;
+  const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder };
+  const request = { lenderId, caseId, sourceLoanNumber, ...asked };
   const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now);
   await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id });
   return { kind: "requested", link };

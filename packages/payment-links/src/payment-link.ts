@@ -41,6 +41,8 @@ export const PaymentLinkEntity = defineEntity({
     paidAt: p.datetime().columnType("timestamptz").strictNullable(),
     /** Where the field partner wants it sent; may be empty. */
     channels: p.array().columnType("text[]").$type<readonly Channel[]>(),
+    /** Whether it was asked for before the service had heard of its visit's start. */
+    cameOutOfOrder: p.boolean().default(false),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
   },
@@ -88,6 +90,7 @@ const COLUMNS = [
   "supersededAt",
   "paidAt",
   "channels",
+  "cameOutOfOrder",
   "createdAt",
   "updatedAt",
 ] as const satisfies readonly (keyof PaymentLink)[];
@@ -128,6 +131,7 @@ export function insertLink(tx: Tx, link: PaymentLink): void {
     link.status,
     link.mintKey,
     link.channels,
+    link.cameOutOfOrder,
     link.createdAt,
   ]);
 }
@@ -183,8 +187,8 @@ const selectLinksOfCaseForUpdate = statement(
 const insertStatement = statement(
   "payment-links.insert-link",
   `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
-     amount_minor, currency, status, mint_key, channels, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`,
+     amount_minor, currency, status, mint_key, channels, came_out_of_order, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
 );
 
 const updateLink = statement(

@@ -16,6 +16,8 @@ export interface LinkRequest {
   readonly currency: CurrencyCode;
   /** Where to send it. Default: every channel; an empty list only shows it. */
   readonly channels?: readonly Channel[];
+  /** Whether it was asked for before the service had heard of its visit's start. */
+  readonly cameOutOfOrder?: boolean;
 }
 
 /**
@@ -45,6 +47,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Prom
     supersededAt: null,
     paidAt: null,
     channels: [...new Set(request.channels ?? CHANNELS)],
+    cameOutOfOrder: request.cameOutOfOrder ?? false,
     createdAt: now,
     updatedAt: now,
   };

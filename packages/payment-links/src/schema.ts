@@ -90,5 +90,11 @@ export const paymentLinksSchema: PackageSchema = {
         )`,
       ],
     },
+    {
+      name: "0003-out-of-order",
+      statements: [
+        "alter table payment_links.payment_link add column came_out_of_order boolean not null default false",
+      ],
+    },
   ],
 };

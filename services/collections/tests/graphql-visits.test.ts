@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { releaseCase } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -120,18 +121,21 @@ describe("a mutation", () => {
   test("that was refused is refused again, with the same words", async () => {
     const { caseId } = await aCase();
     const visitId = randomUUID();
-    const early = { idempotencyKey: randomUUID(), visitId, disposition: "OTHER", occurredAt: new Date().toISOString() };
-    const refusal = {
-      __typename: "VisitNotFound",
-      code: "VISIT_NOT_FOUND",
-      message: "There is no such visit among your visits.",
-    };
-    expect(await complete(early)).toEqual(refusal);
     await start({ visitId, caseId });
-    expect(await complete(early)).toEqual(refusal);
-    expect(await complete({ ...early, idempotencyKey: randomUUID() })).toMatchObject({
-      visit: { disposition: "OTHER" },
-    });
+    await complete({ visitId, disposition: "DISPUTE" });
+    const occurredAt = new Date().toISOString();
+    const next = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt };
+    const refusal = await start(next);
+    expect(refusal).toMatchObject({ __typename: "CaseNotWorkable" });
+    await release();
+    expect(await start(next)).toEqual(refusal);
+    expect(await start({ ...next, idempotencyKey: randomUUID() })).toMatchObject({ visit: { completedAt: null } });
+
+    async function release(): Promise<void> {
+      const owner = (await lenderByCode(service.app.database.em(), lender.code))!;
+      const order = { lender: owner, loan: `LN-${loansMade}`, reason: null };
+      expect(await releaseCase(service.app.database.em(), order, "test")).toMatchObject({ kind: "done" });
+    }
   });
 
   test("in one operation with others sees what they have done", async () => {

@@ -1,11 +1,22 @@
 import type { Tx } from "@collections/database";
-import { completeVisitIn, MAX_NOTE_CHARS, type VisitToComplete } from "@collections/flows";
+import {
+  completeVisitIn,
+  type CompleteVisitOutcome,
+  holdCompletion,
+  MAX_NOTE_CHARS,
+  type VisitToComplete,
+} from "@collections/flows";
 import { builder } from "./builder.ts";
 import { badInput } from "./client-error.ts";
 import { type Context, viewer } from "./context.ts";
 import { MoneyInput, moneyOf } from "./money.ts";
 import { type Kept, once } from "./once.ts";
-import { IdempotencyConflictError, VisitAlreadyCompletedError, VisitNotFoundError } from "./user-error.ts";
+import {
+  IdempotencyConflictError,
+  VisitAlreadyCompletedError,
+  VisitNotFoundError,
+  visitNotFound,
+} from "./user-error.ts";
 import { DispositionRef } from "./visit.ts";
 import { type Visited, visitedPayload } from "./visited.ts";
 
@@ -49,19 +60,25 @@ builder.mutationField("completeVisit", (t) =>
         ...(promise && { promise: promiseOf(promise) }),
         ...(typeof note === "string" && { note }),
       };
-      return once(context, "completeVisit", input, (tx) => complete(tx, completion, context));
+      return once(context, "completeVisit", input, (tx) => complete(tx, input.idempotencyKey, completion, context));
     },
   }),
 );
 
-async function complete(tx: Tx, completion: VisitToComplete, { app }: Context): Promise<Kept<Visited>> {
+async function complete(tx: Tx, key: string, completion: VisitToComplete, { app }: Context): Promise<Kept<Visited>> {
   const { environment } = app.config;
   const outcome = await completeVisitIn(tx, completion, { environment });
+  if (outcome.kind === "not_found") return { refusal: visitNotFound(await holdCompletion(tx, key, completion)) };
+  return completed(outcome);
+}
+
+/** What is kept of the outcome for repeats. Throws BAD_INPUT. */
+export function completed(outcome: CompleteVisitOutcome): Kept<Visited> {
   switch (outcome.kind) {
     case "completed":
-      return { done: { visitId: completion.visitId, caseId: outcome.visit.caseId } };
+      return { done: { visitId: outcome.visit.id, caseId: outcome.visit.caseId } };
     case "not_found":
-      return { refusal: { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits." } };
+      return { refusal: visitNotFound(false) };
     case "conflict": {
       const message = `The visit ended as ${outcome.visit.disposition} already.`;
       return { refusal: { code: "VISIT_ALREADY_COMPLETED", message } };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { dropHeldRequest, lockVisit } from "@collections/cases";
 import { transaction, type Tx } from "@collections/database";
 import { recallMutation, rememberMutation } from "@collections/field-partners";
 import { type Context, readAnew, viewer } from "./context.ts";
@@ -14,26 +15,35 @@ const CONFLICT: Refusal = {
 
 /**
  * Does a mutation once per field partner and key: `work` and the memory of it are one transaction, and a repeat gets
- * what the first got, refusals included. Input that makes `work` throw leaves no memory. Throws RefusedError.
+ * what the first got, refusals included. Input that makes `work` throw leaves no memory. A visit that nobody had heard
+ * of may have begun since: that refusal alone is looked into again. Throws RefusedError.
  */
 export async function once<Done>(
   context: Context,
   mutation: string,
-  { idempotencyKey, ...input }: { readonly idempotencyKey: string },
+  { idempotencyKey, ...input }: { readonly idempotencyKey: string; readonly visitId?: string },
   work: (tx: Tx) => Promise<Kept<Done>>,
 ): Promise<Done> {
-  const key = { fieldPartnerId: viewer(context).id, mutation, key: idempotencyKey };
+  const { id: fieldPartnerId } = viewer(context);
+  const key = { fieldPartnerId, mutation, key: idempotencyKey };
   const kept = await transaction(context.reads.em, async (tx) => {
+    if (input.visitId !== undefined) lockVisit(tx, { fieldPartnerId, visitId: input.visitId });
     const recalled = await recallMutation(tx, { ...key, inputHash: hashOf(input) });
     if (recalled.kind === "conflict") return { refusal: CONFLICT };
-    if (recalled.kind === "repeat") return recalled.result as Kept<Done>;
+    if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
     const kept = await work(tx);
     await rememberMutation(tx, key, kept);
+    // A process of an older version has begun the visit, and left to the repeat what waited for it.
+    if (recalled.kind === "repeat" && isFinal(kept)) dropHeldRequest(tx, key);
     return kept;
   });
   readAnew(context);
   if ("refusal" in kept) throw refusedError(kept.refusal);
   return kept.done;
+}
+
+function isFinal(kept: Kept<unknown>): boolean {
+  return !("refusal" in kept) || kept.refusal.code !== "VISIT_NOT_FOUND";
 }
 
 /** GraphQL hands input fields over in the order of the schema, so that equal inputs have equal texts. */

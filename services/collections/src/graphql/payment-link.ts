@@ -106,7 +106,13 @@ builder.node(PaymentLinkRef, {
         status === "unavailable" && unavailableReason ? UNAVAILABLE_WORDS[unavailableReason] : null,
     }),
     paidAt: t.expose("paidAt", { type: "DateTime", nullable: true, description: "When it was paid." }),
-    createdAt: t.expose("createdAt", { type: "DateTime", description: "When it was asked for." }),
+    createdAt: t.expose("createdAt", {
+      type: "DateTime",
+      description: "When it was asked for; where that came out of order, when the visit's start came.",
+    }),
+    cameOutOfOrder: t.exposeBoolean("cameOutOfOrder", {
+      description: "Whether the service heard of the wish before it heard of the visit's start.",
+    }),
   }),
 });
 

@@ -1,5 +1,10 @@
 import type { Tx } from "@collections/database";
-import { type PaymentLinkWish, requestPaymentLinkIn } from "@collections/flows";
+import {
+  holdLinkWish,
+  type PaymentLinkWish,
+  requestPaymentLinkIn,
+  type RequestPaymentLinkOutcome,
+} from "@collections/flows";
 import { display, money } from "@collections/money";
 import { notWorkable } from "./blocked-words.ts";
 import { builder } from "./builder.ts";
@@ -13,6 +18,7 @@ import {
   IdempotencyConflictError,
   type Refusal,
   VisitNotFoundError,
+  visitNotFound,
 } from "./user-error.ts";
 
 /** A link that was requested, as it is kept for repeats. */
@@ -68,18 +74,24 @@ builder.mutationField("requestPaymentLink", (t) =>
         currency,
         ...(channels && { channels }),
       };
-      return once(context, "requestPaymentLink", input, (tx) => request(tx, wish));
+      return once(context, "requestPaymentLink", input, (tx) => request(tx, input.idempotencyKey, wish));
     },
   }),
 );
 
-async function request(tx: Tx, wish: PaymentLinkWish): Promise<Kept<Requested>> {
+async function request(tx: Tx, key: string, wish: PaymentLinkWish): Promise<Kept<Requested>> {
   const outcome = await requestPaymentLinkIn(tx, wish, {});
+  if (outcome.kind === "visit_not_found") return { refusal: visitNotFound(await holdLinkWish(tx, key, wish)) };
+  return requested(outcome);
+}
+
+/** What is kept of the outcome for repeats. */
+export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> {
   switch (outcome.kind) {
     case "requested":
       return { done: { linkId: outcome.link.id } };
     case "visit_not_found":
-      return { refusal: { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits." } };
+      return { refusal: visitNotFound(false) };
     case "case_not_workable":
       return { refusal: notWorkable(outcome.code) };
     case "amount_not_allowed":
@@ -96,4 +108,4 @@ function amountNotAllowed({ minimumMinor, maximumMinor, currency }: Bounds): Ref
   };
 }
 
-type Bounds = Extract<Awaited<ReturnType<typeof requestPaymentLinkIn>>, { kind: "amount_not_allowed" }>;
+type Bounds = Extract<RequestPaymentLinkOutcome, { kind: "amount_not_allowed" }>;

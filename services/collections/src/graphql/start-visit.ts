@@ -5,6 +5,7 @@ import { builder } from "./builder.ts";
 import { CaseRef } from "./case.ts";
 import { badInput } from "./client-error.ts";
 import { type Context, viewer } from "./context.ts";
+import { workHeld } from "./held-requests.ts";
 import { type Kept, once } from "./once.ts";
 import { CaseNotFoundError, CaseNotWorkableError, IdempotencyConflictError, VisitIdTakenError } from "./user-error.ts";
 import { type Visited, visitedPayload } from "./visited.ts";
@@ -26,7 +27,7 @@ builder.mutationField("startVisit", (t) =>
   t.field({
     type: visitedPayload("StartVisitPayload", "A visit that has begun."),
     nullable: true,
-    description: "Starts a visit on one of your cases.",
+    description: "Starts a visit on one of your cases, and does what has waited for it.",
     args: { input: t.arg({ type: StartVisitInput, required: true, description: "The visit." }) },
     errors: {
       types: [CaseNotFoundError, CaseNotWorkableError, VisitIdTakenError, IdempotencyConflictError],
@@ -43,11 +44,12 @@ builder.mutationField("startVisit", (t) =>
 
 type StartWithPlace = Omit<VisitToStart, "location"> & { location: VisitToStart["location"] | undefined };
 
-async function begin(tx: Tx, { location, ...start }: StartWithPlace, { app }: Context): Promise<Kept<Visited>> {
-  const { environment } = app.config;
+async function begin(tx: Tx, { location, ...start }: StartWithPlace, context: Context): Promise<Kept<Visited>> {
+  const { environment } = context.app.config;
   const outcome = await startVisitIn(tx, { ...start, ...(location && { location }) }, { environment });
   switch (outcome.kind) {
     case "started":
+      await workHeld(tx, start, context);
       return { done: { visitId: start.visitId, caseId: start.caseId } };
     case "not_found":
       return { refusal: { code: "CASE_NOT_FOUND", message: "There is no such case among your cases." } };

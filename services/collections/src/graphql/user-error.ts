@@ -12,6 +12,8 @@ export interface Refusal {
   readonly retryAfterS?: number;
   /** Of OTP_WRONG. */
   readonly triesLeft?: number;
+  /** Of VISIT_NOT_FOUND. */
+  readonly isHeld?: boolean;
 }
 
 /** An expected failure on its way to the result union of its mutation. */
@@ -70,7 +72,8 @@ export function refusedError(refusal: Refusal): RefusedError {
 }
 
 export const UserErrorRef = builder.interfaceRef<RefusedError>("UserError").implement({
-  description: "Why a mutation did nothing. The same request again gets the same answer, but for RATE_LIMITED.",
+  description:
+    "Why a mutation did nothing. The same request again gets the same answer, but for RATE_LIMITED and VISIT_NOT_FOUND.",
   fields: (t) => ({
     code: t.string({ description: "For machines, such as VISIT_NOT_FOUND.", resolve: ({ refusal }) => refusal.code }),
     message: t.string({ description: "For people: a sentence.", resolve: ({ refusal }) => refusal.message }),
@@ -153,9 +156,22 @@ builder.objectType(VisitIdTakenError, {
 
 builder.objectType(VisitNotFoundError, {
   name: "VisitNotFound",
-  description: "There is no such visit among your visits: start it first.",
+  description: "No visit of yours with this visitId has begun yet, as far as the service knows.",
   interfaces,
+  fields: (t) => ({
+    isHeld: t.boolean({
+      description:
+        "True: kept for 7 days, and done as soon as the visit's start arrives. The same request again shows what has " +
+        "become of it. False: not kept; send the start first, and the same request again.",
+      resolve: ({ refusal }) => refusal.isHeld ?? false,
+    }),
+  }),
 });
+
+/** No such visit, or another's. */
+export function visitNotFound(isHeld: boolean): Refusal {
+  return { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits.", isHeld };
+}
 
 function bound({ bounds }: Refusal, which: "minimumMinor" | "maximumMinor") {
   if (!bounds) throw new Error("AMOUNT_NOT_ALLOWED was kept without its bounds.");

@@ -61,6 +61,9 @@ export const VisitRef = builder.objectRef<Visit>("Visit").implement({
       resolve: ({ completedAt, completionReceivedAt }) =>
         completedAt !== null && completionReceivedAt !== null && cameLate(completedAt, completionReceivedAt),
     }),
+    cameOutOfOrder: t.exposeBoolean("cameOutOfOrder", {
+      description: "Whether the service heard of the end before it heard of the start.",
+    }),
     disposition: t.expose("disposition", {
       type: DispositionRef,
       nullable: true,

@@ -1,0 +1,80 @@
+import {
+  type HeldRequest,
+  holdRequest,
+  type PromiseTerms,
+  takeHeldRequests,
+  type VisitOfFieldPartner,
+} from "@collections/cases";
+import type { Tx } from "@collections/database";
+import type { AppContext } from "./app-request.ts";
+import { completeVisitIn, type CompleteVisitOutcome, type VisitToComplete } from "./complete-visit.ts";
+import { type PaymentLinkWish, requestPaymentLinkIn, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
+
+/** What became of a request that had waited for its visit, by the idempotency key that it came with. */
+export type WorkedRequest =
+  | { readonly mutation: "completeVisit"; readonly key: string; readonly outcome: CompleteVisitOutcome }
+  | { readonly mutation: "requestPaymentLink"; readonly key: string; readonly outcome: RequestPaymentLinkOutcome };
+
+/** What JSON makes of a moment and of an amount. */
+type Told<Fields> = {
+  [Name in keyof Fields]: Fields[Name] extends Date | bigint ? string : Told<Fields[Name]>;
+};
+
+/**
+ * Keeps how a visit ended until its start is told: `completeVisitIn` found no such visit, under `lockVisit`. False when
+ * too much waits for this field partner already.
+ */
+export function holdCompletion(tx: Tx, key: string, completion: VisitToComplete, now = new Date()): Promise<boolean> {
+  return hold(tx, { mutation: "completeVisit", key, receivedAt: now }, completion);
+}
+
+/** The same for a link that was asked for: `requestPaymentLinkIn` found no such visit, under `lockVisit`. */
+export function holdLinkWish(tx: Tx, key: string, wish: PaymentLinkWish, now = new Date()): Promise<boolean> {
+  return hold(tx, { mutation: "requestPaymentLink", key, receivedAt: now }, wish);
+}
+
+/** Works what has waited for a visit that has begun in this transaction, under `lockVisit`. */
+export async function workHeldRequests(
+  tx: Tx,
+  visit: VisitOfFieldPartner,
+  context: AppContext,
+): Promise<WorkedRequest[]> {
+  const worked: WorkedRequest[] = [];
+  for (const held of await takeHeldRequests(tx, visit, context.now ?? new Date())) {
+    const { mutation, key } = held;
+    worked.push(
+      mutation === "completeVisit"
+        ? { mutation, key, outcome: await completeVisitIn(tx, completionOf(held), context) }
+        : { mutation, key, outcome: await requestPaymentLinkIn(tx, wishOf(held), context) },
+    );
+  }
+  return worked;
+}
+
+function hold(
+  tx: Tx,
+  waiting: Pick<HeldRequest, "mutation" | "key" | "receivedAt">,
+  { fieldPartnerId, visitId, ...fields }: VisitToComplete | PaymentLinkWish,
+): Promise<boolean> {
+  const exact = (_name: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value);
+  const input: unknown = JSON.parse(JSON.stringify(fields, exact));
+  return holdRequest(tx, { fieldPartnerId, visitId, ...waiting, input });
+}
+
+function completionOf({ fieldPartnerId, visitId, input, receivedAt }: HeldRequest): VisitToComplete {
+  const { occurredAt, promise, ...fields } = input as Told<VisitToComplete>;
+  return {
+    ...(fields as Pick<VisitToComplete, "disposition" | "note">),
+    ...(promise && { promise: { ...promise, amountMinor: BigInt(promise.amountMinor) } as PromiseTerms }),
+    fieldPartnerId,
+    visitId,
+    occurredAt: new Date(occurredAt),
+    heldSince: receivedAt,
+  };
+}
+
+function wishOf({ fieldPartnerId, visitId, input }: HeldRequest): PaymentLinkWish {
+  const { amountMinor, ...fields } = input as Told<PaymentLinkWish>;
+  const wish = { ...fields, fieldPartnerId, visitId, amountMinor: BigInt(amountMinor), cameOutOfOrder: true };
+  return wish as PaymentLinkWish;
+}
