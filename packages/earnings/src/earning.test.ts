@@ -95,6 +95,72 @@ describe("an earning", () => {
   });
 });
 
+/** Reads a formula as its reader would: the rate, and the amount in minor units. */
+function readFormula(text: string, decimals: number): { rate: bigint; baseMinor: bigint } {
+  const [, rate = "", amount = ""] = /^([0-9]+(?:\.[0-9]+)?)% of [^0-9]*([0-9,]+(?:\.[0-9]+)?)$/.exec(text)!;
+  const shifted = (number: string, places: number) => {
+    const [whole = "", fraction = ""] = number.replaceAll(",", "").split(".");
+    expect(fraction.length).toBeLessThanOrEqual(places);
+    return BigInt(whole + fraction.padEnd(places, "0"));
+  };
+  return { rate: shifted(rate, 4), baseMinor: shifted(amount, decimals) };
+}
+
+/** By doubling and comparing, not by the rule under test. */
+function nearestEven(numerator: bigint, denominator: bigint): bigint {
+  const below = numerator / denominator;
+  const [toBelow, toAbove] = [numerator - below * denominator, (below + 1n) * denominator - numerator];
+  if (toBelow === toAbove) return below % 2n === 0n ? below : below + 1n;
+  return toBelow < toAbove ? below : below + 1n;
+}
+
+describe("a formula", () => {
+  test.each([
+    ["INR", 2, 6_250n, "2.5", "2.5% of ₹62.50", 156n],
+    ["INR", 2, 100n, "2.5", "2.5% of ₹1.00", 2n],
+    ["INR", 2, 300n, "2.5", "2.5% of ₹3.00", 8n],
+    ["JPY", 0, 1_234_567n, "2.5", "2.5% of ¥1,234,567", 30_864n],
+    ["JPY", 0, 20n, "7.5", "7.5% of ¥20", 2n],
+    ["KWD", 3, 12_345_678n, "0.0001", "0.0001% of KWD 12,345.678", 12n],
+    ["KWD", 3, 1_500n, "33.3333", "33.3333% of KWD 1.500", 500n],
+  ])(
+    "in %s with %i decimals, of %i minor units at %s%%, reads %s and gives %i",
+    (code, decimals, base, rate, text, due) => {
+      const earning = earningOn({ ...payment, currency: currency(code), appliedMinor: base }, percent(rate), NOW)!;
+      expect(formula(earning).replaceAll("\u00a0", " ")).toBe(text);
+      expect(earning.amountMinor).toBe(due);
+      const read = readFormula(formula(earning), decimals);
+      expect(nearestEven(read.rate * read.baseMinor, 1_000_000n)).toBe(due);
+    },
+  );
+
+  test("led to the figure beside it: for each payment of a loan, partial, the last one and what is paid beyond", () => {
+    const currencies = fc.constantFrom(["INR", 2], ["JPY", 0], ["KWD", 3], ["USD", 2]) as fc.Arbitrary<
+      [string, number]
+    >;
+    const payments = fc.array(fc.bigInt({ min: 1n, max: 10n ** 13n }), { minLength: 1, maxLength: 8 });
+    const rates = fc.oneof(fc.bigInt({ min: 1n, max: 1_000_000n }), fc.constantFrom(5_000n, 25_000n, 500_000n));
+    const placed = fc.oneof(fc.bigInt({ min: 1n, max: 2_000n }), fc.bigInt({ min: 1n, max: 10n ** 14n }));
+    fc.assert(
+      fc.property(currencies, payments, rates, placed, ([code, decimals], amounts, rate, placedMinor) => {
+        let outstandingMinor = placedMinor;
+        for (const paidMinor of amounts) {
+          const appliedMinor = paidMinor < outstandingMinor ? paidMinor : outstandingMinor;
+          outstandingMinor -= appliedMinor;
+          const earning = earningOn({ ...payment, currency: currency(code), appliedMinor }, rate as Percent, NOW);
+          const due = nearestEven(appliedMinor * rate, 1_000_000n);
+          expect(earning?.amountMinor ?? 0n).toBe(due);
+          if (!earning) continue;
+          const read = readFormula(formula(earning), decimals);
+          expect(read).toEqual({ rate, baseMinor: appliedMinor });
+          expect(nearestEven(read.rate * read.baseMinor, 1_000_000n)).toBe(earning.amountMinor);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
 describe("a cursor", () => {
   test("leads back to its place", () => {
     const place = { earnedAt: NOW, id: newId() };

@@ -21,7 +21,9 @@ export interface Earning {
   readonly status: EarningStatus;
   readonly earnedAt: Date;
   readonly creditedAt: Date | null;
+  /** When its payout was recorded. */
   readonly paidOutAt: Date | null;
+  readonly payoutId: string | null;
 }
 
 /** A payment that was attributed to somebody, or to nobody. */
@@ -57,6 +59,7 @@ export function earningOn(payment: AttributedPayment, commission: Percent, now: 
     earnedAt: now,
     creditedAt: null,
     paidOutAt: null,
+    payoutId: null,
   };
 }
 

@@ -1,15 +1,10 @@
 export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
-export {
-  addEarnings,
-  type CaseOfEarnings,
-  creditEarnings,
-  lockCredited,
-  payOutEarnings,
-  pendingOf,
-} from "./keep-earnings.ts";
-export { type Period, type Span, spanOf } from "./period.ts";
+export { addEarnings, type CaseOfEarnings, creditEarnings, pendingOf } from "./keep-earnings.ts";
+export { lockCredited, lockReference, payOut } from "./keep-payouts.ts";
+export { type Payout, payoutDifferences, payoutOf, type PayoutOrder, type PayoutPart } from "./payout.ts";
+export { type Period, type Span, spanOf, spanOfDay } from "./period.ts";
 export {
   type EarningLines,
   earningLines,
@@ -21,4 +16,17 @@ export {
   type EarningsTotal,
   earningsTotals,
 } from "./read-earnings.ts";
+export {
+  type Credited,
+  creditedOf,
+  listPayouts,
+  type PaidOutLine,
+  paidOutPage,
+  payoutById,
+  payoutByReference,
+  type PayoutFilter,
+  type PayoutMismatch,
+  payoutMismatches,
+  payoutsOfFieldPartner,
+} from "./read-payouts.ts";
 export type { EarningRow } from "./schema.ts";

@@ -1,5 +1,4 @@
 import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
-import type { CurrencyCode } from "@collections/money";
 import { credited, type Earning } from "./earning.ts";
 
 /** Which case: its lender and its id. */
@@ -27,21 +26,6 @@ export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date):
   if (earnings.length > 0) send(tx, upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now))));
 }
 
-/** What a lender owes a field partner in one currency and has not paid out, locked until the transaction ends. */
-export async function lockCredited(
-  tx: Tx,
-  owed: { readonly lenderId: string; readonly fieldPartnerId: string; readonly currency: CurrencyCode },
-): Promise<Earning[]> {
-  return query(tx, selectCredited, [owed.lenderId, owed.fieldPartnerId, owed.currency]);
-}
-
-/** Marks earnings that `lockCredited` has read as paid out. */
-export function payOutEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
-  if (earnings.length === 0) return;
-  const ids = [earnings.map(({ lenderId }) => lenderId), earnings.map(({ id }) => id)];
-  send(tx, updatePaidOut, [...ids, now.toISOString()]);
-}
-
 /** The columns of `alias` as an Earning. */
 export function selectedEarning(alias: string): string {
   return COLUMNS.map(([property, column]) => `${alias}.${column} as "${property}"`).join(", ");
@@ -63,6 +47,7 @@ const COLUMNS = [
   ["earnedAt", "earned_at", "timestamptz"],
   ["creditedAt", "credited_at", "timestamptz"],
   ["paidOutAt", "paid_out_at", "timestamptz"],
+  ["payoutId", "payout_id", "uuid"],
 ] as const satisfies readonly (readonly [keyof Earning, string, string])[];
 
 function valuesOf(earnings: readonly Earning[]): unknown[] {
@@ -100,18 +85,4 @@ export const selectPending = statement(
      offset 0
    ) e
    order by e.earned_at, e.id`,
-);
-
-const selectCredited = statement(
-  "earnings.credited",
-  `select ${selectedEarning("e")} from earnings.earning e
-   where e.lender_id = $1 and e.field_partner_id = $2 and e.currency = $3 and e.status = 'credited'
-   order by e.earned_at, e.id for no key update`,
-);
-
-const updatePaidOut = statement(
-  "earnings.pay-out",
-  `update earnings.earning e set status = 'paid_out', paid_out_at = $3::timestamptz
-   from unnest($1::uuid[], $2::uuid[]) as i (lender_id, id)
-   where e.lender_id = i.lender_id and e.id = i.id and e.status = 'credited'`,
 );

@@ -29,13 +29,33 @@ export const EarningEntity = defineEntity({
     earnedAt: p.datetime().columnType("timestamptz"),
     creditedAt: p.datetime().columnType("timestamptz").nullable(),
     paidOutAt: p.datetime().columnType("timestamptz").nullable(),
+    payoutId: p.uuid().nullable(),
   },
 });
 export type EarningRow = InferEntity<typeof EarningEntity>;
 
+/** One lender's part of what a field partner was paid at once: the parts of a payout share its id. */
+export const PayoutEntity = defineEntity({
+  name: "Payout",
+  schema: "earnings",
+  tableName: "payout",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    fieldPartnerId: p.uuid(),
+    currency: p.character().length(3).$type<CurrencyCode>(),
+    reference: p.text(),
+    paidOn: p.date(),
+    until: p.date().fieldName("credited_until").nullable(),
+    lines: p.integer(),
+    amountMinor: p.bigint(),
+    recordedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
 export const earningsSchema: PackageSchema = {
   name: "earnings",
-  entities: [EarningEntity],
+  entities: [EarningEntity, PayoutEntity],
   migrations: [
     {
       name: "0001",
@@ -66,5 +86,32 @@ export const earningsSchema: PackageSchema = {
         `create index earning_field_partner on earnings.earning (field_partner_id, earned_at, id)`,
       ],
     },
+    {
+      name: "0002-payouts",
+      statements: [
+        `create table earnings.payout (
+           lender_id uuid not null,
+           id uuid not null,
+           field_partner_id uuid not null,
+           currency char(3) not null check (currency ~ '^[A-Z]{3}$'),
+           reference text not null check (reference <> ''),
+           paid_on date not null,
+           credited_until date,
+           lines integer not null check (lines > 0),
+           amount_minor bigint not null check (amount_minor > 0),
+           recorded_at timestamptz not null,
+           primary key (lender_id, id),
+           unique (lender_id, reference)
+         )`,
+        `create index payout_id on earnings.payout (id)`,
+        `create index payout_reference on earnings.payout (reference)`,
+        `create index payout_field_partner on earnings.payout (field_partner_id, id)`,
+        `alter table earnings.earning
+           add column payout_id uuid,
+           add check ((status = 'paid_out') = (payout_id is not null)),
+           add foreign key (lender_id, payout_id) references earnings.payout (lender_id, id)`,
+      ],
+    },
   ],
+  appendOnly: ["earnings.payout"],
 };

@@ -46,11 +46,19 @@ export {
   type EarningToPost,
   paymentPostings,
   payout,
+  payoutMemo,
   placement,
 } from "./postings.ts";
 export type { AccountRow, ChainBlockRow, PaymentBookingRow, TransferRow } from "./schema.ts";
 export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./statement.ts";
-export { type Posting, postTransfers, type Transfer, type TransferKind, transfersOf } from "./transfer.ts";
+export {
+  payoutTransfersOf,
+  type Posting,
+  postTransfers,
+  type Transfer,
+  type TransferKind,
+  transfersOf,
+} from "./transfer.ts";
 export {
   type LedgerCounts,
   type LedgerProblem,

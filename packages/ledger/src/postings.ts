@@ -107,15 +107,23 @@ export function earningCredited(earning: EarningToPost, now: Date): Posting[] {
   });
 }
 
-/** The earning has been paid out. */
-export function payout(earning: EarningToPost, now: Date, memo = "Paid out"): Posting[] {
+/** The earning has been paid out at `paidAt`, by a bank transfer of this reference. */
+export function payout(
+  earning: EarningToPost,
+  { reference, paidAt, now }: { readonly reference: string; readonly paidAt: Date; readonly now: Date },
+): Posting[] {
   const { fieldPartnerId, currency } = earning;
   return earningLine(earning, now, {
     kind: "payout",
-    memo,
+    memo: payoutMemo(reference),
     debitAccount: creditedAccount(fieldPartnerId, currency),
     creditAccount: paidAccount(fieldPartnerId, currency),
-  });
+  }).map((posting) => ({ ...posting, effectiveAt: paidAt }));
+}
+
+/** How the transfers of a payout name it, for good. */
+export function payoutMemo(reference: string): string {
+  return `Paid out: ${reference}`;
 }
 
 /** Undoes a transfer: the same amount the other way round, naming what it corrects and why. */

@@ -117,7 +117,9 @@ describe("balances", () => {
     const { lenderId, caseId, fieldPartnerId, bookings } = sample;
     const earning = { lenderId, caseId, bookingId: bookings[0]!.id, fieldPartnerId, currency: INR, amountMinor: 8n };
     await writeBooks(database, [sample]);
-    await transaction(database.em(), async (tx) => postTransfers(tx, payout(earning, NOW)));
+    await transaction(database.em(), async (tx) =>
+      postTransfers(tx, payout(earning, { reference: "UTR1", paidAt: NOW, now: NOW })),
+    );
     const of = async (account: string) => (await balance(database.em(), lenderId, account)).balanceMinor;
     expect(await of(receivableAccount(caseId))).toBe(0n);
     expect(await of(excessAccount(caseId))).toBe(-200n);

@@ -70,6 +70,21 @@ export async function transfersOf(em: EntityManager, lenderId: string, caseId: s
   return query(em, selectTransfers, [lenderId, caseId]);
 }
 
+/** The transfers that paid out earnings on these cases of a lender, in the order of their ids: for checks. */
+export async function payoutTransfersOf(
+  em: EntityManager,
+  lenderId: string,
+  caseIds: readonly string[],
+): Promise<Transfer[]> {
+  return caseIds.length === 0 ? [] : query(em, selectPayouts, [lenderId, caseIds]);
+}
+
+const selectPayouts = statement(
+  "ledger.payout-transfers-of",
+  `select ${transfers.selected("t")} from ledger.transfer t
+   where t.lender_id = $1 and t.case_id = any($2::uuid[]) and t.kind = 'payout' order by t.id`,
+);
+
 const selectTransfers = statement(
   "ledger.transfers-of",
   `select ${transfers.selected("t")} from ledger.transfer t

@@ -16,6 +16,7 @@ export type ProblemCode =
   | "ACCOUNT_MISSING"
   | "CURRENCY_MISMATCH"
   | "CORRECTS_NOTHING"
+  | "EARNING_OUT_OF_STEP"
   | "UNBALANCED"
   | "CHAIN_BROKEN"
   | "BLOCK_MISMATCH"
@@ -145,6 +146,29 @@ export const checks: readonly Check[] = [
        from ledger.transfer t
        where t.lender_id = $1 and t.corrects is not null
          and not exists (select from ledger.transfer o where o.lender_id = $1 and o.id = t.corrects)`,
+    ),
+  },
+  {
+    name: "steps of earnings",
+    problemsOf: check(
+      "earning-steps",
+      `with step as (
+         select t.booking_id, split_part(t.credit_account, '/', 2) as owner, t.currency,
+           max(t.id::text) as last_id,
+           array_agg(t.amount_minor) filter (where t.kind = 'commission') as earned,
+           array_agg(t.amount_minor) filter (where t.kind = 'earning_credited') as credited,
+           array_agg(t.amount_minor) filter (where t.kind = 'payout') as paid
+         from ledger.transfer t
+         left join (select corrects from ledger.transfer where lender_id = $1 and kind = 'correction') c on c.corrects = t.id
+         where t.lender_id = $1 and t.kind in ('commission', 'earning_credited', 'payout') and c.corrects is null
+         group by 1, 2, 3
+       )
+       select 'EARNING_OUT_OF_STEP' as code, 'transfer' as "table", last_id as id,
+         format('Booking %s for %s: earned %s, credited %s, paid out %s; each comes once, the same amount, after the one before.',
+           booking_id, owner, coalesce(earned::text, '{}'), coalesce(credited::text, '{}'), coalesce(paid::text, '{}')) as detail
+       from step
+       where booking_id is null or coalesce(cardinality(earned), 0) <> 1
+         or (credited is not null and credited <> earned) or (paid is not null and paid is distinct from credited)`,
     ),
   },
   {

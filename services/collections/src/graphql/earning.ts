@@ -6,6 +6,7 @@ import {
   earningsSummary,
   type EarningsSummary,
   formula,
+  type Payout,
   type Period,
   type Span,
   spanOf,
@@ -29,9 +30,25 @@ const PeriodRef = builder.enumType("Period", {
   description: "A stretch of the calendar in your time zone.",
   values: {
     TODAY: { value: "today", description: "Since midnight." },
+    YESTERDAY: { value: "yesterday", description: "The day before today." },
     THIS_WEEK: { value: "week", description: "Since Monday." },
+    LAST_WEEK: { value: "last_week", description: "From Monday to Sunday, before this week." },
     THIS_MONTH: { value: "month", description: "Since the first." },
+    LAST_MONTH: { value: "last_month", description: "The whole month before this one." },
   } satisfies Record<string, { value: Period; description: string }>,
+});
+
+const PayoutRef = builder.objectRef<Payout>("Payout").implement({
+  description: "Money that you were sent for credited earnings, by one transfer of the bank.",
+  fields: (t) => ({
+    reference: t.exposeString("reference", { description: "What your bank's statement calls the transfer." }),
+    paidOn: t.expose("paidOn", { type: "Date", description: "The day on which it was sent." }),
+    amount: t.field({
+      type: MoneyRef,
+      description: "All of it: the sum of its earnings.",
+      resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
+    }),
+  }),
 });
 
 export const EarningRef = builder.objectRef<Earning>("EarningLine");
@@ -55,7 +72,17 @@ builder.node(EarningRef, {
     reference: t.exposeString("reference", { description: "The lender's reference of the payment." }),
     earnedAt: t.expose("earnedAt", { type: "DateTime", description: "When the payment was confirmed." }),
     creditedAt: t.expose("creditedAt", { type: "DateTime", nullable: true, description: "When the case ended." }),
-    paidOutAt: t.expose("paidOutAt", { type: "DateTime", nullable: true, description: "When it was paid out." }),
+    paidOutAt: t.expose("paidOutAt", {
+      type: "DateTime",
+      nullable: true,
+      description: "When its payout was recorded.",
+    }),
+    payout: t.field({
+      type: PayoutRef,
+      nullable: true,
+      description: "By which transfer it was paid out; null before.",
+      resolve: ({ payoutId }, _, { reads }) => (payoutId === null ? null : reads.ownPayout.load(payoutId)),
+    }),
   }),
 });
 
@@ -92,7 +119,7 @@ builder.queryField("earnings", (t) =>
   t.field({
     type: SummaryRef,
     nullable: true,
-    description: "What you have earned today, this week or this month.",
+    description: "What you have earned in a day, a week or a month.",
     args: { period: t.arg({ type: PeriodRef, required: true, description: "Which stretch of the calendar." }) },
     async resolve(_, { period }, context) {
       const { id, timeZone } = viewer(context);

@@ -9,7 +9,13 @@ import {
   type Visit,
 } from "@collections/cases";
 import type { Database, EntityManager } from "@collections/database";
-import { type Earning, earningsByIds, earningsOfCases } from "@collections/earnings";
+import {
+  type Earning,
+  earningsByIds,
+  earningsOfCases,
+  type Payout,
+  payoutsOfFieldPartner,
+} from "@collections/earnings";
 import { type Lender, lendersByIds } from "@collections/lenders";
 import {
   deliveriesOf,
@@ -30,6 +36,7 @@ export interface Reads {
   readonly ownCase: Loader<string, OwnCase | undefined>;
   readonly ownLink: Loader<string, PaymentLink | undefined>;
   readonly ownEarning: Loader<string, Earning | undefined>;
+  readonly ownPayout: Loader<string, Payout | undefined>;
   readonly lender: Loader<string, Lender>;
   readonly openPromise: Loader<CaseKey, PromiseToPay | undefined>;
   readonly activeLink: Loader<CaseKey, PaymentLink | undefined>;
@@ -48,6 +55,7 @@ export function createReads(database: Database, fieldPartnerId: string = NOBODY)
     ownCase: loader(idItself, (ids) => ownCasesByIds(em, fieldPartnerId, ids)),
     ownLink: loader(idItself, async (ids) => byId(await linksOfFieldPartner(em, fieldPartnerId, ids))),
     ownEarning: loader(idItself, async (ids) => byId(await earningsByIds(em, fieldPartnerId, ids))),
+    ownPayout: loader(idItself, async (ids) => byId(await payoutsOfFieldPartner(em, fieldPartnerId, ids))),
     lender: loader(idItself, (ids) => lendersByIds(em, ids), lenderIsGone),
     openPromise: loader(caseIdOf, (cases) => openPromisesOf(em, cases)),
     activeLink: loader(caseIdOf, async (cases) => {

@@ -1,0 +1,70 @@
+import { query, send, statement, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import type { Earning } from "./earning.ts";
+import { selectedEarning } from "./keep-earnings.ts";
+import type { Payout } from "./payout.ts";
+
+/** Holds a payout's reference until the transaction ends, also one that nothing was recorded under. */
+export async function lockReference(tx: Tx, reference: string): Promise<void> {
+  await query(tx, takeReference, [reference]);
+}
+
+/**
+ * What a field partner is credited with in one currency and has not been paid, at all lenders, locked until the
+ * transaction ends: what was credited before `before`, or all of it.
+ */
+export async function lockCredited(
+  tx: Tx,
+  owed: { readonly fieldPartnerId: string; readonly currency: CurrencyCode; readonly before?: Date | undefined },
+): Promise<Earning[]> {
+  return query(tx, selectCredited, [owed.fieldPartnerId, owed.currency, owed.before?.toISOString() ?? null]);
+}
+
+/** Writes a payout and marks its lines, which `lockCredited` has read, as paid out by it. */
+export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void {
+  const { id, fieldPartnerId, currency, reference, paidOn, until, recordedAt, parts } = payout;
+  const now = recordedAt.toISOString();
+  send(tx, insertPayout, [
+    parts.map(({ lenderId }) => lenderId),
+    parts.map((part) => part.lines),
+    parts.map(({ amountMinor }) => amountMinor.toString()),
+    id,
+    fieldPartnerId,
+    currency,
+    reference,
+    paidOn,
+    until,
+    now,
+  ]);
+  send(tx, updatePaidOut, [lines.map(({ lenderId }) => lenderId), lines.map((line) => line.id), now, id]);
+}
+
+// A key of 64 bits that two references share makes one wait for the other, and no more.
+const takeReference = statement(
+  "earnings.take-payout-reference",
+  `select pg_advisory_xact_lock(hashtextextended('earnings.payout ' || $1, 0))`,
+);
+
+// In the order of the key, so that two payouts of one field partner wait for each other and never deadlock.
+const selectCredited = statement(
+  "earnings.credited",
+  `select ${selectedEarning("e")} from earnings.earning e
+   where e.field_partner_id = $1 and e.currency = $2 and e.status = 'credited'
+     and ($3::timestamptz is null or e.credited_at < $3)
+   order by e.lender_id, e.id for no key update`,
+);
+
+const insertPayout = statement(
+  "earnings.add-payout",
+  `insert into earnings.payout
+     (lender_id, lines, amount_minor, id, field_partner_id, currency, reference, paid_on, credited_until, recorded_at)
+   select p.*, $4::uuid, $5::uuid, $6, $7, $8::date, $9::date, $10::timestamptz
+   from unnest($1::uuid[], $2::integer[], $3::bigint[]) as p`,
+);
+
+const updatePaidOut = statement(
+  "earnings.pay-out",
+  `update earnings.earning e set status = 'paid_out', paid_out_at = $3::timestamptz, payout_id = $4::uuid
+   from unnest($1::uuid[], $2::uuid[]) as i (lender_id, id)
+   where e.lender_id = i.lender_id and e.id = i.id and e.status = 'credited'`,
+);
