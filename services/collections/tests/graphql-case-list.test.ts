@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aCaseHolder, type CaseLender } from "./case-holder.ts";
+import { aLender, startTestService, type TestService } from "./fixture.ts";
+
+let service: TestService;
+let lender: CaseLender;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+});
+
+describe("the list of cases", () => {
+  test("comes page by page, and can be narrowed to states", async () => {
+    const me = await aCaseHolder(service);
+    const { app } = me;
+    const ids = await me.cases(lender, {}, {}, {});
+    const query = `query ($after: String, $filter: CaseFilter) { cases(first: 2, after: $after, filter: $filter) {
+      edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;
+    const first = (await app.ask(query)).data!["cases"];
+    expect(first.pageInfo).toMatchObject({
+      hasNextPage: true,
+      hasPreviousPage: false,
+      startCursor: first.edges[0].cursor,
+    });
+    const second = (await app.ask(query, { after: first.pageInfo.endCursor })).data!["cases"];
+    expect(second.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    const seen = [...first.edges, ...second.edges].map(({ node }: { node: { id: string } }) => node.id);
+    expect(seen).toEqual(ids.toReversed());
+
+    const start = { visitId: randomUUID(), caseId: ids[1], occurredAt: new Date() };
+    await app.mutate("startVisit", start, "visit { visitId }");
+    const working = (await app.ask(query, { filter: { status: ["IN_PROGRESS", "ON_HOLD"] } })).data!["cases"];
+    expect(working.edges.map(({ node }: { node: { id: string } }) => node.id)).toEqual([ids[1]]);
+    const page = await app.ask(query, { after: "nonsense" });
+    expect(page.errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+  });
+
+  test("is narrowed, searched and sorted together, and a cursor stays with its list", async () => {
+    const me = await aCaseHolder(service);
+    const { app } = me;
+    const pune = (latitude: number) => [
+      { line1: "1 MG Road", city: "Pune", postalCode: "411001", latitude, longitude: 73.85 },
+    ];
+    const [near, far] = await me.cases(
+      lender,
+      { addresses: pune(18.53), borrowerName: "Meena Joshi", dpd: 10 },
+      { addresses: pune(18.6), borrowerName: "Joshi & Sons", dpd: 95 },
+      { addresses: pune(18.53), borrowerName: "Ravi Kumar" },
+    );
+    const query = `query ($sort: CaseSort, $near: NearInput, $after: String, $first: Int) {
+      cases(filter: { city: "pune", lender: "${lender.code}", workable: true, postalCode: "411 001" }, search: "joshi",
+        sort: $sort, near: $near, after: $after, first: $first) {
+        edges { node { id distanceM isShrunk } } pageInfo { endCursor } } }`;
+    const ids = ({ data }: { data: any }) => data["cases"].edges.map((edge: any) => edge.node.id); // oxlint-disable-line typescript/no-explicit-any -- its shape is the query's
+    const place = { latitude: 18.52, longitude: 73.85 };
+    expect(ids(await app.ask(query))).toEqual([far, near]);
+    const sorted = await app.ask(query, { sort: "NEAR_ME", near: place });
+    expect(sorted.data!["cases"].edges).toMatchObject([
+      { node: { id: near, distanceM: 1112, isShrunk: false } },
+      { node: { id: far, distanceM: 8896 } },
+    ]);
+    expect(ids(await app.ask(query, { near: { ...place, radiusM: 2_000 } }))).toEqual([near]);
+
+    const after = (await app.ask(query, { first: 1 })).data!["cases"].pageInfo.endCursor;
+    expect(ids(await app.ask(query, { first: 1, after }))).toEqual([near]);
+    expect((await app.ask(query, { first: 1, after, sort: "AMOUNT" })).errors).toMatchObject([
+      { message: expect.stringContaining("another sort"), extensions: { code: "BAD_INPUT" } },
+    ]);
+  });
+
+  test.each([
+    ["sort: NEAR_ME", "needs `near`"],
+    ["near: { latitude: 91, longitude: 0 }", "-90 to 90"],
+    ["near: { latitude: 1, longitude: 0, radiusM: 0 }", "1 to 1000000"],
+    ['filter: { promiseDue: { from: "2026-11-21", to: "2026-11-20" } }', "ends before it begins"],
+    [`filter: { city: [${'"Pune",'.repeat(51)}] }`, "50 values"],
+    [`search: "${"x".repeat(101)}"`, "100 characters"],
+    ['search: "\\u0000"', "100 characters"],
+  ])("asked for with %.60s is BAD_INPUT that says what is expected", async (args, expected) => {
+    const { app } = await aCaseHolder(service);
+    const { data, errors } = await app.ask(`{ cases(${args}) { edges { node { id } } } }`);
+    expect(data).toEqual({ cases: null });
+    expect(errors).toMatchObject([{ message: expect.stringContaining(expected), extensions: { code: "BAD_INPUT" } }]);
+  });
+});
