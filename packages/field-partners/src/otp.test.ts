@@ -115,6 +115,24 @@ describe("a code", () => {
     expect(await verify(otpId, code)).toEqual({ kind: "expired" });
   });
 
+  test("that was wrong is one try, however often the same request comes; other words under its key are another", async () => {
+    const { otpId, code } = await aSentCode();
+    const idempotencyKey = randomUUID();
+    const repeats = Array.from({ length: 10 }, () => verify(otpId, anotherThan(code), { idempotencyKey }));
+    expect(new Set((await Promise.all(repeats)).map((answer) => JSON.stringify(answer)))).toEqual(
+      new Set([JSON.stringify({ kind: "wrong", triesLeft: 4 })]),
+    );
+    for (const triesLeft of [3, 2, 1, 0]) {
+      const guess = String(Number(code) + triesLeft + 1)
+        .padStart(6, "0")
+        .slice(-6);
+      for (const _ of ["first", "repeat"]) {
+        expect(await verify(otpId, guess, { idempotencyKey })).toEqual({ kind: "wrong", triesLeft });
+      }
+    }
+    expect(await verify(otpId, code)).toEqual({ kind: "expired" });
+  });
+
   test("signs in once, of ten who send it at the same time", async () => {
     const { otpId, code } = await aSentCode();
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => verify(otpId, code)));

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { enqueue, type EntityManager, newId, query, statement, type Tx } from "@collections/database";
 import { recordFieldPartnerAct } from "./audit.ts";
 import { isPhone } from "./field-partner.ts";
@@ -73,13 +73,14 @@ const markSent = statement(
 const lockOtp = statement(
   "field-partners.lock-otp",
   `select expires_at as "expiresAt", wrong_tries as "wrongTries", verified_at as "verifiedAt",
-     verified_key as "verifiedKey", field_partner_id as "fieldPartnerId"
+     verified_key as "verifiedKey", field_partner_id as "fieldPartnerId", last_wrong as "lastWrong"
    from field_partners.otp where id = $1 for update`,
 );
 
 const countWrong = statement(
   "field-partners.count-wrong-otp",
-  `update field_partners.otp set wrong_tries = wrong_tries + 1 where id = $1 returning wrong_tries as "wrongTries"`,
+  `update field_partners.otp set wrong_tries = wrong_tries + 1, last_wrong = $2 where id = $1
+   returning wrong_tries as "wrongTries"`,
 );
 
 const markVerified = statement(
@@ -145,7 +146,8 @@ export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): 
 
 /**
  * Signs in whoever has the code: at most 5 wrong ones, over all processes. Wrong tries count although nobody signs in, so
- * the caller commits whatever this returns. The same request again, a moment later, gets the same tokens.
+ * the caller commits whatever this returns. The same request again, a moment later, gets the same tokens, or the same
+ * refusal without a further try.
  */
 export async function verifyOtp(
   tx: Tx,
@@ -154,8 +156,12 @@ export async function verifyOtp(
   now: Date,
 ): Promise<OtpVerification> {
   const { otpId, idempotencyKey, deviceName } = given;
-  const [otp] = await query<OtpState & { fieldPartnerId: string | null }>(tx, lockOtp, [otpId]);
+  const [otp] = await query<KnownOtp>(tx, lockOtp, [otpId]);
   if (!otp) return { kind: "expired" };
+  const request = createHash("sha256")
+    .update(JSON.stringify([idempotencyKey, given.code]))
+    .digest();
+  if (otp.lastWrong?.equals(request)) return refusalOf(otp, otp.wrongTries);
   const isRight = isCodeOf(keys, otpId, given.code) && otp.fieldPartnerId !== null;
   const verdict = judgeOtp(otp, { isRight, idempotencyKey }, now);
   const seed = ["otp", otpId, idempotencyKey];
@@ -164,10 +170,8 @@ export async function verifyOtp(
       return { kind: "expired" };
     case "wrong":
     case "conflict": {
-      const [counted] = await query<{ wrongTries: number }>(tx, countWrong, [otpId]);
-      return verdict === "conflict"
-        ? { kind: "conflict" }
-        : { kind: "wrong", triesLeft: OTP_TRIES - counted!.wrongTries };
+      const [counted] = await query<{ wrongTries: number }>(tx, countWrong, [otpId, request]);
+      return refusalOf(otp, counted!.wrongTries);
     }
     case "repeat": {
       const again = await tokensAgain(tx, keys, seed, now);
@@ -180,6 +184,16 @@ export async function verifyOtp(
       return { kind: "signed_in", ...started };
     }
   }
+}
+
+interface KnownOtp extends OtpState {
+  readonly fieldPartnerId: string | null;
+  readonly lastWrong: Buffer | null;
+}
+
+/** Of a code that somebody has signed in with, another one in the same request is a conflict. */
+function refusalOf({ verifiedAt }: KnownOtp, wrongTries: number): OtpVerification {
+  return verifiedAt ? { kind: "conflict" } : { kind: "wrong", triesLeft: OTP_TRIES - wrongTries };
 }
 
 /** Compares with every key's code, whatever the first comparison says. */

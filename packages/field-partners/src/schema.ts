@@ -74,6 +74,8 @@ export const OtpEntity = defineEntity({
     fieldPartnerId: p.uuid().strictNullable(),
     sentAt: p.datetime().columnType("timestamptz").strictNullable(),
     wrongTries: p.integer(),
+    /** The last request with a wrong code, as SHA-256: its repeats are no further tries. */
+    lastWrong: p.blob().strictNullable(),
     verifiedAt: p.datetime().columnType("timestamptz").strictNullable(),
     verifiedKey: p.uuid().strictNullable(),
   },
@@ -154,6 +156,7 @@ export const fieldPartnersSchema: PackageSchema = {
       name: "0003-contact-reveals",
       statements: [`create index on field_partners.audit_entry (field_partner_id, at) where act = 'contact.revealed'`],
     },
+    { name: "0004-wrong-codes", statements: [`alter table field_partners.otp add column last_wrong bytea`] },
   ],
   appendOnly: ["field_partners.audit_entry"],
   queues: [otpQueue],
