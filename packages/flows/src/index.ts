@@ -46,6 +46,7 @@ export {
   type RequestPaymentLinkOutcome,
 } from "./request-payment-link.ts";
 export { type PaymentLinkResend, resendPaymentLinkIn, type ResendPaymentLinkOutcome } from "./resend-payment-link.ts";
+export { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "./record-payout.ts";
 export { recordMessageReports } from "./record-message-reports.ts";
 export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./send-otp.ts";
 export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";

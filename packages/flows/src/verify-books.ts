@@ -12,6 +12,7 @@ import {
 } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
+import { verifyPayouts } from "./verify-payouts.ts";
 
 /** One row, in whatever table, that does not fit the others. */
 export interface BooksProblem {
@@ -36,8 +37,8 @@ const MAX_PROBLEMS = 1_000;
 
 /**
  * Verifies the ledger in itself, and then what the other domains keep against it: each case's amounts against its
- * lines, what field partners have earned, each loan's sequence against its events, and every event against its
- * delivery. Reads only.
+ * lines, what field partners have earned and were paid out, each loan's sequence against its events, and every event
+ * against its delivery. Reads only.
  */
 export async function verifyBooks(em: EntityManager, options: VerifyOptions): Promise<BooksVerification> {
   const { onProgress } = options;
@@ -59,6 +60,8 @@ export async function verifyBooks(em: EntityManager, options: VerifyOptions): Pr
     } while (after !== undefined);
     tell("earnings");
     problems.push(...(await readSnapshot(em, (tx) => checkEarnings(tx, lenderId))));
+    tell("payouts");
+    problems.push(...(await verifyPayouts(em, lenderId)));
     tell("events");
     const found = await readSnapshot(em, (tx) => checkEvents(tx, lenderId));
     problems.push(...found.problems);
