@@ -9,6 +9,7 @@ import type { App } from "./app.ts";
 import { bodyPace, type Pace } from "./body-pace.ts";
 import { type Config, InvalidConfigError } from "./config.ts";
 import { documentationSite } from "./docs/site.ts";
+import { fieldApp } from "./field-app/site.ts";
 import { graphqlEndpoint } from "./graphql/handler.ts";
 import { Problem } from "./rest/problem.ts";
 import { answerErrors } from "./rest/server.ts";
@@ -79,6 +80,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app);
   if (graphql) {
     web.use("/graphql", graphql.handler);
+    if (config.isSandbox) web.use(fieldApp(config));
     web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log }));
     web.use(whatsappCallback(app));
     web.use(partnerRouter(app));

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
 import type { Logger } from "pino";
+import { madeOnce } from "../made-once.ts";
 import { answerPage } from "./answer-page.ts";
 import { browserModules, serveBrowserModules } from "./browser-modules.ts";
 import { CHAPTERS, type Page } from "./contents.ts";
@@ -74,20 +75,6 @@ function document(page: Page & { file: string }, base: string): RequestHandler {
 function modules(): RequestHandler {
   const made = madeOnce(async () => serveBrowserModules(await browserModules(ENTRIES, folders())));
   return async (request, response, next) => (await made())(request, response, next);
-}
-
-/** Made when somebody asks, then kept; after a failure the next who asks has it made again. */
-function madeOnce<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
-  let made: Promise<Thing> | undefined;
-  return async () => {
-    made ??= make();
-    try {
-      return await made;
-    } catch (error) {
-      made = undefined;
-      throw error;
-    }
-  };
 }
 
 function folders() {

@@ -1,0 +1,56 @@
+import type { WholeCase } from "./answers.ts";
+import { outbox } from "./outbox.ts";
+import { signedInAs } from "./session.ts";
+import { forget, names, read, write } from "./storage.ts";
+
+/** A visit that goes on. */
+export interface CurrentVisit {
+  readonly visitId: string;
+  readonly caseId: string;
+  readonly borrowerName: string;
+  readonly startedAt: string;
+}
+
+/** A visit that somebody forgot to end is not this one. */
+const AT_MOST_MS = 24 * 60 * 60_000;
+
+/** Remembers a visit until it is ended, whether the service has heard of it or not. */
+export function rememberVisit(visit: CurrentVisit): void {
+  write(mine() + visit.caseId, visit);
+}
+
+export function forgetVisit(caseId: string): void {
+  forget(mine() + caseId);
+}
+
+/** The visits that go on, the newest first. */
+export function currentVisits(): CurrentVisit[] {
+  const visits = names(mine()).map((name) => read<CurrentVisit>(name));
+  return visits
+    .filter((visit) => visit !== undefined && goesOn(visit))
+    .toSorted((one, other) => (one!.startedAt < other!.startedAt ? 1 : -1)) as CurrentVisit[];
+}
+
+/** The visit on this case that goes on: the one of this phone, or one that was begun on another. */
+export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): CurrentVisit | undefined {
+  const known = visits.edges.map(({ node }) => node);
+  const ownHere = currentVisits().find((visit) => visit.caseId === caseId);
+  const isEnded = known.some(({ visitId, completedAt }) => visitId === ownHere?.visitId && completedAt !== null);
+  if (ownHere && !isEnded) return ownHere;
+  const elsewhere = known.find((visit) => visit.isMine && visit.completedAt === null && goesOn(visit));
+  return elsewhere && { ...elsewhere, caseId, borrowerName: borrower.displayName };
+}
+
+/** Neither too old, nor ended on this phone already. */
+function goesOn({ visitId, startedAt }: { readonly visitId: string; readonly startedAt: string }): boolean {
+  const isEndedHere = outbox().some(
+    ({ mutation, input, state }) =>
+      input.visitId === visitId &&
+      ((mutation === "completeVisit" && state !== "refused") || (mutation === "startVisit" && state === "refused")),
+  );
+  return !isEndedHere && Date.now() - Date.parse(startedAt) < AT_MOST_MS;
+}
+
+function mine(): string {
+  return `visit.${signedInAs()?.fieldPartnerId ?? "nobody"}.`;
+}

@@ -1,0 +1,84 @@
+/** No answer came: no network, a time-out, or a service that is away for a moment. The same request may be sent again. */
+export class NoAnswerError extends Error {
+  override readonly name = "NoAnswerError";
+  readonly code = "NO_ANSWER";
+  /** How long the service asks to wait, if it does. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message = "There is no network just now.", retryAfterMs?: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The API has answered that it will not do this; `code` is that of the error's extensions. */
+export class RefusedRequestError extends Error {
+  override readonly name = "RefusedRequestError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface Body<Data> {
+  readonly data?: Data | null;
+  readonly errors?: readonly { readonly message: string; readonly extensions?: Extensions }[];
+}
+
+interface Extensions {
+  readonly code?: string;
+  readonly retryAfterS?: number;
+}
+
+const TIMEOUT_MS = 20_000;
+const ENDPOINT = `${document.documentElement.dataset["base"] ?? ""}/graphql`;
+/** The same request, later, may well be answered. */
+const FOR_NOW = new Set(["RATE_LIMITED", "INTERNAL", "UNAVAILABLE"]);
+
+/** Sends one operation. @throws NoAnswerError, RefusedRequestError */
+export async function send<Data>(operation: string, variables: object, accessToken?: string): Promise<Data> {
+  let response: Response;
+  let body: Body<Data>;
+  try {
+    response = await post(operation, variables, "application/json", AbortSignal.timeout(TIMEOUT_MS), accessToken);
+    body = (await response.json()) as Body<Data>;
+  } catch {
+    throw new NoAnswerError();
+  }
+  return dataOf(body, response);
+}
+
+/** What one answer says. @throws NoAnswerError, RefusedRequestError */
+export function dataOf<Data>({ data, errors }: Body<Data>, response?: Response): Data {
+  const [error] = errors ?? [];
+  if (error === undefined && data !== undefined && data !== null) return data;
+  const { code = "INTERNAL", retryAfterS } = error?.extensions ?? {};
+  const message = error?.message ?? "The service did not understand this.";
+  if (!FOR_NOW.has(code)) throw new RefusedRequestError(code, message);
+  const waitS = retryAfterS ?? Number(response?.headers.get("Retry-After") ?? 0);
+  throw new NoAnswerError(message, waitS * 1_000 || undefined);
+}
+
+/** The request itself, answered as JSON or as a stream of events. */
+export function post(
+  query: string,
+  variables: object,
+  accept: "application/json" | "text/event-stream",
+  signal: AbortSignal,
+  accessToken?: string,
+): Promise<Response> {
+  return fetch(ENDPOINT, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json",
+      Accept: accept,
+      ...(accessToken !== undefined && { Authorization: `Bearer ${accessToken}` }),
+    },
+    // Amounts are written as the reader's language writes them.
+    body: JSON.stringify({ query, variables: { locale: navigator.language, ...variables } }),
+    signal,
+    cache: "no-store",
+  });
+}

@@ -1,0 +1,114 @@
+import type { PaymentLink } from "./answers.ts";
+import { eventsIn } from "./event-stream.ts";
+import { dataOf, NoAnswerError, post, RefusedRequestError } from "./graphql.ts";
+import { ONE_LINK, WATCH_LINK } from "./operations.ts";
+import { accessToken, ask, isUnauthenticated, renewed, SignedOutError } from "./session.ts";
+
+/** Nothing happens to a link any more; only `PAID` may still follow on the others. */
+export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
+
+export interface LinkWatch {
+  onLink: (link: PaymentLink | null) => void;
+  /** Hears whether changes come by themselves; false means that the link is asked for every few seconds. */
+  onLive: (isLive: boolean) => void;
+  /** Hears of a refusal for good. */
+  onFault: (error: unknown) => void;
+}
+
+const AGAIN_MS = [1_000, 2_000, 4_000];
+/** The service says something every few seconds: a stream that is silent for so long is dead, and nobody has told us. */
+const SILENT_MS = 30_000;
+
+/** Follows a link until nothing can happen to it any more: as a stream, and by asking while there is none. */
+export async function watchLink(id: string, watch: LinkWatch, signal: AbortSignal): Promise<void> {
+  for (let failures = 0; !signal.aborted; failures += 1) {
+    try {
+      if (await streamed(id, watch, signal)) return;
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted || error instanceof SignedOutError) return;
+      if (isForGood(error)) return watch.onFault(error);
+    }
+    watch.onLive(false);
+    await pause(AGAIN_MS[Math.min(failures, AGAIN_MS.length - 1)] as number, signal);
+    if (await askedOnce(id, watch, signal)) return;
+  }
+}
+
+/** True once the link is final; false when the stream has ended before. */
+async function streamed(id: string, watch: LinkWatch, signal: AbortSignal): Promise<boolean> {
+  const silence = new AbortController();
+  let timer: number | undefined;
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENT_MS);
+  };
+  try {
+    heard();
+    const token = await accessToken();
+    const both = AbortSignal.any([signal, silence.signal]);
+    const response = await post(WATCH_LINK, { id }, "text/event-stream", both, token);
+    if (!response.body) throw new NoAnswerError();
+    for await (const { event, data } of eventsIn(chunksOf(response.body, heard))) {
+      if (event === "complete") return false;
+      if (event !== "next") continue;
+      const { paymentLinkUpdated: link } = await linkIn(data, token);
+      watch.onLive(true);
+      watch.onLink(link);
+      if (FINAL.has(link.status)) return true;
+    }
+    return false;
+  } finally {
+    clearTimeout(timer);
+    silence.abort();
+  }
+}
+
+async function linkIn(data: string, token: string): Promise<{ paymentLinkUpdated: PaymentLink }> {
+  try {
+    return dataOf(JSON.parse(data) as { data?: { paymentLinkUpdated: PaymentLink } });
+  } catch (error) {
+    // The next stream begins with a new token.
+    if (isUnauthenticated(error)) await renewed(token);
+    throw error;
+  }
+}
+
+async function askedOnce(id: string, watch: LinkWatch, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return true;
+  try {
+    const { paymentLink } = await ask<{ paymentLink: PaymentLink | null }>(ONE_LINK, { id });
+    if (signal.aborted) return true;
+    watch.onLink(paymentLink);
+    return paymentLink === null || FINAL.has(paymentLink.status);
+  } catch (error) {
+    return error instanceof SignedOutError;
+  }
+}
+
+function isForGood(error: unknown): boolean {
+  return error instanceof RefusedRequestError && !isUnauthenticated(error);
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<string> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
+      heard();
+      yield decoder.decode(value, { stream: true });
+    }
+  } finally {
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

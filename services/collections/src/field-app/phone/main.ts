@@ -1,0 +1,64 @@
+import { caseScreen } from "./case.ts";
+import { caseListScreen } from "./case-list.ts";
+import { earningsScreen } from "./earnings.ts";
+import { forgetAnswers } from "./kept-answers.ts";
+import { meScreen } from "./me.ts";
+import { outcomeScreen } from "./outcome.ts";
+import { flush, startOutbox } from "./outbox.ts";
+import { askedLinkScreen, paymentLinkScreen } from "./payment-link.ts";
+import { go, PATHS, type Screen } from "./screen.ts";
+import { onSessionEnd, signedInAs } from "./session.ts";
+import { show, startShell } from "./shell.ts";
+import { signInScreen } from "./sign-in.ts";
+import { todayScreen } from "./today.ts";
+import { visitScreen } from "./visit.ts";
+import { waitingScreen } from "./waiting.ts";
+
+/** Every screen by the hash that leads to it; what is in parentheses goes to it. */
+const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = [
+  [/^#\/cases$/, caseListScreen],
+  [/^#\/money$/, earningsScreen],
+  [/^#\/me$/, meScreen],
+  [/^#\/waiting$/, waitingScreen],
+  [/^#\/case\/([\w-]+)$/, caseScreen],
+  [/^#\/case\/([\w-]+)\/visit$/, visitScreen],
+  [/^#\/case\/([\w-]+)\/end(?:\/(\w+))?$/, outcomeScreen],
+  [/^#\/case\/([\w-]+)\/link\/([\w-]+)$/, paymentLinkScreen],
+  [/^#\/case\/([\w-]+)\/asked\/([\w-]+)$/, askedLinkScreen],
+];
+
+startShell();
+startOutbox();
+globalThis.addEventListener("hashchange", showScreen);
+onSessionEnd(() => {
+  forgetAnswers();
+  showScreen();
+});
+showScreen();
+keepForOffline();
+
+function showScreen(): void {
+  if (!signedInAs()) return show(signInScreen(enter));
+  for (const [pattern, screen] of SCREENS) {
+    const found = pattern.exec(location.hash);
+    if (found) return show(screen(...found.slice(1)));
+  }
+  show(todayScreen());
+}
+
+/** Somebody has signed in: what waited for that goes out. */
+function enter(): void {
+  void flush();
+  if (location.hash === PATHS.today) showScreen();
+  else go(PATHS.today, "replace");
+}
+
+/** The app opens without a network, too, where the browser allows that: pages from https or from this machine. */
+function keepForOffline(): void {
+  if (!("serviceWorker" in navigator)) return;
+  const base = document.documentElement.dataset["base"] ?? "";
+  navigator.serviceWorker
+    .register(`${base}/app/modules/worker/offline.ts`, { scope: `${base}/app` })
+    // Without it everything works but opening without a network.
+    .catch(() => undefined);
+}

@@ -1,0 +1,25 @@
+/** What somebody typed as an amount: minor units in digits, or what to do about it. */
+export type TypedAmount = { readonly minor: string } | { readonly fault: string };
+
+const SOME = "Type an amount, such as 2500.";
+
+/**
+ * Reads an amount as people type it: `2500`, `2,500.50`, `₹ 1,25,000`. A comma groups digits and a dot begins decimals.
+ * @param digits how many decimals the currency has
+ */
+export function typedAmount(text: string, digits: number): TypedAmount {
+  const plain = text.replaceAll(/[\s,'\u00a0\u202f]|^\D+/gu, "");
+  const [, whole, decimals = ""] = /^(\d{1,15})(?:\.(\d*))?$/.exec(plain) ?? [];
+  if (whole === undefined) return { fault: SOME };
+  if (decimals.length > digits) {
+    const most = digits === 0 ? "no decimals" : `${digits} decimals at most`;
+    return { fault: `This currency has ${most}.` };
+  }
+  const minor = BigInt(whole + decimals.padEnd(digits, "0"));
+  return minor > 0n ? { minor: String(minor) } : { fault: SOME };
+}
+
+/** How many decimals an amount's currency has; `decimal` shows them all. */
+export function digitsOf({ decimal }: { readonly decimal: string }): number {
+  return decimal.split(".")[1]?.length ?? 0;
+}
