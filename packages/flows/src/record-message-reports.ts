@@ -2,13 +2,14 @@ import { lockCurrentCases, type LockedCase } from "@collections/cases";
 import { signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
-  betterStatus,
   type DeliveryRecorded,
   forgetHeldReports,
   heldReports,
   holdReports,
+  isNews,
   type MessageReport,
   type MessageSent,
+  messagesOfDeliveries,
   messagesSent,
   recordDeliveries,
 } from "@collections/payment-links";
@@ -64,9 +65,7 @@ async function recordKnown(
   lenderId: string,
   reports: readonly MessageReport[],
 ): Promise<MessageReport[]> {
-  const ids = [...new Set(reports.map(({ providerMessageId }) => providerMessageId))];
-  const found = await messagesSent(deps.database.em(), lenderId, ids);
-  const messages = new Map(found.map((message) => [message.providerMessageId, message]));
+  const messages = await messagesOf(deps, lenderId, reports);
   const news = bestOf(reports).flatMap((report) => {
     const message = messages.get(report.providerMessageId);
     return message && isNews(message, report) ? [{ message, report }] : [];
@@ -76,6 +75,26 @@ async function recordKnown(
     await transaction(deps.database.em(), (tx) => record(tx, lenderId, some, deps.environment));
   }
   return reports.filter(({ providerMessageId }) => !messages.has(providerMessageId));
+}
+
+/** The messages by the channel's id of them: as written down, else as the report says whose it is. */
+async function messagesOf(
+  { database }: ReportDeps,
+  lenderId: string,
+  reports: readonly MessageReport[],
+): Promise<Map<string, MessageSent>> {
+  const ids = [...new Set(reports.map(({ providerMessageId }) => providerMessageId))];
+  const found = await messagesSent(database.em(), lenderId, ids);
+  const messages = new Map(found.map((message) => [message.providerMessageId!, message]));
+  const others = reports.filter(({ providerMessageId }) => !messages.has(providerMessageId));
+  const deliveryIds = others.flatMap(({ deliveryId }) => deliveryId ?? []);
+  const ofDeliveries = await messagesOfDeliveries(database.em(), lenderId, deliveryIds);
+  const byId = new Map(ofDeliveries.map((message) => [message.id, message]));
+  for (const { providerMessageId, deliveryId } of others) {
+    const message = deliveryId === undefined ? undefined : byId.get(deliveryId);
+    if (message) messages.set(providerMessageId, message);
+  }
+  return messages;
 }
 
 interface News {
@@ -122,12 +141,7 @@ function bestOf(reports: readonly MessageReport[]): MessageReport[] {
   const best = new Map<string, MessageReport>();
   for (const report of reports) {
     const known = best.get(report.providerMessageId);
-    if (!known || betterStatus(known.status, report.status) !== known.status)
-      best.set(report.providerMessageId, report);
+    if (!known || isNews(known, report)) best.set(report.providerMessageId, report);
   }
   return [...best.values()];
-}
-
-function isNews(message: MessageSent, { status }: MessageReport): boolean {
-  return betterStatus(message.status, status) !== message.status;
 }

@@ -53,7 +53,7 @@ export async function prepareMessage(
   if (channel === "email") return emailTo(deps, theCase.borrowerEmail!, message, id);
   // A template is approved in the lender's language. Meta writes `en_IN` for `en-IN`.
   const language = lender.language.replaceAll("-", "_");
-  return whatsappTo(deps, { lenderId: lender.id, to: theCase.borrowerPhone, language }, message);
+  return whatsappTo(deps, { lenderId: lender.id, to: theCase.borrowerPhone, language, callbackData: id }, message);
 }
 
 /** Sends a prepared message once. */
@@ -76,17 +76,18 @@ function emailTo({ mailer }: LinkDeps, to: string, message: LinkMessage, deliver
 
 async function whatsappTo(
   { database, vault, whatsapp }: LinkDeps,
-  { lenderId, to, language }: { lenderId: string; to: string; language: string },
+  { lenderId, to, language, callbackData }: { lenderId: string; to: string; language: string; callbackData: string },
   message: LinkMessage,
 ): Promise<ReadyMessage | SendReport> {
   try {
-    const {
-      phoneNumberId,
-      token: accessToken,
-      template: registered,
-    } = (await whatsappAccount(database.em(), vault, lenderId))!;
-    const template = { name: registered ?? DEFAULT_TEMPLATE, language, bodyParameters: whatsappParameters(message) };
-    return async () => (await whatsapp.sendTemplate({ phoneNumberId, accessToken, to, template })).messageId;
+    const registered = (await whatsappAccount(database.em(), vault, lenderId))!;
+    const account = { phoneNumberId: registered.phoneNumberId, accessToken: registered.token };
+    const template = {
+      name: registered.template ?? DEFAULT_TEMPLATE,
+      language,
+      bodyParameters: whatsappParameters(message),
+    };
+    return async () => (await whatsapp.sendTemplate({ ...account, to, template, callbackData })).messageId;
   } catch (error) {
     if (!(error instanceof SealedValueError)) throw error;
     return { status: "failed", failureCode: error.code, failureDetail: error.message };

@@ -40,9 +40,16 @@ export function explainFailure(failure: Extract<OutboundAnswer, { kind: "failure
   return new WhatsAppNotSentError("UNREACHABLE", mayPass, `WhatsApp could not be reached: ${failure.detail}`);
 }
 
-/** Meta said no. Its error code decides; without one the HTTP status does. */
+/**
+ * Meta said no. Its error code decides; without one the HTTP status does. A 5xx without one is the word of a server in
+ * between, which knows nothing of the message.
+ */
 export function explainRefusal(status: number, body: unknown): WhatsAppNotSentError {
   const errorCode = errorCodeOf(body);
+  if (errorCode === undefined && status >= 500) {
+    const detail = `WhatsApp may have the message: the answer is HTTP ${status} and not WhatsApp's own.`;
+    return new WhatsAppNotSentError("OUTCOME_UNKNOWN", false, detail, status);
+  }
   const fault = (errorCode === undefined ? undefined : faultOfCode(errorCode)) ?? faultOfStatus(status);
   const number = errorCode === undefined ? `HTTP ${status}` : `code ${errorCode}, HTTP ${status}`;
   const retryable = fault === "RATE_LIMITED" || fault === "TEMPORARY";

@@ -52,6 +52,15 @@ describe("what is told of messages", () => {
     ]);
   });
 
+  test("has the text that the message came with, where it is one", () => {
+    const data = { biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" };
+    const odd = [7, "", "\u0000", "x".repeat(513), null].map((value) => ({ biz_opaque_callback_data: value }));
+    const statuses = [data, ...odd].map((more) => ({ ...status("wamid.A", "sent"), ...more }));
+    const told = readWhatsAppStatuses(bytes({ entry: [{ changes: [change(statuses)] }] }));
+    const bare = { messageId: "wamid.A", status: "sent" };
+    expect(told).toEqual([{ ...bare, callbackData: data.biz_opaque_callback_data }, ...odd.map(() => bare)]);
+  });
+
   test.each([
     [131_026, "UNDELIVERABLE"],
     [131_049, "UNDELIVERABLE"],

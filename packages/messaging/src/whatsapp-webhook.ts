@@ -8,9 +8,11 @@ export type WhatsAppStatus = {
   status: "sent" | "delivered" | "read" | "failed";
   /** Why it failed. `detail` is a sentence without numbers of people or Meta's own words. */
   failure?: { code: WhatsAppFault; detail: string };
+  /** What `sendTemplate` was given with the message. */
+  callbackData?: string;
 };
 
-const MAX_MESSAGE_ID_CHARS = 512;
+const MAX_TEXT_CHARS = 512;
 const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent", "delivered", "read", "failed"]);
 
 /** Whether `X-Hub-Signature-256` is that of these bytes under the app's secret. In constant time. */
@@ -41,13 +43,21 @@ export function readWhatsAppStatuses(body: Uint8Array): WhatsAppStatus[] {
 
 function readStatus(given: unknown): WhatsAppStatus | undefined {
   const [messageId, status] = [memberOf(given, "id"), memberOf(given, "status")];
-  if (typeof messageId !== "string" || messageId === "" || messageId.length > MAX_MESSAGE_ID_CHARS) return undefined;
-  // PostgreSQL's texts hold no NUL, and no id of Meta's has a control character.
-  if (/\p{Cc}|\p{Cs}/u.test(messageId) || !STATUSES.has(status)) return undefined;
-  const told = { messageId, status: status as WhatsAppStatus["status"] };
+  if (!isPlainText(messageId) || !STATUSES.has(status)) return undefined;
+  const callbackData = memberOf(given, "biz_opaque_callback_data");
+  const told = {
+    messageId,
+    status: status as WhatsAppStatus["status"],
+    ...(isPlainText(callbackData) && { callbackData }),
+  };
   if (told.status !== "failed") return told;
   const code = memberOf(listIn(given, "errors")[0], "code");
   return { ...told, failure: wordsOfErrorCode(typeof code === "number" ? code : undefined) };
+}
+
+/** PostgreSQL's texts hold no NUL, and neither an id of Meta's nor our own text has a control character. */
+function isPlainText(given: unknown): given is string {
+  return typeof given === "string" && given !== "" && given.length <= MAX_TEXT_CHARS && !/\p{Cc}|\p{Cs}/u.test(given);
 }
 
 function parsed(body: Uint8Array): unknown {

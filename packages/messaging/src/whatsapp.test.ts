@@ -58,6 +58,12 @@ test("a template without parameters has no components, and a parameter stays on 
   expect(templates[1]).toMatchObject({ components: [{ parameters: [{ type: "text", text: "A B C" }] }] });
 });
 
+test("the sender's own text goes with the message, for its statuses to come back with", async () => {
+  await using api = await openCloudApi(() => [200, ACCEPTED]);
+  await api.whatsApp.sendTemplate({ ...MESSAGE, callbackData: "0199a2b4-0000-7000-8000-000000000001" });
+  expect(api.requests[0]!.body).toMatchObject({ biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" });
+});
+
 test("an authentication template has its code in the body and in the button that copies it", async () => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   const template = { name: "sign_in_code", language: "en", bodyParameters: ["123456"], buttonCode: "123456" };
@@ -95,7 +101,9 @@ test.each<[number, number, string, boolean]>([
 });
 
 test.each<[number, string, boolean]>([
-  [502, "TEMPORARY", true],
+  [500, "OUTCOME_UNKNOWN", false],
+  [502, "OUTCOME_UNKNOWN", false],
+  [504, "OUTCOME_UNKNOWN", false],
   [429, "RATE_LIMITED", true],
   [401, "TOKEN_INVALID", false],
   [403, "NOT_PERMITTED", false],

@@ -26,6 +26,8 @@ export type TemplateMessage = {
     /** Of an authentication template: the code that its button copies. */
     buttonCode?: string;
   };
+  /** Comes back with every status of the message, also of one whose id nobody was told. At most 512 characters. */
+  callbackData?: string;
 };
 
 /** Sends messages through Meta's WhatsApp Cloud API. */
@@ -67,7 +69,7 @@ function refuseUnsendable(message: TemplateMessage): void {
   }
 }
 
-function templateBody({ to, template }: TemplateMessage): object {
+function templateBody({ to, template, callbackData }: TemplateMessage): object {
   const parameters = template.bodyParameters.map((text) => ({ type: "text", text: onOneLine(text) }));
   const components = [
     ...(parameters.length === 0 ? [] : [{ type: "body", parameters }]),
@@ -83,6 +85,7 @@ function templateBody({ to, template }: TemplateMessage): object {
       language: { code: template.language },
       ...(components.length === 0 ? {} : { components }),
     },
+    ...(callbackData === undefined ? {} : { biz_opaque_callback_data: callbackData }),
   };
 }
 

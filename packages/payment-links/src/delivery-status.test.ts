@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { betterStatus, type DeliveryStatus, isUndelivered, suppressionOf } from "./index.ts";
+import { type DeliveryStatus, isNews, isUndelivered, type StatusTold, suppressionOf } from "./index.ts";
 
 describe("the best status of a delivery wins, in whatever order the reports arrive", () => {
-  test.each<[DeliveryStatus[], DeliveryStatus]>([
+  test.each<[(DeliveryStatus | "unknown")[], DeliveryStatus]>([
     [["sent", "delivered", "read"], "read"],
     [["read", "sent", "delivered"], "read"],
     [["delivered", "failed"], "delivered"],
@@ -10,8 +10,17 @@ describe("the best status of a delivery wins, in whatever order the reports arri
     [["sent", "failed"], "failed"],
     [["failed", "sent"], "failed"],
     [["suppressed"], "suppressed"],
+    [["unknown"], "failed"],
+    [["unknown", "sent"], "sent"],
+    [["sent", "unknown"], "sent"],
+    [["unknown", "failed"], "failed"],
+    [["suppressed", "unknown"], "failed"],
   ])("%j makes it %s", (reports, best) => {
-    expect(reports.reduce<DeliveryStatus>(betterStatus, "queued")).toBe(best);
+    const told = reports.map((report): StatusTold =>
+      report === "unknown" ? { status: "failed", failureCode: "OUTCOME_UNKNOWN" } : { status: report },
+    );
+    const kept = told.reduce((known, report) => (isNews(known, report) ? report : known), { status: "queued" });
+    expect(kept.status).toBe(best);
   });
 });
 

@@ -5,9 +5,26 @@
 export const DELIVERY_STATUSES = ["queued", "suppressed", "sent", "failed", "delivered", "read"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** The status to keep: reports arrive in any order, so the best one wins and not the last. */
-export function betterStatus(known: DeliveryStatus, reported: DeliveryStatus): DeliveryStatus {
-  return DELIVERY_STATUSES.indexOf(reported) > DELIVERY_STATUSES.indexOf(known) ? reported : known;
+/** The code of a failure that is none yet: nobody knows whether the channel has taken the message. */
+export const OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
+
+/** A status as a channel or a job told it. */
+export interface StatusTold {
+  readonly status: DeliveryStatus;
+  readonly failureCode?: string | null;
+}
+
+/**
+ * Whether what is reported tells more than what is known: reports arrive in any order, so the best one wins and not the
+ * last. Whatever the channel says tells more than "unknown".
+ */
+export function isNews(known: StatusTold, reported: StatusTold): boolean {
+  return rankOf(reported) > rankOf(known);
+}
+
+function rankOf({ status, failureCode }: StatusTold): number {
+  const rank = DELIVERY_STATUSES.indexOf(status);
+  return status === "failed" && failureCode === OUTCOME_UNKNOWN ? DELIVERY_STATUSES.indexOf("sent") - 0.5 : rank;
 }
 
 /** Whether the message is on its way to the borrower or there. */

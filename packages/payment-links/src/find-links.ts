@@ -99,6 +99,15 @@ export async function messagesSent(
   return messageIds.length === 0 ? [] : query(em, selectMessages, [lenderId, messageIds]);
 }
 
+/** The same by the deliveries' own ids, of WhatsApp only: of a message whose id nobody was told. */
+export async function messagesOfDeliveries(
+  em: EntityManager,
+  lenderId: string,
+  ids: readonly string[],
+): Promise<MessageSent[]> {
+  return ids.length === 0 ? [] : query(em, selectMessagesOfDeliveries, [lenderId, ids]);
+}
+
 /** Links still `requested` that were asked for before `olderThan`: their mint job is lost, or its run was. At most 500. */
 export async function stuckRequested(em: EntityManager, olderThan: Date): Promise<PaymentLink[]> {
   return query(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
@@ -172,6 +181,14 @@ const selectMessages = statement(
      limit 1
    ) d
    join payment_links.payment_link l on l.lender_id = d.lender_id and l.id = d.payment_link_id`,
+);
+
+const selectMessagesOfDeliveries = statement(
+  "payment-links.messages-of-deliveries",
+  `select ${deliveryColumns}, l.case_id as "caseId", l.source_loan_number as "sourceLoanNumber"
+   from payment_links.link_delivery d
+   join payment_links.payment_link l on l.lender_id = d.lender_id and l.id = d.payment_link_id
+   where d.lender_id = $1 and d.id = any($2::uuid[]) and d.channel = 'whatsapp' and d.started_at is not null`,
 );
 
 const selectStuckRequested = statement(

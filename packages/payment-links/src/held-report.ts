@@ -20,6 +20,8 @@ export const HeldReportEntity = defineEntity({
 /** What a channel tells of a message that it had taken. */
 export interface MessageReport {
   readonly providerMessageId: string;
+  /** The delivery's own id, where the channel gives back what the message came with. */
+  readonly deliveryId?: string;
   readonly status: Extract<DeliveryStatus, "sent" | "delivered" | "read" | "failed">;
   readonly failureCode?: string;
   readonly failureDetail?: string;

@@ -1,7 +1,15 @@
+export { changedLinks } from "./changed-links.ts";
 export { claimDelivery, type DeliveryClaim, releaseDelivery } from "./claim-delivery.ts";
 export { claimMint, type MintClaim } from "./claim-mint.ts";
 export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./confirmed-links.ts";
-export { betterStatus, DELIVERY_STATUSES, type DeliveryStatus, isUndelivered } from "./delivery-status.ts";
+export {
+  DELIVERY_STATUSES,
+  type DeliveryStatus,
+  isNews,
+  isUndelivered,
+  OUTCOME_UNKNOWN,
+  type StatusTold,
+} from "./delivery-status.ts";
 export {
   type BankAccount,
   type Fallback,
@@ -20,6 +28,7 @@ export {
   linksOfFieldPartner,
   liveLink,
   type MessageSent,
+  messagesOfDeliveries,
   messagesSent,
   ownActiveLinks,
   stuckDeliveries,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { newId, type Tx } from "@collections/database";
-import { betterStatus, type DeliveryStatus, isSuccess, isUndelivered } from "./delivery-status.ts";
+import { type DeliveryStatus, isNews, isSuccess, isUndelivered } from "./delivery-status.ts";
 import { deliveriesOf } from "./find-links.ts";
 import { insertDelivery, type LinkDelivery, saveDeliveries } from "./link-delivery.ts";
 import { isLive, nextLinkStatus } from "./link-status.ts";
@@ -109,8 +109,8 @@ export async function recordDeliveries(
       links.set(link.id, sent);
       return { link: sent, delivery, became: "sent" as const, channels };
     }
-    const isNews = isLive(link) && isUndelivered(after) && !isUndelivered(before);
-    return { link, delivery, became: isNews ? ("undelivered" as const) : null, channels };
+    const isClosed = isLive(link) && isUndelivered(after) && !isUndelivered(before);
+    return { link, delivery, became: isClosed ? ("undelivered" as const) : null, channels };
   });
   saveDeliveries(
     tx,
@@ -149,9 +149,9 @@ function newDelivery(
 
 /** The message id is kept whatever the status. What failed once and arrived after all has no failure. */
 function reported(known: LinkDelivery, report: DeliveryReport, now: Date): LinkDelivery {
-  const status = betterStatus(known.status, report.status);
+  const status = isNews(known, report) ? report.status : known.status;
   const isFailure = status === "failed" || status === "suppressed";
-  const tellsOfIt = status === report.status;
+  const tellsOfIt = status === report.status && !isNews(report, known);
   return {
     ...known,
     status,

@@ -12,6 +12,7 @@ const PATH = "/webhooks/whatsapp/:lenderCode";
 /** What Meta puts into one call at most. */
 const LIMIT_BYTES = 3 * 1_024 * 1_024;
 const METHODS = "GET, POST";
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const ENDPOINT = "whatsapp-webhook";
 
 /** Where Meta tells of the messages that went out from a lender's WhatsApp account. */
@@ -93,10 +94,12 @@ async function bytesOf(request: Request, response: Response): Promise<Buffer> {
   }
 }
 
-function reportOf({ messageId, status, failure }: WhatsAppStatus) {
+/** Links go out with their delivery's id; whatever else comes back is of another sender at the same number. */
+function reportOf({ messageId, status, failure, callbackData }: WhatsAppStatus) {
   return {
     providerMessageId: messageId,
     status,
+    ...(callbackData !== undefined && UUID.test(callbackData) && { deliveryId: callbackData }),
     ...(failure && { failureCode: failure.code, failureDetail: failure.detail }),
   };
 }

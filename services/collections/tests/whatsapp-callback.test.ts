@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { type FakeWhatsApp, startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -29,6 +29,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
+  whatsapp.behaviour = "ok";
   whatsapp.journey = [];
 });
 
@@ -102,6 +103,27 @@ describe("a message", () => {
     // It arrives in the end: then it has not failed.
     expect(await whatsapp.report([{ id: messageId, status: "read" }])).toBe(200);
     expect((await stage.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
+  });
+
+  test("of which only a broken answer came is not sent again, and its first status settles what became of it", async () => {
+    const visit = await stage.visit();
+    whatsapp.behaviour = "edge502";
+    const { paymentLink } = await stage.request(visit.visitId, { channels: ["WHATSAPP"] });
+    await expect.poll(() => statusOf(paymentLink.id)).toBe("FAILED");
+    const { url: linkUrl, deliveries } = await stage.link(paymentLink.id);
+    expect(deliveries).toEqual([{ channel: "WHATSAPP", status: "FAILED", failureCode: "OUTCOME_UNKNOWN" }]);
+    const messages = whatsapp.messages.filter(({ parameters }) => parameters.includes(linkUrl));
+    expect(messages).toHaveLength(1);
+
+    const { id, callbackData } = messages[0]!;
+    expect(await whatsapp.report([{ id: "wamid.other", status: "sent", callbackData: randomUUID() }])).toBe(200);
+    expect(await whatsapp.report([{ id, status: "sent", callbackData }])).toBe(200);
+    expect((await stage.link(paymentLink.id)).deliveries).toEqual([
+      { channel: "WHATSAPP", status: "SENT", failureCode: null },
+    ]);
+    expect(await whatsapp.report([{ id, status: "read" }])).toBe(200);
+    expect(await statusOf(paymentLink.id)).toBe("READ");
+    await expect.poll(() => kindsOf(visit.loan)).toContain("payment_link.delivered");
   });
 
   test("whose status is faster than its own answer has it all the same", async () => {

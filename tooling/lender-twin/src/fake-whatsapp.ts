@@ -13,10 +13,28 @@ export interface FakeWhatsAppOptions {
   port?: number;
 }
 
-export type WhatsAppBehaviour = "ok" | "invalidToken" | "rateLimited" | "error500" | "hang" | "undeliverable";
+/** `edge502`: the message is taken, and a server in between answers that it has no answer. */
+export type WhatsAppBehaviour =
+  | "ok"
+  | "invalidToken"
+  | "rateLimited"
+  | "error500"
+  | "edge502"
+  | "hang"
+  | "undeliverable";
 
 /** What becomes of a message after it was accepted. */
 export type WhatsAppMessageStatus = "sent" | "delivered" | "read" | "failed";
+
+/** What the callback is told of a message. */
+export interface MessageStatusTold {
+  id: string;
+  status: WhatsAppMessageStatus;
+  /** Of one that failed. */
+  errorCode?: number;
+  /** As the message came with it. */
+  callbackData?: string | undefined;
+}
 
 /** Where the statuses of messages go, as a lender registers it with Meta. */
 export interface WhatsAppCallback {
@@ -38,6 +56,8 @@ export interface WhatsAppMessage {
   parameters: string[];
   /** The code that the button of an authentication template copies. */
   buttonCode: string | undefined;
+  /** The sender's own text, which comes back with each status. */
+  callbackData: string | undefined;
   receivedAt: number;
 }
 
@@ -110,9 +130,7 @@ export class FakeWhatsApp {
   }
 
   /** Tells the callback of messages, in one signed call: its answer's status. */
-  async report(
-    statuses: readonly { id: string; status: WhatsAppMessageStatus; errorCode?: number }[],
-  ): Promise<number> {
+  async report(statuses: readonly MessageStatusTold[]): Promise<number> {
     if (!this.#callback) throw new Error("No callback is registered.");
     const { url, appSecret } = this.#callback;
     const body = JSON.stringify(statusesBody(this.#phoneNumberId, statuses));
@@ -137,7 +155,9 @@ export class FakeWhatsApp {
     const body = parsedOrNull(rawBody);
     const refusal = this.#whyRefused(incoming, body) ?? MISBEHAVIOURS[this.behaviour];
     if (refusal === undefined) {
-      answer(response, 200, this.#accept(body as TemplateMessage));
+      const accepted = this.#accept(body as TemplateMessage);
+      if (this.behaviour === "edge502") response.writeHead(502).end("<html>Bad Gateway</html>");
+      else answer(response, 200, accepted);
     } else {
       this.refusals.push({ ...refusal, body });
       answer(response, refusal.status, {
@@ -164,45 +184,45 @@ export class FakeWhatsApp {
   }
 
   /** Meta calls again what was not answered 200; once more is enough here. */
-  async #travel(id: string): Promise<void> {
+  async #travel({ id, callbackData }: WhatsAppMessage): Promise<void> {
     for (const status of this.journey) {
       await delay(this.statusAfterMs, undefined, { ref: false });
       for (let tries = 0; tries < 2 && this.#callback; tries += 1) {
-        if ((await this.report([{ id, status }]).catch(() => 0)) === 200) break;
+        if ((await this.report([{ id, status, callbackData }]).catch(() => 0)) === 200) break;
       }
     }
   }
 
-  #accept({ to, template }: TemplateMessage): object {
+  #accept({ to, template, biz_opaque_callback_data: callbackData }: TemplateMessage): object {
     const id = `wamid.${randomBytes(24).toString("base64")}`;
-    this.messages.push({
+    const message = {
       id,
       to,
       template: template.name,
       language: template.language.code,
       parameters: template.components[0].parameters.map(({ text }) => text),
       buttonCode: template.components[1]?.parameters[0].text,
+      callbackData,
       receivedAt: Date.now(),
-    });
-    if (this.#callback) void this.#travel(id);
+    };
+    this.messages.push(message);
+    if (this.#callback) void this.#travel(message);
     const contacts = [{ input: to, wa_id: to.replace("+", "") }];
     return { messaging_product: "whatsapp", contacts, messages: [{ id, message_status: "accepted" }] };
   }
 }
 
-function statusesBody(
-  phoneNumberId: string,
-  statuses: readonly { id: string; status: WhatsAppMessageStatus; errorCode?: number }[],
-): object {
+function statusesBody(phoneNumberId: string, statuses: readonly MessageStatusTold[]): object {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const value = {
     messaging_product: "whatsapp",
     metadata: { display_phone_number: "15550001234", phone_number_id: phoneNumberId },
-    statuses: statuses.map(({ id, status, errorCode }) => ({
+    statuses: statuses.map(({ id, status, errorCode, callbackData }) => ({
       id,
       status,
       timestamp,
       recipient_id: "919800000001",
+      ...(callbackData !== undefined && { biz_opaque_callback_data: callbackData }),
       ...(status === "failed" && { errors: [{ code: errorCode ?? 131_026, title: "Message undeliverable" }] }),
     })),
   };
@@ -218,6 +238,7 @@ function metaError(code: number, message: string, details: string): MetaError {
 
 const MISBEHAVIOURS = {
   ok: undefined,
+  edge502: undefined,
   hang: undefined,
   invalidToken: { status: 401, error: { message: "Invalid OAuth access token.", type: "OAuthException", code: 190 } },
   rateLimited: {

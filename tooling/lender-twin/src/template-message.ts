@@ -4,6 +4,7 @@ export interface TemplateMessage {
   recipient_type?: "individual";
   to: string;
   type: "template";
+  biz_opaque_callback_data?: string;
   template: {
     name: string;
     language: { code: string };
@@ -30,8 +31,10 @@ export function whyNoTemplateMessage(body: unknown): MetaError | null {
   return (
     whyNoObject(body, "message", { messaging_product: "whatsapp", to: isPhone, type: "template", template: isObject }, [
       "recipient_type",
+      "biz_opaque_callback_data",
     ]) ??
     whyNoRecipientType(body as Fields) ??
+    whyNoCallbackData(body as Fields) ??
     whyNoTemplate((body as Fields)["template"] as Fields)
   );
 }
@@ -43,6 +46,11 @@ export function invalidParameter(details: string): MetaError {
 
 function whyNoRecipientType({ recipient_type: type }: Fields): MetaError | null {
   return type === undefined || type === "individual" ? null : invalidValue("recipient_type");
+}
+
+function whyNoCallbackData({ biz_opaque_callback_data: data }: Fields): MetaError | null {
+  const isRight = data === undefined || (typeof data === "string" && data !== "" && data.length <= 512);
+  return isRight ? null : invalidValue("biz_opaque_callback_data");
 }
 
 function whyNoTemplate(template: Fields): MetaError | null {
