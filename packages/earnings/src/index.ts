@@ -1,3 +1,4 @@
+export { changedEarnings } from "./changed-earnings.ts";
 export { commissionOn, formula } from "./commission.ts";
 export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
@@ -19,6 +20,7 @@ export {
 export {
   type Credited,
   creditedOf,
+  linesOfPayout,
   listPayouts,
   type PaidOutLine,
   paidOutPage,

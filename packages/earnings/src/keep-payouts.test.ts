@@ -10,6 +10,7 @@ import {
   creditEarnings,
   type Earning,
   earningsByIds,
+  linesOfPayout,
   listPayouts,
   lockCredited,
   lockReference,
@@ -96,9 +97,11 @@ describe("a payout", () => {
   });
 
   test("comes back as it was written, by its id, its reference and its field partner, and from no other", async () => {
-    await add(due({}), due({ lenderId: second! }));
+    const lines = [due({}), due({ lenderId: second! })];
+    await add(...lines);
     const payout = await pay();
     const em = database.em();
+    expect((await linesOfPayout(em, payout)).map(({ id }) => id)).toEqual(lines.map(({ id }) => id).toSorted());
     expect(await payoutById(em, payout.id)).toEqual(payout);
     expect(await payoutByReference(em, payout.reference)).toEqual(payout);
     expect(await payoutsOfFieldPartner(em, fieldPartnerId, [payout.id])).toEqual([payout]);

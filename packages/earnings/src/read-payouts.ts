@@ -51,6 +51,14 @@ export async function listPayouts(
   return { payouts: payouts.slice(0, limit), hasNext: payouts.length > limit };
 }
 
+/** The lines that a payout has paid, in the order in which they were earned. */
+export async function linesOfPayout(
+  em: EntityManager,
+  { fieldPartnerId, id }: Pick<Payout, "fieldPartnerId" | "id">,
+): Promise<Earning[]> {
+  return query(em, selectLines, [fieldPartnerId, id]);
+}
+
 /** A payout of a lender that is not what its lines add up to; null on the side that there is not. Minor units. */
 export interface PayoutMismatch {
   readonly payoutId: string;
@@ -117,6 +125,13 @@ const selectPage = statement(
      select distinct id from earnings.payout
      where ($1::uuid is null or field_partner_id = $1) and ($2::uuid is null or id < $2) order by id desc limit $3
    ) order by p.id desc, p.lender_id`,
+);
+
+// By the field partner, whose earnings have an index; those of a payout have none.
+const selectLines = statement(
+  "earnings.lines-of-payout",
+  `select ${selectedEarning("e")} from earnings.earning e
+   where e.field_partner_id = $1 and e.payout_id = $2 order by e.earned_at, e.id`,
 );
 
 const selectCreditedSums = statement(

@@ -30,6 +30,7 @@ test("there is a command for each thing that operators do", () => {
     endpoint: "show probe resume",
     delivery: "list show replay replays cancel-replay",
     ledger: "statement verify",
+    payout: "preview record list show",
     "master-key": "rotate",
   };
   const paths = Object.entries(groups).flatMap(([group, names]) =>
@@ -61,6 +62,12 @@ test.each<[string, RegExp]>([
   ["delivery replay --lender ACME --rate 1001 --dry-run", /Expected a number from 1 to 1000/],
   ["delivery replay --lender ACME --since 1h --until 2h --dry-run", /--until has to lie after --since/],
   ["delivery replays", /required option '--lender <code>' not specified/],
+  ["payout record fp_1 --currency INR --paid-on 2026-11-21", /required option '--reference <text>' not specified/],
+  ["payout record fp_1 --currency Rupee", /Expected a currency of ISO 4217, such as INR/],
+  ["payout record fp_1 --currency INR --reference UTR1 --paid-on 2026-02-30", /Expected a day such as 2026-11-20/],
+  ["payout record fp_1 --reference \u0007", /Expected 1 to 64 letters, digits and signs of ASCII/],
+  ["payout record fp_1 --currency JPY --reference U1 --paid-on 2026-11-21 --amount 1.5", /JPY takes no decimals/],
+  ["payout preview fp_1 --until today", /Expected a day such as 2026-11-20/],
   ["endpoint resume ACME", /required option '--reason <text>' not specified/],
 ])("the command line %j is not understood, and told why", async (line, reason) => {
   const program = createProgram();

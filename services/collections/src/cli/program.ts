@@ -8,6 +8,7 @@ import { keyCommand } from "./key.ts";
 import { ledgerCommand } from "./ledger.ts";
 import { lenderCommand } from "./lender.ts";
 import { masterKeyCommand } from "./master-key.ts";
+import { payoutCommand } from "./payout.ts";
 
 /** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
 export function createProgram(): Command {
@@ -35,6 +36,7 @@ Example:
     deliveryCommand(),
     doctorCommand(),
     ledgerCommand(),
+    payoutCommand(),
     masterKeyCommand(),
   ]) {
     program.addCommand(command);

@@ -1,4 +1,5 @@
 import { readInstant } from "@collections/cases";
+import { type CurrencyCode, isCurrency } from "@collections/money";
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../config.ts";
 import { isUuid } from "./with-database.ts";
@@ -12,6 +13,19 @@ export function readMoment(text: string): Date {
   const reading = readInstant(text);
   if ("instant" in reading) return reading.instant;
   throw new InvalidArgumentError(`${reading.detail} Or say how long ago, such as 90m or 24h.`);
+}
+
+/** A day of the calendar, as it is. */
+export function readDay(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && "instant" in readInstant(`${text}T00:00Z`)) return text;
+  throw new InvalidArgumentError("Expected a day such as 2026-11-20.");
+}
+
+/** A currency, in capitals or not. */
+export function readCurrency(text: string): CurrencyCode {
+  const code = text.toUpperCase();
+  if (isCurrency(code)) return code;
+  throw new InvalidArgumentError("Expected a currency of ISO 4217, such as INR.");
 }
 
 /** Why something was done, as the audit keeps it. */

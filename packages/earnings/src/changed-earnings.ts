@@ -1,0 +1,24 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import type { Earning } from "./earning.ts";
+import { selectedEarning } from "./keep-earnings.ts";
+
+/**
+ * A field partner's earnings that were made, credited or paid out since then, in the order of their ids: `limit` of
+ * them behind the id `after`.
+ */
+export function changedEarnings(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { since, after, limit }: { readonly since: Date; readonly after?: string | undefined; readonly limit: number },
+): Promise<Earning[]> {
+  return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
+}
+
+const selectChanged = statement(
+  "earnings.changed",
+  `select ${selectedEarning("e")} from earnings.earning e
+   where e.field_partner_id = $1 and greatest(e.earned_at, e.credited_at, e.paid_out_at) >= $2
+     and ($3::uuid is null or e.id > $3::uuid)
+   order by e.id
+   limit $4::bigint`,
+);
