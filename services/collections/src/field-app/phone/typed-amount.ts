@@ -8,7 +8,7 @@ const SOME = "Type an amount, such as 2500.";
  * @param digits how many decimals the currency has
  */
 export function typedAmount(text: string, digits: number): TypedAmount {
-  const plain = text.replaceAll(/[\s,'\u00a0\u202f]|^\D+/gu, "");
+  const plain = text.replaceAll(/[\s,'\u00a0\u202f]|^[^\d-]+/gu, "");
   const [, whole, decimals = ""] = /^(\d{1,15})(?:\.(\d*))?$/.exec(plain) ?? [];
   if (whole === undefined) return { fault: SOME };
   if (decimals.length > digits) {
