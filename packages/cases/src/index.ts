@@ -10,6 +10,7 @@ export {
   type NumberedEvent,
 } from "./case-status.ts";
 export type { Case } from "./collection-case.ts";
+export { changedCases, type ChangedSince } from "./changed-cases.ts";
 export {
   completeVisit,
   type CompletionRefusal,
@@ -19,6 +20,7 @@ export {
 } from "./complete-visit.ts";
 export type { Address, Consent } from "./contact-readers.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./file-import.ts";
+export { forgetGoneCases, goneCaseIds } from "./gone-case.ts";
 export {
   dropHeldRequest,
   forgetHeldRequests,

@@ -1,6 +1,7 @@
 import type { PackageSchema } from "@collections/database";
 import { Case } from "./collection-case.ts";
 import { FileImport } from "./file-import.ts";
+import { GoneCaseEntity, goneCasesMigration } from "./gone-case.ts";
 import { HeldRequestEntity } from "./held-request.ts";
 import { ImportRun } from "./import-run.ts";
 import { PromiseToPay } from "./promise-to-pay.ts";
@@ -156,7 +157,7 @@ create table cases.held_request (
 /** Tables of cases, visits and promises, for the composition root. */
 export const casesSchema: PackageSchema = {
   name: "cases",
-  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, HeldRequestEntity],
+  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, HeldRequestEntity, GoneCaseEntity],
   migrations: [
     {
       name: "0001",
@@ -185,5 +186,6 @@ export const casesSchema: PackageSchema = {
         "alter table cases.visit add column came_out_of_order boolean not null default false",
       ],
     },
+    { name: "0005-gone-cases", statements: goneCasesMigration },
   ],
 };

@@ -15,6 +15,7 @@ import "./complete-visit.ts";
 import "./request-payment-link.ts";
 import "./reveal-contact.ts";
 import "./resend-payment-link.ts";
+import "./sync.ts";
 
 /** The field-partner app's API. */
 export const schema = builder.toSchema();

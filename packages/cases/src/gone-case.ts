@@ -1,0 +1,81 @@
+import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { defineEntity, p } from "@mikro-orm/core";
+import { page, type Page, type PageRequest } from "./page.ts";
+
+/** A case that a field partner held and holds no more. Written by a trigger, whoever takes the case away. */
+export const GoneCaseEntity = defineEntity({
+  name: "GoneCase",
+  tableName: "gone_case",
+  schema: "cases",
+  properties: {
+    lenderId: p.uuid().primary(),
+    fieldPartnerId: p.uuid().primary(),
+    caseId: p.uuid().primary(),
+    goneAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+/** How long it is remembered that a case was somebody's. */
+export const GONE_FOR_MS = 31 * 24 * 60 * 60_000;
+
+/**
+ * A trigger, so that no way to lose a case can forget this: an order, an import that begins the loan's next cycle, or a
+ * process of an older version. It looks at updates that name one of the two columns; a confirmation names neither.
+ */
+export const goneCasesMigration: readonly string[] = [
+  `create table cases.gone_case (
+     lender_id uuid not null,
+     field_partner_id uuid not null,
+     case_id uuid not null,
+     gone_at timestamptz not null,
+     primary key (lender_id, field_partner_id, case_id)
+   )`,
+  "create index on cases.gone_case (field_partner_id, case_id)",
+  "create index on cases.gone_case (gone_at)",
+  `create function cases.remember_gone_case() returns trigger
+   language plpgsql set search_path = pg_catalog, pg_temp as $$
+   begin
+     insert into cases.gone_case (lender_id, field_partner_id, case_id, gone_at)
+     values (old.lender_id, old.assigned_field_partner_id, old.id, clock_timestamp())
+     on conflict (lender_id, field_partner_id, case_id) do update set gone_at = excluded.gone_at;
+     return null;
+   end $$`,
+  `create trigger remember_gone_case after update of assigned_field_partner_id, is_current on cases.collection_case
+   for each row when (old.is_current and old.assigned_field_partner_id is not null
+     and (not new.is_current or new.assigned_field_partner_id is distinct from old.assigned_field_partner_id))
+   execute function cases.remember_gone_case()`,
+];
+
+/** The ids of cases that a field partner has lost since then and not got back, in their order. `after` is an id. */
+export function goneCaseIds(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { since, first, after }: PageRequest & { readonly since: Date },
+): Promise<Page<string>> {
+  return page(first, async (limit) => {
+    const gone = await query<{ id: string }>(em, selectGone, [fieldPartnerId, since, after ?? null, limit]);
+    return gone.map(({ id }) => id);
+  });
+}
+
+/** Deletes what was remembered long enough. Returns how many there were. */
+export async function forgetGoneCases(tx: Tx, now: Date): Promise<number> {
+  const [forgotten] = await query<{ gone: bigint }>(tx, forgetGone, [new Date(now.getTime() - GONE_FOR_MS)]);
+  return Number(forgotten!.gone);
+}
+
+const selectGone = statement(
+  "cases.gone-cases",
+  `select g.case_id as id from cases.gone_case g
+   where g.field_partner_id = $1 and g.gone_at >= $2 and ($3::uuid is null or g.case_id > $3::uuid)
+     and not exists (
+       select from cases.collection_case c
+       where c.lender_id = g.lender_id and c.id = g.case_id and c.is_current and c.assigned_field_partner_id = $1)
+   order by g.case_id
+   limit $4::bigint`,
+);
+
+const forgetGone = statement(
+  "cases.forget-gone-cases",
+  `with gone as (delete from cases.gone_case where gone_at <= $1 returning 1) select count(*) as gone from gone`,
+);

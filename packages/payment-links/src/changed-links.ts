@@ -1,0 +1,25 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import { linkColumns, type PaymentLink } from "./payment-link.ts";
+
+/**
+ * The links of a field partner's that have changed since then, or whose messages have, in the order of their ids:
+ * `limit` of them behind the id `after`.
+ */
+export function changedLinks(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { since, after, limit }: { readonly since: Date; readonly after?: string | undefined; readonly limit: number },
+): Promise<PaymentLink[]> {
+  return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
+}
+
+export const selectChanged = statement(
+  "payment-links.changed",
+  `select ${linkColumns} from payment_links.payment_link l
+   where l.field_partner_id = $1 and ($3::uuid is null or l.id > $3::uuid)
+     and (l.updated_at >= $2 or exists (
+       select from payment_links.link_delivery d
+       where d.payment_link_id = l.id and d.lender_id = l.lender_id and d.updated_at >= $2))
+   order by l.id
+   limit $4::bigint`,
+);
