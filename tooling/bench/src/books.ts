@@ -24,6 +24,8 @@ export interface Books {
   readonly keys: readonly LenderKey[];
   /** By their codes. */
   readonly lenderIds: Readonly<Record<string, string>>;
+  /** Who holds them: `fp_…`. */
+  readonly fieldPartnerId: string;
 }
 
 const IMPORT_PATH = "/api/v1/partner/cases";
@@ -37,21 +39,19 @@ const ROWS_AT_A_TIME = 1_000;
 export async function fillBooks(databaseUrl: string, groups: readonly Group[]): Promise<Books> {
   const service = await startService({ databaseUrl, role: "server" });
   const url = new URL(service.url);
-  const connection = await HttpConnection.open(url);
   const person = await operator(databaseUrl, "field-partner", "create", "--name=Asha Rao", "--phone=+919800000001");
   const keys: LenderKey[] = [];
   for (const { loans, options } of groups) {
     for (const lenderCode of loans.lenderCodes) {
       const key = await createLender(databaseUrl, lenderCode, options);
-      await importLoans(connection, url.host, key, loans);
+      await importLoans(url, key, loans);
       const firstLoan = loanNumber(lenderCode, 0);
       await operator(databaseUrl, "case", "assign", lenderCode, firstLoan, String(person["fieldPartnerId"]));
       keys.push(key);
     }
   }
-  connection.close();
   await service.stop();
-  return { keys, lenderIds: await assignOthers(databaseUrl) };
+  return { keys, lenderIds: await assignOthers(databaseUrl), fieldPartnerId: String(person["fieldPartnerId"]) };
 }
 
 /** Registers a lender over the operators' commands, which bring the database up to date first. */
@@ -72,7 +72,9 @@ export async function createLender(
   return { lenderCode, apiKeyId: String(answer["apiKeyId"]), hmacSecret: String(answer["hmacSecret"]) };
 }
 
-async function importLoans(connection: HttpConnection, host: string, key: LenderKey, loans: Loans): Promise<void> {
+async function importLoans(url: URL, key: LenderKey, loans: Loans): Promise<void> {
+  // Not before: the service ends connections that rest, and an operator's command can take a while.
+  const connection = await HttpConnection.open(url);
   const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
   const rows = loansOf({ ...loans, lenderCodes: [key.lenderCode] }).map(({ number }) => ({
     sourceLoanNumber: number,
@@ -82,9 +84,10 @@ async function importLoans(connection: HttpConnection, host: string, key: Lender
   }));
   for (let first = 0; first < rows.length; first += ROWS_AT_A_TIME) {
     const body = JSON.stringify({ rows: rows.slice(first, first + ROWS_AT_A_TIME), atomic: true });
-    const { status, body: answer } = await connection.send(signedPost(signer, host, IMPORT_PATH, body, Date.now()));
+    const { status, body: answer } = await connection.send(signedPost(signer, url.host, IMPORT_PATH, body, Date.now()));
     if (status !== 200) throw new Error(`An import was answered with ${status}: ${answer}`);
   }
+  connection.close();
 }
 
 async function assignOthers(databaseUrl: string): Promise<Record<string, string>> {

@@ -14,6 +14,8 @@ export interface CountingProxy {
   readonly url: string;
   /** The prepared statement of this name as it was executed last, by whichever connection. */
   latest(name: string): BoundStatement | undefined;
+  /** All that was executed while `act` ran, in order; what is not prepared has neither name nor values. */
+  during(act: () => Promise<void>): Promise<readonly BoundStatement[]>;
   /** What was committed so far, in the order of the commits. */
   readonly transactions: readonly CountedTransaction[];
   /** Keeps back what clients send until `release`. */
@@ -33,13 +35,17 @@ export async function startCountingProxy(databaseUrl: string): Promise<CountingP
   const target = new URL(databaseUrl);
   const transactions: CountedTransaction[] = [];
   const executed = new Map<string, BoundStatement>();
+  const watchers = new Set<BoundStatement[]>();
   const passages = new Set<Passage>();
   let isHolding = false;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname);
     const passage = new Passage(client, upstream, {
       onTransaction: (transaction) => transactions.push(transaction),
-      onExecute: (statement) => executed.set(statement.name, statement),
+      onExecute(statement) {
+        executed.set(statement.name, statement);
+        for (const seen of watchers) seen.push(statement);
+      },
     });
     passages.add(passage);
     if (isHolding) passage.hold();
@@ -53,6 +59,13 @@ export async function startCountingProxy(databaseUrl: string): Promise<CountingP
     url: url.href,
     transactions,
     latest: (name) => executed.get(name),
+    async during(act) {
+      const seen: BoundStatement[] = [];
+      watchers.add(seen);
+      await act();
+      watchers.delete(seen);
+      return seen;
+    },
     hold() {
       isHolding = true;
       for (const passage of passages) passage.hold();
@@ -120,7 +133,7 @@ class Passage {
     for (const sent of this.#statements.read(chunk)) {
       if (sent.kind === "sync") this.#unanswered += 1;
       else this.#count(sent.text);
-      if (sent.kind === "statement" && sent.bound) this.#events.onExecute(sent.bound);
+      if (sent.kind === "statement") this.#events.onExecute(sent.bound ?? { name: "", text: sent.text, values: [] });
     }
     if (this.#held) this.#held.push(chunk);
     else this.#upstream.write(chunk);

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type AppReport, measureApp } from "./app.ts";
 import { type BenchServer, startBenchServer } from "./bench-server.ts";
 import { createLender, fillBooks } from "./books.ts";
 import { measureBudget } from "./budget.ts";
@@ -16,17 +17,18 @@ import { measureWebhooks, type WebhookFigures } from "./webhooks.ts";
 
 const USAGE = `Measures the service beside its limits and a rival, on a PostgreSQL of its own.
 
-  pnpm bench                 everything; about eleven minutes
+  pnpm bench                 everything; about thirteen minutes
   pnpm bench confirmations   payments confirmed over HTTP; two minutes
   pnpm bench webhooks        events told to lenders; five minutes
   pnpm bench import          files of cases over HTTP; four minutes
   pnpm bench signing         signatures made and checked; half a minute
+  pnpm bench app             field partners' lists and payment links; two minutes
 
   --quick   a minute, for a first look
   --json    print one JSON document instead of tables
 `;
 
-const SUBJECTS = ["confirmations", "webhooks", "import", "signing"] as const;
+const SUBJECTS = ["confirmations", "webhooks", "import", "signing", "app"] as const;
 type Subject = (typeof SUBJECTS)[number];
 
 const options = { quick: { type: "boolean" }, json: { type: "boolean" }, help: { type: "boolean" } } as const;
@@ -78,6 +80,7 @@ async function withDatabases(bench: Bench, subjects: readonly Subject[]) {
     ...(subjects.includes("confirmations") && { confirmations: await confirmations(bench) }),
     ...(subjects.includes("webhooks") && { webhooks: await webhooks(bench) }),
     ...(subjects.includes("import") && { imports: await imports(bench) }),
+    ...(subjects.includes("app") && { app: await app(bench) }),
   };
 }
 
@@ -139,4 +142,9 @@ async function imports({ plan: { imports: plan }, server, onProgress }: Bench): 
   const template = "lender_only";
   const key = await createLender(await server.createDatabase(template), "FILE", []);
   return measureImports({ plan, server, template, key, onProgress });
+}
+
+/** A database with one lender and one field partner. */
+function app({ plan: { app: plan }, server, onProgress }: Bench): Promise<AppReport> {
+  return measureApp({ plan, server, onProgress });
 }

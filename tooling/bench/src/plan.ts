@@ -6,6 +6,29 @@ export interface Plan {
   readonly webhooks: WebhookPlan;
   readonly imports: ImportPlan;
   readonly signing: SigningPlan;
+  readonly app: AppPlan;
+}
+
+export interface AppPlan {
+  readonly rounds: number;
+  readonly list: ListPlan;
+  readonly links: LinkPlan;
+}
+
+export interface ListPlan {
+  readonly clients: readonly number[];
+  readonly roundMs: number;
+  readonly warmUpMs: number;
+  /** Cases in the field partner's hands. */
+  readonly cases: number;
+}
+
+export interface LinkPlan {
+  readonly clients: readonly number[];
+  /** Links that each client asks for in a round, once by each way of hearing of them. */
+  readonly perClient: number;
+  /** The lender takes so long to mint one. */
+  readonly mintMs: number;
 }
 
 export interface SigningPlan {
@@ -69,6 +92,11 @@ export const FULL_PLAN: Plan = {
   },
   imports: { clients: [1, 4], rounds: 3, rows: 100_000 },
   signing: { rounds: 7, bodyBytes: [200, 20_000], workMs: 250 },
+  app: {
+    rounds: 5,
+    list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 200 },
+    links: { clients: [1, 8], perClient: 40, mintMs: 20 },
+  },
 };
 
 /** For a first look: too short for its figures to be quoted. */
@@ -93,4 +121,9 @@ export const QUICK_PLAN: Plan = {
   },
   imports: { clients: [4], rounds: 2, rows: 10_000 },
   signing: { rounds: 5, bodyBytes: [200, 20_000], workMs: 60 },
+  app: {
+    rounds: 2,
+    list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 200 },
+    links: { clients: [1, 8], perClient: 15, mintMs: 20 },
+  },
 };

@@ -1,3 +1,5 @@
+import type { AppReport } from "./app.ts";
+import { appText } from "./app-report.ts";
 import { type ConfirmationReport, confirmationText } from "./confirmation-report.ts";
 import { importText } from "./import-report.ts";
 import type { ImportFigures } from "./imports.ts";
@@ -16,10 +18,11 @@ export interface Report {
   readonly webhooks?: WebhookFigures;
   readonly imports?: readonly ImportFigures[];
   readonly signing?: SigningReport;
+  readonly app?: AppReport;
 }
 
 /** The report for people. Only its ratios carry over to another machine. */
-export function reportText({ machine, plan, confirmations, webhooks, imports, signing }: Report): string {
+export function reportText({ machine, plan, confirmations, webhooks, imports, signing, app }: Report): string {
   const database = machine.postgres === undefined ? "" : `PostgreSQL ${machine.postgres}, durable commits; `;
   return [
     `${machine.processors} × ${machine.model}, ${machine.memoryGiB} GiB, ${machine.platform}`,
@@ -28,6 +31,7 @@ export function reportText({ machine, plan, confirmations, webhooks, imports, si
     ...(webhooks ? ["", webhookText(plan.webhooks, webhooks)] : []),
     ...(imports ? ["", importText(plan.imports, imports)] : []),
     ...(signing ? ["", signingText(plan.signing, signing)] : []),
+    ...(app ? ["", appText(plan.app, app)] : []),
     "",
     "Medians, with the smallest and the largest round. others: processors busy with other processes.",
   ].join("\n");

@@ -1,0 +1,32 @@
+import type { AppReport, LinkFigures } from "./app.ts";
+import type { ListFigures, ListSide } from "./case-list.ts";
+import type { AppPlan } from "./plan.ts";
+import { busyText, milliseconds, rateText, ratioText, table, whole } from "./text-table.ts";
+
+const LIST_COLUMNS = "clients,service/s,p50 ms,p99 ms,CPU µs,bare/s,p50 ms,p99 ms,CPU µs,ratio,others";
+const LINK_COLUMNS = "at once,heard by,p50 ms,p99 ms,others";
+
+/** Two tables for people. */
+export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links }: AppReport): string {
+  return [
+    `The list of 20 cases of ${whole(list.cases)}, beside the same ${list.statements} statements by plain pg and a` +
+      ` bare yoga that knows the answer; ${rounds} rounds in turn`,
+    table(LIST_COLUMNS, list.figures.map(listRow)),
+    "",
+    `From the request for a link until the app knows it as minted, without the lender's ${mintMs} ms; ${rounds} rounds`,
+    table(LINK_COLUMNS, links.map(linkRow)),
+  ].join("\n");
+}
+
+function listRow({ clients, service, rival, ratio, othersBusy }: ListFigures): string[] {
+  return [String(clients), ...sideCells(service), ...sideCells(rival), ratioText(ratio), busyText(othersBusy)];
+}
+
+function sideCells({ perSecond, p50Ms, p99Ms, processorUs }: ListSide): string[] {
+  const cpu = processorUs === undefined ? "" : whole(processorUs);
+  return [rateText(perSecond), p50Ms.toFixed(1), p99Ms.toFixed(1), cpu];
+}
+
+function linkRow({ clients, hearsBy, p50Ms, p99Ms, othersBusy }: LinkFigures): string[] {
+  return [String(clients), hearsBy, milliseconds(p50Ms), milliseconds(p99Ms), busyText(othersBusy)];
+}
