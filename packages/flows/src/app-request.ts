@@ -37,7 +37,15 @@ export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | un
   };
 }
 
+// Making a DateTimeFormat costs a hundred times its use. Time zones come from our own rows: there are a few hundred.
+const calendars = new Map<string, Intl.DateTimeFormat>();
+
 /** The day that it is somewhere, `YYYY-MM-DD`; `timeZone` is an IANA name. */
 export function dayIn(timeZone: string, now: Date): string {
-  return new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" }).format(now);
+  let calendar = calendars.get(timeZone);
+  if (!calendar) {
+    calendar = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
+    calendars.set(timeZone, calendar);
+  }
+  return calendar.format(now);
 }
