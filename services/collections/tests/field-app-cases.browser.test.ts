@@ -149,6 +149,7 @@ describe("every screen", () => {
       await empty.press("Money");
       await empty.page.getByText("Nothing earned yet").waitFor();
       await empty.look("money-empty");
+      expect(empty.errors).toEqual([]);
       await empty.close();
     },
     TIMEOUT_MS,

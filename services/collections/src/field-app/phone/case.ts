@@ -1,16 +1,15 @@
 import type { Contact, Result, WholeCase } from "./answers.ts";
-import { currentVisitOn, rememberVisit } from "./current-visit.ts";
+import { currentVisitOn, forgetVisit, rememberVisit } from "./current-visit.ts";
 import { element, fill } from "./element.ts";
 import { fallbackView } from "./fallback.ts";
 import { follow } from "./follow.ts";
 import { icon } from "./icon.ts";
 import { ONE_CASE, REVEAL_CONTACT } from "./operations.ts";
 import { perform } from "./outbox.ts";
-import { button, card, facts, faultBelow, nothing, notice, pill, titledCard } from "./parts.ts";
+import { bigAmount, button, card, facts, faultBelow, nothing, notice, pill, titledCard } from "./parts.ts";
 import { whereAmIQuietly } from "./position.ts";
 import { go, PATHS, type Place, type Screen } from "./screen.ts";
 import { ask } from "./session.ts";
-import { say } from "./shell.ts";
 import { uuid } from "./uuid.ts";
 import { dayOf, EARNING_WORDS, labelOf, LINK_WORDS, outcomeWords, pastDue, promiseLabel } from "./words.ts";
 
@@ -96,7 +95,7 @@ function amounts(shown: WholeCase): HTMLElement {
       element("h2", { class: "eyebrow" }, "To collect"),
       pill(workable ? { text: pastDue(dpd), tone: "quiet" } : labelOf({ ...shown, bucket: null, distanceM: null })),
     ),
-    element("p", { class: "amount" }, outstanding.display),
+    bigAmount(outstanding.display),
     element(
       "p",
       { class: "hint" },
@@ -187,8 +186,10 @@ function offerVisit({ actions }: Place, shown: WholeCase): void {
       const input = { visitId, caseId: id, occurredAt: startedAt, ...(await whereAmIQuietly()) };
       rememberVisit({ visitId, caseId: id, borrowerName, startedAt });
       const { state, message } = await perform({ mutation: "startVisit", input, caseId: id, borrowerName });
-      if (state === "refused") return faultBelow(pressed, message ?? "The visit could not be started.");
-      if (state === "waiting") say("The visit has begun. It is told to the service once there is a network.");
+      if (state === "refused") {
+        forgetVisit(id);
+        return faultBelow(pressed, message ?? "The visit could not be started.");
+      }
       go(PATHS.visit(id));
     }),
   );

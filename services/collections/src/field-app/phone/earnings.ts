@@ -2,7 +2,7 @@ import type { EarningLine, Earnings, Edges } from "./answers.ts";
 import { element, fill } from "./element.ts";
 import { follow } from "./follow.ts";
 import { EARNING_LINES, EARNINGS } from "./operations.ts";
-import { button, choice, facts, nothing, pill } from "./parts.ts";
+import { bigAmount, button, choice, facts, nothing, pill } from "./parts.ts";
 import type { Screen } from "./screen.ts";
 import { ask } from "./session.ts";
 import { dayOf, EARNING_WORDS, sums } from "./words.ts";
@@ -52,7 +52,7 @@ function summaryOf({ earned, pending, credited, paidOut }: Earnings): HTMLElemen
     "section",
     { class: "card owed" },
     element("h2", { class: "eyebrow" }, "Earned"),
-    element("p", { class: "amount" }, sums(earned)),
+    bigAmount(sums(earned)),
     facts(["Pending, until the case ends", sums(pending)], ["Credited", sums(credited)], ["Paid out", sums(paidOut)]),
   );
 }

@@ -54,9 +54,11 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
       fill(content, nothing("offline", words, button("Try again", load, "secondary")));
       return;
     }
+    const asOf = `As it was at ${momentOf(new Date(atMs ?? Date.now()))}.`;
+    // Without a network the line on top says so already.
     fill(
       about,
-      notice("quiet", "offline", `${words} This is how it was at ${momentOf(new Date(atMs ?? Date.now()))}.`),
+      navigator.onLine ? notice("quiet", "offline", `${words} ${asOf}`) : element("p", { class: "hint" }, asOf),
     );
   }
 

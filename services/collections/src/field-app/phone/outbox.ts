@@ -1,6 +1,7 @@
 import { alone } from "./alone.ts";
 import type { Result } from "./answers.ts";
 import { NoAnswerError, RefusedRequestError } from "./graphql.ts";
+import { forgetAnswers } from "./kept-answers.ts";
 import { QUEUED } from "./operations.ts";
 import { ask, inWords, signedInAs, SignedOutError } from "./session.ts";
 import { forget, names, read, write } from "./storage.ts";
@@ -47,12 +48,17 @@ export function startOutbox(): void {
   void flush();
 }
 
-/** Keeps a deed and sends it in its turn: how far that is after a moment, `waiting` where there is no network. */
+/**
+ * Keeps a deed and sends it in its turn: how far that is after a moment, `waiting` where there is no network. One that
+ * is refused at once is not kept: the caller tells why, while the person looks.
+ */
 export async function perform(deed: Deed): Promise<OutboxItem> {
   const item: OutboxItem = { ...deed, key: uuid(), atMs: Date.now(), state: "waiting" };
   keep(item);
   if (navigator.onLine) await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
-  return itemOf(item.key) ?? item;
+  const now = itemOf(item.key) ?? item;
+  if (now.state === "refused") dismiss(now.key);
+  return now;
 }
 
 /** What this field partner has in it, in the order of their deeds. Another person's waits for that person. */
@@ -123,7 +129,13 @@ function nextWaiting(): OutboxItem | undefined {
 }
 
 function keep(item: OutboxItem): void {
-  write(mine() + item.key, item);
+  try {
+    write(mine() + item.key, item);
+  } catch {
+    // No room: what can be asked again makes way.
+    forgetAnswers();
+    write(mine() + item.key, item);
+  }
   tell();
 }
 

@@ -3,6 +3,9 @@ import { icon, type IconName } from "./icon.ts";
 import { inWords, SignedOutError } from "./session.ts";
 import type { Label } from "./words.ts";
 
+/** What fits beside itself on the narrowest phone. */
+const LONG_AMOUNT = 12;
+
 type Press = (button: HTMLButtonElement) => unknown;
 
 /** A button that cannot be pressed twice while it works; a failure is told below it. */
@@ -92,6 +95,11 @@ export function card(...content: readonly Content[]): HTMLElement {
 
 export function titledCard(title: string, ...content: readonly Content[]): HTMLElement {
   return element("section", { class: "card" }, element("h2", {}, title), ...content);
+}
+
+/** The figure that a screen is about. */
+export function bigAmount(display: string): HTMLElement {
+  return element("p", { class: display.length > LONG_AMOUNT ? "amount long" : "amount" }, display);
 }
 
 export function pill({ text, tone }: Label): HTMLElement {

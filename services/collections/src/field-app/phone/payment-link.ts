@@ -10,7 +10,7 @@ import { keepAnswer } from "./kept-answers.ts";
 import { watchLink } from "./live-link.ts";
 import { ONE_CASE, RESEND_LINK } from "./operations.ts";
 import { itemOf, onOutboxChange } from "./outbox.ts";
-import { button, card, faultBelow, nothing, notice, skeleton, titledCard } from "./parts.ts";
+import { bigAmount, button, card, faultBelow, nothing, notice, skeleton, titledCard } from "./parts.ts";
 import { codeOf } from "./picture-code.ts";
 import { go, PATHS, type Place, type Screen } from "./screen.ts";
 import { ask, inWords, SignedOutError } from "./session.ts";
@@ -105,7 +105,7 @@ function linkView(link: PaymentLink): Node[] {
     "div",
     { class: `link-head ${status.toLowerCase()}` },
     status === "PAID" && element("span", { class: "tick" }, icon("check")),
-    element("p", { class: "amount" }, amount.display),
+    bigAmount(amount.display),
     element("p", { class: "state", role: "status" }, LINK_WORDS[status]),
     status !== "UNAVAILABLE" && status !== "SUPERSEDED" && steps(status),
   );

@@ -12,6 +12,8 @@ export interface Place {
 
 export interface Screen {
   readonly title: string;
+  /** Whether it shows what the app is. */
+  readonly mark?: boolean;
   /** One of those that the bar at the bottom leads to. */
   readonly tab?: TabName;
   /** Where the arrow leads. */

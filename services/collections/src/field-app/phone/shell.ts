@@ -37,6 +37,7 @@ export function show(screen: Screen): void {
     element(
       "header",
       { class: screen.back === undefined ? "top root" : "top" },
+      screen.mark === true && element("span", { class: "mark" }, icon("door")),
       screen.back !== undefined &&
         element("a", { class: "back", href: screen.back, "aria-label": "Back" }, icon("back")),
       heading,
@@ -80,8 +81,8 @@ function showStatus(): void {
   const refused = outbox().filter(({ state }) => state === "refused").length;
   const isOffline = !navigator.onLine;
   const words = [
-    isOffline && "No network",
-    waiting > 0 && `${waiting} waiting to be sent`,
+    isOffline && "Offline",
+    waiting > 0 && `${waiting} to be sent`,
     refused > 0 && `${refused} could not be done`,
   ].filter((part) => part !== false);
   status.classList.toggle("shown", words.length > 0);

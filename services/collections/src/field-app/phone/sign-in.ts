@@ -1,7 +1,6 @@
 import type { Result, Tokens } from "./answers.ts";
 import { element, fill } from "./element.ts";
 import { RefusedRequestError, send } from "./graphql.ts";
-import { icon } from "./icon.ts";
 import { REQUEST_OTP, VERIFY_OTP } from "./operations.ts";
 import { faultBelow, field, form } from "./parts.ts";
 import type { Place, Screen } from "./screen.ts";
@@ -15,6 +14,7 @@ const CODE_DIGITS = 6;
 export function signInScreen(enter: () => void): Screen {
   return {
     title: "Sign in",
+    mark: true,
     open: (place) => askForPhone(place, enter),
   };
 }
@@ -41,7 +41,6 @@ function askForPhone(place: Place, enter: () => void, typed = ""): void {
     element(
       "div",
       { class: "welcome" },
-      element("span", { class: "mark" }, icon("door")),
       element("p", { class: "lead" }, "Your cases, a payment link at the door, and your own money."),
       form("Send me a code", requestCode, field("Mobile number", phone)),
     ),

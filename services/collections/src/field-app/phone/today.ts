@@ -5,10 +5,11 @@ import { element } from "./element.ts";
 import { follow } from "./follow.ts";
 import { icon } from "./icon.ts";
 import { TODAY } from "./operations.ts";
-import { nothing, pill } from "./parts.ts";
+import { bigAmount, nothing, pill } from "./parts.ts";
+import { outbox } from "./outbox.ts";
 import { PATHS, type Screen } from "./screen.ts";
 import { signedInAs } from "./session.ts";
-import { dayInFull, labelOf, momentOf, sums } from "./words.ts";
+import { dayInFull, isoDay, labelOf, momentOf, sums } from "./words.ts";
 
 const NOON = 12;
 const EVENING = 17;
@@ -25,7 +26,7 @@ export function todayScreen(): Screen {
       follow<TodayAnswer>(place, { operation: TODAY }, ({ viewer, cases }) => {
         const rows = cases.edges.map(({ node }) => node);
         const [visit] = currentVisits();
-        const next = visit ? undefined : rows[0];
+        const next = visit ? undefined : (rows.find(({ id }) => !endedToday(id)) ?? rows[0]);
         const others = rows.filter(({ id }) => id !== next?.id && id !== visit?.caseId).slice(0, SHOWN_AFTER_NEXT);
         return [
           element("p", { class: "day" }, dayInFull(now)),
@@ -36,6 +37,15 @@ export function todayScreen(): Screen {
       });
     },
   };
+}
+
+/** Who was not at home this morning is not the next one to go to, although the service still has the case on top. */
+function endedToday(id: string): boolean {
+  const today = isoDay(new Date());
+  return outbox().some(
+    ({ mutation, caseId, state, atMs }) =>
+      mutation === "completeVisit" && caseId === id && state !== "refused" && isoDay(new Date(atMs)) === today,
+  );
 }
 
 function greeting(hour: number): string {
@@ -61,7 +71,7 @@ function nextCase(next: CaseRow): HTMLElement {
     element("h2", { class: "eyebrow" }, "Next"),
     element("p", { class: "who" }, next.borrower.displayName),
     next.borrower.address !== null && element("p", { class: "where" }, icon("place"), next.borrower.address),
-    element("p", { class: "amount" }, next.outstanding.display),
+    bigAmount(next.outstanding.display),
     element("p", { class: "pills" }, pill(labelOf(next))),
     element("a", { class: "button primary", href: PATHS.case(next.id) }, "Open the case"),
   );
