@@ -1,3 +1,4 @@
+import type { Case } from "@collections/cases";
 import type { MintBehaviour } from "@collections/lender-twin";
 import { createVault } from "@collections/lenders";
 import { createOutbound } from "@collections/outbound";
@@ -18,6 +19,20 @@ afterEach(() => {
 
 function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<void> {
   return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
+}
+
+/** Mints a link and does something else while the lender is busy with it. */
+async function mintAnd(requested: PaymentLink, meanwhile: () => Promise<unknown>): Promise<void> {
+  twin.mintBehaviour = "slow:500";
+  const calls = twin.mints.length;
+  const minting = mint(requested);
+  await twin.waitFor(() => twin.mints.length > calls);
+  await meanwhile();
+  await minting;
+}
+
+function orderOf({ sourceLoanNumber: loan }: Case) {
+  return { lender, loan, reason: "test" };
 }
 
 describe("a link that the lender mints", () => {
@@ -105,13 +120,12 @@ describe("a link that the lender mints", () => {
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("for a case that was held meanwhile is told and changes no state", async () => {
+  test("for a case that is held while the lender answers is told, changes no state", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
-    const order = { lender, loan: theCase.sourceLoanNumber, reason: "dispute" };
-    await holdCase(database.em(), order, ENVIRONMENT);
-    await mint(requested);
-    expect(await link(requested)).toMatchObject({ status: "minted" });
+    await mintAnd(requested, () => holdCase(database.em(), orderOf(theCase), ENVIRONMENT));
+    const minted = await link(requested);
+    expect(minted).toMatchObject({ status: "minted" });
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
       kind: "payment_link.created",
       status: "on_hold",
@@ -122,9 +136,10 @@ describe("a link that the lender mints", () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
-    await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });
-    await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 900 });
-    await mint(requested);
+    await mintAnd(requested, async () => {
+      await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });
+      await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 900 });
+    });
     expect(await link(requested)).toMatchObject({ status: "minted", caseId: theCase.id });
     const events = await eventsOfLoan(database, theCase);
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);

@@ -1,8 +1,16 @@
-import { caseById } from "@collections/cases";
-import { transaction, type Tx } from "@collections/database";
-import { type LenderSigningKey, type MintRegistration, mintRegistration, SealedValueError } from "@collections/lenders";
+import { type Case, caseById } from "@collections/cases";
+import { transaction } from "@collections/database";
+import {
+  lenderById,
+  type LenderSigningKey,
+  type MintRegistration,
+  mintRegistration,
+  SealedValueError,
+} from "@collections/lenders";
 import { claimMint, type MintAnswer, mintLink, type MintRequest, type PaymentLink } from "@collections/payment-links";
+import { dayIn } from "./app-request.ts";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
+import { passedBeforeCall } from "./passed-wish.ts";
 import { recordMint, settleLostMint } from "./record-mint.ts";
 import { untilAvailable } from "./until-available.ts";
 
@@ -19,8 +27,8 @@ export async function mintPaymentLink(deps: LinkDeps, { lenderId, linkId }: Mint
   if (claim.kind === "settled") return;
   if (claim.kind === "started_before") return settleLostMint(deps, claim.link, new Date());
 
-  // Ask the lender, outside any transaction.
-  const answer = "unavailable" in setup ? setup : await askLender(deps, setup, claim);
+  // Ask the lender, outside any transaction, unless nobody is to be asked for the payment any more.
+  const answer = claim.noCall ?? ("unavailable" in setup ? setup : await askLender(deps, setup, claim));
   logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
   // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
@@ -52,14 +60,19 @@ function notConfigured(detail: string): NoLink {
 
 function claimCall({ database }: LinkDeps, key: { lenderId: string; id: string }) {
   return transaction(database.em(), async (tx) => {
-    const claim = await claimMint(tx, { ...key, now: new Date() });
-    return claim.kind === "claimed" ? { ...claim, request: await mintRequestOf(tx, claim.link) } : claim;
+    const now = new Date();
+    const claim = await claimMint(tx, { ...key, now });
+    if (claim.kind !== "claimed") return claim;
+    const theCase = (await caseById(tx, claim.link))!;
+    const { timeZone } = (await lenderById(tx, key.lenderId))!;
+    const passed = passedBeforeCall(claim.link, theCase, { today: dayIn(timeZone, now), now });
+    const noCall = passed && { unavailable: passed.reason, detail: passed.detail };
+    return { ...claim, request: mintRequestOf(claim.link, theCase), noCall };
   });
 }
 
-async function mintRequestOf(tx: Tx, link: PaymentLink): Promise<MintRequest> {
-  const { lenderId, caseId, sourceLoanNumber, visitId, amountMinor, currency } = link;
-  const { borrowerName, borrowerPhone } = (await caseById(tx, { lenderId, caseId }))!;
+function mintRequestOf(link: PaymentLink, { borrowerName, borrowerPhone }: Case): MintRequest {
+  const { sourceLoanNumber, caseId, visitId, amountMinor, currency } = link;
   const description = `Payment for loan ${sourceLoanNumber}`;
   return { sourceLoanNumber, caseId, visitId, amountMinor, currency, borrowerName, borrowerPhone, description };
 }

@@ -11,8 +11,10 @@ import {
   suppressionOf,
   whatsappParameters,
 } from "@collections/payment-links";
+import { dayIn } from "./app-request.ts";
 import { channelFacts } from "./channel-facts.ts";
 import type { LinkDeps } from "./link-jobs.ts";
+import { passedWish } from "./passed-wish.ts";
 
 /** What a channel made of a message. */
 export type SendReport = Pick<DeliveryReport, "status" | "providerMessageId" | "failureCode" | "failureDetail">;
@@ -22,6 +24,9 @@ export interface SendOutcome {
   readonly report: SendReport;
   readonly mayPass: boolean;
 }
+
+/** A message that is due for so long would surprise its borrower: the field partner has left. */
+const TOO_LATE_MS = 30 * 60_000;
 
 /** The name under which a lender has the template approved that it does not name itself. */
 const DEFAULT_TEMPLATE = "payment_link";
@@ -36,13 +41,19 @@ export type ReadyMessage = () => Promise<string>;
 export async function prepareMessage(
   deps: LinkDeps,
   link: PaymentLink,
-  { id, channel }: LinkDelivery,
+  { id, channel, createdAt }: LinkDelivery,
 ): Promise<ReadyMessage | SendReport> {
   const em = deps.database.em();
+  const now = new Date();
+  if (now.getTime() - createdAt.getTime() > TOO_LATE_MS) return { status: "suppressed", failureCode: "TOO_LATE" };
   const suppression = suppressionOf((await channelFacts(em, link))[channel]);
   if (suppression) return { status: "suppressed", failureCode: suppression };
   const theCase = (await caseById(em, link))!;
   const lender = (await lenderById(em, link.lenderId))!;
+  const passed = passedWish(link, theCase, dayIn(lender.timeZone, now));
+  if (passed) {
+    return { status: "suppressed", failureCode: passed.reason.toUpperCase(), failureDetail: passed.detail };
+  }
   const message: LinkMessage = {
     borrowerName: theCase.borrowerName,
     lenderName: lender.name,

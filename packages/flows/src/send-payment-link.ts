@@ -48,7 +48,8 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
   if (claim.kind === "settled" || claim.kind === "busy") return;
 
   // Send it, outside any transaction.
-  const { report, mayPass } = await sendClaimed(claim, message);
+  const mayHaveGone = known.delivery.startedAt !== null;
+  const { report, mayPass } = await sendClaimed(claim, message, mayHaveGone);
   const facts = { lenderId, deliveryId: id, channel: claim.delivery.channel, attempt, ...report };
   deps.log?.[report.status === "failed" ? "warn" : "info"](facts, "link message");
 
@@ -73,10 +74,12 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
 async function sendClaimed(
   { kind, link }: Extract<DeliveryClaim, { link: PaymentLink }>,
   message: ReadyMessage | SendReport,
+  mayHaveGone: boolean,
 ): Promise<SendOutcome> {
   if (kind === "lost") return { report: LOST, mayPass: false };
   if (!isLive(link)) return { report: { status: "suppressed", failureCode: "LINK_NOT_LIVE" }, mayPass: false };
-  return typeof message === "function" ? sendMessage(message) : { report: message, mayPass: false };
+  if (typeof message === "function") return sendMessage(message);
+  return { report: mayHaveGone ? LOST : message, mayPass: false };
 }
 
 const LOST: SendReport = {

@@ -2,8 +2,11 @@ import { newId, query, send, statement, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-link.ts";
 
-/** A second request for the same visit and amount within this time is taken for the same wish. */
-const SAME_WISH_MS = 10 * 60_000;
+/**
+ * So long somebody waits for a link: a second request for the same visit and amount within it is the same wish, and one
+ * that nobody has come to is not asked for any more.
+ */
+export const WISH_LASTS_MS = 10 * 60_000;
 
 /** What a field partner asks for. The caller has checked that the case may be worked and the amount asked. */
 export interface LinkRequest {
@@ -58,7 +61,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Prom
 /** Two taps at once agree on one key: the second waits until the first is committed. */
 async function keyOfSameWish(tx: Tx, request: LinkRequest, now: Date): Promise<string | undefined> {
   const { lenderId, caseId, visitId, amountMinor, currency } = request;
-  const since = new Date(now.getTime() - SAME_WISH_MS);
+  const since = new Date(now.getTime() - WISH_LASTS_MS);
   send(tx, lockVisit, [lenderId, visitId]);
   const [earlier] = await query<{ mintKey: string }>(tx, selectKey, [
     lenderId,

@@ -96,5 +96,17 @@ export const paymentLinksSchema: PackageSchema = {
         "alter table payment_links.payment_link add column came_out_of_order boolean not null default false",
       ],
     },
+    {
+      name: "0004-wishes-that-have-passed",
+      statements: [
+        // Not checked on the rows there are: the narrower list that it replaces was.
+        `alter table payment_links.payment_link
+           drop constraint payment_link_unavailable_reason_check,
+           add constraint payment_link_unavailable_reason_check
+             check (unavailable_reason in ('timeout', 'non_2xx', 'refused', 'bad_answer', 'bad_url', 'connect', 'dns',
+               'tls', 'blocked_address', 'outcome_unknown', 'not_configured', 'case_not_workable',
+               'amount_not_allowed', 'asked_too_long_ago')) not valid`,
+      ],
+    },
   ],
 };

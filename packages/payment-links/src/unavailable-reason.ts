@@ -11,6 +11,9 @@ export const UNAVAILABLE_REASONS = [
   "blocked_address",
   "outcome_unknown",
   "not_configured",
+  "case_not_workable",
+  "amount_not_allowed",
+  "asked_too_long_ago",
 ] as const;
 
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];

@@ -96,7 +96,7 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
     z.object({
       visitId,
       amount: linkAmount,
-      reason: z.enum(UNAVAILABLE_REASONS).meta({ description: "Why your mint endpoint gave none." }),
+      reason: z.enum(UNAVAILABLE_REASONS).meta({ description: "Why there is none." }),
     }),
     { visitId: example.mintRequest.visitId, amount: 1200, reason: "timeout" },
   ],

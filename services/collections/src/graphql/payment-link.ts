@@ -69,6 +69,9 @@ const UNAVAILABLE_WORDS: Record<UnavailableReason, string> = {
   blocked_address: "The lender's system is at an address that is not allowed.",
   outcome_unknown: "Nobody knows whether the lender has made a link.",
   not_configured: "The lender does not give payment links yet.",
+  case_not_workable: "The case may not be worked any more: do not ask for a payment.",
+  amount_not_allowed: "Less is owed by now than you have asked for.",
+  asked_too_long_ago: "It was not asked for in time: ask again if you are still there.",
 };
 
 export const PaymentLinkRef = builder.objectRef<PaymentLink>("PaymentLink");
