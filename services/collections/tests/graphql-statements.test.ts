@@ -91,6 +91,26 @@ describe("the list of cases", () => {
   });
 });
 
+test("a sync takes as many statements for a page of any length, and one more once there may be losses", async () => {
+  const SYNC = `query ($since: String, $first: Int) { sync(since: $since, first: $first) { cursor goneCaseIds
+    cases { id workable openPromise { dueOn } activeLink { id } } paymentLinks { id deliveries { status } } } }`;
+  const me = await aCaseHolder(service);
+  const cases = await me.cases(lender, ...Array.from({ length: 40 }, () => ({})));
+  await Promise.all(cases.map((caseId) => me.mintedLink(caseId)));
+  const counted = new AppClient(countedUrl, me.accessToken);
+  for (const [since, expected] of [
+    [undefined, 10],
+    [Buffer.from(String(Date.now())).toString("base64url"), 11],
+  ] as const) {
+    for (const first of [1, 10, 40]) {
+      statements.length = 0;
+      const { data } = await counted.ask(SYNC, { since, first });
+      expect(data?.["sync"]).toMatchObject({ cases: { length: first }, paymentLinks: { length: first } });
+      expect(statements).toHaveLength(expected);
+    }
+  }
+});
+
 /** Statements that each documented operation may take, the token's lookup, `begin` and `commit` included. */
 const ALLOWED: Readonly<Record<string, number>> = {
   RequestOtp: 8,
@@ -110,6 +130,7 @@ const ALLOWED: Readonly<Record<string, number>> = {
   AskAgain: 2,
   ResendPaymentLink: 16,
   MyMoney: 3,
+  Sync: 8,
 };
 
 test("each documented operation takes so many statements, and no more", async () => {
@@ -173,6 +194,7 @@ test("each documented operation takes so many statements, and no more", async ()
   await did("CompleteVisit", { visitId, disposition: "PROMISE_TO_PAY", occurredAt, promise });
 
   await count("MyMoney");
+  await count("Sync");
   await did("SignOut", {});
   const tooMany = Object.entries(taken).filter(([name, count]) => !(count <= (ALLOWED[name] ?? 0)));
   expect(tooMany, "these take more statements than before").toEqual([]);
