@@ -6,6 +6,7 @@ export interface FieldPartnerAct {
   readonly act:
     | "otp.sent"
     | "otp.not_sent"
+    | "otp.tries_used_up"
     | "session.started"
     | "session.ended"
     | "contact.revealed"

@@ -41,6 +41,53 @@ describe("the wait for the next code", () => {
     [[1, 2, 14.5, 16], 0.5],
     [[1, 2, 3, 4], 12],
   ])("after codes %j minutes ago is %d minutes", (ago, minutes) => {
-    expect(otpWaitMs(ago.map(minutesAgo), NOW)).toBe(minutes * 60_000);
+    const asked = ago.map((minute) => ({ requestedAt: minutesAgo(minute), wrongTries: 0 }));
+    expect(otpWaitMs(asked, NOW)).toBe(minutes * 60_000);
+  });
+
+  const HOUR = 60;
+  test.each([
+    ["nine codes of a day", Array.from({ length: 9 }, (_, hour) => [(hour + 1) * HOUR, 0]), 0],
+    ["ten codes of a day", Array.from({ length: 10 }, (_, hour) => [(hour + 1) * HOUR, 0]), 14 * HOUR],
+    [
+      "fourteen wrong tries of a day",
+      [
+        [2 * HOUR, 5],
+        [3 * HOUR, 4],
+        [4 * HOUR, 5],
+      ],
+      0,
+    ],
+    [
+      "fifteen wrong tries of a day",
+      [
+        [2 * HOUR, 5],
+        [3 * HOUR, 5],
+        [4 * HOUR, 5],
+      ],
+      20 * HOUR,
+    ],
+    [
+      "sixteen, of which the oldest is not to blame",
+      [
+        [2 * HOUR, 5],
+        [3 * HOUR, 5],
+        [4 * HOUR, 5],
+        [5 * HOUR, 1],
+      ],
+      20 * HOUR,
+    ],
+    [
+      "wrong tries of the day before",
+      [
+        [24 * HOUR, 5],
+        [25 * HOUR, 5],
+        [26 * HOUR, 5],
+      ],
+      0,
+    ],
+  ] as [string, [number, number][], number][])("after %s is as long as it takes", (_, codes, minutes) => {
+    const asked = codes.map(([minute, wrongTries]) => ({ requestedAt: minutesAgo(minute), wrongTries }));
+    expect(otpWaitMs(asked, NOW)).toBe(minutes * 60_000);
   });
 });

@@ -3,10 +3,20 @@ import { enqueue, type EntityManager, newId, query, statement, type Tx } from "@
 import { recordFieldPartnerAct } from "./audit.ts";
 import { isPhone } from "./field-partner.ts";
 import { otpQueue } from "./otp-queue.ts";
-import { judgeOtp, OTP_SEND_WINDOW_MS, OTP_TRIES, OTP_TTL_MS, type OtpState, otpWaitMs } from "./otp-rule.ts";
+import {
+  judgeOtp,
+  OTP_DAY_MS,
+  OTP_REPEAT_MS,
+  OTP_SEND_WINDOW_MS,
+  OTP_TRIES,
+  OTP_TTL_MS,
+  type OtpAsked,
+  type OtpState,
+  otpWaitMs,
+} from "./otp-rule.ts";
 import { startSession } from "./session.ts";
 import { otpCode, type SignInKeys } from "./sign-in-keys.ts";
-import { type Tokens, tokensAgain } from "./token-pair.ts";
+import { looksLikeToken, tokenHash, type Tokens, tokensAgain } from "./token-pair.ts";
 
 export type OtpRequestOutcome =
   | { readonly kind: "requested"; readonly otpId: string; readonly expiresAt: Date }
@@ -26,6 +36,8 @@ export interface OtpToSend {
   /** E.164. Personal, as the code is secret: neither goes into a log. */
   readonly phone: string;
   readonly code: string;
+  /** What has brought codes to this phone a moment ago: whoever asks again may not have got them. */
+  readonly usedChannels: readonly string[];
 }
 
 /** What became of a code: `channel` brought it, or none did. */
@@ -48,12 +60,24 @@ const byKey = statement(
 
 const recent = statement(
   "field-partners.recent-otps",
-  `select requested_at as "requestedAt" from field_partners.otp where phone = $1 and requested_at > $2`,
+  `select requested_at as "requestedAt", wrong_tries as "wrongTries" from field_partners.otp
+   where phone = $1 and from_known_device = $2 and requested_at > $3`,
+);
+
+const wasOnDevice = statement(
+  "field-partners.was-on-device",
+  `select exists (
+     select from field_partners.token_pair t
+     join field_partners.session s on s.id = t.session_id
+     join field_partners.field_partner f on f.id = s.field_partner_id
+     where t.refresh_token_hash = $1 and f.phone = $2
+   ) as "isKnown"`,
 );
 
 const insert = statement(
   "field-partners.insert-otp",
-  `insert into field_partners.otp (id, phone, idempotency_key, requested_at, expires_at) values ($1, $2, $3, $4, $5)
+  `insert into field_partners.otp (id, phone, idempotency_key, requested_at, expires_at, from_known_device)
+   values ($1, $2, $3, $4, $5, $6)
    on conflict (idempotency_key) do nothing returning id`,
 );
 
@@ -62,12 +86,15 @@ const makeOut = statement(
   `update field_partners.otp o set field_partner_id = f.id from field_partners.field_partner f
    where o.id = $1 and o.expires_at > $2 and o.sent_at is null and o.verified_at is null
      and f.phone = o.phone and f.state = 'active'
-   returning f.id as "fieldPartnerId", f.phone`,
+   returning f.id as "fieldPartnerId", f.phone, array(
+     select distinct e.channel from field_partners.otp e
+     where e.phone = o.phone and e.requested_at > $3 and e.channel is not null
+   ) as "usedChannels"`,
 );
 
 const markSent = statement(
   "field-partners.mark-otp-sent",
-  `update field_partners.otp set sent_at = $2 where id = $1 and sent_at is null returning id`,
+  `update field_partners.otp set sent_at = $2, channel = $3 where id = $1 and sent_at is null returning id`,
 );
 
 const lockOtp = statement(
@@ -88,37 +115,47 @@ const markVerified = statement(
   `update field_partners.otp set verified_at = $2, verified_key = $3 where id = $1 returning id`,
 );
 
+/** A wish for a code. */
+export interface OtpWish {
+  readonly phone: string;
+  readonly idempotencyKey: string;
+  /** A refresh token that the device has had for this phone, whether it counts or not. */
+  readonly knownBy?: string | undefined;
+}
+
 /**
- * Has a code sent to a phone, at most 3 in 15 minutes. Nobody looks here whether anybody has that phone: the job does, so
- * the work and the answer are the same. The same key and phone again is the same code, sent once.
+ * Has a code sent to a phone, at most 3 in 15 minutes and 10 a day, and none after 15 wrong tries in a day. Nobody looks
+ * here whether anybody has that phone: the job does, so the work and the answer are the same. A device that was signed in
+ * has limits of its own, so that no stranger uses them up. The same key and phone again is the same code, sent once.
  */
-export async function requestOtp(
-  tx: Tx,
-  { phone, idempotencyKey }: { phone: string; idempotencyKey: string },
-  now: Date,
-): Promise<OtpRequestOutcome> {
+export async function requestOtp(tx: Tx, wish: OtpWish, now: Date): Promise<OtpRequestOutcome> {
+  const { phone, idempotencyKey } = wish;
   if (!isPhone(phone)) return { kind: "invalid_phone" };
   // One after the other for each phone: else two that count at once would both find room for the third.
   await query(tx, lockPhone, [phone]);
   const [known] = await query<{ id: string; phone: string; expiresAt: Date }>(tx, byKey, [idempotencyKey]);
-  if (known?.phone === phone) return { kind: "requested", otpId: known.id, expiresAt: known.expiresAt };
-  if (known) return { kind: "conflict" };
+  // A code that counts no more helps nobody: who waited so long needs a new one, under a new key.
+  const isGood = known?.phone === phone && now < known.expiresAt;
+  if (known) return isGood ? { kind: "requested", otpId: known.id, expiresAt: known.expiresAt } : { kind: "conflict" };
 
-  const windowStart = new Date(now.getTime() - OTP_SEND_WINDOW_MS);
-  const sends = await query<{ requestedAt: Date }>(tx, recent, [phone, windowStart]);
-  const waitMs = otpWaitMs(
-    sends.map(({ requestedAt }) => requestedAt),
-    now,
-  );
+  const isKnownDevice = await isDeviceOf(tx, wish);
+  const dayStart = new Date(now.getTime() - OTP_DAY_MS);
+  const waitMs = otpWaitMs(await query<OtpAsked>(tx, recent, [phone, isKnownDevice, dayStart]), now);
   if (waitMs > 0) return { kind: "too_many", waitMs };
 
   const expiresAt = new Date(now.getTime() + OTP_TTL_MS);
   const otpId = newId();
-  const [inserted] = await query(tx, insert, [otpId, phone, idempotencyKey, now, expiresAt]);
+  const [inserted] = await query(tx, insert, [otpId, phone, idempotencyKey, now, expiresAt, isKnownDevice]);
   // Somebody used the key for another phone in this very moment.
   if (!inserted) return { kind: "conflict" };
   await enqueue(tx, otpQueue, { otpId });
   return { kind: "requested", otpId, expiresAt };
+}
+
+async function isDeviceOf(tx: Tx, { phone, knownBy }: OtpWish): Promise<boolean> {
+  if (knownBy === undefined || !looksLikeToken("fpr", knownBy)) return false;
+  const [found] = await query<{ isKnown: boolean }>(tx, wasOnDevice, [tokenHash(knownBy), phone]);
+  return found!.isKnown;
 }
 
 /**
@@ -131,14 +168,15 @@ export async function otpToSend(
   otpId: string,
   now: Date,
 ): Promise<OtpToSend | undefined> {
-  const [madeOut] = await query<{ fieldPartnerId: string; phone: string }>(em, makeOut, [otpId, now]);
+  const momentAgo = new Date(now.getTime() - OTP_SEND_WINDOW_MS);
+  const [madeOut] = await query<Omit<OtpToSend, "code">>(em, makeOut, [otpId, now, momentAgo]);
   return madeOut && { ...madeOut, code: otpCode(keys.otp[0]!, otpId) };
 }
 
 /** Keeps what became of a code. */
 export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): Promise<void> {
   const { otpId, fieldPartnerId, channel, failureCode } = sending;
-  if (channel !== null && (await query(tx, markSent, [otpId, now])).length === 0) return;
+  if (channel !== null && (await query(tx, markSent, [otpId, now, channel])).length === 0) return;
   const act = channel === null ? "otp.not_sent" : "otp.sent";
   const data = { otpId, ...(channel !== null && { channel }), ...(failureCode !== undefined && { failureCode }) };
   recordFieldPartnerAct(tx, { fieldPartnerId, act, data }, now);
@@ -171,10 +209,14 @@ export async function verifyOtp(
     case "wrong":
     case "conflict": {
       const [counted] = await query<{ wrongTries: number }>(tx, countWrong, [otpId, request]);
+      if (counted!.wrongTries === OTP_TRIES && otp.fieldPartnerId !== null) {
+        const used = { act: "otp.tries_used_up", data: { otpId } } as const;
+        recordFieldPartnerAct(tx, { fieldPartnerId: otp.fieldPartnerId, ...used }, now);
+      }
       return refusalOf(otp, counted!.wrongTries);
     }
     case "repeat": {
-      const again = await tokensAgain(tx, keys, seed, now);
+      const again = await tokensAgain(tx, keys, { seed, within: OTP_REPEAT_MS }, now);
       return again ? { kind: "signed_in", ...again } : { kind: "expired" };
     }
     case "right": {

@@ -1,4 +1,8 @@
-import { REPEAT_GRACE_MS } from "./token-pair.ts";
+/**
+ * How long the same request gets the same tokens again. A phone may be without a signal for most of a day; and a copy of
+ * an unused token would have counted for a month anyway.
+ */
+export const REFRESH_REPEAT_MS = 24 * 60 * 60 * 1000;
 
 /** What the answer to a refresh token depends on. */
 export interface RefreshState {
@@ -15,12 +19,12 @@ export interface RefreshState {
 export type RefreshVerdict = "rotate" | "repeat" | "over" | "reused" | "conflict";
 
 /**
- * What a refresh token is worth. A used one may be the repeat of a request whose answer was lost, by its idempotency key,
- * as long as new access tokens count; else somebody has a copy, and nobody can say who.
+ * What a refresh token is worth. A used one may be the repeat of a request whose answer was lost, by its idempotency key;
+ * else somebody has a copy, and nobody can say who.
  */
 export function judgeRefresh(state: RefreshState, idempotencyKey: string, now: Date): RefreshVerdict {
   if (state.isOver || now >= state.refreshExpiresAt) return "over";
   if (!state.usedAt) return state.isKeyTaken ? "conflict" : "rotate";
-  const isRecent = now.getTime() - state.usedAt.getTime() < REPEAT_GRACE_MS;
+  const isRecent = now.getTime() - state.usedAt.getTime() < REFRESH_REPEAT_MS;
   return isRecent && state.usedKey === idempotencyKey ? "repeat" : "reused";
 }

@@ -100,22 +100,30 @@ describe("a refresh token", () => {
     });
   });
 
-  test("whose answer was lost gives the same tokens to the same request, until they are used or count no more", async () => {
+  test("whose answer was lost gives the same tokens to the same request for a day", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
-    expect(await refreshed(tokens.refreshToken, key, minutesLater(14))).toEqual(next);
-    const third = await refreshed(next.refreshToken);
-    // A straggler gets nothing, and ends nothing.
-    expect(await refresh(tokens.refreshToken, key)).toEqual({ kind: "over" });
-    expect(await counts(third)).toBe(true);
+    expect(await refreshed(tokens.refreshToken, key, minutesLater(DAY_MINUTES - 1))).toEqual(next);
   });
 
-  test("that comes back much later, also in the same request, ends the session", async () => {
+  test("whose request somebody has copied ends the session as soon as its owner comes after the thief", async () => {
+    const { fieldPartnerId, tokens } = await aSession();
+    const key = randomUUID();
+    const second = await refreshed(tokens.refreshToken, key);
+    const third = await refreshed(second.refreshToken);
+    expect(await refresh(tokens.refreshToken, key, minutesLater(14))).toEqual({ kind: "over" });
+    expect(await counts(third)).toBe(false);
+    expect(await refresh(third.refreshToken)).toEqual({ kind: "over" });
+    const [latest] = await actsOnFieldPartner(database.em(), fieldPartnerId);
+    expect(latest).toMatchObject({ act: "session.ended", reason: "reused_token" });
+  });
+
+  test("that comes back a day later, also in the same request, ends the session", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
     const next = await refreshed(tokens.refreshToken, key);
-    expect(await refresh(tokens.refreshToken, key, minutesLater(15))).toEqual({ kind: "over" });
+    expect(await refresh(tokens.refreshToken, key, minutesLater(DAY_MINUTES))).toEqual({ kind: "over" });
     expect(await refresh(next.refreshToken)).toEqual({ kind: "over" });
   });
 
@@ -185,10 +193,9 @@ describe("a refresh token", () => {
   test("is not to be computed from the one before and the key of the request", async () => {
     const { tokens } = await aSession();
     const key = randomUUID();
-    const next = await refreshed(tokens.refreshToken, key);
+    await refreshed(tokens.refreshToken, key);
     const forger = createSignInKeys({ masterKey: "c".repeat(64) });
     expect(await refresh(tokens.refreshToken, key, NOW, forger)).toEqual({ kind: "over" });
-    expect(await counts(next)).toBe(true);
   });
 });
 

@@ -1,5 +1,5 @@
 import { query, statement, type Tx } from "@collections/database";
-import { type RefreshState, judgeRefresh } from "./refresh-rule.ts";
+import { judgeRefresh, REFRESH_REPEAT_MS, type RefreshState } from "./refresh-rule.ts";
 import { endSession } from "./session.ts";
 import type { SignInKeys } from "./sign-in-keys.ts";
 import { addTokenPair, looksLikeToken, tokenHash, type Tokens, tokensAgain } from "./token-pair.ts";
@@ -41,9 +41,9 @@ const prolong = statement(
 );
 
 /**
- * Gives new tokens for a refresh token, once. The same request again, a moment later and before anybody has used the new
- * refresh token, gets the same tokens; a used token in any other request ends the session. The caller commits whatever
- * this returns.
+ * Gives new tokens for a refresh token, once. The same request again, within a day and before anybody has used the new
+ * refresh token, gets the same tokens; a used token in any other case ends the session. The caller commits whatever this
+ * returns.
  */
 export async function refreshSession(
   tx: Tx,
@@ -57,7 +57,7 @@ export async function refreshSession(
   await query(tx, lockSession, [hash]);
   const [pair] = await query<KnownPair>(tx, readPair, [hash, idempotencyKey]);
   if (!pair) return { kind: "over" };
-  const { id, sessionId, fieldPartnerId } = pair;
+  const { id, sessionId } = pair;
   const seed = ["refresh", refreshToken, idempotencyKey];
   switch (judgeRefresh(pair, idempotencyKey, now)) {
     case "over":
@@ -65,13 +65,13 @@ export async function refreshSession(
     case "conflict":
       return { kind: "conflict" };
     case "repeat": {
-      const again = await tokensAgain(tx, keys, seed, now);
-      // The client has gone on with them: this is a straggler of the network, or a thief who gets nothing.
-      return again ? { kind: "refreshed", ...again } : { kind: "over" };
+      const again = await tokensAgain(tx, keys, { seed, within: REFRESH_REPEAT_MS }, now);
+      if (again) return { kind: "refreshed", ...again };
+      // Somebody has gone on with the new tokens, and who asks here never got them: one of the two has a copy.
+      return endReused(tx, pair, now);
     }
     case "reused":
-      await endSession(tx, { sessionId, fieldPartnerId, reason: "reused_token" }, now);
-      return { kind: "over" };
+      return endReused(tx, pair, now);
     case "rotate": {
       await query(tx, markUsed, [id, now, idempotencyKey]);
       const tokens = await addTokenPair(tx, keys, { sessionId, seed }, now);
@@ -79,6 +79,11 @@ export async function refreshSession(
       return { kind: "refreshed", sessionId, tokens };
     }
   }
+}
+
+async function endReused(tx: Tx, { sessionId, fieldPartnerId }: KnownPair, now: Date): Promise<RefreshOutcome> {
+  await endSession(tx, { sessionId, fieldPartnerId, reason: "reused_token" }, now);
+  return { kind: "over" };
 }
 
 interface KnownPair extends RefreshState {

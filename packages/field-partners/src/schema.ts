@@ -157,6 +157,14 @@ export const fieldPartnersSchema: PackageSchema = {
       statements: [`create index on field_partners.audit_entry (field_partner_id, at) where act = 'contact.revealed'`],
     },
     { name: "0004-wrong-codes", statements: [`alter table field_partners.otp add column last_wrong bytea`] },
+    {
+      name: "0005-known-devices",
+      statements: [
+        `alter table field_partners.otp
+           add column from_known_device boolean not null default false,
+           add column channel text`,
+      ],
+    },
   ],
   appendOnly: ["field_partners.audit_entry"],
   queues: [otpQueue],

@@ -6,8 +6,6 @@ import { derivedSecret, type SignInKeys } from "./sign-in-keys.ts";
 export const ACCESS_TOKEN_TTL_MS = 15 * 60 * 1000;
 /** How long a refresh token counts, from its issue. */
 export const REFRESH_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
-/** How long a request that gave tokens gives the same ones to its repeats: as long as their access token counts. */
-export const REPEAT_GRACE_MS = ACCESS_TOKEN_TTL_MS;
 
 const TOKEN_BYTES = 32;
 const TOKEN = /^fp[tr]_[A-Za-z0-9_-]{43}$/;
@@ -69,15 +67,15 @@ export async function addTokenPair(
 
 /**
  * The tokens that the same seed got before, if the answer may have been lost: nobody has used the refresh token, and it
- * was a moment ago.
+ * was within so many milliseconds. The access token may have expired meanwhile.
  */
 export async function tokensAgain(
   tx: Tx,
   keys: SignInKeys,
-  seed: readonly string[],
+  { seed, within }: { readonly seed: readonly string[]; readonly within: number },
   now: Date,
 ): Promise<{ sessionId: string; tokens: Tokens } | undefined> {
-  const notBefore = new Date(now.getTime() - REPEAT_GRACE_MS);
+  const notBefore = new Date(now.getTime() - within);
   // In the middle of a change of master keys another process may have made them.
   for (const key of keys.tokens) {
     const made = tokensOf(key, seed);

@@ -74,14 +74,18 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
 
 type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
-/** Over the first channel that takes it. In a sandbox without any, the log has brought it. */
+/**
+ * Over the first channel that takes it, beginning with one that has brought this person nothing a moment ago: who asks
+ * again may have no WhatsApp, and nobody tells us. In a sandbox without any, the log has brought it.
+ */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,
   otpId: string,
-  { phone, code }: OtpToSend,
+  { phone, code, usedChannels }: OtpToSend,
 ): Promise<{ channel: string | null; faults: [string, ChannelFault][] }> {
   const faults: [string, ChannelFault][] = [];
-  for (const { name, send } of channels) {
+  const isUsed = ({ name }: OtpChannel) => usedChannels.includes(name);
+  for (const { name, send } of [...channels.filter((channel) => !isUsed(channel)), ...channels.filter(isUsed)]) {
     try {
       await send({ phone, code, otpId });
       return { channel: name, faults };

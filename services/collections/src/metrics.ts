@@ -6,6 +6,8 @@ export interface Metrics {
   readonly registry: Registry;
   onAnswer(answered: { endpoint: string; status: number; durationMs: number }): void;
   onBatch(items: number): void;
+  /** A step of signing in to the app, and what it came to: many wrong codes are somebody who guesses. */
+  onSignIn(step: "ask" | "verify" | "refresh", outcome: string): void;
   readonly webhooks: WebhookMetrics;
 }
 
@@ -32,6 +34,12 @@ export function createMetrics(): Metrics {
     help: "Confirmations that were answered, in whatever way.",
     registers,
   });
+  const signIns = new Counter({
+    name: "collections_sign_in_total",
+    help: "Codes asked for, codes tried and tokens renewed in the app, by what came of it.",
+    labelNames: ["step", "outcome"],
+    registers,
+  });
   return {
     registry,
     onAnswer({ endpoint, status, durationMs }) {
@@ -41,6 +49,7 @@ export function createMetrics(): Metrics {
       batches.inc();
       confirmations.inc(items);
     },
+    onSignIn: (step, outcome) => signIns.inc({ step, outcome }),
     webhooks: createWebhookMetrics(registry),
   };
 }

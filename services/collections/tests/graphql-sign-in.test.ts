@@ -206,7 +206,7 @@ describe("a session", () => {
 });
 
 describe("a code", () => {
-  test("goes by WhatsApp first, as an authentication template, and by SMS when WhatsApp does not take it", async () => {
+  test("goes by WhatsApp first, as an authentication template, and by SMS when that brought none, or does not take it", async () => {
     const at = await startTestService({
       settings: {
         DATABASE_URL: (await startTestService({ works: false })).databaseUrl,
@@ -224,9 +224,12 @@ describe("a code", () => {
     const [message] = await whatsapp.waitForMessages((messages) => messages.length === 1);
     const code = message!.parameters[0]!;
     expect(message).toMatchObject({ to: phone, template: "sign_in_code", language: "en_IN", buttonCode: code });
+    const again = (await requestOtp(phone, {}, app)) as { otpId: string };
+    expect(await gateway.next(again.otpId)).toMatchObject({ to: phone });
     whatsapp.behaviour = "undeliverable";
-    const { otpId } = (await requestOtp(phone, {}, app)) as { otpId: string };
-    expect(await gateway.next(otpId)).toMatchObject({ to: phone });
+    const { phone: without } = await aPerson(at);
+    const { otpId } = (await requestOtp(without, {}, app)) as { otpId: string };
+    expect(await gateway.next(otpId)).toMatchObject({ to: without });
     whatsapp.behaviour = "ok";
   });
 

@@ -24,7 +24,7 @@ builder.mutationField("refreshSession", (t) =>
     nullable: true,
     skipTypeScopes: true,
     description:
-      "Gives new tokens for a refresh token. When no answer comes, the same request gets the same tokens for 15 minutes; " +
+      "Gives new tokens for a refresh token. When no answer comes, the same request gets the same tokens for a day; " +
       "a used refresh token in another request ends the session, because somebody has a copy. Needs no access token.",
     args: { input: t.arg({ type: RefreshSessionInput, required: true, description: "The refresh token." }) },
     errors: {
@@ -33,6 +33,7 @@ builder.mutationField("refreshSession", (t) =>
     },
     async resolve(_, { input }, { app, reads }) {
       const outcome = await transaction(reads.em, (tx) => refreshSession(tx, app.signInKeys, input, new Date()));
+      app.metrics.onSignIn("refresh", outcome.kind);
       switch (outcome.kind) {
         case "refreshed":
           return outcome;

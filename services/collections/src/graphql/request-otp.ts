@@ -22,6 +22,11 @@ const RequestOtpInput = builder.inputType("RequestOtpInput", {
   fields: (t) => ({
     idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each code that is wanted." }),
     phone: t.string({ required: true, description: "As E.164 has it: +919800000001." }),
+    refreshToken: t.string({
+      description:
+        "The last one that this device has had, also when it has ended: then no stranger who has codes sent to the phone " +
+        "uses up yours.",
+    }),
   }),
 });
 
@@ -38,7 +43,8 @@ builder.mutationField("requestOtp", (t) =>
     type: RequestOtpPayload,
     nullable: true,
     skipTypeScopes: true,
-    description: "Has a code of six digits sent to a phone, three times in 15 minutes at most. Needs no token.",
+    description:
+      "Has a code of six digits sent to a phone, three times in 15 minutes and ten times a day at most. Needs no token.",
     args: { input: t.arg({ type: RequestOtpInput, required: true, description: "The phone." }) },
     errors: {
       types: [InvalidPhoneError, OtpUnavailableError, RateLimitedError, IdempotencyConflictError],
@@ -48,15 +54,23 @@ builder.mutationField("requestOtp", (t) =>
   }),
 );
 
-async function request(input: { phone: string; idempotencyKey: string }, context: Context): Promise<Requested> {
+interface Asked {
+  readonly phone: string;
+  readonly idempotencyKey: string;
+  readonly refreshToken?: string | null | undefined;
+}
+
+async function request(asked: Asked, context: Context): Promise<Requested> {
   const { app } = context;
   if (!app.config.isSandbox && app.otpChannels.length === 0) {
     const message = "This service sends no codes; ask who runs it for an access token.";
     throw refusedError({ code: "OTP_UNAVAILABLE", message });
   }
   await admitSignIn(context);
-  const { phone, idempotencyKey } = input;
-  const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, { phone, idempotencyKey }, new Date()));
+  const { phone, idempotencyKey, refreshToken } = asked;
+  const wish = { phone, idempotencyKey, knownBy: refreshToken ?? undefined };
+  const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, wish, new Date()));
+  app.metrics.onSignIn("ask", outcome.kind);
   switch (outcome.kind) {
     case "requested":
       return outcome;

@@ -47,6 +47,7 @@ async function verify(given: Given, context: Context): Promise<{ tokens: Tokens 
   await admitSignIn(context);
   const keys = context.app.signInKeys;
   const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));
+  context.app.metrics.onSignIn("verify", outcome.kind);
   switch (outcome.kind) {
     case "signed_in":
       return outcome;

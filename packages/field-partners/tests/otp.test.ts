@@ -1,10 +1,8 @@
-import { createDatabase, migrate, newId, type Tx, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { createDatabase, newId, transaction } from "@collections/database";
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import {
   actsOnFieldPartner,
-  createFieldPartner,
   createSignInKeys,
   forgetExpired,
   otpToSend,
@@ -13,73 +11,12 @@ import {
   signedInByToken,
   suspendFieldPartner,
   verifyOtp,
-} from "./index.ts";
-import { fieldPartnersSchema } from "./schema.ts";
-import { otpCode } from "./sign-in-keys.ts";
+} from "../src/index.ts";
+import { anotherThan, keys, MASTER_KEY, minutesLater, NOW, sampleCodes, schemas } from "./sample-codes.ts";
+import { otpCode } from "../src/sign-in-keys.ts";
 
-const schemas = [fieldPartnersSchema];
-const { url } = await testDatabase("field-partners-jobs", (url) =>
-  migrate({ url, schemas, jobs: true }).then(() => {}),
-);
-const database = await createDatabase({ url, schemas, poolMax: 12 });
-await database.jobs.start();
+const { url, database, inTx, aPhone, aPerson, aRequested, aSentCode, verify, jobsOf } = await sampleCodes();
 afterAll(() => database.close());
-
-const NOW = new Date("2026-11-21T09:00:00Z");
-const MASTER_KEY = "a".repeat(64);
-const keys = createSignInKeys({ masterKey: MASTER_KEY });
-let phones = 0;
-
-function inTx<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-  return transaction(database.em(), work);
-}
-
-function aPhone(): string {
-  phones += 1;
-  return `+9198${String(20_000_000 + phones)}`;
-}
-
-function minutesLater(minutes: number): Date {
-  return new Date(NOW.getTime() + minutes * 60_000);
-}
-
-async function aPerson() {
-  return inTx((tx) => createFieldPartner(tx, { displayName: "Asha", phone: aPhone() }));
-}
-
-function request(phone: string, now = NOW, idempotencyKey: string = randomUUID()) {
-  return inTx((tx) => requestOtp(tx, { phone, idempotencyKey }, now));
-}
-
-async function aRequested(phone: string, now = NOW): Promise<string> {
-  const requested = await request(phone, now);
-  if (requested.kind !== "requested") throw new Error(`No code: ${requested.kind}.`);
-  return requested.otpId;
-}
-
-/** A code that somebody got on the phone. */
-async function aSentCode() {
-  const person = await aPerson();
-  const otpId = await aRequested(person.phone);
-  const { code } = (await otpToSend(database.em(), keys, otpId, NOW))!;
-  await inTx((tx) => recordOtpSending(tx, { otpId, fieldPartnerId: person.id, channel: "sms" }, NOW));
-  return { person, otpId, code };
-}
-
-function verify(otpId: string, code: string, more: { now?: Date; idempotencyKey?: string; with?: typeof keys } = {}) {
-  const { now = NOW, idempotencyKey = randomUUID() } = more;
-  const given = { otpId, code, idempotencyKey, deviceName: "Redmi" };
-  return inTx((tx) => verifyOtp(tx, more.with ?? keys, given, now));
-}
-
-function anotherThan(code: string): string {
-  return code === "000000" ? "000001" : "000000";
-}
-
-async function jobsOf(otpId: string): Promise<unknown[]> {
-  const { rows } = await database.pool.query("select data from pgboss.job where data ->> 'otpId' = $1", [otpId]);
-  return rows.map(({ data }) => data as unknown);
-}
 
 describe("a code", () => {
   test("signs in who got it, for as long as its tokens count, and leaves a trace", async () => {
@@ -162,11 +99,12 @@ describe("a code", () => {
     const person = await aPerson();
     const otpId = await aRequested(person.phone);
     const first = await otpToSend(database.em(), keys, otpId, NOW);
-    expect(first).toMatchObject({ fieldPartnerId: person.id, phone: person.phone });
+    expect(first).toMatchObject({ fieldPartnerId: person.id, phone: person.phone, usedChannels: [] });
     expect(await otpToSend(database.em(), keys, otpId, NOW)).toEqual(first);
     await inTx((tx) => recordOtpSending(tx, { otpId, fieldPartnerId: person.id, channel: "sms" }, NOW));
     expect(await otpToSend(database.em(), keys, otpId, NOW)).toBeUndefined();
     const late = await aRequested(person.phone);
+    expect(await otpToSend(database.em(), keys, late, NOW)).toMatchObject({ usedChannels: ["sms"] });
     expect(await otpToSend(database.em(), keys, late, minutesLater(5))).toBeUndefined();
     const stranger = await aRequested(aPhone());
     expect(await otpToSend(database.em(), keys, stranger, NOW)).toBeUndefined();
@@ -218,38 +156,6 @@ describe("for a phone that nobody has", () => {
     expect(traces[1]).toEqual(traces[0]);
     expect(traces[0]!.jobs).toEqual([["otpId"]]);
   });
-});
-
-describe("asking for a code", () => {
-  test("three times in 15 minutes is allowed, for each phone by itself, however many ask at once", async () => {
-    const phone = aPhone();
-    const outcomes = await Promise.all(Array.from({ length: 8 }, () => request(phone)));
-    expect(outcomes.filter(({ kind }) => kind === "requested")).toHaveLength(3);
-    expect(outcomes.filter(({ kind }) => kind === "too_many")).toHaveLength(5);
-    expect(await request(phone, minutesLater(10))).toEqual({ kind: "too_many", waitMs: 300_000 });
-    expect(await request(aPhone())).toMatchObject({ kind: "requested" });
-    expect(await request(phone, minutesLater(15))).toMatchObject({ kind: "requested" });
-  });
-
-  test("again with the same key is the same code and one job; with another phone it is a conflict", async () => {
-    const [phone, key] = [aPhone(), randomUUID()];
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => request(phone, NOW, key)));
-    const [first] = outcomes;
-    expect(outcomes).toEqual(outcomes.map(() => first));
-    expect(first).toMatchObject({ kind: "requested", expiresAt: minutesLater(5) });
-    expect(await jobsOf(first!.kind === "requested" ? first!.otpId : "")).toHaveLength(1);
-    expect(await request(aPhone(), NOW, key)).toEqual({ kind: "conflict" });
-    const another = randomUUID();
-    const race = await Promise.all([request(aPhone(), NOW, another), request(aPhone(), NOW, another)]);
-    expect(race.map(({ kind }) => kind).toSorted()).toEqual(["conflict", "requested"]);
-  });
-
-  test.each(["9800000001", "+91 98000 00001", "", "+0123456", "+9198000000011234567"])(
-    "for %j is refused: it is no phone",
-    async (phone) => {
-      expect(await request(phone)).toEqual({ kind: "invalid_phone" });
-    },
-  );
 });
 
 test("the database holds neither a code nor a token, and the job nothing but an id", async () => {

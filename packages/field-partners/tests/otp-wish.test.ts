@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import { actsOnFieldPartner, otpToSend, requestOtp } from "../src/index.ts";
+import { anotherThan, keys, minutesLater, NOW, sampleCodes } from "./sample-codes.ts";
+
+const { database, inTx, aPhone, aPerson, request, aRequested, aSentCode, verify, jobsOf } = await sampleCodes();
+afterAll(() => database.close());
+
+describe("asking for a code", () => {
+  test("three times in 15 minutes is allowed, for each phone by itself, however many ask at once", async () => {
+    const phone = aPhone();
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => request(phone)));
+    expect(outcomes.filter(({ kind }) => kind === "requested")).toHaveLength(3);
+    expect(outcomes.filter(({ kind }) => kind === "too_many")).toHaveLength(5);
+    expect(await request(phone, minutesLater(10))).toEqual({ kind: "too_many", waitMs: 300_000 });
+    expect(await request(aPhone())).toMatchObject({ kind: "requested" });
+    expect(await request(phone, minutesLater(15))).toMatchObject({ kind: "requested" });
+  });
+
+  test("again with the same key is the same code and one job; with another phone it is a conflict", async () => {
+    const [phone, key] = [aPhone(), randomUUID()];
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => request(phone, NOW, key)));
+    const [first] = outcomes;
+    expect(outcomes).toEqual(outcomes.map(() => first));
+    expect(first).toMatchObject({ kind: "requested", expiresAt: minutesLater(5) });
+    expect(await jobsOf(first!.kind === "requested" ? first!.otpId : "")).toHaveLength(1);
+    expect(await request(aPhone(), NOW, key)).toEqual({ kind: "conflict" });
+    const another = randomUUID();
+    const race = await Promise.all([request(aPhone(), NOW, another), request(aPhone(), NOW, another)]);
+    expect(race.map(({ kind }) => kind).toSorted()).toEqual(["conflict", "requested"]);
+  });
+
+  test("again with the same key when the code counts no more is a conflict: only a new key gets a new one", async () => {
+    const [phone, key] = [aPhone(), randomUUID()];
+    await request(phone, NOW, key);
+    expect(await request(phone, minutesLater(4), key)).toMatchObject({ kind: "requested" });
+    expect(await request(phone, minutesLater(5), key)).toEqual({ kind: "conflict" });
+  });
+
+  test("ends after fifteen wrong tries, for a day and whoever has the phone, and this is kept for who has it", async () => {
+    const person = await aPerson();
+    for (const phone of [person.phone, aPhone()]) {
+      for (const _ of [1, 2, 3]) {
+        const otpId = await aRequested(phone);
+        const sent = await otpToSend(database.em(), keys, otpId, NOW);
+        for (const _try of [1, 2, 3, 4, 5]) await verify(otpId, anotherThan(sent?.code ?? ""));
+      }
+      expect(await request(phone, minutesLater(16))).toEqual({ kind: "too_many", waitMs: (24 * 60 - 16) * 60_000 });
+      expect(await request(phone, minutesLater(24 * 60))).toMatchObject({ kind: "requested" });
+    }
+    const acts = await actsOnFieldPartner(database.em(), person.id);
+    expect(acts.filter(({ act }) => act === "otp.tries_used_up")).toHaveLength(3);
+  });
+
+  test("stays possible for a device that was signed in, whatever strangers use up; another's token is no help", async () => {
+    const { person, otpId, code } = await aSentCode();
+    const signedIn = await verify(otpId, code);
+    if (signedIn.kind !== "signed_in") throw new Error(signedIn.kind);
+    const knownBy = signedIn.tokens.refreshToken;
+    for (const _ of [2, 3]) await aRequested(person.phone);
+    const asking = (phone: string, token: string) =>
+      inTx((tx) => requestOtp(tx, { phone, idempotencyKey: randomUUID(), knownBy: token }, NOW));
+    expect(await request(person.phone)).toMatchObject({ kind: "too_many" });
+    for (const token of ["", "fpr_", `fpr_${"A".repeat(43)}`]) {
+      expect(await asking(person.phone, token)).toMatchObject({ kind: "too_many" });
+    }
+    for (const _ of [1, 2, 3]) expect(await asking(person.phone, knownBy)).toMatchObject({ kind: "requested" });
+    expect(await asking(person.phone, knownBy)).toMatchObject({ kind: "too_many" });
+    const other = await aPerson();
+    for (const _ of [1, 2, 3]) await aRequested(other.phone);
+    expect(await asking(other.phone, knownBy)).toMatchObject({ kind: "too_many" });
+  });
+
+  test.each(["9800000001", "+91 98000 00001", "", "+0123456", "+9198000000011234567"])(
+    "for %j is refused: it is no phone",
+    async (phone) => {
+      expect(await request(phone)).toEqual({ kind: "invalid_phone" });
+    },
+  );
+});
