@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { oneOf } from "./seeded-random.ts";
+import type { Stage } from "./stage.ts";
+import type { Pace } from "./traffic.ts";
+
+const RETRY_AFTER_MS = 200;
+const ANSWERED_WITHIN_MS = 15_000;
+const LARGEST_MINOR = 100_000;
+
+const CASES = "{ cases(first: 50) { edges { node { id } } } }";
+
+const START_VISIT = `mutation ($input: StartVisitInput!) {
+  result: startVisit(input: $input) { __typename ... on UserError { code message } }
+}`;
+
+const REQUEST_LINK = `mutation ($input: RequestPaymentLinkInput!) {
+  result: requestPaymentLink(input: $input) {
+    __typename ... on UserError { code message } ... on RequestPaymentLinkPayload { paymentLink { id } }
+  }
+}`;
+
+interface Result {
+  readonly __typename: string;
+  readonly paymentLink?: { readonly id: string };
+}
+
+interface Data {
+  readonly cases?: { readonly edges: readonly { readonly node: { readonly id: string } }[] };
+  readonly result?: Result;
+}
+
+/** A field partner visits each of their cases and asks for links, each with one key until there is an answer. */
+export async function askForLinks(stage: Stage, { random, isOver, rest }: Pace): Promise<void> {
+  const { cases } = await askUntilAnswered(stage, random, CASES, {});
+  const visits: string[] = [];
+  for (const { node } of cases?.edges ?? []) {
+    const visitId = randomUUID();
+    const input = {
+      idempotencyKey: randomUUID(),
+      visitId,
+      caseId: node.id,
+      occurredAt: new Date().toISOString(),
+    };
+    await askUntilAnswered(stage, random, START_VISIT, { input });
+    visits.push(visitId);
+  }
+  if (visits.length === 0) throw new Error("The field partner has no case.");
+  while (!isOver()) {
+    const asked = { idempotencyKey: randomUUID(), linkId: undefined as string | undefined };
+    stage.model.links.push(asked);
+    const amount = { minor: String(100 + Math.floor(random() * LARGEST_MINOR)), currency: "INR" };
+    const { idempotencyKey } = asked;
+    const channels = stage.sendsMail && random() < 0.5 ? ["EMAIL"] : [];
+    const input = { idempotencyKey, visitId: oneOf(random, visits), amount, channels };
+    const { result } = await askUntilAnswered(stage, random, REQUEST_LINK, { input });
+    asked.linkId = result?.paymentLink?.id;
+    if (asked.linkId === undefined) stage.model.odd(`a link was refused: ${JSON.stringify(result)}`);
+    await rest();
+  }
+}
+
+interface GraphqlAnswer {
+  readonly status: number;
+  readonly data?: Data;
+  readonly errors?: readonly { readonly extensions: { readonly retryAfterS?: number } }[];
+}
+
+async function askUntilAnswered(stage: Stage, random: () => number, query: string, variables: object): Promise<Data> {
+  for (;;) {
+    const answer = await ask(stage, oneOf(random, stage.servers.urls), { query, variables }).catch(() => undefined);
+    if (answer?.errors === undefined && answer?.data) return answer.data;
+    if (answer !== undefined && !saysNotNow(answer)) stage.model.odd(`the app was answered ${JSON.stringify(answer)}`);
+    await pause(RETRY_AFTER_MS);
+  }
+}
+
+function saysNotNow({ status, errors = [] }: GraphqlAnswer): boolean {
+  return status === 503 || errors.every(({ extensions }) => extensions.retryAfterS !== undefined);
+}
+
+async function ask({ accessToken }: Stage, serviceUrl: string, request: object): Promise<GraphqlAnswer> {
+  const answer = await fetch(`${serviceUrl}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${accessToken}` },
+    body: JSON.stringify(request),
+    signal: AbortSignal.timeout(ANSWERED_WITHIN_MS),
+  });
+  return { status: answer.status, ...((await answer.json()) as Omit<GraphqlAnswer, "status">) };
+}

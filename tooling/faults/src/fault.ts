@@ -1,0 +1,31 @@
+import type { Counts } from "./model.ts";
+import type { Violation } from "./invariants.ts";
+
+/** One leg of a fault's schedule: so many strikes at a service that was set up for it. */
+export interface Leg {
+  readonly seed: number;
+  readonly rounds: number;
+  /** The short form: few strikes, and lost calls are given up sooner. */
+  readonly isQuick: boolean;
+  readonly onProgress: (message: string) => void;
+}
+
+/** What came of a leg. */
+export interface Outcome {
+  readonly counts: Counts;
+  readonly sent: number;
+  readonly acknowledged: number;
+  readonly booked: number;
+  readonly violations: readonly Violation[];
+}
+
+/** Something that breaks. */
+export interface Fault {
+  readonly name: string;
+  readonly sentence: string;
+  /** Strikes of the short form, and of one leg of the long one with the number of its legs. */
+  readonly rounds: { readonly quick: number; readonly long: number; readonly legs: number };
+  /** Why this machine cannot play it, with what to do about that. */
+  readonly whyNot?: () => string | undefined;
+  run(leg: Leg): Promise<Outcome>;
+}

@@ -1,0 +1,38 @@
+import type { Fault } from "./fault.ts";
+import { badLender } from "./faults/bad-lender.ts";
+import { clockJumps } from "./faults/clock-jumps.ts";
+import { cutConnections } from "./faults/cut-connections.ts";
+import { exhaustConnections } from "./faults/exhaust-connections.ts";
+import { failover } from "./faults/failover.ts";
+import { fullDisk, fullDiskShim } from "./faults/full-disk.ts";
+import { hangingMail } from "./faults/hanging-mail.ts";
+import { killBoth } from "./faults/kill-both.ts";
+import { killDrain } from "./faults/kill-drain.ts";
+import { killImport } from "./faults/kill-import.ts";
+import { killMigration } from "./faults/kill-migration.ts";
+import { killReplay } from "./faults/kill-replay.ts";
+import { killServers } from "./faults/kill-servers.ts";
+import { killWorkers } from "./faults/kill-workers.ts";
+import { restartPostgres } from "./faults/restart-postgres.ts";
+import { slowStatements } from "./faults/slow-statements.ts";
+
+/** Every fault there is, in the order in which they are run. */
+export const faults: readonly Fault[] = [
+  killServers,
+  killWorkers,
+  killBoth,
+  killDrain,
+  killReplay,
+  killImport,
+  killMigration,
+  restartPostgres,
+  cutConnections,
+  exhaustConnections,
+  slowStatements,
+  fullDisk,
+  fullDiskShim,
+  failover,
+  clockJumps,
+  badLender,
+  hangingMail,
+];

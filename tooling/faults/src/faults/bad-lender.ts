@@ -1,0 +1,44 @@
+import type { ReceiverBehaviour } from "@collections/lender-twin";
+import type { Fault } from "../fault.ts";
+import { openLyingFront } from "../lying-front.ts";
+import { oneOf } from "../seeded-random.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const MISDEEDS: readonly ReceiverBehaviour[] = [
+  "ok",
+  "ok",
+  "hang",
+  "reset",
+  "lost",
+  "drip",
+  "error500",
+  "status:410",
+  "redirect",
+  "slow:700",
+];
+const MINT_MISDEEDS = ["ok", "hang", "reset", "drip", "error500", "garbage", "slow:700", "hugeBody"] as const;
+const LIES = 0.2;
+
+export const badLender: Fault = {
+  name: "bad-lender",
+  sentence:
+    "The lender hangs, resets, drips, redirects and lies about the length of its answers, to calls of both kinds.",
+  rounds: { quick: 3, long: 20, legs: 2 },
+  run: underTraffic({
+    stage: { front: openLyingFront },
+    mustCount: ["hits"],
+    async strike({ lender, front, model, random }) {
+      const before = lender.deliveries.length;
+      front!.lies = () => random() < LIES;
+      lender.receiverBehaviour = () => oneOf(random, MISDEEDS);
+      lender.mintBehaviour = oneOf(random, MINT_MISDEEDS);
+      await lender.waitFor(() => lender.deliveries.length > before + 25, 60_000);
+      lender.mintBehaviour = oneOf(random, MINT_MISDEEDS);
+      await lender.waitFor(() => lender.deliveries.length > before + 50, 60_000);
+      model.counts.hits += lender.deliveries.slice(before).filter(({ outcome }) => outcome === "refused").length;
+      front!.lies = () => false;
+      lender.receiverBehaviour = "ok";
+      lender.mintBehaviour = "ok";
+    },
+  }),
+};

@@ -1,0 +1,47 @@
+import { rmSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { makeClocks } from "../clock.ts";
+import type { Fault } from "../fault.ts";
+import { oneOf } from "../seeded-random.ts";
+import { whyNoShim } from "../shim.ts";
+import { ownFolder } from "../stage.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const JUMP_MS = 600_000;
+const NOTICED_MS = 540_000;
+
+export const clockJumps: Fault = {
+  name: "clock-jumps",
+  sentence: "The clocks of one server and of every worker jump by ten minutes, each its own way, and back.",
+  rounds: { quick: 2, long: 20, legs: 1 },
+  whyNot: whyNoShim,
+  async run(leg) {
+    const folder = ownFolder();
+    const [server, ...workers] = makeClocks(3, folder);
+    try {
+      return await underTraffic({
+        // The other server's clock goes right: what a wrong one refuses, it takes.
+        stage: {
+          servers: [{}, server!.settings],
+          workers: workers.map(({ settings }) => settings),
+          mayRefuse: ({ status, body }) => status === 401 && body["code"] === "TIMESTAMP_OUT_OF_RANGE",
+        },
+        mustCount: ["hits"],
+        async strike({ servers, model, random }) {
+          for (const clock of [server!, ...workers]) clock.set(oneOf(random, [-JUMP_MS, JUMP_MS]));
+          await pause(2_000 + random() * 2_000);
+          if (await isOff(servers.urls[1]!)) model.counts.hits += 1;
+          for (const clock of [server!, ...workers]) clock.set(0);
+        },
+      })(leg);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Whether the answer's own time is another one. */
+async function isOff(url: string): Promise<boolean> {
+  const { headers } = await fetch(`${url}/healthz`);
+  return Math.abs(Date.parse(headers.get("date") ?? "") - Date.now()) > NOTICED_MS;
+}

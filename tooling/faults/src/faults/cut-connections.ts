@@ -1,0 +1,24 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Fault } from "../fault.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const CUTS = 15;
+
+export const cutConnections: Fault = {
+  name: "cut-connections",
+  sentence: "For two seconds PostgreSQL ends sessions of the service at random, whatever they are doing.",
+  rounds: { quick: 2, long: 30, legs: 2 },
+  run: underTraffic({
+    mustCount: ["hits", "lostAnswers"],
+    async strike({ postgres, model, random }) {
+      for (let cut = 0; cut < CUTS; cut += 1) {
+        const { rows } = await postgres.pool.query<{ ended: boolean }>(
+          `select pg_terminate_backend(pid) as ended
+           from (select pid from pg_stat_activity where application_name like 'collections%' order by random() limit 2) s`,
+        );
+        model.counts.hits += rows.filter(({ ended }) => ended).length;
+        await pause(50 + random() * 150);
+      }
+    },
+  }),
+};

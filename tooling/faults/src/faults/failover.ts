@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import type { Fault } from "../fault.ts";
+import { addStandby, promote } from "../standby.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+export const failover: Fault = {
+  name: "failover",
+  sentence: "The PostgreSQL dies for good, and its synchronous standby takes over at the same address.",
+  rounds: { quick: 1, long: 10, legs: 1 },
+  run: underTraffic({
+    stage: { throughRelay: true },
+    mustCount: ["hits", "refused"],
+    async strike(stage, traffic) {
+      const { postgres: primary, relay, model, folder } = stage;
+      const standby = await addStandby(primary, join(folder, `standby-${model.counts.strikes}`));
+      // Now nothing is acknowledged that the standby does not have.
+      await traffic.flows(40);
+      relay!.cut();
+      await primary.bringDown("SIGQUIT");
+      await promote(standby);
+      stage.postgres = standby;
+      relay!.leadTo(standby.url);
+      model.counts.hits += 1;
+      await primary.stop();
+    },
+  }),
+};

@@ -1,0 +1,78 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { until } from "../deadline.ts";
+import { type Disk, mountedDisk, shimmedDisk, whyNoMount } from "../disk.ts";
+import type { Fault } from "../fault.ts";
+import type { OwnPostgres } from "../own-postgres.ts";
+import { whyNoShim } from "../shim.ts";
+import type { Stage } from "../stage.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const ROUNDS = { quick: 1, long: 10, legs: 1 };
+const DISK_FULL = "53100";
+const BACK_WITHIN_MS = 60_000;
+
+/** Small, so that the log needs new files soon, and a full disk is met by the log and by the tables. */
+const POSTGRES = { max_wal_size: "64MB", min_wal_size: "32MB" };
+
+export const fullDisk: Fault = {
+  name: "full-disk",
+  sentence: "PostgreSQL's filesystem, a small one of the run's own, is full for some seconds.",
+  rounds: ROUNDS,
+  whyNot: whyNoMount,
+  run: (leg) => onDisk(mountedDisk(), leg),
+};
+
+export const fullDiskShim: Fault = {
+  name: "full-disk-shim",
+  sentence: "The same where mounting is refused: a preloaded library lets no file of PostgreSQL grow.",
+  rounds: ROUNDS,
+  whyNot: whyNoShim,
+  run: (leg) => onDisk(shimmedDisk(), leg),
+};
+
+async function onDisk(disk: Disk, leg: Parameters<Fault["run"]>[0]): ReturnType<Fault["run"]> {
+  try {
+    return await underTraffic({
+      stage: { dataDir: disk.dataDir, postgres: POSTGRES, postgresEnvironment: disk.environment },
+      mustCount: ["hits", "refused"],
+      async strike(stage) {
+        disk.fill();
+        try {
+          await pause(3_000 + stage.random() * 3_000);
+          if (await isFull(stage.postgres)) stage.model.counts.hits += 1;
+        } finally {
+          disk.free();
+        }
+        await comeBack(stage);
+      },
+    })(leg);
+  } finally {
+    disk.close();
+  }
+}
+
+/** Tables that need room find none; where even the log found none, the server is down or on its way up. */
+async function isFull({ pool }: OwnPostgres): Promise<boolean> {
+  try {
+    await pool.query("create table public.faults_probe as select repeat('x', 500) from generate_series(1, 20000)");
+    await pool.query("drop table public.faults_probe");
+    return false;
+  } catch (error) {
+    return (error as { code?: string }).code === DISK_FULL || !(await answers(pool));
+  }
+}
+
+/** An operator's part: a server that has given up for want of room is started again. */
+async function comeBack({ postgres }: Stage): Promise<void> {
+  await until("PostgreSQL answers again", BACK_WITHIN_MS, async () => {
+    if (!postgres.isUp()) await postgres.startAgain();
+    return answers(postgres.pool);
+  });
+}
+
+async function answers(pool: OwnPostgres["pool"]): Promise<boolean> {
+  return pool.query("select 1").then(
+    () => true,
+    () => false,
+  );
+}

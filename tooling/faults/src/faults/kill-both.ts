@@ -1,0 +1,16 @@
+import type { Fault } from "../fault.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+export const killBoth: Fault = {
+  name: "kill-both",
+  sentence: "Every process of the service dies by kill -9 at the same moment.",
+  rounds: { quick: 3, long: 20, legs: 5 },
+  run: underTraffic({
+    mustCount: ["lostAnswers"],
+    async strike({ servers, workers, model }) {
+      await Promise.all([servers.killAll(), workers.killAll()]);
+      const revived = await Promise.all([servers.revive(), workers.revive()]);
+      model.counts.hits += revived[0] + revived[1];
+    },
+  }),
+};

@@ -1,0 +1,46 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { until } from "../deadline.ts";
+import type { Fault } from "../fault.ts";
+import type { OwnPostgres } from "../own-postgres.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const BACKLOG = 60;
+const WITHIN_MS = 60_000;
+
+export const killDrain: Fault = {
+  name: "kill-drain",
+  sentence: "A suspended lender is back, and workers die by kill -9 while its backlog drains.",
+  rounds: { quick: 1, long: 10, legs: 2 },
+  run: underTraffic({
+    stage: { settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
+    mustCount: ["hits"],
+    async strike({ postgres, workers, lender, model, random }) {
+      lender.receiverBehaviour = "error500";
+      await until("the callback is suspended", WITHIN_MS, () => isSuspended(postgres), 200);
+      await until("a backlog gathers", WITHIN_MS, async () => (await backlog(postgres)) >= BACKLOG, 200);
+      lender.receiverBehaviour = "slow:150";
+      await until("the callback has recovered", WITHIN_MS, async () => !(await isSuspended(postgres)), 100);
+      for (let kill = 0; kill < 2; kill += 1) {
+        await lender.waitFor(() => lender.underWay.size > 1, WITHIN_MS);
+        await pause(random() * 100);
+        const before = lender.unanswered.length;
+        await (kill === 0 ? workers.killOne(random) : workers.killAll());
+        await workers.revive();
+        model.counts.hits += lender.unanswered.length - before;
+      }
+      lender.receiverBehaviour = "ok";
+    },
+  }),
+};
+
+async function isSuspended({ pool }: OwnPostgres): Promise<boolean> {
+  const { rows } = await pool.query("select from webhooks.endpoint where state = 'suspended'");
+  return rows.length > 0;
+}
+
+async function backlog({ pool }: OwnPostgres): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>(
+    "select count(*) from webhooks.delivery where state in ('waiting', 'retrying')",
+  );
+  return Number(rows[0]!.count);
+}

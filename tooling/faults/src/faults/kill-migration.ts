@@ -1,0 +1,134 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Fault, Leg, Outcome } from "../fault.ts";
+import { Model } from "../model.ts";
+import { OwnPostgres } from "../own-postgres.ts";
+import { seededRandom } from "../seeded-random.ts";
+import { type Command, type Settings, startMigration } from "../service-process.ts";
+import { ownFolder } from "../stage.ts";
+
+const KILLS = 4;
+/** A migration that was killed between its steps; a run that hits none goes on, up to so many times its rounds. */
+const MOST_TIMES = 5;
+
+export const killMigration: Fault = {
+  name: "kill-migration",
+  sentence: "The migration of an empty database dies by kill -9 at any moment, and is run again until it is through.",
+  rounds: { quick: 2, long: 50, legs: 1 },
+  async run(leg) {
+    const folder = ownFolder();
+    const postgres = await OwnPostgres.start({ dataDir: join(folder, "data") });
+    try {
+      return await migrateOften(postgres, leg);
+    } finally {
+      await postgres.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+async function migrateOften(postgres: OwnPostgres, { seed, rounds, onProgress }: Leg): Promise<Outcome> {
+  const random = seededRandom(seed);
+  const model = new Model();
+  const { counts } = model;
+  const whole = await createDatabase(postgres, "whole");
+  const migratingMs = await timeOf(postgres, "whole", startMigration(whole), model);
+  const shape = await shapeOf(postgres, "whole");
+  while (counts.strikes < rounds || (counts.hits === 0 && counts.strikes < rounds * MOST_TIMES)) {
+    counts.strikes += 1;
+    const name = `killed_${counts.strikes}`;
+    const settings = await createDatabase(postgres, name);
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const migration = startMigration(settings);
+      await begun(postgres, name, migration);
+      await pause(random() * migratingMs);
+      if (await isMigrating(postgres, name)) counts.hits += 1;
+      migration.kill();
+      await migration.done;
+    }
+    await expectDone(startMigration(settings), model);
+    const differences = differencesOf(shape, await shapeOf(postgres, name));
+    for (const difference of differences) model.odd(`after ${KILLS} kills the schema is another one: ${difference}`);
+    onProgress(`strike ${counts.strikes}, ${counts.hits} kills amid a migration`);
+  }
+  if (counts.hits === 0) model.odd("no kill came while a migration was under way");
+  const violations = model.oddities.map((detail) => ({ invariant: "a migration may die at any moment", detail }));
+  return { counts, sent: 0, acknowledged: 0, booked: 0, violations };
+}
+
+async function createDatabase(postgres: OwnPostgres, name: string): Promise<Settings> {
+  await postgres.pool.query(`create database ${name} template template0`);
+  const url = new URL(postgres.url);
+  url.pathname = `/${name}`;
+  return { DATABASE_URL: url.href };
+}
+
+/** How long a migration that nobody disturbs is connected. */
+async function timeOf(postgres: OwnPostgres, database: string, migration: Command, model: Model): Promise<number> {
+  await begun(postgres, database, migration);
+  const startedAt = performance.now();
+  await expectDone(migration, model);
+  return performance.now() - startedAt;
+}
+
+/** Resolves when it has connected, or ended before anybody saw that. */
+async function begun(postgres: OwnPostgres, database: string, { done }: Command): Promise<void> {
+  let hasEnded = false;
+  void done.then(() => (hasEnded = true));
+  while (!hasEnded && !(await isMigrating(postgres, database))) await pause(5);
+}
+
+async function expectDone({ done }: Command, model: Model): Promise<void> {
+  const { code, stdout, stderr } = await done;
+  if (code !== 0) model.odd(`the migration ended with ${code}: ${stdout}${stderr.slice(-500)}`);
+}
+
+async function isMigrating({ pool }: OwnPostgres, database: string): Promise<boolean> {
+  const { rows } = await pool.query("select from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()", [
+    database,
+  ]);
+  return rows.length > 0;
+}
+
+/** Everything that a migration makes, a line each. */
+async function shapeOf(postgres: OwnPostgres, database: string): Promise<string[]> {
+  const url = new URL(postgres.url);
+  url.pathname = `/${database}`;
+  const client = await postgres.connect(url.href);
+  const { rows } = await client.query<{ line: string }>(SELECT_SHAPE);
+  await client.end();
+  return rows.map(({ line }) => line);
+}
+
+function differencesOf(expected: readonly string[], found: readonly string[]): string[] {
+  const [wanted, there] = [new Set(expected), new Set(found)];
+  return [
+    ...expected.filter((line) => !there.has(line)).map((line) => `missing ${line}`),
+    ...found.filter((line) => !wanted.has(line)).map((line) => `too much ${line}`),
+  ];
+}
+
+const SELECT_SHAPE = `
+  with ours as (select oid, nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema')
+  select format('column %s.%s.%s %s %s %s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+    a.attnotnull, pg_get_expr(d.adbin, d.adrelid)) as line
+  from pg_attribute a join pg_class c on c.oid = a.attrelid join ours n on n.oid = c.relnamespace
+  left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+  where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p', 'v')
+  union all
+  select format('index %s', indexdef) from pg_indexes where schemaname in (select nspname from ours)
+  union all
+  select format('constraint on %s: %s', k.conrelid::regclass, pg_get_constraintdef(k.oid))
+  from pg_constraint k join ours n on n.oid = k.connamespace
+  union all
+  select format('function %s.%s %s', n.nspname, p.proname, md5(pg_get_functiondef(p.oid)))
+  from pg_proc p join ours n on n.oid = p.pronamespace
+  union all
+  select format('trigger %s', pg_get_triggerdef(t.oid))
+  from pg_trigger t join pg_class c on c.oid = t.tgrelid join ours n on n.oid = c.relnamespace where not t.tgisinternal
+  union all
+  select format('migration %s', name) from collections_migration
+  union all
+  select format('queue %s %s %s', name, retry_limit, expire_seconds) from pgboss.queue
+  order by 1`;

@@ -1,0 +1,32 @@
+import type { ReceivedDelivery } from "@collections/lender-twin";
+import type { Fault } from "../fault.ts";
+import { operator } from "../service-process.ts";
+import { LENDER } from "../stage.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const WITHIN_MS = 60_000;
+
+export const killReplay: Fault = {
+  name: "kill-replay",
+  sentence: "An operator sends a lender everything again, and workers die by kill -9 in the middle of it.",
+  rounds: { quick: 1, long: 10, legs: 2 },
+  run: underTraffic({
+    mustCount: ["hits"],
+    async strike({ settings, workers, lender, model, random }) {
+      lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? "slow:100" : "ok");
+      const options = ["--state=delivered", "--rate=50", "--reason=a fault is played"];
+      await operator(settings, "delivery", "replay", `--lender=${LENDER}`, ...options);
+      const underWay = () => [...lender.underWay].filter(isReplay).length;
+      await lender.waitFor(() => underWay() > 0, WITHIN_MS);
+      const before = lender.unanswered.length;
+      await (random() < 0.5 ? workers.killOne(random) : workers.killAll());
+      await workers.revive();
+      model.counts.hits += lender.unanswered.slice(before).filter(isReplay).length;
+      lender.receiverBehaviour = "ok";
+    },
+  }),
+};
+
+function isReplay({ headers }: ReceivedDelivery): boolean {
+  return headers["x-service-replay"] === "true";
+}

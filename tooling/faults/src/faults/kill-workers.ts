@@ -1,0 +1,25 @@
+import type { Fault } from "../fault.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", "slow:400"];
+
+export const killWorkers: Fault = {
+  name: "kill-workers",
+  sentence: "A worker, or all of them at once, dies by kill -9 while it mints links and delivers events.",
+  rounds: { quick: 4, long: 20, legs: 5 },
+  run: underTraffic({
+    mustCount: ["hits"],
+    async prepare({ lender, random }) {
+      lender.receiverBehaviour = () => SLOW[Math.floor(random() * SLOW.length)]!;
+      lender.mintBehaviour = "slow:150";
+    },
+    async strike({ workers, lender, model, random }) {
+      await lender.waitFor(() => lender.underWay.size > 0, 30_000);
+      const before = lender.unanswered.length;
+      if (random() < 0.5) await workers.killAll();
+      else await workers.killOne(random);
+      await workers.revive();
+      model.counts.hits += lender.unanswered.length - before;
+    },
+  }),
+};

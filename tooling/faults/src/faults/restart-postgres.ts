@@ -1,0 +1,17 @@
+import type { Fault } from "../fault.ts";
+import { oneOf } from "../seeded-random.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+export const restartPostgres: Fault = {
+  name: "restart-postgres",
+  sentence:
+    "PostgreSQL is shut down under load, mostly at once so that it replays its log, and comes back a little later.",
+  rounds: { quick: 2, long: 20, legs: 1 },
+  run: underTraffic({
+    mustCount: ["refused"],
+    async strike({ postgres, model, random }) {
+      await postgres.restart(oneOf(random, ["SIGQUIT", "SIGQUIT", "SIGINT"] as const), random() * 1_500);
+      model.counts.hits += 1;
+    },
+  }),
+};

@@ -1,0 +1,41 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { oneOf } from "./seeded-random.ts";
+import type { Stage } from "./stage.ts";
+import type { Pace } from "./traffic.ts";
+
+const LOANS_AT_A_TIME = 10;
+const RETRY_AFTER_MS = 200;
+
+/** An import row with what is required, and an address to send links to. */
+export function importRow(sourceLoanNumber: string, outstandingAmount: number): object {
+  return {
+    sourceLoanNumber,
+    borrowerName: "Ravi Kumar",
+    borrowerPhone: "+919800000001",
+    borrowerEmail: "ravi@example.com",
+    outstandingAmount,
+  };
+}
+
+/** The lender sends new loans, ten at a time and all or none, each batch until it is answered. */
+export async function importLoans(stage: Stage, { random, isOver, rest }: Pace): Promise<void> {
+  const client = stage.client();
+  for (let number = 1; !isOver(); number += 1) {
+    const loans = Array.from({ length: LOANS_AT_A_TIME }, (_, index) => `NEW/${number}-${index}`);
+    const batch = { loans, isAcknowledged: false };
+    stage.model.batches.push(batch);
+    while (!batch.isAcknowledged) {
+      client.connect({ serviceUrl: oneOf(random, stage.servers.urls) });
+      const rows = loans.map((loan) => importRow(loan, 1_000));
+      const answer = await client.importCases(rows, { atomic: true }).catch(() => undefined);
+      batch.isAcknowledged = answer?.status === 200;
+      if (answer !== undefined && answer.status !== 200 && !stage.mayRefuse(answer)) {
+        stage.model.odd(`an import was answered ${answer.status}: ${answer.rawBody.slice(0, 300)}`);
+        break;
+      }
+      if (!batch.isAcknowledged) await pause(RETRY_AFTER_MS);
+    }
+    await rest();
+  }
+  client.disconnect();
+}

@@ -1,0 +1,43 @@
+import type { Evidence, Invariant } from "./evidence.ts";
+import { answersFair } from "./invariants/answers-fair.ts";
+import { bookedOnce } from "./invariants/booked-once.ts";
+import { bookedWhole } from "./invariants/booked-whole.ts";
+import { eventsAccounted } from "./invariants/events-accounted.ts";
+import { importedWhole } from "./invariants/imported-whole.ts";
+import { ledgerVerifies } from "./invariants/ledger-verifies.ts";
+import { linksExplained } from "./invariants/links-explained.ts";
+import { nothingStuck } from "./invariants/nothing-stuck.ts";
+import { sequencesGapless } from "./invariants/sequences-gapless.ts";
+
+/** All that has to hold after a fault of any kind. */
+export const invariants: readonly Invariant[] = [
+  bookedOnce,
+  bookedWhole,
+  ledgerVerifies,
+  sequencesGapless,
+  eventsAccounted,
+  linksExplained,
+  importedWhole,
+  nothingStuck,
+  answersFair,
+];
+
+/** A place where an invariant does not hold. */
+export interface Violation {
+  readonly invariant: string;
+  readonly detail: string;
+}
+
+const DETAILS_KEPT = 20;
+
+/** Judges all of them; of many violations of one the first are kept. */
+export async function violationsIn(evidence: Evidence): Promise<Violation[]> {
+  const found: Violation[] = [];
+  for (const { name, violations } of invariants) {
+    const details = await violations(evidence);
+    const kept = details.slice(0, DETAILS_KEPT);
+    if (details.length > kept.length) kept.push(`and ${details.length - kept.length} more`);
+    found.push(...kept.map((detail) => ({ invariant: name, detail })));
+  }
+  return found;
+}

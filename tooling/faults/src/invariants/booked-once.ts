@@ -1,0 +1,35 @@
+import type { Invariant } from "../evidence.ts";
+
+interface Booking {
+  readonly loan: string;
+  readonly reference: string;
+  readonly amount: string;
+  readonly sequence: string;
+}
+
+/** Payments by their references, which the run never uses twice. */
+export const bookedOnce: Invariant = {
+  name: "every acknowledged payment is booked once, as it was acknowledged",
+  async violations({ rows, model }) {
+    const { rows: bookings } = await rows.query<Booking>(SELECT_BOOKINGS);
+    const byReference = Map.groupBy(bookings, ({ reference }) => reference);
+    const unknown = [...byReference.keys()].filter((reference) => !model.payments.has(reference));
+    const found = [...model.payments.values()].flatMap(({ reference, loan, amountMinor, acknowledged }) => {
+      const booked = byReference.get(reference) ?? [];
+      if (booked.length > 1) return [`${reference} is booked ${booked.length} times`];
+      const [booking] = booked;
+      if (booking === undefined) return acknowledged ? [`${reference} was acknowledged and is not booked`] : [];
+      const isAsSent = booking.loan === loan && BigInt(booking.amount) === BigInt(amountMinor);
+      if (!isAsSent) return [`${reference} is booked as ${booking.amount} on ${booking.loan}, not as it was sent`];
+      if (acknowledged && Number(booking.sequence) !== acknowledged.sequence) {
+        return [`${reference} was acknowledged with sequence ${acknowledged.sequence}, and has ${booking.sequence}`];
+      }
+      return [];
+    });
+    return [...found, ...unknown.map((reference) => `${reference} is booked, and nobody sent it`)];
+  },
+};
+
+const SELECT_BOOKINGS = `
+  select source_loan_number as loan, reference, amount_minor::text as amount, sequence::text as sequence
+  from ledger.payment_booking`;

@@ -1,0 +1,20 @@
+import type { Invariant } from "../evidence.ts";
+
+export const importedWhole: Invariant = {
+  name: "every acknowledged import is there once, every other one whole or not at all",
+  async violations({ rows, model }) {
+    const { rows: cases } = await rows.query<{ loan: string; times: string }>(
+      "select source_loan_number as loan, count(*) as times from cases.collection_case group by 1",
+    );
+    const times = new Map(cases.map((one) => [one.loan, Number(one.times)]));
+    const twice = cases.filter((one) => Number(one.times) > 1).map(({ loan }) => `${loan} was imported twice`);
+    const broken = model.batches.flatMap(({ loans, isAcknowledged }) => {
+      const there = loans.filter((loan) => times.has(loan)).length;
+      if (there === loans.length || (there === 0 && !isAcknowledged)) return [];
+      return [
+        `of the ${loans.length} loans from ${loans[0]} on, ${isAcknowledged ? "acknowledged" : "unacknowledged"}, ${there} are there`,
+      ];
+    });
+    return [...twice, ...broken];
+  },
+};

@@ -1,0 +1,9 @@
+import type { Invariant } from "../evidence.ts";
+
+export const ledgerVerifies: Invariant = {
+  name: "`ledger verify` finds nothing",
+  async violations({ verification: { ok, problems } }) {
+    const found = problems.map(({ code, id, detail }) => `${code} ${id}: ${detail}`);
+    return ok || found.length > 0 ? found : ["it says that something is wrong, and not what"];
+  },
+};

@@ -1,0 +1,99 @@
+import { availableParallelism, totalmem } from "node:os";
+import type { Outcome } from "./fault.ts";
+import type { Violation } from "./invariants.ts";
+
+/** What came of a fault: of all its legs, or why it was not played. */
+export type FaultReport =
+  | { readonly name: string; readonly sentence: string; readonly notPlayed: string }
+  | (Outcome & { readonly name: string; readonly sentence: string; readonly legs: number; readonly seconds: number });
+
+/** All that a run has to say; `--json` prints it as it is. */
+export interface Report {
+  readonly seed: number;
+  readonly form: "quick" | "long";
+  readonly machine: { readonly processors: number; readonly memoryGiB: number; readonly node: string };
+  readonly faults: readonly FaultReport[];
+}
+
+const COLUMNS = [
+  "fault",
+  "strikes",
+  "hits",
+  "sent",
+  "acknowledged",
+  "booked",
+  "lost answers",
+  "503",
+  "slowest recovery",
+  "violations",
+] as const;
+
+export function makeReport(seed: number, isQuick: boolean, faults: readonly FaultReport[]): Report {
+  const machine = {
+    processors: availableParallelism(),
+    memoryGiB: Math.round(totalmem() / 1_024 ** 3),
+    node: process.versions.node,
+  };
+  return { seed, form: isQuick ? "quick" : "long", machine, faults };
+}
+
+/** Sums up the legs of a fault; the slowest recovery is that of the slowest leg. */
+export function sumUp(outcomes: readonly Outcome[]): Outcome {
+  const sum = (of: (outcome: Outcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  return {
+    counts: {
+      strikes: sum(({ counts }) => counts.strikes),
+      hits: sum(({ counts }) => counts.hits),
+      lostAnswers: sum(({ counts }) => counts.lostAnswers),
+      refused: sum(({ counts }) => counts.refused),
+      slowestRecoveryMs: Math.max(0, ...outcomes.map(({ counts }) => counts.slowestRecoveryMs)),
+    },
+    sent: sum(({ sent }) => sent),
+    acknowledged: sum(({ acknowledged }) => acknowledged),
+    booked: sum(({ booked }) => booked),
+    violations: outcomes.flatMap(({ violations }) => violations),
+  };
+}
+
+/** 0: all held. 1: something did not. 3: all that was played held, and not all was played. */
+export function exitCodeOf({ faults }: Report): 0 | 1 | 3 {
+  if (faults.some((fault) => "violations" in fault && fault.violations.length > 0)) return 1;
+  return faults.some((fault) => "notPlayed" in fault) ? 3 : 0;
+}
+
+/** The report for people: a table of counts, and below it what did not hold and what was not played. */
+export function reportText(report: Report): string {
+  const { seed, machine, faults } = report;
+  const played = faults.flatMap((fault) => ("notPlayed" in fault ? [] : [fault]));
+  const rows = played.map((fault) => [fault.name, ...figures(fault)]);
+  const violations = played.flatMap(({ name, violations }) => violations.map((one) => violationText(name, one)));
+  const notPlayed = faults.flatMap((fault) => ("notPlayed" in fault ? [`${fault.name}: ${fault.notPlayed}`] : []));
+  return [
+    `seed ${seed}, ${machine.processors} processors, ${machine.memoryGiB} GiB, Node ${machine.node}`,
+    "",
+    table([[...COLUMNS], ...rows]),
+    ...section("What did not hold:", violations),
+    ...section("Not played on this machine:", notPlayed),
+  ].join("\n");
+}
+
+function figures({ counts, sent, acknowledged, booked, violations }: Outcome): string[] {
+  const numbers = [counts.strikes, counts.hits, sent, acknowledged, booked, counts.lostAnswers, counts.refused];
+  const recovery = `${(counts.slowestRecoveryMs / 1_000).toFixed(1)} s`;
+  return [...numbers.map((number) => number.toLocaleString("en")), recovery, String(violations.length)];
+}
+
+function violationText(name: string, { invariant, detail }: Violation): string {
+  return `${name}: ${invariant}: ${detail}`;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const aligned = (cell: string, column: number) =>
+    column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!);
+  return rows.map((row) => row.map(aligned).join("  ").trimEnd()).join("\n");
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Outcome } from "./fault.ts";
+
+/** A run as it is kept between two starts: the legs that are done, by their faults. */
+export interface RunState {
+  readonly seed: number;
+  readonly isQuick: boolean;
+  readonly rounds: number | undefined;
+  readonly legs: Record<string, Outcome[]>;
+}
+
+/** The run that was interrupted; undefined when there is none. */
+export function readRunState(file: string): RunState | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as RunState;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Whole or not at all: this process may be killed meanwhile. */
+export function writeRunState(file: string, state: RunState): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.draft`, JSON.stringify(state, null, 2));
+  renameSync(`${file}.draft`, file);
+}
+
+export function forgetRunState(file: string): void {
+  rmSync(file, { force: true });
+}

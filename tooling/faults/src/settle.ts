@@ -1,0 +1,61 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Evidence, Verification } from "./evidence.ts";
+import { type CommandResult, startOperator } from "./service-process.ts";
+import type { Stage } from "./stage.ts";
+import { unsettled } from "./unsettled.ts";
+
+/** Longer than any call to a lender takes, its record included where PostgreSQL is there. */
+const CALM_MS = 4_000;
+/** A lost mint call is given up after a minute, a lost message after two, and then a sweep has to come. */
+const SETTLES_WITHIN_MS = 240_000;
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Waits until everything has come to rest, however it did: what did not is found by the checks.
+ * @param options.hurries lets the time pass at once after which calls and messages of dead processes count as lost
+ */
+export async function settle(stage: Stage, options: { hurries: boolean }): Promise<void> {
+  const deadline = performance.now() + SETTLES_WITHIN_MS;
+  const rows = stage.postgres.pool;
+  if ((await unsettled(rows)).length > 0) {
+    await pause(CALM_MS);
+    if (options.hurries) await letTimePass(stage);
+  }
+  while ((await unsettled(rows)).length > 0 && performance.now() < deadline) await pause(LOOK_EVERY_MS);
+}
+
+/** Nobody is under way any more who began before the calm. */
+async function letTimePass({ postgres }: Stage): Promise<void> {
+  await postgres.pool.query(
+    `update payment_links.payment_link set mint_started_at = mint_started_at - interval '2 minutes',
+       created_at = created_at - interval '2 minutes'
+     where status = 'requested'`,
+  );
+  await postgres.pool.query(
+    `update payment_links.link_delivery set started_at = started_at - interval '3 minutes',
+       updated_at = updated_at - interval '3 minutes'
+     where status = 'queued'`,
+  );
+}
+
+/** Everything that the invariants look at, as it is now. */
+export async function gatherEvidence(stage: Stage): Promise<Evidence> {
+  const { lender, model, postgres, settings } = stage;
+  const calls = Map.groupBy(lender.mints, ({ idempotencyKey }) => idempotencyKey ?? "no key");
+  return {
+    rows: postgres.pool,
+    model,
+    lender: {
+      arrived: new Set(lender.events.map(({ eventId }) => eventId)),
+      madeLinks: new Set(lender.links.keys()),
+      mintCalls: new Map([...calls].map(([key, records]) => [key, records.length])),
+    },
+    verification: readVerification(await startOperator(settings, "ledger", "verify", "--json").done),
+  };
+}
+
+/** The command ends with 1 when something is wrong, and says what. */
+export function readVerification({ code, stdout, stderr }: CommandResult): Verification {
+  if (code !== 0 && code !== 1) throw new Error(`\`ledger verify\` ended with ${code}: ${stdout}${stderr}`);
+  return JSON.parse(stdout) as Verification;
+}
