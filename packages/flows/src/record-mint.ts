@@ -5,6 +5,7 @@ import { lenderById } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import {
   createDeliveries,
+  deliveriesOf,
   type MintAnswer,
   type MintedLink,
   type PaymentLink,
@@ -56,7 +57,7 @@ async function recordLink(
   const { now } = origin;
 
   // The new link takes the place of the case's live one.
-  const { link, changed, superseded } = await recordMinted(tx, requested, minted, now);
+  const { link, changed, superseded, twins } = await recordMinted(tx, requested, minted, now);
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
@@ -64,9 +65,10 @@ async function recordLink(
   const verdict = transition(loan.worked, { kind: "create_link" }, now);
   assert(verdict.allowed, "a link that exists is told in every state");
 
-  // Send it to the borrower, where that is possible.
+  // Send it to the borrower, where that is possible and has not been done for an earlier tap.
   const facts = await channelFacts(tx, link);
-  const { deliveries, undelivered } = createDeliveries(tx, link, facts, now);
+  const earlier = await deliveriesOf(tx, twins);
+  const { deliveries, undelivered } = createDeliveries(tx, link, facts, now, { earlier });
   for (const { lenderId, id, status } of deliveries) {
     if (status === "queued") await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });
   }

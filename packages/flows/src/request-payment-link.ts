@@ -2,7 +2,7 @@ import { type BlockedReason, blockedReason, caseById, type LockedCase, visitOfFi
 import { enqueue, type EntityManager, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
-import { type Channel, type PaymentLink, requestLink } from "@collections/payment-links";
+import { type Channel, type PaymentLink, requestLink, TooManyLinksError } from "@collections/payment-links";
 import { type AppContext, dayIn } from "./app-request.ts";
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "./lock-loan.ts";
@@ -25,6 +25,8 @@ export type RequestPaymentLinkOutcome =
   /** No such visit, or another field partner's: the same answer. */
   | { readonly kind: "visit_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: BlockedReason }
+  /** MAX_LINKS_PER_CASE within 24 hours. */
+  | { readonly kind: "too_many_links" }
   /** Both bounds are allowed, in minor units of the case's currency. */
   | {
       readonly kind: "amount_not_allowed";
@@ -71,9 +73,14 @@ export async function requestPaymentLinkIn(
   const { channels, cameOutOfOrder = false } = wish;
   const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder };
   const request = { lenderId, caseId, sourceLoanNumber, ...asked };
-  const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now);
+  const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now).catch(unlessTooMany);
+  if (!link) return { kind: "too_many_links" };
   await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id });
   return { kind: "requested", link };
+}
+
+function unlessTooMany(error: unknown): undefined {
+  if (!(error instanceof TooManyLinksError)) throw error;
 }
 
 /** From the lender's minimum to what is owed; a rest below the minimum may be paid whole. */

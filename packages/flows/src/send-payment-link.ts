@@ -5,6 +5,7 @@ import {
   type DeliveryClaim,
   deliveryById,
   isLive,
+  LINK_NOT_LIVE,
   type LinkDelivery,
   type PaymentLink,
   recordDelivery,
@@ -77,7 +78,7 @@ async function sendClaimed(
   mayHaveGone: boolean,
 ): Promise<SendOutcome> {
   if (kind === "lost") return { report: LOST, mayPass: false };
-  if (!isLive(link)) return { report: { status: "suppressed", failureCode: "LINK_NOT_LIVE" }, mayPass: false };
+  if (!isLive(link)) return { report: { status: "suppressed", failureCode: LINK_NOT_LIVE }, mayPass: false };
   if (typeof message === "function") return sendMessage(message);
   return { report: mayHaveGone ? LOST : message, mayPass: false };
 }

@@ -13,13 +13,14 @@ export function changedLinks(
   return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
 }
 
+// A maximum rather than `exists`: that may be turned into a hash of everybody's messages.
 export const selectChanged = statement(
   "payment-links.changed",
   `select ${linkColumns} from payment_links.payment_link l
    where l.field_partner_id = $1 and ($3::uuid is null or l.id > $3::uuid)
-     and (l.updated_at >= $2 or exists (
-       select from payment_links.link_delivery d
-       where d.payment_link_id = l.id and d.lender_id = l.lender_id and d.updated_at >= $2))
+     and (l.updated_at >= $2 or (
+       select max(d.updated_at) from payment_links.link_delivery d
+       where d.payment_link_id = l.id and d.lender_id = l.lender_id) >= $2)
    order by l.id
    limit $4::bigint`,
 );

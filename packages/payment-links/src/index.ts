@@ -7,6 +7,7 @@ export {
   type DeliveryStatus,
   isNews,
   isUndelivered,
+  LINK_NOT_LIVE,
   OUTCOME_UNKNOWN,
   type StatusTold,
 } from "./delivery-status.ts";
@@ -61,6 +62,6 @@ export {
   suppressionOf,
 } from "./record-delivery.ts";
 export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./record-mint.ts";
-export { type LinkRequest, requestLink, WISH_LASTS_MS } from "./request-link.ts";
+export { type LinkRequest, MAX_LINKS_PER_CASE, requestLink, TooManyLinksError, WISH_LASTS_MS } from "./request-link.ts";
 export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, resendLink } from "./resend-link.ts";
 export { UNAVAILABLE_REASONS, type UnavailableReason } from "./unavailable-reason.ts";

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { newId, type Tx } from "@collections/database";
-import { type DeliveryStatus, isNews, isSuccess, isUndelivered } from "./delivery-status.ts";
+import {
+  ALREADY_SENT,
+  type DeliveryStatus,
+  isNews,
+  isSuccess,
+  isUndelivered,
+  OUTCOME_UNKNOWN,
+} from "./delivery-status.ts";
 import { deliveriesOf } from "./find-links.ts";
 import { insertDelivery, type LinkDelivery, saveDeliveries } from "./link-delivery.ts";
 import { isLive, nextLinkStatus } from "./link-status.ts";
@@ -31,18 +38,28 @@ export interface DeliveriesMade {
   readonly undelivered: boolean;
 }
 
+/** The messages to make: over the channels that the link was asked for unless told. */
+export interface DeliveriesWanted {
+  readonly channels?: readonly Channel[];
+  /** Messages with the same link of the lender's: none follows over a channel that has one, or may have. */
+  readonly earlier?: readonly LinkDelivery[];
+}
+
 /**
- * One delivery for each channel, those that the link was asked for unless told: `queued`, for which a job is to be
- * enqueued in the same transaction, or `suppressed`.
+ * One delivery for each channel: `queued`, for which a job is to be enqueued in the same transaction, or `suppressed`.
  */
 export function createDeliveries(
   tx: Tx,
   link: PaymentLink,
   facts: Readonly<Record<Channel, ChannelFacts>>,
   now: Date,
-  channels: readonly Channel[] = link.channels,
+  { channels = link.channels, earlier = [] }: DeliveriesWanted = {},
 ): DeliveriesMade {
-  const deliveries = channels.map((channel) => newDelivery(link, channel, suppressionOf(facts[channel]), now));
+  const carried = new Set(earlier.filter(mayHaveGone).map(({ channel }) => channel));
+  const deliveries = channels.map((channel) => {
+    const suppression = carried.has(channel) ? ALREADY_SENT : suppressionOf(facts[channel]);
+    return newDelivery(link, channel, suppression, now);
+  });
   for (const delivery of deliveries) insertDelivery(tx, delivery);
   return { deliveries, undelivered: isUndelivered(deliveries) };
 }
@@ -126,10 +143,16 @@ export async function recordDeliveries(
   return recorded;
 }
 
+/** One that nobody has begun to send is none: its link gives way to the newer one, and it is suppressed. */
+function mayHaveGone({ status, failureCode, startedAt }: LinkDelivery): boolean {
+  if (status === "queued") return startedAt !== null;
+  return isSuccess(status) || failureCode === OUTCOME_UNKNOWN;
+}
+
 function newDelivery(
   link: PaymentLink,
   channel: Channel,
-  suppression: SuppressionCode | undefined,
+  suppression: SuppressionCode | typeof ALREADY_SENT | undefined,
   now: Date,
 ): LinkDelivery {
   return {

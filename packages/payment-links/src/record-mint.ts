@@ -15,6 +15,8 @@ export interface MintRecorded {
   readonly changed: boolean;
   /** The link of the case that was live until now. */
   readonly superseded: PaymentLink | undefined;
+  /** Earlier requests that the lender answered with the same link. */
+  readonly twins: readonly PaymentLink[];
 }
 
 /**
@@ -30,14 +32,14 @@ export async function recordMinted(tx: Tx, key: LinkKey, minted: MintedLink, now
   if (status !== "minted") {
     const settled = status === "paid" ? { ...named, status, paidAt } : named;
     saveLink(tx, settled);
-    return { link: settled, changed: false, superseded: undefined };
+    return { link: settled, changed: false, superseded: undefined, twins: [] };
   }
   const superseded = supersede(others.find(isLive), now);
   // In this order: the index that allows one live link looks at every statement.
   if (superseded) saveLink(tx, superseded);
   const after = { ...named, status, mintedAt: now };
   saveLink(tx, after);
-  return { link: after, changed: true, superseded };
+  return { link: after, changed: true, superseded, twins: others.filter(({ linkId }) => linkId === minted.linkId) };
 }
 
 /**

@@ -8,6 +8,17 @@ import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-
  */
 export const WISH_LASTS_MS = 10 * 60_000;
 
+/** Links of one case within 24 hours, those not counted that the lender did not give: more would be a nuisance. */
+export const MAX_LINKS_PER_CASE = 10;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** The case has as many links as it may have within a day. */
+export class TooManyLinksError extends Error {
+  override readonly name = "TooManyLinksError";
+  readonly code = "TOO_MANY_LINKS";
+}
+
 /** What a field partner asks for. The caller has checked that the case may be worked and the amount asked. */
 export interface LinkRequest {
   readonly lenderId: string;
@@ -25,9 +36,14 @@ export interface LinkRequest {
 
 /**
  * Writes a link in status `requested`; enqueue its mint job in the same transaction. A repeat within 10 minutes makes
- * a link of its own that shares the mint key, so that the lender's gateway gives the same link again.
+ * a link of its own that shares the mint key, so that the lender's gateway gives the same link again. Hold the lock on the
+ * case before. Throws TooManyLinksError.
  */
 export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Promise<PaymentLink> {
+  const earlier = await earlierLinks(tx, request, now);
+  if (earlier.asked >= MAX_LINKS_PER_CASE) {
+    throw new TooManyLinksError(`The case has ${earlier.asked} links of the last 24 hours.`);
+  }
   const link: PaymentLink = {
     lenderId: request.lenderId,
     id: newId(),
@@ -42,7 +58,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Prom
     url: null,
     unavailableReason: null,
     unavailableDetail: null,
-    mintKey: (await keyOfSameWish(tx, request, now)) ?? newId(),
+    mintKey: earlier.mintKey ?? newId(),
     mintStartedAt: null,
     mintedAt: null,
     sentAt: null,
@@ -58,20 +74,21 @@ export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Prom
   return link;
 }
 
+interface EarlierLinks {
+  /** Of the case, within a day. */
+  readonly asked: number;
+  /** Of the same wish. */
+  readonly mintKey: string | null;
+}
+
 /** Two taps at once agree on one key: the second waits until the first is committed. */
-async function keyOfSameWish(tx: Tx, request: LinkRequest, now: Date): Promise<string | undefined> {
+async function earlierLinks(tx: Tx, request: LinkRequest, now: Date): Promise<EarlierLinks> {
   const { lenderId, caseId, visitId, amountMinor, currency } = request;
-  const since = new Date(now.getTime() - WISH_LASTS_MS);
+  const [wishSince, daySince] = [WISH_LASTS_MS, DAY_MS].map((ms) => new Date(now.getTime() - ms));
   send(tx, lockVisit, [lenderId, visitId]);
-  const [earlier] = await query<{ mintKey: string }>(tx, selectKey, [
-    lenderId,
-    caseId,
-    visitId,
-    amountMinor,
-    currency,
-    since,
-  ]);
-  return earlier?.mintKey;
+  const wish = [lenderId, caseId, visitId, amountMinor, currency];
+  const [earlier] = await query<EarlierLinks>(tx, selectEarlier, [...wish, wishSince, daySince]);
+  return earlier!;
 }
 
 const lockVisit = statement(
@@ -80,13 +97,14 @@ const lockVisit = statement(
 );
 
 // A key whose link has been paid would bring that same paid link back, so it is not used again.
-const selectKey = statement(
-  "payment-links.mint-key-of-same-wish",
-  `select l.mint_key as "mintKey" from payment_links.payment_link l
-   where l.lender_id = $1 and l.case_id = $2 and l.visit_id = $3 and l.amount_minor = $4 and l.currency = $5
-     and l.created_at >= $6
-     and not exists (select from payment_links.payment_link paid
-       where paid.lender_id = $1 and paid.case_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
-   order by l.id desc
-   limit 1`,
+const selectEarlier = statement(
+  "payment-links.earlier-links",
+  `select count(*) filter (where l.status <> 'unavailable')::int as asked,
+     (array_agg(l.mint_key order by l.id desc) filter (
+       where l.visit_id = $3 and l.amount_minor = $4 and l.currency = $5 and l.created_at >= $6
+         and not exists (select from payment_links.payment_link paid
+           where paid.lender_id = $1 and paid.case_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
+     ))[1] as "mintKey"
+   from payment_links.payment_link l
+   where l.lender_id = $1 and l.case_id = $2 and l.created_at >= $7`,
 );

@@ -1,10 +1,15 @@
 import type { Tx } from "@collections/database";
 import { isLive, type LinkStatus } from "./link-status.ts";
-import { deliveriesOfLink, type LinkDelivery } from "./link-delivery.ts";
-import { type Channel, CHANNELS, type LinkKey, lockLink, type PaymentLink } from "./payment-link.ts";
+import { ALREADY_SENT, LINK_NOT_LIVE } from "./delivery-status.ts";
+import { deliveriesOf } from "./find-links.ts";
+import type { LinkDelivery } from "./link-delivery.ts";
+import { type Channel, CHANNELS, type LinkKey, lockLinksOfCase, type PaymentLink } from "./payment-link.ts";
 import { type ChannelFacts, createDeliveries, type DeliveriesMade } from "./record-delivery.ts";
 
-/** How often a link goes over one channel, the first time included: more would be a nuisance to the borrower. */
+/**
+ * How often a link of the lender's goes over one channel, the first time included, also where it was asked for several
+ * times: more would be a nuisance to the borrower.
+ */
 export const MAX_MESSAGES_PER_CHANNEL = 3;
 
 /** What came of a wish to send a link again. */
@@ -22,12 +27,13 @@ export async function resendLink(
   { channels, facts, ...key }: LinkKey & Resending,
   now: Date,
 ): Promise<LinkResent> {
-  const link = await lockLink(tx, key);
+  const { link, others } = await lockLinksOfCase(tx, key);
   if (!isLive(link)) return { kind: "not_live", status: link.status };
   const wanted = [...new Set(channels ?? (link.channels.length > 0 ? link.channels : CHANNELS))];
-  const usedUp = usedUpChannel(await deliveriesOfLink(tx, link), wanted);
+  const same = others.filter(({ linkId }) => linkId === link.linkId);
+  const usedUp = usedUpChannel(await deliveriesOf(tx, [link, ...same]), wanted);
   if (usedUp) return { kind: "used_up", channel: usedUp };
-  return { kind: "resent", link, ...createDeliveries(tx, link, facts, now, wanted) };
+  return { kind: "resent", link, ...createDeliveries(tx, link, facts, now, { channels: wanted }) };
 }
 
 interface Resending {
@@ -35,9 +41,13 @@ interface Resending {
   readonly facts: Readonly<Record<Channel, ChannelFacts>>;
 }
 
-/** Those that were suppressed count too: asking on does not change what the borrower said. */
+/** Nothing left for a reason that has nothing to do with the borrower. */
+const NOT_COUNTED = new Set<string | null>([ALREADY_SENT, LINK_NOT_LIVE]);
+
+/** Others that were suppressed count too: asking on does not change what the borrower said. */
 function usedUpChannel(deliveries: readonly LinkDelivery[], channels: readonly Channel[]): Channel | undefined {
+  const counted = deliveries.filter(({ failureCode }) => !NOT_COUNTED.has(failureCode));
   return channels.find(
-    (wanted) => deliveries.filter(({ channel }) => channel === wanted).length >= MAX_MESSAGES_PER_CHANNEL,
+    (wanted) => counted.filter(({ channel }) => channel === wanted).length >= MAX_MESSAGES_PER_CHANNEL,
   );
 }

@@ -6,6 +6,7 @@ import {
   type RequestPaymentLinkOutcome,
 } from "@collections/flows";
 import { display, money } from "@collections/money";
+import { MAX_LINKS_PER_CASE } from "@collections/payment-links";
 import { notWorkable } from "./blocked-words.ts";
 import { builder } from "./builder.ts";
 import { viewer } from "./context.ts";
@@ -94,10 +95,16 @@ export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> {
       return { refusal: visitNotFound(false) };
     case "case_not_workable":
       return { refusal: notWorkable(outcome.code) };
+    case "too_many_links":
+      return { refusal: { code: "CASE_NOT_WORKABLE", message: TOO_MANY_LINKS } };
     case "amount_not_allowed":
       return { refusal: amountNotAllowed(outcome) };
   }
 }
+
+const TOO_MANY_LINKS =
+  `The case has had ${MAX_LINKS_PER_CASE} links within 24 hours: ` +
+  "show the newest one, send that again, or use the lender's QR code.";
 
 function amountNotAllowed({ minimumMinor, maximumMinor, currency }: Bounds): Refusal {
   const [least, most] = [minimumMinor, maximumMinor].map((minor) => display(money(minor, currency)));
