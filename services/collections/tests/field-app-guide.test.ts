@@ -149,7 +149,7 @@ async function runCommands({ lines, shown }: GuideCommands): Promise<string[]> {
 }
 
 /** What others do meanwhile. */
-const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: borrowerPays };
+const BEFORE: Record<string, () => Promise<void>> = { Today: earlierToday, MyMoney: moneyMoves };
 const AFTER: Record<string, () => Promise<void>> = { RequestOtp: codeComes, SignOut: signInAgain };
 
 /** A sandbox shows the code in its log. */
@@ -187,6 +187,15 @@ async function earlierToday(): Promise<void> {
 async function borrowerPays(): Promise<void> {
   const answer = await lender.pay([...lender.links.keys()].at(-1)!);
   expect(answer.status, answer.rawBody).toBe(200);
+}
+
+/** A part is paid here, and an operator sends what the other case has brought. */
+async function moneyMoves(): Promise<void> {
+  await borrowerPays();
+  const fieldPartnerId = filled("fp_…", given) as string;
+  const paidOn = new Date().toISOString().slice(0, 10);
+  const transfer = ["--currency", "INR", "--reference", "UTR506134218", "--paid-on", paidOn, "--amount", "62.50"];
+  await cli.json("payout", "record", fieldPartnerId, ...transfer);
 }
 
 /** With the newest token there is, or without one. */
