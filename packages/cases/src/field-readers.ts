@@ -25,11 +25,14 @@ export function below(context: FieldContext, field: string | number): FieldConte
   return { ...context, pointer: pointerTo(context.pointer, field) };
 }
 
-/** Text of one line: white space is collapsed, so that a line break in an exported file does no harm. */
+/**
+ * Text of one line: white space is collapsed, so that a line break in an exported file does no harm, and characters are in
+ * their normal form (NFC), so that a search finds what looks the same.
+ */
 export function text(maxLength: number): FieldReader<string> {
   return (value, context) => {
     if (typeof value !== "string") return refuse(context, "WRONG_TYPE", `Expected a text; got ${kindOf(value)}.`);
-    const line = value.replaceAll(/\s+/g, " ").trim();
+    const line = value.normalize().replaceAll(/\s+/g, " ").trim();
     if (line === "") return refuse(context, "REQUIRED", "Expected a text that is not empty; send null to clear it.");
     if (!isPrintable(line)) return refuse(context, "WRONG_TYPE", "Expected printable characters only.");
     if (line.length > maxLength) {

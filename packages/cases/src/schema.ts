@@ -154,6 +154,12 @@ create table cases.held_request (
   primary key (field_partner_id, mutation, key)
 )`;
 
+/** What is searched for comes in NFC, as texts are read by now; those of before may be in any form. */
+const normalizeTexts = `
+update cases.collection_case
+set borrower_name = normalize(borrower_name), bucket = normalize(bucket), addresses = normalize(addresses::text)::jsonb
+where borrower_name is not normalized or bucket is not normalized or addresses::text is not normalized`;
+
 /** Tables of cases, visits and promises, for the composition root. */
 export const casesSchema: PackageSchema = {
   name: "cases",
@@ -187,5 +193,6 @@ export const casesSchema: PackageSchema = {
       ],
     },
     { name: "0005-gone-cases", statements: goneCasesMigration },
+    { name: "0006-normal-forms", statements: [normalizeTexts] },
   ],
 };

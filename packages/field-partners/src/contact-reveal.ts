@@ -6,6 +6,8 @@ export interface ContactReveal {
   readonly fieldPartnerId: string;
   readonly caseId: string;
   readonly dayBegan: Date;
+  /** The request was answered before: on the same day it is still one look. */
+  readonly isRepeat: boolean;
 }
 
 /** One at a time for each field partner: of two that ask at once the second one counts the first. */
@@ -16,8 +18,10 @@ const lockOne = statement(
 
 const countToday = statement(
   "field-partners.count-reveals",
-  `select count(distinct data ->> 'caseId')::integer as others from field_partners.audit_entry
-   where field_partner_id = $1 and act = 'contact.revealed' and at >= $2 and data ->> 'caseId' <> $3`,
+  `select count(distinct data ->> 'caseId') filter (where data ->> 'caseId' <> $3)::integer as others,
+     count(*) filter (where data ->> 'caseId' = $3) > 0 as "isSeen"
+   from field_partners.audit_entry
+   where field_partner_id = $1 and act = 'contact.revealed' and at >= $2`,
 );
 
 /**
@@ -26,13 +30,14 @@ const countToday = statement(
  */
 export async function takeContactReveal(
   tx: Tx,
-  { fieldPartnerId, caseId, dayBegan }: ContactReveal,
+  { fieldPartnerId, caseId, dayBegan, isRepeat }: ContactReveal,
   perDay: number,
   now: Date,
 ): Promise<boolean> {
   await query(tx, lockOne, [fieldPartnerId]);
-  const [today] = await query<{ others: number }>(tx, countToday, [fieldPartnerId, dayBegan, caseId]);
-  if ((today?.others ?? 0) >= perDay) return false;
+  const [today] = await query<{ others: number; isSeen: boolean }>(tx, countToday, [fieldPartnerId, dayBegan, caseId]);
+  if (isRepeat && today!.isSeen) return true;
+  if (today!.others >= perDay) return false;
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "contact.revealed", data: { caseId } }, now);
   return true;
 }

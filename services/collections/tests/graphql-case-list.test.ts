@@ -1,3 +1,4 @@
+import { casesSchema } from "@collections/cases/schema";
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aCaseHolder, type CaseLender } from "./case-holder.ts";
@@ -35,6 +36,33 @@ describe("the list of cases", () => {
     expect(working.edges.map(({ node }: { node: { id: string } }) => node.id)).toEqual([ids[1]]);
     const page = await app.ask(query, { after: "nonsense" });
     expect(page.errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+  });
+
+  test("finds what looks the same, in whatever form its characters came or are typed, also from before", async () => {
+    const me = await aCaseHolder(service);
+    const names = ["रा\u0920\u094c\u095c", "Nguy\u00ea\u0303n", "Jose\u0301"];
+    const ids = await me.cases(lender, ...names.map((borrowerName) => ({ borrowerName, bucket: "\u095c" })));
+    const found = async (args: string): Promise<string[]> => {
+      const { data } = await me.app.ask(`{ cases(${args}) { edges { node { id } } } }`);
+      return data!["cases"].edges.map(({ node }: { node: { id: string } }) => node.id);
+    };
+    for (const [at, name] of names.entries()) {
+      for (const typed of [name, name.normalize("NFC"), name.normalize("NFD")]) {
+        expect(await found(`search: "${typed}"`)).toEqual([ids[at]]);
+      }
+    }
+    for (const bucket of ["\u095c", "\u0921\u093c"])
+      expect(await found(`filter: { bucket: ["${bucket}"] }`)).toHaveLength(3);
+
+    const { pool } = service.app.database;
+    await pool.query("update cases.collection_case set borrower_name = $1 where borrower_name = $2", [
+      names[2],
+      names[2]!.normalize(),
+    ]);
+    expect(await found('search: "josé"')).toEqual([]);
+    const migration = casesSchema.migrations.find(({ name }) => name === "0006-normal-forms")!;
+    for (const statement of migration.statements) await pool.query(statement);
+    expect(await found('search: "josé"')).toEqual([ids[2]]);
   });
 
   test("is narrowed, searched and sorted together, and a cursor stays with its list", async () => {

@@ -51,6 +51,21 @@ test("a repeat is one reveal, and shows nothing once the case is gone; another c
   expect(await app.mutate("revealContact", input, CONTACT)).toMatchObject({ code: "CASE_NOT_FOUND" });
 });
 
+test("a repeat on another day is another look: it is kept, and counts", async () => {
+  const { app, fieldPartnerId, caseId } = await aCase();
+  const input = { idempotencyKey: randomUUID(), caseId };
+  await app.mutate("revealContact", input, CONTACT);
+  await aDayPasses(fieldPartnerId);
+  for (const _ of [1, 2]) expect(await app.mutate("revealContact", input, CONTACT)).toHaveProperty("contact");
+  expect(await actsOn(fieldPartnerId)).toHaveLength(2);
+  await aDayPasses(fieldPartnerId);
+  for (const _ of [1, 2]) {
+    const other = await addCase(fieldPartnerId, app);
+    expect(await app.mutate("revealContact", { caseId: other.caseId }, CONTACT)).toHaveProperty("contact");
+  }
+  expect(await app.mutate("revealContact", input, CONTACT)).toMatchObject({ code: "CONTACT_LIMIT_REACHED" });
+});
+
 test("so many cases a day may be seen and no more, also at once; those that were seen may be seen again", async () => {
   const { app, fieldPartnerId, caseId } = await aCase();
   const more = [
@@ -66,6 +81,16 @@ test("so many cases a day may be seen and no more, also at once; those that were
   expect(await app.mutate("revealContact", { caseId: seen[0] }, CONTACT)).toHaveProperty("contact");
   expect(await actsOn(fieldPartnerId)).toHaveLength(3);
 });
+
+/** Nothing but a test may date the audit back. */
+async function aDayPasses(fieldPartnerId: string): Promise<void> {
+  const { pool } = service.app.database;
+  await pool.query("alter table field_partners.audit_entry disable trigger all");
+  await pool.query("update field_partners.audit_entry set at = at - interval '25 hours' where field_partner_id = $1", [
+    fieldPartnerId,
+  ]);
+  await pool.query("alter table field_partners.audit_entry enable trigger all");
+}
 
 async function aCase(fields: Record<string, unknown> = {}) {
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);

@@ -1,10 +1,10 @@
 import type { OwnCase } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import { transaction, type Tx } from "@collections/database";
 import { spanOf } from "@collections/earnings";
 import { revealContactIn } from "@collections/flows";
 import { notWorkable } from "./blocked-words.ts";
 import { builder } from "./builder.ts";
-import { blockedNow, CaseRef } from "./case.ts";
+import { CaseRef } from "./case.ts";
 import { type Context, viewer } from "./context.ts";
 import { type Kept, once } from "./once.ts";
 import {
@@ -56,23 +56,35 @@ builder.mutationField("revealContact", (t) =>
     },
     async resolve(_, { input }, context) {
       const caseId = input.caseId.id;
-      await once(context, "revealContact", input, (tx) => reveal(tx, caseId, context));
-      // A repeat shows what may be seen by then: the case may be on hold, or somebody else's.
+      let isRepeat = true;
+      await once(context, "revealContact", input, (tx) => {
+        isRepeat = false;
+        return reveal(tx, { caseId, isRepeat }, context);
+      });
+      if (isRepeat) await seeAgain(caseId, context);
       const theCase = await context.reads.ownCase.load(caseId);
       if (!theCase) throw refusedError(NOT_FOUND);
-      const reason = await blockedNow(theCase, context);
-      if (reason !== undefined) throw refusedError(notWorkable(reason));
       return theCase;
     },
   }),
 );
 
-async function reveal(tx: Tx, caseId: string, context: Context): Promise<Kept<true>> {
+/** The contact as it is by now is shown again only if it may be seen by now, and on another day it is another look. */
+async function seeAgain(caseId: string, context: Context): Promise<void> {
+  const again = await transaction(context.reads.em, (tx) => reveal(tx, { caseId, isRepeat: true }, context));
+  if ("refusal" in again) throw refusedError(again.refusal);
+}
+
+async function reveal(
+  tx: Tx,
+  { caseId, isRepeat }: { readonly caseId: string; readonly isRepeat: boolean },
+  context: Context,
+): Promise<Kept<true>> {
   const { id: fieldPartnerId, timeZone } = viewer(context);
   const now = new Date();
   const dayBegan = spanOf("today", timeZone, now).from;
   const perDay = context.app.config.contactRevealsPerDay;
-  const outcome = await revealContactIn(tx, { fieldPartnerId, caseId, dayBegan }, { perDay, now });
+  const outcome = await revealContactIn(tx, { fieldPartnerId, caseId, dayBegan, isRepeat }, { perDay, now });
   switch (outcome.kind) {
     case "revealed":
       return { done: true };
