@@ -1,7 +1,7 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { CaseKey } from "./locked-case.ts";
 import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type PageRequest } from "./page.ts";
-import { PromiseToPay } from "./promise-to-pay.ts";
+import type { PromiseToPay } from "./promise-to-pay.ts";
 import { Visit } from "./visit.ts";
 
 /** A field partner's own visit; null for anybody else's. */
@@ -80,18 +80,23 @@ export async function lastVisitsOf(
 /** The open promises of many cases in one statement, by case id. */
 export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[]): Promise<Map<string, PromiseToPay>> {
   if (cases.length === 0) return new Map();
-  const promises = await em.find(PromiseToPay, {
-    lenderId: { $in: [...new Set(cases.map(({ lenderId }) => lenderId))] },
-    caseId: { $in: cases.map(({ caseId }) => caseId) },
-    state: "open",
-  });
-  const wanted = new Set(cases.map(({ lenderId, caseId }) => `${lenderId}/${caseId}`));
-  return new Map(
-    promises
-      .filter(({ lenderId, caseId }) => wanted.has(`${lenderId}/${caseId}`))
-      .map((promise) => [promise.caseId, promise]),
-  );
+  const promises = await query<PromiseToPay>(em, selectOpenPromises, [
+    cases.map(({ lenderId }) => lenderId),
+    cases.map(({ caseId }) => caseId),
+  ]);
+  return new Map(promises.map((promise) => [promise.caseId, promise]));
 }
+
+// The LIMIT holds the planner to one look into the index per case, as the list of cases does for links.
+const selectOpenPromises = statement(
+  "cases.open-promises",
+  `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.visit_id as "visitId",
+     p.amount_minor as "amountMinor", p.currency, p.due_on as "dueOn", p.state, p.created_at as "createdAt"
+   from unnest($1::uuid[], $2::uuid[]) k (lender_id, case_id)
+   cross join lateral (
+     select * from cases.promise o
+     where o.lender_id = k.lender_id and o.case_id = k.case_id and o.state = 'open' limit 1) p`,
+);
 
 const selectLatest = statement(
   "cases.latest-visits",

@@ -1,4 +1,4 @@
-import type { EntityManager, Tx } from "@collections/database";
+import { type EntityManager, query, statement, type Tx } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
@@ -59,9 +59,42 @@ export async function lenderById(em: EntityManager, lenderId: string): Promise<L
 /** Many lenders in one statement, by id; one that does not exist is not in the map. */
 export async function lendersByIds(em: EntityManager, lenderIds: readonly string[]): Promise<Map<string, Lender>> {
   if (lenderIds.length === 0) return new Map();
-  const rows = await em.find(LenderEntity, { id: { $in: [...lenderIds] } });
+  const rows = await query<LenderRow>(em, selectByIds, [lenderIds]);
   return new Map(rows.map((row) => [row.id, asLender(row)]));
 }
+
+const COLUMNS = {
+  id: "id",
+  code: "code",
+  name: "name",
+  country: "country",
+  currency: "currency",
+  language: "language",
+  timeZone: "time_zone",
+  technicalContacts: "technical_contacts",
+  mintLinkUrl: "mint_link_url",
+  mintAuthHeader: "mint_auth_header",
+  fallbackUpiId: "fallback_upi_id",
+  fallbackBank: "fallback_bank",
+  fallbackInstructions: "fallback_instructions",
+  commission: "commission",
+  whatsappPhoneNumberId: "whatsapp_phone_number_id",
+  whatsappToken: "whatsapp_token",
+  whatsappTemplate: "whatsapp_template",
+  whatsappAppSecret: "whatsapp_app_secret",
+  whatsappVerifyToken: "whatsapp_verify_token",
+  rateLimits: "rate_limits",
+  state: "state",
+  createdAt: "created_at",
+  updatedAt: "updated_at",
+} satisfies Record<keyof LenderRow & string, string>;
+
+// Prepared: each case that is shown and each step of a link asks for its lender.
+const selectByIds = statement(
+  "lenders.by-ids",
+  `select ${Object.entries(COLUMNS).map(([property, column]) => `${column} as "${property}"`)}
+   from lenders.lender where id = any ($1::uuid[])`,
+);
 
 /** Every lender, by code. */
 export async function listLenders(em: EntityManager): Promise<Lender[]> {
