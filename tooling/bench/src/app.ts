@@ -102,8 +102,10 @@ interface LinkBench extends AppBench {
 
 async function measureLinks({ plan, server, service, door, caseIds, accessToken, onProgress }: LinkBench) {
   const { clients: numbers, perClient } = plan.links;
+  // In turn, over all rounds: a case may have so many links a day.
+  let asked = 0;
   const measure = (clients: number, hearsBy: LinkQuestion["hearsBy"]) => {
-    const wanted = Array.from({ length: clients * perClient }, (_, index) => caseIds[index % caseIds.length]!);
+    const wanted = Array.from({ length: clients * perClient }, () => caseIds[(asked += 1) % caseIds.length]!);
     const question: LinkQuestion = {
       ask: "links",
       serviceUrl: service.url,

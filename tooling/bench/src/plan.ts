@@ -19,7 +19,7 @@ export interface ListPlan {
   readonly clients: readonly number[];
   readonly roundMs: number;
   readonly warmUpMs: number;
-  /** Cases in the field partner's hands. */
+  /** Cases in the field partner's hands: at least a tenth of the links that all rounds ask for. */
   readonly cases: number;
 }
 
@@ -94,7 +94,7 @@ export const FULL_PLAN: Plan = {
   signing: { rounds: 7, bodyBytes: [200, 20_000], workMs: 250 },
   app: {
     rounds: 5,
-    list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 200 },
+    list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 1_000 },
     links: { clients: [1, 8], perClient: 40, mintMs: 20 },
   },
 };
@@ -123,7 +123,7 @@ export const QUICK_PLAN: Plan = {
   signing: { rounds: 5, bodyBytes: [200, 20_000], workMs: 60 },
   app: {
     rounds: 2,
-    list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 200 },
+    list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 300 },
     links: { clients: [1, 8], perClient: 15, mintMs: 20 },
   },
 };
