@@ -14,7 +14,7 @@ export function changedEarnings(
   return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
 }
 
-const selectChanged = statement(
+export const selectChanged = statement(
   "earnings.changed",
   `select ${selectedEarning("e")} from earnings.earning e
    where e.field_partner_id = $1 and greatest(e.earned_at, e.credited_at, e.paid_out_at) >= $2

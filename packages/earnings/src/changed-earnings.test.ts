@@ -1,0 +1,37 @@
+import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { anEarning, LATER, NOW } from "../tests/fixture.ts";
+import { selectChanged } from "./changed-earnings.ts";
+import { addEarnings, changedEarnings, creditEarnings } from "./index.ts";
+import { earningsSchema } from "./schema.ts";
+
+const schemas = [earningsSchema];
+const { url } = await testDatabase("earnings", async (at) => void (await migrate({ url: at, schemas })));
+const database = await createDatabase({ url, schemas });
+afterAll(() => database.close());
+
+test("an earning has changed when it was made, and when it was credited", async () => {
+  const fieldPartnerId = newId();
+  const [first, second] = [anEarning({ fieldPartnerId }), anEarning({ fieldPartnerId })];
+  await transaction(database.em(), async (tx) => addEarnings(tx, [first, second, anEarning()]));
+  const since = async (at: Date, after?: string) =>
+    (await changedEarnings(database.em(), fieldPartnerId, { since: at, after, limit: 10 })).map(({ id }) => id);
+  expect(await since(NOW)).toEqual([first.id, second.id]);
+  expect(await since(NOW, first.id)).toEqual([second.id]);
+  expect(await since(LATER)).toEqual([]);
+  await transaction(database.em(), async (tx) => creditEarnings(tx, [first], LATER));
+  expect(await since(LATER)).toEqual([first.id]);
+});
+
+test("they are found among the field partner's own, also by a plan that was made while there were none", async () => {
+  const client = await database.pool.connect();
+  try {
+    await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${selectChanged.text}`);
+    const { rows } = await client.query(`explain execute trial ('${newId()}', now(), null, 51)`);
+    expect(JSON.stringify(rows)).not.toContain("Seq Scan");
+    expect(JSON.stringify(rows)).toContain("earning_field_partner");
+  } finally {
+    client.release(true);
+  }
+});
