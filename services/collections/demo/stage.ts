@@ -27,8 +27,13 @@ const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024;
 
 const run = promisify(execFile);
 
+export interface StageOptions {
+  /** Told each line of the service's log; without it, the log has errors only and goes to stderr. */
+  readonly log?: (line: string) => void;
+}
+
 /** A database of the demo's own, the service as a process, and the world around it. */
-export async function setUp(): Promise<Stage> {
+export async function setUp({ log }: StageOptions = {}): Promise<Stage> {
   const dataDir = temporaryDataDir("collections-demo-");
   const postgres = await startPostgres({ dataDir, temporary: true });
   const twin = await startLenderTwin();
@@ -41,15 +46,16 @@ export async function setUp(): Promise<Stage> {
     DATABASE_URL: postgres.url,
     MASTER_KEY: "0123456789abcdef".repeat(4),
     PORT: "0",
-    LOG_LEVEL: "error",
+    LOG_LEVEL: log ? "info" : "error",
     OUTBOUND_ALLOW: "127.0.0.1:*",
     SMTP_URL: mail.smtpUrl,
     WHATSAPP_BASE_URL: whatsapp.url,
   };
   const service = spawn(process.execPath, [pathOf("../src/main.ts")], {
     env,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", log ? "pipe" : "inherit"],
   });
+  if (log) createInterface({ input: service.stderr! }).on("line", log);
   return {
     serviceUrl: await readyUrl(service),
     twin,

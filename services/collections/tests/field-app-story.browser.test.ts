@@ -104,6 +104,7 @@ test(
     await look("me");
     await press("Sign out");
     await at("Sign in");
+    // Nothing of a borrower stays, and nothing that opens the app.
     expect(await page.evaluate("Object.keys(localStorage).filter((name) => /answer|session/.test(name))")).toEqual([]);
 
     // What a browser itself says of the renewed token is no error of the app.

@@ -126,6 +126,7 @@ export interface EarningLine {
   readonly status: EarningStatus;
   readonly formula: string;
   readonly earnedAt: string;
+  readonly payout: { readonly reference: string; readonly paidOn: string } | null;
 }
 
 export interface Session {

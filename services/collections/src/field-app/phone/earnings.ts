@@ -78,11 +78,16 @@ function allLines(first: Edges<EarningLine>): HTMLElement {
   }
 }
 
-function lineOf({ amount, status, formula, earnedAt }: EarningLine): HTMLElement {
+function lineOf({ amount, status, formula, earnedAt, payout }: EarningLine): HTMLElement {
   return element(
     "li",
     {},
-    element("span", {}, formula, element("small", {}, dayOf(earnedAt))),
+    element(
+      "span",
+      {},
+      formula,
+      element("small", {}, payout ? `Paid out ${dayOf(payout.paidOn)}, ${payout.reference}` : dayOf(earnedAt)),
+    ),
     element(
       "span",
       { class: "end-of-line" },

@@ -23,7 +23,7 @@ export const TODAY = `query Today($locale: String) {
     displayName
     today { visits collected { display(locale: $locale) } earned { display(locale: $locale) } }
   }
-  cases(filter: { workable: true }, first: 4) { edges { node { ${CASE_ROW} } } }
+  cases(filter: { workable: true }, first: 10) { edges { node { ${CASE_ROW} } } }
 }`;
 
 export const CASES = `query Cases(
@@ -71,7 +71,7 @@ export const EARNINGS = `query Earnings($period: Period!, $locale: String) {
 
 export const EARNING_LINES = `query EarningLines($after: String, $locale: String) {
   earningLines(first: 20, after: $after) {
-    edges { node { id amount { display(locale: $locale) } status formula earnedAt } }
+    edges { node { id amount { display(locale: $locale) } status formula earnedAt payout { reference paidOn } } }
     pageInfo { hasNextPage endCursor }
   }
 }`;

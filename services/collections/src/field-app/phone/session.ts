@@ -26,6 +26,7 @@ export class SignedOutError extends Error {
 }
 
 const SESSION = "session";
+const DEVICE = "device";
 /** An access token counts for 15 minutes. */
 const RENEW_AFTER_MS = 13 * 60_000;
 
@@ -114,6 +115,12 @@ function endHere(): never {
   throw new SignedOutError();
 }
 
+/** The last refresh token that this device had, also of a session that has ended: it asks for codes as one that is known. */
+export function lastRefreshToken(): string | undefined {
+  return read<string>(DEVICE);
+}
+
 function toRefresh(token: string): NonNullable<KeptSession["refresh"]> {
+  write(DEVICE, token);
   return { token, key: uuid(), renewAtMs: Date.now() + RENEW_AFTER_MS };
 }

@@ -4,7 +4,7 @@ import { RefusedRequestError, send } from "./graphql.ts";
 import { REQUEST_OTP, VERIFY_OTP } from "./operations.ts";
 import { faultBelow, field, form } from "./parts.ts";
 import type { Place, Screen } from "./screen.ts";
-import { isUnauthenticated, signIn } from "./session.ts";
+import { isUnauthenticated, lastRefreshToken, signIn } from "./session.ts";
 import { uuid } from "./uuid.ts";
 
 const DEVICE_NAME = "Browser";
@@ -31,7 +31,8 @@ function askForPhone(place: Place, enter: () => void, typed = ""): void {
   async function requestCode(): Promise<void> {
     const number = phone.value.replaceAll(/[\s()-]/g, "");
     if (number === "") return faultBelow(phone, "Type your number, with + and the country.");
-    const input = { idempotencyKey: uuid(), phone: number };
+    const refreshToken = lastRefreshToken();
+    const input = { idempotencyKey: uuid(), phone: number, ...(refreshToken !== undefined && { refreshToken }) };
     const { result } = await send<{ result: Result<{ otpId: string }> }>(REQUEST_OTP, { input });
     if (result.code !== undefined) return faultBelow(phone, result.message);
     askForCode(place, enter, phone.value, result.otpId);

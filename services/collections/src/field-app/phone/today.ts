@@ -26,13 +26,16 @@ export function todayScreen(): Screen {
       follow<TodayAnswer>(place, { operation: TODAY }, ({ viewer, cases }) => {
         const rows = cases.edges.map(({ node }) => node);
         const [visit] = currentVisits();
-        const next = visit ? undefined : (rows.find(({ id }) => !endedToday(id)) ?? rows[0]);
-        const others = rows.filter(({ id }) => id !== next?.id && id !== visit?.caseId).slice(0, SHOWN_AFTER_NEXT);
+        const next = visit ? undefined : rows.find(({ id }) => !endedToday(id));
+        const others = rows
+          .filter(({ id }) => id !== next?.id && id !== visit?.caseId)
+          .toSorted((one, other) => Number(endedToday(one.id)) - Number(endedToday(other.id)))
+          .slice(0, SHOWN_AFTER_NEXT);
         return [
           element("p", { class: "day" }, dayInFull(now)),
-          visit ? underWay(visit) : next ? nextCase(next) : allDone(),
+          visit ? underWay(visit) : next ? nextCase(next) : allDone(rows.length > 0),
           figures(viewer.today),
-          ...(others.length > 0 ? [afterThat(others)] : []),
+          ...(others.length > 0 ? [listed(visit || next ? "After that" : "Your cases", others)] : []),
         ];
       });
     },
@@ -77,8 +80,10 @@ function nextCase(next: CaseRow): HTMLElement {
   );
 }
 
-function allDone(): HTMLElement {
-  return nothing("check", "Nothing to do just now", element("p", {}, "New cases appear here once you have some."));
+function allDone(hasCases: boolean): HTMLElement {
+  return hasCases
+    ? nothing("check", "Everybody here was visited today", element("p", {}, "All your cases are in the list."))
+    : nothing("check", "Nothing to do just now", element("p", {}, "New cases appear here once you have some."));
 }
 
 function figures({ visits, collected, earned }: TodayAnswer["viewer"]["today"]): HTMLElement {
@@ -95,11 +100,11 @@ function figure(name: string, value: string, kind = ""): HTMLElement {
   return element("div", { class: kind }, element("span", { class: "name" }, name), element("b", {}, value));
 }
 
-function afterThat(rows: readonly CaseRow[]): HTMLElement {
+function listed(title: string, rows: readonly CaseRow[]): HTMLElement {
   return element(
     "section",
     { class: "list" },
-    element("h2", {}, "After that"),
+    element("h2", {}, title),
     ...rows.map(caseRow),
     element("a", { class: "button plain", href: PATHS.cases }, "All cases"),
   );
