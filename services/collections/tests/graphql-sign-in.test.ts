@@ -9,7 +9,6 @@ import { startHttpServer } from "../src/http-server.ts";
 import { schemas } from "../src/schemas.ts";
 import { startTestService, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
-import { type ServiceProcess, startProcess } from "./processes.ts";
 import { startSmsGateway } from "./sms-gateway.ts";
 
 const TOKENS = "tokens { accessToken accessExpiresAt refreshToken refreshExpiresAt }";
@@ -267,44 +266,6 @@ test("questions from one address are limited, over all processes", async () => {
     "RATE_LIMITED",
   ]);
 });
-
-test("a sandbox shows the code in its log; a live service's log has no code, token or phone", async () => {
-  const { phone } = await aPerson();
-  const settings = { DATABASE_URL: service.databaseUrl, LOG_LEVEL: "trace", ROLE: "all" };
-  await service.worker!.stop(1_000);
-  const sandbox = await startProcess(settings);
-  const shown = await signInBy(sandbox, phone, async () => {
-    for (;;) {
-      const code = /sign-in code (\d{6})/.exec(sandbox.log())?.[1];
-      if (code !== undefined) return code;
-      await sleep(20);
-    }
-  });
-  sandbox.send("SIGTERM");
-  await sandbox.ended;
-  expect(sandbox.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${shown.accessToken}|${shown.refreshToken}`));
-  const live = await startProcess({
-    ...settings,
-    ENVIRONMENT: "live",
-    OTP_SMS_URL: gateway.url,
-    OTP_SMS_HEADER: "Authorization: Key x",
-  });
-  const { code, ...tokens } = await signInBy(live, phone, async (otpId) => (await gateway.next(otpId)).code!);
-  await new AppClient(live.url, tokens.accessToken).ask("{ viewer { id } }");
-  live.send("SIGTERM");
-  await live.ended;
-  expect(live.log()).toContain("answered");
-  expect(live.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${tokens.accessToken}|${tokens.refreshToken}`));
-  expect(live.log()).not.toMatch(new RegExp(`\\b${code}\\b`));
-}, 60_000);
-
-async function signInBy(at: ServiceProcess, phone: string, codeFor: (otpId: string) => Promise<string>) {
-  const app = new AppClient(at.url);
-  const { otpId } = (await requestOtp(phone, {}, app)) as { otpId: string };
-  const code = await codeFor(otpId);
-  const { tokens } = await app.mutate("verifyOtp", { otpId, code }, TOKENS);
-  return { ...(tokens as Tokens), code };
-}
 
 /** Resolves once the job of a code has ended. */
 async function settled(otpId: string): Promise<void> {
