@@ -92,7 +92,9 @@ const COLUMNS = {
 // Prepared: each case that is shown and each step of a link asks for its lender.
 const selectByIds = statement(
   "lenders.by-ids",
-  `select ${Object.entries(COLUMNS).map(([property, column]) => `${column} as "${property}"`)}
+  `select ${Object.entries(COLUMNS)
+    .map(([property, column]) => `${column} as "${property}"`)
+    .join(", ")}
    from lenders.lender where id = any ($1::uuid[])`,
 );
 
