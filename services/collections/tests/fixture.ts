@@ -80,7 +80,7 @@ async function migratedDatabase(): Promise<string> {
 
 /** A lender on sockets of its own, registered and connected. */
 export async function aLender(
-  service: TestService,
+  service: Pick<TestService, "app" | "url">,
   input: Partial<NewLender> = {},
 ): Promise<LenderTwin & { code: string }> {
   const twin = await startLenderTwin();
@@ -106,7 +106,7 @@ export async function aLender(
 }
 
 /** A person who visits borrowers, with a token for the app. */
-export async function aFieldPartner({ app }: TestService): Promise<{ id: string; accessToken: string }> {
+export async function aFieldPartner({ app }: Pick<TestService, "app">): Promise<{ id: string; accessToken: string }> {
   peopleMade += 1;
   const phone = `+9198${String(10_000_000 + peopleMade)}`;
   return transaction(app.database.em(), async (tx) => {
@@ -129,7 +129,7 @@ export function aRow(sourceLoanNumber: string, fields: Record<string, unknown> =
 
 /** Gives a lender's case to a field partner, as an operator would. */
 export async function assign(
-  { app }: TestService,
+  { app }: Pick<TestService, "app">,
   lenderCode: string,
   loan: string,
   fieldPartnerId: string,
