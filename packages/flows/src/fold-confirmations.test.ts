@@ -1,9 +1,10 @@
 import type { LockedCase } from "@collections/cases";
 import { newId } from "@collections/database";
+import { formula } from "@collections/earnings";
 import type { Posting } from "@collections/ledger";
-import { AmountLiteral, currency, type Percent } from "@collections/money";
+import { AmountLiteral, currency, exponentOf, type Percent, toDecimal } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
-import { array, assert, bigInt, constantFrom, integer, property, record } from "fast-check";
+import { array, assert, bigInt, constantFrom, integer, oneof, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { foldConfirmations, type LoadedSet } from "./fold-confirmations.ts";
@@ -226,3 +227,47 @@ test("whatever is confirmed in whatever batches: money adds up, sequences have n
     }),
   );
 });
+
+test("each formula gives its earning, for partial payments, the last one and what is paid beyond, in any currency", () => {
+  const code = constantFrom("INR", "JPY", "KWD");
+  const paid = array(bigInt({ min: 1n, max: 400_000n }), { minLength: 1, maxLength: 8 });
+  const plan = oneof(bigInt({ min: 1n, max: 1_000_000n }), constantFrom(5_000n, 25_000n, 500_000n));
+  assert(
+    property(code, paid, plan, (name, amounts, percent) => {
+      const money = { currency: currency(name) };
+      const confirmations = amounts.map((minor, index) => {
+        const amount = new AmountLiteral(toDecimal(minor, money.currency));
+        return aConfirmation({ amount, amountIsMajorUnits: true, reference: `pay_${index}` });
+      });
+      const plans = new Map([[LENDER.id, percent as Percent]]);
+      const set = loaded({ lockedCases: [aCase(money)], plans });
+      const { outcomes, toWrite } = foldConfirmations(set, confirmations, SURROUNDINGS);
+      const earnings = new Map(toWrite.earnings.map((earning) => [earning.bookingId, earning]));
+      let outstanding = 500_000n;
+      for (const [index, { id, appliedMinor, excessMinor }] of outcomes.map(bookingOf).entries()) {
+        const owed = outstanding < amounts[index]! ? outstanding : amounts[index]!;
+        outstanding -= owed;
+        expect([appliedMinor, excessMinor]).toEqual([owed, amounts[index]! - owed]);
+        const earning = earnings.get(id);
+        const read = earning ? resultOf(formula(earning), exponentOf(money.currency)) : 0n;
+        expect([earning?.amountMinor ?? 0n, read]).toEqual([halfEven(owed * percent), halfEven(owed * percent)]);
+      }
+    }),
+  );
+});
+
+/** What a reader with a pocket calculator gets from "2.5% of ₹2,500.00", in minor units. */
+function resultOf(text: string, decimals: number): bigint {
+  const [, rate = "", amount = ""] = /^([\d.]+)% of [^\d]*([\d,.]+)$/.exec(text)!;
+  const [whole = "", fraction = ""] = rate.split(".");
+  expect(amount.split(".")[1]?.length ?? 0).toBe(decimals);
+  return halfEven(BigInt(whole + fraction.padEnd(4, "0")) * BigInt(amount.replaceAll(/[,.]/g, "")));
+}
+
+/** A millionth of a number, to the nearest whole one; of two equally near, the even one. */
+function halfEven(millionths: bigint): bigint {
+  const twice = (2n * millionths) / 1_000_000n;
+  const isHalf = (2n * millionths) % 1_000_000n === 0n && twice % 2n === 1n;
+  const up = (twice + 1n) / 2n;
+  return isHalf && up % 2n === 1n ? up - 1n : up;
+}
