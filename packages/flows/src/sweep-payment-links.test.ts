@@ -1,5 +1,13 @@
 import { query, statement, transaction } from "@collections/database";
-import { claimDelivery, claimMint, deliveriesOf, heldReports, recordDelivery } from "@collections/payment-links";
+import {
+  claimDelivery,
+  claimMint,
+  deliveriesOf,
+  heldReports,
+  holdReports,
+  type PaymentLink,
+  recordDelivery,
+} from "@collections/payment-links";
 import { describe, expect, test } from "vitest";
 import { flowsDatabase } from "../tests/fixture.ts";
 import { jobsWith, linkStage } from "../tests/link-stage.ts";
@@ -9,7 +17,7 @@ import { recordMessageReports } from "./record-message-reports.ts";
 import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
 const database = await flowsDatabase();
-const { deps, twin, visitedCase, request, link } = await linkStage(database);
+const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
 
 function sweepIn(seconds: number): Promise<void> {
   return sweepPaymentLinks(deps, new Date(Date.now() + seconds * 1_000));
@@ -77,6 +85,39 @@ describe("a sweep", () => {
     await sweepIn(3_601);
     expect(await heldReports(database.em(), lenderId, ["wamid.of-somebody-else"])).toEqual([]);
   });
+
+  test("passes over a message that cannot be settled, says so, and settles those after it", async () => {
+    const [broken, good] = [await aClaimedLink(), await aClaimedLink()];
+    const held = ["wamid.broken", "wamid.good"].map((id) => ({ providerMessageId: id, status: "delivered" as const }));
+    await transaction(database.em(), async (tx) => holdReports(tx, lender.id, held, new Date()));
+    await recordFailed(broken, "wamid.broken");
+    await recordFailed(good, "wamid.good");
+    await query(database.em(), renameLoan, [broken.id, "LN-NOBODY-KNOWS"]);
+    const warnings: object[] = [];
+    const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
+    await sweepPaymentLinks({ ...deps, log }, new Date());
+    await query(database.em(), renameLoan, [broken.id, broken.sourceLoanNumber]);
+    expect(warnings).toEqual([{ lenderId: lender.id, messageId: "wamid.broken", error: expect.any(Error) }]);
+    expect(await deliveriesOf(database.em(), [good])).toMatchObject([{ status: "delivered" }, {}]);
+    await sweepIn(0);
+    expect(await deliveriesOf(database.em(), [broken])).toMatchObject([{ status: "delivered" }, {}]);
+  });
+
+  /** Its WhatsApp message is being sent. */
+  async function aClaimedLink(): Promise<PaymentLink> {
+    const requested = await request((await visitedCase()).visitId);
+    await mintPaymentLink(deps, { lenderId: lender.id, linkId: requested.id });
+    const [message] = await deliveriesOf(database.em(), [requested]);
+    const claim = { lenderId: lender.id, id: message!.id, now: new Date(), lostAfterMs: 60_000 };
+    await transaction(database.em(), (tx) => claimDelivery(tx, claim));
+    return requested;
+  }
+
+  async function recordFailed(of: PaymentLink, providerMessageId: string): Promise<void> {
+    const [message] = await deliveriesOf(database.em(), [of]);
+    const report = { lenderId: lender.id, id: message!.id, paymentLinkId: of.id, providerMessageId };
+    await transaction(database.em(), (tx) => recordDelivery(tx, { ...report, status: "failed" }, new Date()));
+  }
 
   test("passes over a link that cannot be given up, says so, and does all the rest", async () => {
     const broken = await request((await visitedCase()).visitId);

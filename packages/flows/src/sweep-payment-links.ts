@@ -1,6 +1,7 @@
 import { enqueue, transaction } from "@collections/database";
 import {
   forgetOldReports,
+  type LenderMessage,
   type PaymentLink,
   settleableReports,
   stuckDeliveries,
@@ -48,10 +49,7 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
   });
 
   // Reports that were faster than their messages, where nobody came to settle them.
-  for (const [lenderId, messages] of Map.groupBy(await settleableReports(em()), (message) => message.lenderId)) {
-    const ids = messages.map(({ providerMessageId }) => providerMessageId);
-    await settleHeldReports(deps, lenderId, ids);
-  }
+  for (const message of await settleableReports(em())) await settleReports(deps, message);
   await transaction(em(), async (tx) => forgetOldReports(tx, new Date(now.getTime() - REPORT_FORGOTTEN_MS)));
 }
 
@@ -62,5 +60,14 @@ async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<voi
   } catch (error) {
     const { lenderId, id: linkId } = link;
     deps.log?.warn({ lenderId, linkId, error }, "lost mint call not settled");
+  }
+}
+
+/** One at a time: what cannot be settled is passed over alone, until it is forgotten. */
+async function settleReports(deps: LinkDeps, { lenderId, providerMessageId: messageId }: LenderMessage): Promise<void> {
+  try {
+    await settleHeldReports(deps, lenderId, [messageId]);
+  } catch (error) {
+    deps.log?.warn({ lenderId, messageId, error }, "what was told of a message not settled");
   }
 }

@@ -11,4 +11,10 @@ export { checkSmsBody, createSmsGateway, InvalidSmsBodyError, type SmsGateway, t
 export { type SmsFault, SmsNotSentError } from "./sms-not-sent.ts";
 export { type WhatsAppFault, WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
 export { createWhatsApp, type TemplateMessage, type WhatsApp, type WhatsAppOptions } from "./whatsapp.ts";
-export { isSameToken, isSignedByMeta, readWhatsAppStatuses, type WhatsAppStatus } from "./whatsapp-webhook.ts";
+export {
+  isLikeSignatureOfMeta,
+  isSameToken,
+  isSignedByMeta,
+  readWhatsAppStatuses,
+  type WhatsAppStatus,
+} from "./whatsapp-webhook.ts";

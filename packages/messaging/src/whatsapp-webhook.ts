@@ -15,10 +15,17 @@ export type WhatsAppStatus = {
 const MAX_TEXT_CHARS = 512;
 const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent", "delivered", "read", "failed"]);
 
+const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
+
+/** Whether a header could be Meta's `X-Hub-Signature-256`, before the bytes that it signs are read. */
+export function isLikeSignatureOfMeta(signature: string | undefined): boolean {
+  return SIGNATURE.test(signature ?? "");
+}
+
 /** Whether `X-Hub-Signature-256` is that of these bytes under the app's secret. In constant time. */
 export function isSignedByMeta(body: Uint8Array, signature: string | undefined, appSecret: string): boolean {
   const expected = createHmac("sha256", appSecret).update(body).digest();
-  const given = /^sha256=([0-9a-f]{64})$/i.exec(signature ?? "")?.[1] ?? "";
+  const given = SIGNATURE.exec(signature ?? "")?.[1] ?? "";
   const presented = Buffer.from(given, "hex");
   return presented.length === expected.length && timingSafeEqual(presented, expected);
 }

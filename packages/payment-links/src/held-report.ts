@@ -64,7 +64,10 @@ export async function heldReports(
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
 }
 
-/** Messages that are known by now and have something held: whoever should have settled it is gone. At most 500. */
+/**
+ * Messages that are known by now and have something held: whoever should have settled it is gone. At most 500, the newest
+ * first: what cannot be settled does not stand before what can.
+ */
 export async function settleableReports(em: EntityManager): Promise<LenderMessage[]> {
   return query(em, selectSettleable, [SWEEP_ROWS]);
 }
@@ -100,10 +103,12 @@ const selectReports = statement(
 
 const selectSettleable = statement(
   "payment-links.settleable-reports",
-  `select distinct h.lender_id as "lenderId", h.provider_message_id as "providerMessageId"
+  `select h.lender_id as "lenderId", h.provider_message_id as "providerMessageId"
    from payment_links.held_report h
    join payment_links.link_delivery d
      on d.lender_id = h.lender_id and d.provider_message_id = h.provider_message_id
+   group by h.lender_id, h.provider_message_id
+   order by max(h.received_at) desc
    limit $1`,
 );
 

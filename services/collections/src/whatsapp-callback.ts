@@ -1,6 +1,12 @@
 import { whatsappWebhook } from "@collections/lenders";
 import { recordMessageReports } from "@collections/flows";
-import { isSameToken, isSignedByMeta, readWhatsAppStatuses, type WhatsAppStatus } from "@collections/messaging";
+import {
+  isLikeSignatureOfMeta,
+  isSameToken,
+  isSignedByMeta,
+  readWhatsAppStatuses,
+  type WhatsAppStatus,
+} from "@collections/messaging";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import readBody from "raw-body";
 import type { App } from "./app.ts";
@@ -52,9 +58,15 @@ async function shakeHands(app: App, request: Request, response: Response): Promi
  * repeat what is not.
  */
 async function hear(app: App, request: Request, response: Response): Promise<void> {
+  const signature = request.get("x-hub-signature-256");
+  if (!isLikeSignatureOfMeta(signature)) {
+    // Whoever does not even claim to be Meta has nothing read: what is left of the body ends with the connection.
+    response.setHeader("Connection", "close");
+    return refuse(app, request);
+  }
   const body = await bytesOf(request, response);
   const { lenderId, appSecret } = await registeredBy(app, request);
-  const isSigned = isSignedByMeta(body, request.get("x-hub-signature-256"), appSecret ?? "");
+  const isSigned = isSignedByMeta(body, signature, appSecret ?? "");
   if (!isSigned || appSecret === null || lenderId === undefined) return refuse(app, request);
   const statuses = readWhatsAppStatuses(body);
   if (statuses.length > 0) {

@@ -68,6 +68,19 @@ describe("a link is sent again", () => {
     expect(messagesOf(url)).toBe(3);
   });
 
+  test("over one channel at least: none is a mistake of the app's", async () => {
+    const { id } = await aLiveLink();
+    const input = { idempotencyKey: randomUUID(), paymentLinkId: id, channels: [] };
+    const { errors } = await stage.app.ask(
+      "mutation ($input: ResendPaymentLinkInput!) { resendPaymentLink(input: $input) { __typename } }",
+      { input },
+    );
+    expect(errors).toMatchObject([
+      { message: "Name at least one channel, or leave `channels` out.", extensions: { code: "BAD_INPUT" } },
+    ]);
+    expect((await stage.link(id)).deliveries).toEqual([]);
+  });
+
   test("once for a key, ten times at once, also one that was only to be shown", async () => {
     const { id, url } = await aLiveLink();
     const idempotencyKey = randomUUID();

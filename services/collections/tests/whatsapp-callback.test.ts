@@ -3,6 +3,7 @@ import { type FakeWhatsApp, startFakeWhatsApp } from "@collections/lender-twin";
 import { afterFile } from "@collections/testing";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DoorStage, doorStage, type DoorVisit } from "./door-stage.ts";
+import { answerTo } from "./raw-socket.ts";
 import { startTestService, type TestService } from "./fixture.ts";
 
 const ACCOUNT = { token: "EAAG-token", phoneNumberId: "106540352242922" };
@@ -171,6 +172,18 @@ describe("a call", () => {
     expect((await signed(Buffer.from([0xff, 0xfe, 0x00]))).status).toBe(200);
     const many = { entry: Array.from({ length: 2_000 }, (_, n) => told(`wamid.${n}`, "sent").entry[0]) };
     expect((await signed(JSON.stringify(many))).status).toBe(200);
+  });
+
+  test.each([
+    ["without a signature", ""],
+    ["with what is none", "X-Hub-Signature-256: sha256=abc\r\n"],
+    ["with one of SHA-1", `X-Hub-Signature-256: sha1=${"0".repeat(40)}\r\n`],
+  ])("%s is refused before any of its body is read", async (_, header) => {
+    const path = new URL(urlOf()).pathname;
+    const length = 3 * 1_024 * 1_024;
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${header}Content-Length: ${length}\r\n\r\n`;
+    const answer = await answerTo(service.url, head);
+    expect(answer).toMatchObject({ status: 401, body: { code: "BAD_SIGNATURE" } });
   });
 
   test("of more than 3 MiB, or with another method, is refused", async () => {

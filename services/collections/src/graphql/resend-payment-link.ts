@@ -3,6 +3,7 @@ import { type PaymentLinkResend, resendPaymentLinkIn } from "@collections/flows"
 import { type Channel, MAX_MESSAGES_PER_CHANNEL } from "@collections/payment-links";
 import { notWorkable } from "./blocked-words.ts";
 import { builder } from "./builder.ts";
+import { badInput } from "./client-error.ts";
 import { viewer } from "./context.ts";
 import { type Kept, once } from "./once.ts";
 import { ChannelRef, PaymentLinkRef } from "./payment-link.ts";
@@ -26,7 +27,7 @@ const ResendPaymentLinkInput = builder.inputType("ResendPaymentLinkInput", {
     paymentLinkId: t.globalID({ required: true, for: PaymentLinkRef, description: "`PaymentLink.id`" }),
     channels: t.field({
       type: [ChannelRef],
-      description: "Where to send it: where it was sent before unless given.",
+      description: "Where to send it, one channel at least: where it was sent before unless given.",
     }),
   }),
 });
@@ -64,6 +65,7 @@ builder.mutationField("resendPaymentLink", (t) =>
     },
     resolve(_, { input }, context) {
       const { paymentLinkId, channels } = input;
+      if (channels?.length === 0) throw badInput("Name at least one channel, or leave `channels` out.");
       const resend: PaymentLinkResend = {
         fieldPartnerId: viewer(context).id,
         linkId: paymentLinkId.id,
