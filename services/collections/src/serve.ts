@@ -57,6 +57,9 @@ async function main(): Promise<void> {
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
   announce(server, config.role);
+  if (config.isSandbox && config.role !== "worker") {
+    log.info({ app: `${server.url}/app` }, "the field partner's app is served; its codes for signing in appear here");
+  }
 }
 
 /** For people and for scripts that wait: the one line that the service prints on stdout. */

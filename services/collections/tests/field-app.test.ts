@@ -69,6 +69,44 @@ describe("the app is served", () => {
   });
 });
 
+describe("the app's colours can be read", () => {
+  test.each(["light", "dark"] as const)("in the %s", async (scheme) => {
+    const css = await readFile(new URL("../src/field-app/assets/base.css", import.meta.url), "utf8");
+    const colours = new Map(
+      [...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(
+        ([, name, light, dark]) => [name!, scheme === "light" ? light! : dark!] as const,
+      ),
+    );
+    const pairs = [
+      ...["ink", "quiet", "accent", "bad", "good"].flatMap((text) => [`${text} paper`, `${text} card`]),
+      "ink sunk",
+      "quiet sunk",
+      "ink raised",
+      "on-accent accent",
+      "accent tint",
+      "paper ink",
+      ...["good", "warn", "bad"].map((tone) => `${tone} ${tone}-tint`),
+    ];
+    const faint = pairs.filter((pair) => {
+      const [text, behind] = pair.split(" ").map((name) => luminance(colours.get(name)!));
+      return (Math.max(text!, behind!) + 0.05) / (Math.min(text!, behind!) + 0.05) < READABLE;
+    });
+    expect(faint).toEqual([]);
+  });
+});
+
+/** The least contrast of text in WCAG 2. */
+const READABLE = 4.5;
+
+/** Relative luminance as WCAG 2 has it, of a colour such as #0b6b63. */
+function luminance(colour: string): number {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+    return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
 const { QUEUED, ...others } = operations;
 
 test.each(Object.entries({ ...others, ...QUEUED }))("the app's %s asks what the schema answers", async (_, text) => {

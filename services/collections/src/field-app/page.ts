@@ -7,6 +7,9 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
     `stroke-linecap="round" stroke-linejoin="round"/></svg>`,
 )}`;
 
+/** The style sheets in the order in which they build on one another, below /app/assets. */
+export const STYLES = ["base.css", "frame.css", "controls.css", "parts.css", "cases.css", "door.css"];
+
 /** The one page of the app; all that it shows is made by its modules. `base` is the path that a proxy takes off. */
 export function appPage(base: string): string {
   return `<!doctype html>
@@ -19,9 +22,7 @@ export function appPage(base: string): string {
 <meta name="theme-color" media="(prefers-color-scheme: dark)" content="#0e1412">
 <title>Partner Collections</title>
 <link rel="icon" href="${ICON}">
-<link rel="stylesheet" href="${base}/app/assets/base.css">
-<link rel="stylesheet" href="${base}/app/assets/parts.css">
-<link rel="stylesheet" href="${base}/app/assets/screens.css">
+${STYLES.map((name) => `<link rel="stylesheet" href="${base}/app/assets/${name}">`).join("\n")}
 <script type="module" src="${base}/app/modules/phone/main.ts"></script>
 </head>
 <body>

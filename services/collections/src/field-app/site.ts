@@ -3,12 +3,11 @@ import express, { type RequestHandler, type Response, Router } from "express";
 import { answerPage } from "../docs/answer-page.ts";
 import { type BrowserModules, browserModules, serveBrowserModules } from "../docs/browser-modules.ts";
 import { madeOnce } from "../made-once.ts";
-import { appPage } from "./page.ts";
+import { appPage, STYLES } from "./page.ts";
 
 const PHONE = new URL("./phone/", import.meta.url);
 const WORKER = new URL("./worker/", import.meta.url);
 const ASSETS = new URL("./assets/", import.meta.url);
-const STYLES = ["base.css", "parts.css", "screens.css"];
 const WORKER_MODULE = "worker/offline.ts";
 
 export interface FieldAppOptions {

@@ -68,7 +68,14 @@ export async function ask<Data>(operation: string, variables: object = {}): Prom
     return await send<Data>(operation, variables, token);
   } catch (error) {
     if (!isUnauthenticated(error)) throw error;
-    return send<Data>(operation, variables, await renewed(token));
+  }
+  const newToken = await renewed(token);
+  try {
+    return await send<Data>(operation, variables, newToken);
+  } catch (error) {
+    // A new token that does not count either: the session has ended in this moment.
+    if (isUnauthenticated(error)) endHere();
+    throw error;
   }
 }
 
