@@ -1,6 +1,7 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import { Case } from "./collection-case.ts";
 import type { CaseKey } from "./locked-case.ts";
+import { OWN_CASE_COLUMNS } from "./own-case.ts";
 
 /** The current case of a lender's loan. */
 export function caseByLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case | null> {
@@ -46,9 +47,16 @@ const selectTotals = statement(
 );
 
 /** A lender's case, of any cycle. */
-export function caseById(em: EntityManager, { lenderId, caseId }: CaseKey): Promise<Case | null> {
-  return em.findOne(Case, { lenderId, id: caseId });
+export async function caseById(em: EntityManager, { lenderId, caseId }: CaseKey): Promise<Case | null> {
+  const [found] = await query<Case>(em, selectById, [lenderId, caseId]);
+  return found ?? null;
 }
+
+// Prepared: each step of a link asks for its case, while somebody waits at a door.
+const selectById = statement(
+  "cases.by-id",
+  `select ${OWN_CASE_COLUMNS} from cases.collection_case c where c.lender_id = $1 and c.id = $2`,
+);
 
 /** Many cases in one statement, by their ids. */
 export async function casesByIds(em: EntityManager, keys: readonly CaseKey[]): Promise<Map<string, Case>> {
