@@ -43,4 +43,5 @@ export const CHAPTERS: readonly Chapter[] = [
       { path: "/docs/conformance", title: "Conformance kit", file: "lenders/conformance.md" },
     ],
   },
+  { title: "For the app", pages: [{ path: "/docs/app", title: "Field-partner app", file: "field-app/README.md" }] },
 ].map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }));
