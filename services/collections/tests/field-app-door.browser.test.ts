@@ -172,7 +172,7 @@ describe("without a network", () => {
   );
 
   test(
-    "a session that has ended meanwhile loses nothing: what waits goes out after signing in",
+    "a session that has ended meanwhile loses nothing: what waits goes out when the same person signs in",
     async () => {
       const { phone, app, loan, fieldPartnerId } = await atTheDoor();
       const { page, press, at, network } = phone;
@@ -181,6 +181,14 @@ describe("without a network", () => {
       await at("At the door");
       await app.mutate("signOut", {}, "signedOut");
       await network(true);
+      await at("Sign in");
+      // Somebody else on the same phone neither sees nor sends it.
+      const other = await aFieldPartner(service);
+      await phone.signIn(other.accessToken);
+      await page.getByText("Nothing to do just now").waitFor();
+      expect(await page.locator(".status-line").innerText()).toBe("");
+      await press("Me");
+      await press("Sign out");
       await at("Sign in");
       expect(events(loan)).not.toContain("visit.started");
       const { accessToken } = await transaction(service.app.database.em(), (tx) =>
