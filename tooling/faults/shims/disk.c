@@ -11,9 +11,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define REAL(name, type) \
-  static type real;      \
-  if (real == NULL) real = (type)dlsym(RTLD_NEXT, name)
+/* The system's own function of this name, as `real`. */
+#define REAL(name)          \
+  static typeof(name) *real; \
+  if (real == NULL) real = (typeof(name) *)dlsym(RTLD_NEXT, #name)
 
 static int is_ours(int fd) {
   const char *folder = getenv("FAULTS_DISK_FOLDER");
@@ -43,7 +44,7 @@ static off_t end_of(const struct iovec *parts, int count) {
 }
 
 ssize_t write(int fd, const void *bytes, size_t count) {
-  REAL("write", ssize_t (*)(int, const void *, size_t));
+  REAL(write);
   int before = errno;
   off_t at = lseek(fd, 0, SEEK_CUR);
   errno = before;
@@ -51,28 +52,28 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) {
-  REAL("pwrite", ssize_t (*)(int, const void *, size_t, off_t));
+  REAL(pwrite);
   return refuses(fd, at + (off_t)count) ? -1 : real(fd, bytes, count, at);
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) { return pwrite(fd, bytes, count, at); }
 
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) {
-  REAL("pwritev", ssize_t (*)(int, const struct iovec *, int, off_t));
+  REAL(pwritev);
   return refuses(fd, at + end_of(parts, count)) ? -1 : real(fd, parts, count, at);
 }
 
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) { return pwritev(fd, parts, count, at); }
 
 int posix_fallocate(int fd, off_t at, off_t length) {
-  REAL("posix_fallocate", int (*)(int, off_t, off_t));
+  REAL(posix_fallocate);
   return refuses(fd, at + length) ? ENOSPC : real(fd, at, length);
 }
 
 int posix_fallocate64(int fd, off64_t at, off64_t length) { return posix_fallocate(fd, at, length); }
 
 int ftruncate(int fd, off_t length) {
-  REAL("ftruncate", int (*)(int, off_t));
+  REAL(ftruncate);
   return refuses(fd, length) ? -1 : real(fd, length);
 }
 

@@ -63,8 +63,8 @@ async function confirmUntilAnswered(
       return;
     }
     if (answer?.status === 503) model.counts.refused += 1;
-    // A 401 was never looked at; a 503 may come after a commit whose end nobody has heard of.
-    if (answer?.status !== 401) payment.isDoubtful = true;
+    // What is refused was not booked; a 503 may come after a commit whose end nobody has heard of.
+    if (answer === undefined || answer.status >= 500) payment.isDoubtful = true;
     if (payment.isDoubtful && random() < GIVEN_UP) return;
     await pause(RETRY_AFTER_MS + random() * RETRY_AFTER_MS);
   }

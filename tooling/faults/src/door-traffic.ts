@@ -20,6 +20,9 @@ const REQUEST_LINK = `mutation ($input: RequestPaymentLinkInput!) {
   }
 }`;
 
+/** What of a stage a field partner's app needs. */
+type Door = Pick<Stage, "model" | "accessToken" | "sendsMail"> & { readonly servers: { readonly urls: string[] } };
+
 interface Result {
   readonly __typename: string;
   readonly paymentLink?: { readonly id: string };
@@ -31,7 +34,7 @@ interface Data {
 }
 
 /** A field partner visits each of their cases and asks for links, each with one key until there is an answer. */
-export async function askForLinks(stage: Stage, { random, isOver, rest }: Pace): Promise<void> {
+export async function askForLinks(stage: Door, { random, isOver, rest }: Pace): Promise<void> {
   const { cases } = await askUntilAnswered(stage, random, CASES, {});
   const visits: string[] = [];
   for (const { node } of cases?.edges ?? []) {
@@ -66,7 +69,7 @@ interface GraphqlAnswer {
   readonly errors?: readonly { readonly extensions: { readonly retryAfterS?: number } }[];
 }
 
-async function askUntilAnswered(stage: Stage, random: () => number, query: string, variables: object): Promise<Data> {
+async function askUntilAnswered(stage: Door, random: () => number, query: string, variables: object): Promise<Data> {
   for (;;) {
     const answer = await ask(stage, oneOf(random, stage.servers.urls), { query, variables }).catch(() => undefined);
     if (answer?.errors === undefined && answer?.data) return answer.data;
@@ -79,7 +82,7 @@ function saysNotNow({ status, errors = [] }: GraphqlAnswer): boolean {
   return status === 503 || errors.every(({ extensions }) => extensions.retryAfterS !== undefined);
 }
 
-async function ask({ accessToken }: Stage, serviceUrl: string, request: object): Promise<GraphqlAnswer> {
+async function ask({ accessToken }: Door, serviceUrl: string, request: object): Promise<GraphqlAnswer> {
   const answer = await fetch(`${serviceUrl}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${accessToken}` },

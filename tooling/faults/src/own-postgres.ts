@@ -87,7 +87,9 @@ export class OwnPostgres {
   }
 
   async stop(): Promise<void> {
-    await this.#pool?.end();
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await pool?.end();
     // Each start has a guard, and each of them may have entered again what another one has started.
     await Promise.all(this.#started.map(({ stop }) => stop()));
   }

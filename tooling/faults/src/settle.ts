@@ -1,5 +1,6 @@
+import type { LenderTwin } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Evidence, Verification } from "./evidence.ts";
+import type { Evidence, LenderSide, Verification } from "./evidence.ts";
 import { type CommandResult, startOperator } from "./service-process.ts";
 import type { Stage } from "./stage.ts";
 import { unsettled } from "./unsettled.ts";
@@ -39,18 +40,18 @@ async function letTimePass({ postgres }: Stage): Promise<void> {
 }
 
 /** Everything that the invariants look at, as it is now. */
-export async function gatherEvidence(stage: Stage): Promise<Evidence> {
-  const { lender, model, postgres, settings } = stage;
+export async function gatherEvidence({ lender, model, postgres, settings }: Stage): Promise<Evidence> {
+  const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
+  return { rows: postgres.pool, model, lender: seenBy(lender), verification };
+}
+
+/** What the lender's own systems have seen. */
+export function seenBy(lender: LenderTwin): LenderSide {
   const calls = Map.groupBy(lender.mints, ({ idempotencyKey }) => idempotencyKey ?? "no key");
   return {
-    rows: postgres.pool,
-    model,
-    lender: {
-      arrived: new Set(lender.events.map(({ eventId }) => eventId)),
-      madeLinks: new Set(lender.links.keys()),
-      mintCalls: new Map([...calls].map(([key, records]) => [key, records.length])),
-    },
-    verification: readVerification(await startOperator(settings, "ledger", "verify", "--json").done),
+    arrived: new Set(lender.events.map(({ eventId }) => eventId)),
+    madeLinks: new Set(lender.links.keys()),
+    mintCalls: new Map([...calls].map(([key, records]) => [key, records.length])),
   };
 }
 

@@ -15,7 +15,7 @@ import { operator, type Settings } from "./service-process.ts";
 /** What a fault may want otherwise. */
 export interface StageOptions {
   readonly settings?: Settings;
-  /** One process for each, with settings of its own; two of either unless told. */
+  /** One process for each, with settings of its own; one of either unless told. */
   readonly servers?: readonly Settings[];
   readonly workers?: readonly Settings[];
   readonly postgres?: Readonly<Record<string, string>>;
@@ -121,7 +121,7 @@ async function setUp(
   const servers = new Crew({ ...settings, ROLE: "server" }, join(folder, "servers.log"));
   const workers = new Crew({ ...settings, ROLE: "worker" }, join(folder, "workers.log"));
   onClose(() => Promise.all([servers.killAll(), workers.killAll()]));
-  await servers.start(options.servers ?? [{}, {}]);
+  await servers.start(options.servers ?? [{}]);
 
   const twin = await startLenderTwin({ serviceUrl: servers.urls[0]! });
   onClose(() => twin.close());
@@ -130,7 +130,7 @@ async function setUp(
   const [connection, person] = await Promise.all([
     registerLender(settings, twin, front?.url ?? twin.url),
     registerFieldPartner(settings),
-    workers.start(options.workers ?? [{}, {}]),
+    workers.start(options.workers ?? [{}]),
   ]);
   twin.connect(connection);
   const loans = await fillBooks(settings, postgres, twin, person.id);

@@ -6,6 +6,7 @@ export const killBoth: Fault = {
   sentence: "Every process of the service dies by kill -9 at the same moment.",
   rounds: { quick: 3, long: 20, legs: 5 },
   run: underTraffic({
+    stage: { servers: [{}, {}], workers: [{}, {}] },
     mustCount: ["lostAnswers"],
     async strike({ servers, workers, model }) {
       await Promise.all([servers.killAll(), workers.killAll()]);

@@ -12,7 +12,7 @@ export const killDrain: Fault = {
   sentence: "A suspended lender is back, and workers die by kill -9 while its backlog drains.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
-    stage: { settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
+    stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
     mustCount: ["hits"],
     async strike({ postgres, workers, lender, model, random }) {
       lender.receiverBehaviour = "error500";

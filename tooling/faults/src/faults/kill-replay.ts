@@ -11,6 +11,7 @@ export const killReplay: Fault = {
   sentence: "An operator sends a lender everything again, and workers die by kill -9 in the middle of it.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
+    stage: { workers: [{}, {}] },
     mustCount: ["hits"],
     async strike({ settings, workers, lender, model, random }) {
       lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? "slow:100" : "ok");

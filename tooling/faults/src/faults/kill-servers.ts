@@ -6,6 +6,7 @@ export const killServers: Fault = {
   sentence: "A server, or all of them at once, dies by kill -9 while it confirms, imports and promises links.",
   rounds: { quick: 5, long: 20, legs: 10 },
   run: underTraffic({
+    stage: { servers: [{}, {}] },
     mustCount: ["lostAnswers"],
     async strike({ servers, model, random }) {
       if (random() < 0.5) await servers.killAll();

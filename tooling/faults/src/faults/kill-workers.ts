@@ -8,6 +8,7 @@ export const killWorkers: Fault = {
   sentence: "A worker, or all of them at once, dies by kill -9 while it mints links and delivers events.",
   rounds: { quick: 4, long: 20, legs: 5 },
   run: underTraffic({
+    stage: { workers: [{}, {}] },
     mustCount: ["hits"],
     async prepare({ lender, random }) {
       lender.receiverBehaviour = () => SLOW[Math.floor(random() * SLOW.length)]!;

@@ -1,0 +1,101 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { Wish } from "./arguments.ts";
+import type { Fault, Leg, Outcome } from "./fault.ts";
+import { play } from "./play.ts";
+import { exitCodeOf, reportText } from "./report.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "collections-play-"));
+const stateFile = join(folder, "run.json");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const OUTCOME: Outcome = {
+  counts: { strikes: 2, hits: 1, lostAnswers: 3, refused: 4, slowestRecoveryMs: 1_500 },
+  sent: 1_200,
+  acknowledged: 1_100,
+  booked: 1_101,
+  violations: [],
+};
+const LONG: Wish = {
+  faults: [],
+  seed: 7,
+  isQuick: false,
+  rounds: undefined,
+  atATime: 1,
+  resumes: false,
+  json: false,
+};
+
+/** A schedule of three legs; `during` may interrupt it. */
+function aFault(name: string, during: (leg: Leg) => Partial<Outcome> = () => ({})): Fault & { legs: Leg[] } {
+  const legs: Leg[] = [];
+  return {
+    name,
+    sentence: "It breaks.",
+    rounds: { quick: 1, long: 5, legs: 3 },
+    legs,
+    async run(leg) {
+      legs.push(leg);
+      return { ...OUTCOME, ...during(leg) };
+    },
+  };
+}
+
+const silently = () => {};
+
+test("the long form plays every leg with a seed of its own, the same ones again for the same seed", async () => {
+  const [first, second] = [aFault("one"), aFault("one")];
+  const report = await play({ ...LONG, faults: [first] }, stateFile, silently);
+  await play({ ...LONG, faults: [aFault("another"), second] }, stateFile, silently);
+  expect(first.legs.map(({ rounds }) => rounds)).toEqual([5, 5, 5]);
+  expect(new Set(first.legs.map(({ seed }) => seed)).size).toBe(3);
+  expect(second.legs.map(({ seed }) => seed)).toEqual(first.legs.map(({ seed }) => seed));
+  expect(report.faults[0]).toMatchObject({ legs: 3, booked: 3_303, counts: { strikes: 6, slowestRecoveryMs: 1_500 } });
+  expect(exitCodeOf(report)).toBe(0);
+  expect(existsSync(stateFile)).toBe(false);
+});
+
+test("the short form and a number of rounds are one leg", async () => {
+  const quick = aFault("one");
+  await play({ ...LONG, faults: [quick], isQuick: true }, stateFile, silently);
+  expect(quick.legs.map(({ rounds }) => rounds)).toEqual([1]);
+  const told = aFault("one");
+  await play({ ...LONG, faults: [told], rounds: 9 }, stateFile, silently);
+  expect(told.legs.map(({ rounds }) => rounds)).toEqual([9]);
+});
+
+test("a run that was interrupted goes on where it was, with its seed", async () => {
+  const whole = aFault("one");
+  await play({ ...LONG, faults: [whole] }, stateFile, silently);
+  const interrupted = aFault("one");
+  const tell = (message: string) => {
+    if (message.includes("leg 3")) throw new Error("interrupted");
+  };
+  await expect(play({ ...LONG, faults: [interrupted] }, stateFile, tell)).rejects.toThrow("interrupted");
+  const resumed = aFault("one");
+  const report = await play({ ...LONG, seed: 99, faults: [resumed], resumes: true }, stateFile, silently);
+  expect(report).toMatchObject({ seed: 7, faults: [{ legs: 3, booked: 3_303 }] });
+  expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
+});
+
+test("a violation, and a leg that breaks off, end with 1 and are told", async () => {
+  const violated = aFault("one", () => ({ violations: [{ invariant: "money is kept", detail: "some is lost" }] }));
+  const broken = aFault("two", () => {
+    throw new Error("no PostgreSQL");
+  });
+  const whole = aFault("three");
+  const report = await play({ ...LONG, faults: [violated, broken, whole], isQuick: true }, stateFile, silently);
+  expect(exitCodeOf(report)).toBe(1);
+  expect(reportText(report)).toContain("one: money is kept: some is lost");
+  expect(reportText(report)).toContain("two: the leg is played to its end: Error: no PostgreSQL");
+  expect(reportText(report)).toMatch(/^three +2 +1 +1,200 +1,100 +1,101 +3 +4 +1\.5 s +0$/m);
+});
+
+test("a fault that the machine cannot play is told, and ends with 3", async () => {
+  const fault = { ...aFault("one"), whyNot: () => "there is no disk" };
+  const report = await play({ ...LONG, faults: [fault, aFault("two")], isQuick: true }, stateFile, silently);
+  expect(exitCodeOf(report)).toBe(3);
+  expect(reportText(report)).toContain("one: there is no disk");
+});

@@ -1,0 +1,201 @@
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import type { Evidence } from "../src/evidence.ts";
+import { violationsIn } from "../src/invariants.ts";
+import { answersFair } from "../src/invariants/answers-fair.ts";
+import { bookedOnce } from "../src/invariants/booked-once.ts";
+import { bookedWhole } from "../src/invariants/booked-whole.ts";
+import { eventsAccounted } from "../src/invariants/events-accounted.ts";
+import { importedWhole } from "../src/invariants/imported-whole.ts";
+import { ledgerVerifies } from "../src/invariants/ledger-verifies.ts";
+import { linksExplained } from "../src/invariants/links-explained.ts";
+import { nothingStuck } from "../src/invariants/nothing-stuck.ts";
+import { sequencesGapless } from "../src/invariants/sequences-gapless.ts";
+import { startOperator } from "../src/service-process.ts";
+import { readVerification, seenBy } from "../src/settle.ts";
+import { type SoundWorld, soundWorld } from "./sound-world.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
+
+let world: SoundWorld;
+let sound: Evidence;
+
+beforeAll(async () => {
+  world = await soundWorld();
+  sound = {
+    rows: world.rows,
+    model: world.model,
+    lender: seenBy(world.lender),
+    verification: { ok: true, problems: [] },
+  };
+});
+
+test("a sound database has no violation", async () => {
+  expect(await violationsIn(sound)).toEqual([]);
+});
+
+const LINK = "payment_links.payment_link";
+const BOOKING_COLUMNS = `lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode,
+  raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
+  outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at, digest`;
+const bookAgain = (change: (columns: string) => string) =>
+  `insert into ledger.payment_booking (${BOOKING_COLUMNS})
+   select ${change(BOOKING_COLUMNS.replace(" id,", " gen_random_uuid(),"))}
+   from ledger.payment_booking where reference = 'pay_0'`;
+
+describe.each([
+  {
+    invariant: bookedOnce,
+    doctorings: [
+      ["delete from ledger.payment_booking where reference = 'pay_1'", /pay_1 was acknowledged and is not booked/],
+      [bookAgain((columns) => columns.replace("source_loan_number", "'LN-2'")), /pay_0 is booked 2 times/],
+      [bookAgain((columns) => columns.replace("reference", "'pay_x'")), /pay_x is booked, and nobody sent it/],
+      ["update ledger.payment_booking set source_loan_number = 'LN-2' where reference = 'pay_1'", /on LN-2, not as/],
+      ["update ledger.payment_booking set sequence = 77 where reference = 'pay_1'", /sequence 3, and has 77/],
+    ],
+  },
+  {
+    invariant: bookedWhole,
+    doctorings: [
+      ["delete from webhooks.event where kind = 'payment.collected' and sequence = 3", /pay_1 of LN-0 has no event/],
+      ["delete from ledger.transfer where kind = 'payment' and sequence = 3", /pay_1 of LN-0 has transfers of 0/],
+      ["delete from ledger.payment_booking where reference = 'pay_1'", /tells of pay_1, which is not booked/],
+      ["delete from ledger.payment_booking where reference = 'pay_1'", /name a booking that is not there/],
+      ["update cases.collection_case set total_collected_minor = 1 where source_loan_number = 'LN-0'", /says 1 coll/],
+    ],
+  },
+  {
+    invariant: sequencesGapless,
+    doctorings: [
+      [
+        "delete from webhooks.event where source_loan_number = 'LN-0' and sequence = 2",
+        /LN-0 has 3 events from 1 to 4/,
+      ],
+      [
+        "delete from webhooks.event where source_loan_number = 'LN-0' and sequence = 1",
+        /LN-0 has 3 events from 2 to 4/,
+      ],
+      [
+        "update webhooks.event set sequence = 3 where source_loan_number = 'LN-0' and sequence = 2",
+        /LN-0 has 4 events/,
+      ],
+      ["update cases.collection_case set sequence = 9 where source_loan_number = 'LN-0'", /its case is at 9/],
+      ["delete from webhooks.event where source_loan_number = 'LN-2'", /LN-2 has 0 events/],
+    ],
+  },
+  {
+    invariant: eventsAccounted,
+    doctorings: [
+      ["delete from webhooks.delivery where loan = 'LN-0' and sequence = 2", /event 2 of LN-0 has no delivery/],
+      ["delete from webhooks.event where source_loan_number = 'LN-0' and sequence = 2", /event 2 of LN-0 has no event/],
+      ["update webhooks.delivery set loan = 'LN-9' where loan = 'LN-0' and sequence = 2", /is delivered as 2 of LN-9/],
+    ],
+  },
+  {
+    invariant: linksExplained,
+    doctorings: [
+      [`update ${LINK} set status = 'requested' where status = 'paid'`, /nobody mints it any more/],
+      [`update ${LINK} set mint_started_at = null`, /its mint call was never made/],
+      [`update ${LINK} set unavailable_at = now()`, /was both minted and not/],
+      [`update ${LINK} set unavailable_at = now()`, /unavailable links, and the lender was told of 0/],
+      [`update ${LINK} set minted_at = null where status = 'minted'`, /was never minted/],
+      [`update ${LINK} set status = 'sent' where status = 'minted'`, /was never sent/],
+      ["delete from webhooks.event where kind = 'payment_link.created'", /told 0 times that it was made/],
+      [`update ${LINK} set status = 'superseded' where status = 'minted'`, /no other link took its place/],
+      [`update ${LINK} set status = 'superseded' where status = 'paid'`, /its payments say otherwise/],
+      [`update ${LINK} set link_id = 'plink_x' where status = 'minted'`, /plink_x of the lender, who never made it/],
+      [`delete from ${LINK} where status = 'minted'`, /was promised to the app and is not there/],
+    ],
+  },
+  {
+    invariant: importedWhole,
+    doctorings: [
+      ["delete from cases.collection_case where source_loan_number = 'LN-2'", /of the 3 loans .* acknowledged, 2 are/],
+      [
+        `update cases.collection_case set source_loan_number = 'LN-0', cycle = 2, is_current = false
+         where source_loan_number = 'LN-2'`,
+        /LN-0 was imported twice/,
+      ],
+    ],
+  },
+  {
+    invariant: nothingStuck,
+    doctorings: [
+      [
+        "update webhooks.delivery set state = 'waiting' where loan = 'LN-0' and sequence = 2",
+        /event 2 of LN-0 is wait/,
+      ],
+      ["update webhooks.endpoint set state = 'suspended'", /a callback is suspended/],
+      [`update ${LINK} set status = 'requested' where status = 'minted'`, /is still requested/],
+      [
+        `insert into payment_links.link_delivery (lender_id, id, payment_link_id, channel, status, created_at, updated_at)
+         select lender_id, gen_random_uuid(), id, 'email', 'queued', now(), now() from ${LINK}`,
+        /the email of link .* is still queued/,
+      ],
+      ["update pgboss.job set state = 'created', start_after = now() - interval '1 m'", /jobs of .* created and over/],
+      ["update pgboss.job set state = 'active', started_on = now() - interval '1 h'", /jobs of .* active and overdue/],
+      [
+        `insert into webhooks.replay (lender_id, id, states, rate_per_second, total, state, up_to, requested_by,
+           next_step_at, created_at)
+         select lender_id, id, '{parked}', 1, 5, 'running', id, 'somebody', now(), now() from webhooks.endpoint`,
+        /the replay .* stands at 0 of 5/,
+      ],
+    ],
+  },
+] as const)("$invariant.name", ({ invariant, doctorings }) => {
+  test.each(doctorings)("%s", async (statement, complaint) => {
+    expect(await invariant.violations(sound)).toEqual([]);
+    await world.rows.query("begin");
+    try {
+      // Without the triggers that refuse all this.
+      await world.rows.query("set local session_replication_role = replica");
+      const { rowCount } = await world.rows.query(statement);
+      expect(rowCount).toBeGreaterThan(0);
+      expect((await invariant.violations(sound)).join("\n")).toMatch(complaint);
+    } finally {
+      await world.rows.query("rollback");
+    }
+  });
+});
+
+test("an event that counts as delivered has arrived at the lender", async () => {
+  const lender = { ...sound.lender, arrived: new Set<string>() };
+  const found = await eventsAccounted.violations({ ...sound, lender });
+  expect(found).toContain("event 1 of LN-0 is delivered, and the lender never took it");
+});
+
+test("a lender is asked once to mint a link, and for no more links than were asked for", async () => {
+  const [key = ""] = sound.lender.mintCalls.keys();
+  const lender = { ...sound.lender, mintCalls: new Map([[key, 2]]) };
+  const model = { ...sound.model, payments: sound.model.payments, links: sound.model.links.slice(1) };
+  expect(await linksExplained.violations({ ...sound, lender, model })).toEqual([
+    `the lender was asked 2 times to mint for ${key}`,
+    "1 links were asked for, and 2 are there",
+  ]);
+});
+
+test("an import that nobody acknowledged is whole or not there", async () => {
+  const imported = (loans: string[]) =>
+    importedWhole.violations({ ...sound, model: { ...sound.model, batches: [{ loans, isAcknowledged: false }] } });
+  expect(await imported(["LN-8", "LN-9"])).toEqual([]);
+  expect(await imported(["LN-0", "LN-9"])).toEqual(["of the 2 loans from LN-0 on, unacknowledged, 1 are there"]);
+});
+
+test("odd answers are violations as they are", async () => {
+  const model = { ...sound.model, oddities: ["a confirmation was answered 500"] };
+  expect(await answersFair.violations({ ...sound, model })).toEqual(["a confirmation was answered 500"]);
+});
+
+test("what `ledger verify` finds is a violation", async () => {
+  await world.rows.query("begin");
+  await world.rows.query("set local session_replication_role = replica");
+  await world.rows.query(
+    `update ledger.payment_booking set amount_minor = amount_minor + 1, applied_minor = applied_minor + 1,
+       total_collected_after_minor = total_collected_after_minor + 1`,
+  );
+  await world.rows.query("commit");
+  const verification = readVerification(await startOperator(world.settings, "ledger", "verify", "--json").done);
+  const found = await ledgerVerifies.violations({ ...sound, verification });
+  expect(found.join("\n")).toMatch(/CONTENT_CHANGED/);
+  expect(await ledgerVerifies.violations({ ...sound, verification: { ok: false, problems: [] } })).toHaveLength(1);
+});

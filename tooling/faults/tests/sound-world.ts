@@ -1,0 +1,121 @@
+import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { afterFile, testDatabase } from "@collections/testing";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+import { until } from "../src/deadline.ts";
+import { askForLinks } from "../src/door-traffic.ts";
+import { freePort } from "../src/free-port.ts";
+import { importRow } from "../src/import-traffic.ts";
+import { Model } from "../src/model.ts";
+import { operator, type Settings, startMigration, startService } from "../src/service-process.ts";
+import { unsettled } from "../src/unsettled.ts";
+
+/** A database that the service itself has filled, soundly, and what the world outside knows of it. */
+export interface SoundWorld {
+  readonly rows: Client;
+  readonly model: Model;
+  readonly lender: LenderTwin;
+  readonly settings: Settings;
+}
+
+const SETTINGS: Settings = {
+  MASTER_KEY: "0123456789abcdef".repeat(4),
+  OUTBOUND_ALLOW: "127.0.0.1:*",
+  RATE_LIMITS: "off",
+  LOG_LEVEL: "error",
+};
+const PAYMENTS = 3;
+const WITHIN_MS = 60_000;
+
+/** For tests: three loans, three payments of the first, a link on the second that is minted, replaced and paid. */
+export async function soundWorld(): Promise<SoundWorld> {
+  const { url } = await testDatabase("faults", async (template) => {
+    const { code, stderr } = await startMigration({ DATABASE_URL: template }).done;
+    if (code !== 0) throw new Error(`The migration ended with ${code}: ${stderr}`);
+  });
+  const folder = mkdtempSync(join(tmpdir(), "collections-faults-"));
+  afterFile(() => rmSync(folder, { recursive: true, force: true }));
+  const settings = { ...SETTINGS, DATABASE_URL: url, PORT: String(await freePort()) };
+  const lender = await startLenderTwin();
+  afterFile(() => lender.close());
+  const [service, connection, accessToken] = await Promise.all([
+    startService(settings, join(folder, "service.log")),
+    register(settings, lender),
+    signIn(settings),
+  ]);
+  afterFile(async () => {
+    service.send("SIGKILL");
+    await service.ended;
+  });
+  lender.connect({ ...connection, serviceUrl: service.url });
+
+  const rows = new Client({ connectionString: url });
+  await rows.connect();
+  afterFile(() => rows.end());
+  const model = new Model();
+  const loans = ["LN-0", "LN-1", "LN-2"];
+  await lender.importCases(loans.map((loan) => importRow(loan, 5_000)));
+  model.batches.push({ loans, isAcknowledged: true });
+  await rows.query(
+    `update cases.collection_case set status = 'assigned',
+       assigned_field_partner_id = (select id from field_partners.field_partner) where source_loan_number = 'LN-1'`,
+  );
+  for (let number = 0; number < PAYMENTS; number += 1) await pay(lender, model, "LN-0", `pay_${number}`);
+  await askTwice(service.url, accessToken, model, rows, lender);
+  const [linkId] = lender.links.keys();
+  await pay(lender, model, "LN-1", "pay_by_link", linkId);
+  await until("the world is at rest", WITHIN_MS, async () => (await unsettled(rows)).length === 0, 50);
+  return { rows, model, lender, settings };
+}
+
+async function register(settings: Settings, twin: LenderTwin) {
+  const { apiKeyId, hmacSecret } = await operator(
+    settings,
+    "lender",
+    "create",
+    "--code=ACME",
+    "--name=Acme Finance",
+    "--currency=INR",
+    `--callback-url=${twin.callbackUrl}`,
+    `--mint-link-url=${twin.mintUrl}`,
+    `--mint-auth-header=${twin.mintAuth.name}: ${twin.mintAuth.value}`,
+  );
+  return { apiKeyId: String(apiKeyId), hmacSecret: String(hmacSecret) };
+}
+
+async function signIn(settings: Settings): Promise<string> {
+  const person = await operator(settings, "field-partner", "create", "--name=Asha Rao", "--phone=+919820000001");
+  const { accessToken } = await operator(settings, "field-partner", "token", String(person["fieldPartnerId"]));
+  return String(accessToken);
+}
+
+async function pay(lender: LenderTwin, model: Model, loan: string, reference: string, linkId?: string): Promise<void> {
+  const confirmation = { amount: 100, reference, paidAt: new Date().toISOString(), mode: "upi" };
+  const { status, body, rawBody } = await lender.confirm(loan, { ...confirmation, ...(linkId && { linkId }) });
+  if (status !== 200) throw new Error(`The payment was answered ${status}: ${rawBody}`);
+  const payment = { loan, reference, amountMinor: 10_000, body: "", isDoubtful: false, acknowledged: undefined };
+  model.add(payment);
+  model.acknowledge(payment, Number(body["sequence"]));
+}
+
+/** The door's own traffic, until two links were asked for and made. */
+async function askTwice(
+  serviceUrl: string,
+  accessToken: string,
+  model: Model,
+  rows: Client,
+  lender: LenderTwin,
+): Promise<void> {
+  const door = { servers: { urls: [serviceUrl] }, model, accessToken, sendsMail: false };
+  await askForLinks(door, {
+    random: Math.random,
+    isOver: () => model.links.length === 2,
+    rest: () =>
+      until("the link is minted", WITHIN_MS, async () => {
+        const { rows: open } = await rows.query("select from payment_links.payment_link where status = 'requested'");
+        return open.length === 0 && lender.links.size === model.links.length;
+      }),
+  });
+}
