@@ -39,6 +39,9 @@ export interface Config {
   webhookProbeIntervalMs: number;
   mintTimeoutMs: number;
   rateLimits: RateLimits;
+  /** Whether apps may, or must, name operations that are in `persistedOperationsFile`. */
+  persistedOperations: "off" | "allow" | "only";
+  persistedOperationsFile: string | undefined;
   /** Cases whose contact one field partner may see in a day. */
   contactRevealsPerDay: number;
   trustProxy: string[];
@@ -152,6 +155,8 @@ const settings = z.object({
       if (mistake !== undefined) context.addIssue({ code: "custom", message: mistake });
       return limits;
     }),
+  PERSISTED_OPERATIONS: z.enum(["off", "allow", "only"], { error: "is one of off, allow, only" }).default("off"),
+  PERSISTED_OPERATIONS_FILE: z.string().optional(),
   CONTACT_REVEALS_PER_DAY: wholeNumber({ from: 0, to: 10_000 }, "takes a count of cases, from 0 to 10000").default(50),
   TRUST_PROXY: proxies,
   SMTP_URL: z
@@ -185,6 +190,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = settings.safeParse(given);
   const problems = parsed.success ? missingForOtp(given) : parsed.error.issues.map(problemOf);
+  if (isWithoutOperations(given)) {
+    problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
+  }
   if (isProduction(given["ENVIRONMENT"])) problems.push(...missingInProduction(given));
   if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
   const value = parsed.data;
@@ -207,6 +215,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
     mintTimeoutMs: value.MINT_TIMEOUT,
     rateLimits: value.RATE_LIMITS,
+    persistedOperations: value.PERSISTED_OPERATIONS,
+    persistedOperationsFile: value.PERSISTED_OPERATIONS_FILE,
     contactRevealsPerDay: value.CONTACT_REVEALS_PER_DAY,
     trustProxy: value.TRUST_PROXY,
     smtpUrl: value.SMTP_URL,
@@ -261,6 +271,11 @@ function isSandbox(environment: string): boolean {
 /** Said of a name that is one: another has been refused for that already. */
 function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
+}
+
+function isWithoutOperations(given: Record<string, string | undefined>): boolean {
+  const { PERSISTED_OPERATIONS: mode, PERSISTED_OPERATIONS_FILE: file } = given;
+  return (mode === "allow" || mode === "only") && file === undefined;
 }
 
 function missingInProduction(given: Record<string, string | undefined>): string[] {

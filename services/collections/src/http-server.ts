@@ -33,6 +33,8 @@ export interface HttpTimes {
   /** To the end of the body. */
   requestMs: number;
   pace: Pace;
+  /** From the end of the body to the answer, of an operation of the app's API; what is watched may last. */
+  operationMs: number;
   /** Between two requests of a connection. */
   keepAliveMs: number;
   /** How often connections are looked through for those that take longer. */
@@ -44,6 +46,8 @@ export const HTTP_TIMES: HttpTimes = {
   headersMs: 10_000,
   requestMs: 120_000,
   pace: { everyMs: 10_000, minBytes: 65_536 },
+  // Whoever stands at a door asks again by then.
+  operationMs: 20_000,
   // Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket.
   keepAliveMs: 75_000,
   checkEveryMs: 1_000,
@@ -77,7 +81,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.get("/metrics", async (_, response) => {
     response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
   });
-  const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app);
+  const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app, times.operationMs);
   if (graphql) {
     web.use("/graphql", graphql.handler);
     if (config.isSandbox) web.use(fieldApp(config));

@@ -32,6 +32,7 @@ test("there is a command for each thing that operators do", () => {
     ledger: "statement verify",
     payout: "preview record list show",
     "master-key": "rotate",
+    "persisted-operations": "make",
   };
   const paths = Object.entries(groups).flatMap(([group, names]) =>
     names.split(" ").map((name) => `collections ${group} ${name}`),

@@ -9,7 +9,13 @@ import { aLender, aRow, startTestService, type TestService } from "./fixture.ts"
 
 const IMPORT = "/api/v1/partner/cases";
 /** As the real ones, many times shorter. */
-const TIMES = { headersMs: 600, requestMs: 4_800, pace: { everyMs: 1_000, minBytes: 1_500 }, keepAliveMs: 1_000 };
+const TIMES = {
+  operationMs: 20_000,
+  headersMs: 600,
+  requestMs: 4_800,
+  pace: { everyMs: 1_000, minBytes: 1_500 },
+  keepAliveMs: 1_000,
+};
 const DRIP_MS = 50;
 
 let service: TestService;

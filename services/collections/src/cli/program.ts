@@ -8,6 +8,7 @@ import { keyCommand } from "./key.ts";
 import { ledgerCommand } from "./ledger.ts";
 import { lenderCommand } from "./lender.ts";
 import { masterKeyCommand } from "./master-key.ts";
+import { persistedOperationsCommand } from "./persisted-operations.ts";
 import { payoutCommand } from "./payout.ts";
 
 /** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
@@ -38,6 +39,7 @@ Example:
     ledgerCommand(),
     payoutCommand(),
     masterKeyCommand(),
+    persistedOperationsCommand(),
   ]) {
     program.addCommand(command);
   }

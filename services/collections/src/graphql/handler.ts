@@ -8,6 +8,8 @@ import { answerErrors } from "./answer-errors.ts";
 import { type Context, createContext } from "./context.ts";
 import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
 import { countFailures, createOperationLimit } from "./operation-limit.ts";
+import { limitTime } from "./operation-time.ts";
+import { MAX_TOKENS, persistedOperations } from "./persisted-operations.ts";
 import { schema } from "./schema.ts";
 import { createWatchPlaces } from "./watch-places.ts";
 
@@ -27,12 +29,10 @@ export interface GraphqlEndpoint {
 const ENDPOINT = "/graphql";
 const STREAM = "text/event-stream";
 const LIMIT_BYTES = 256 * 1024;
-/** More than the largest screen asks for by far, and few enough to check in no time. */
-const MAX_TOKENS = 2_000;
 /** Anybody may send a document: what is remembered of them is bounded. */
 const REMEMBERED_DOCUMENTS = 200;
 
-export function graphqlEndpoint(app: App): GraphqlEndpoint {
+export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint {
   const sandbox = app.config.isSandbox;
   const closing = new AbortController();
   const watchPlaces = createWatchPlaces();
@@ -40,7 +40,14 @@ export function graphqlEndpoint(app: App): GraphqlEndpoint {
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: ENDPOINT,
-    plugins: [limitTokens(), ...(sandbox ? [] : [hideSchema()]), countFailures(app.rateLimiter), answerErrors(app.log)],
+    plugins: [
+      ...persistedOperations(app.config),
+      limitTokens(),
+      limitTime(operationMs),
+      ...(sandbox ? [] : [hideSchema()]),
+      countFailures(app.rateLimiter),
+      answerErrors(app.log),
+    ],
     context: ({ req, res }) =>
       createContext({
         app,
