@@ -75,6 +75,27 @@ describe("the next sync", () => {
     expect(await phone.sync()).toMatchObject([{ cases: [] }]);
   });
 
+  test("brings what was written before the last one looked, and committed after it", async () => {
+    const { phone, fieldPartnerId } = await aPhone(2);
+    await phone.sync();
+    await age(fieldPartnerId, "1 hour");
+    const slow = await service.app.database.pool.connect();
+    try {
+      await slow.query("begin");
+      await slow.query(
+        `update cases.collection_case set outstanding_minor = 1, updated_at = now()
+         where id = (select id from cases.collection_case where assigned_field_partner_id = $1 limit 1)`,
+        [fieldPartnerId],
+      );
+      expect(await phone.sync()).toMatchObject([{ cases: [] }]);
+      await slow.query("commit");
+    } finally {
+      slow.release(true);
+    }
+    expect(await phone.sync()).toMatchObject([{ cases: { length: 1 } }]);
+    expect(phone.cases()).toEqual(await phone.listed());
+  });
+
   test("brings a link whose message has changed, and an earning that is credited", async () => {
     const { phone, fieldPartnerId, loans } = await aPhone(1);
     await workAndPay(phone, loans[0]!);
