@@ -59,6 +59,7 @@ const mistakes: [string, string, string][] = [
   ["WEBHOOK_SUSPEND_AFTER", "0", `WEBHOOK_SUSPEND_AFTER ${FAILURES}`],
   ["WEBHOOK_PROBE_INTERVAL", "15 minutes", `WEBHOOK_PROBE_INTERVAL ${DURATION} "15 minutes"`],
   ["MINT_TIMEOUT", "721h", `MINT_TIMEOUT ${DURATION} "721h"`],
+  ["PERSISTED_OPERATIONS", "on", "PERSISTED_OPERATIONS is one of off, allow, only"],
   ["RATE_LIMITS", "confirm=0", "RATE_LIMITS takes a count of requests a minute, such as confirm=6000"],
   ["TRUST_PROXY", "10.0.0.0/33", `TRUST_PROXY ${HOPS}`],
   ["TRUST_PROXY", "proxy.internal", `TRUST_PROXY ${HOPS}`],
