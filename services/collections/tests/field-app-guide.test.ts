@@ -33,7 +33,7 @@ import {
 } from "./processes.ts";
 
 // A process starts in a second, and in ten on a machine that does much else.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
 
 const CLI = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
 const WHATSAPP = { token: "EAAG-token", phoneNumberId: "106540352242922" };

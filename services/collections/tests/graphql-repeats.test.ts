@@ -9,7 +9,7 @@ import { type Answer, type DoableWish, MUTATION_STORIES, type RefusedWish, type 
 import { startSmsGateway } from "./sms-gateway.ts";
 import { allRows } from "./table-rows.ts";
 
-vi.setConfig({ hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 
 const MUTATIONS = Object.keys(schema.getMutationType()!.getFields());
 const AT_ONCE = 8;
