@@ -59,7 +59,8 @@ test.runIf(process.platform === "linux")(
       memoryMb.push(residentMb(one.pid));
     }
     process.stdout.write(`open files and resident MB after each round: ${files.join(" ")}; ${memoryMb.join(" ")}\n`);
-    expect(memoryMb.at(-1)! - memoryMb[2]!, `resident MB after each round: ${memoryMb.join(" ")}`).toBeLessThan(64);
+    // Node takes more at first and keeps it; what is left behind would go on growing. graphql-link-life looks at the heap.
+    expect(memoryMb.at(-1)! - memoryMb.at(-4)!, `resident MB: ${memoryMb.join(" ")}`).toBeLessThan(24);
   },
 );
 
