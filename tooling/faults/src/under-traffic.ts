@@ -42,7 +42,8 @@ async function strikeAll(stage: Stage, blow: Blow, { rounds, onProgress }: Leg):
   const { model, random } = stage;
   const { counts } = model;
   const traffic = startTraffic(stage, { clients: CLIENTS, restMs: REST_MS });
-  const isVacuous = () => (blow.mustCount ?? []).some((name) => counts[name] === 0);
+  const missing = () => (blow.mustCount ?? []).filter((name) => counts[name] === 0);
+  const isVacuous = () => missing().length > 0;
   try {
     while (counts.strikes < rounds || (isVacuous() && counts.strikes < rounds * MOST_TIMES)) {
       await traffic.flows(PAYMENTS_BETWEEN);
@@ -56,7 +57,7 @@ async function strikeAll(stage: Stage, blow: Blow, { rounds, onProgress }: Leg):
   } catch (error) {
     model.odd(`strike ${counts.strikes + 1}: ${String(error)}`);
   }
-  if (isVacuous()) model.odd(`after ${counts.strikes} strikes there is still none of ${blow.mustCount?.join(", ")}`);
+  if (isVacuous()) model.odd(`after ${counts.strikes} strikes there is none of: ${missing().join(", ")}`);
   if (stage.postgres.isUp()) await traffic.stop();
 }
 

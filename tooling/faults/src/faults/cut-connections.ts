@@ -9,7 +9,7 @@ export const cutConnections: Fault = {
   sentence: "For two seconds PostgreSQL ends sessions of the service at random, whatever they are doing.",
   rounds: { quick: 2, long: 30, legs: 2 },
   run: underTraffic({
-    mustCount: ["hits", "lostAnswers"],
+    mustCount: ["hits", "refused"],
     async strike({ postgres, model, random }) {
       for (let cut = 0; cut < CUTS; cut += 1) {
         const { rows } = await postgres.pool.query<{ ended: boolean }>(
