@@ -122,7 +122,12 @@ builder.node(CaseRef, {
       type: PaymentLinkRef,
       nullable: true,
       description: "The link of yours by which the borrower can pay now.",
-      resolve: (theCase, _, { reads }) => (theCase.isShrunk ? null : reads.activeLink.load(keyOf(theCase))),
+      resolve(theCase, _, { reads }) {
+        if (theCase.isShrunk) return null;
+        // The link asks whether its case may be seen: this one was read just now.
+        reads.ownCase.prime(theCase.id, theCase);
+        return reads.activeLink.load(keyOf(theCase));
+      },
     }),
     fallback: t.field({
       type: FallbackRef,

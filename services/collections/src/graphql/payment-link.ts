@@ -2,12 +2,14 @@ import { money } from "@collections/money";
 import {
   type Channel,
   type DeliveryStatus,
+  isLive,
   type LinkDelivery,
   type LinkStatus,
   type PaymentLink,
   type UnavailableReason,
 } from "@collections/payment-links";
 import { builder } from "./builder.ts";
+import type { Context } from "./context.ts";
 import { FallbackRef, fallbackOf } from "./lender.ts";
 import { MoneyRef } from "./money.ts";
 import { watchPaymentLink } from "./watch-payment-link.ts";
@@ -87,19 +89,29 @@ builder.node(PaymentLinkRef, {
       resolve: ({ amountMinor, currency }) => money(amountMinor, currency),
     }),
     status: t.expose("status", { type: StatusRef, description: "How far it is." }),
-    url: t.expose("url", { type: "URL", nullable: true, description: "Where the borrower pays; null until minted." }),
+    url: t.field({
+      type: "URL",
+      nullable: true,
+      description: "Where the borrower pays; null unless it is MINTED or SENT, and once the case is not yours to see.",
+      resolve: async (link, _, context) => (isLive(link) && (await showsCase(link, context)) ? link.url : null),
+    }),
     deliveries: t.field({
       type: [DeliveryRef],
-      description: "The messages that bring it to the borrower.",
-      resolve: async (link, _, { reads }) => [...(await reads.deliveries.load(link))],
+      description: "The messages that bring it to the borrower; none once the case is not yours to see.",
+      resolve: async (link, _, context) =>
+        (await showsCase(link, context)) ? [...(await context.reads.deliveries.load(link))] : [],
     }),
     fallback: t.field({
       type: FallbackRef,
       nullable: true,
-      description: "How to pay instead, for the same amount; null unless the link is unavailable.",
-      async resolve({ status, lenderId, amountMinor, currency, sourceLoanNumber }, _, { reads }) {
-        if (status !== "unavailable") return null;
-        return fallbackOf(await reads.lender.load(lenderId), { amountMinor, currency, note: sourceLoanNumber });
+      description:
+        "How to pay instead, for the same amount if that is still owed; null unless the link is unavailable, and once " +
+        "the case is not yours to see.",
+      async resolve(link, _, context) {
+        if (link.status !== "unavailable" || !(await showsCase(link, context))) return null;
+        const { lenderId, amountMinor, currency, sourceLoanNumber: note, unavailableReason } = link;
+        const payment = { currency, note, ...(unavailableReason !== "amount_not_allowed" && { amountMinor }) };
+        return fallbackOf(await context.reads.lender.load(lenderId), payment);
       },
     }),
     unavailableReason: t.string({
@@ -118,6 +130,11 @@ builder.node(PaymentLinkRef, {
     }),
   }),
 });
+
+/** Of a case that was given away, or ended a while ago, no more is left to see than that there was a link. */
+async function showsCase({ caseId }: PaymentLink, { reads }: Context): Promise<boolean> {
+  return (await reads.ownCase.load(caseId))?.isShrunk === false;
+}
 
 builder.queryField("paymentLink", (t) =>
   t.field({
