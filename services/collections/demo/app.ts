@@ -42,18 +42,18 @@ shows the lender's own QR code. Best looked at as wide as a phone. Ctrl-C ends i
 
 /** Two lenders, one of them without a working gateway, and a field partner who holds all their cases: her token. */
 async function cast({ operator, twin, serviceUrl }: Stage, beta: LenderTwin): Promise<string> {
-  await register(operator, { code: "ACME", name: "Acme Finance", twin, serviceUrl });
-  await register(operator, { code: "BETA", name: "Beta Bank", twin: beta, serviceUrl });
   beta.mintBehaviour = "error500";
-  const created = await operator<{ fieldPartnerId: string }>(`field-partner create --phone ${PHONE}`, `--name=${NAME}`);
-  for (const [code, lender, doors] of [
-    ["ACME", twin, DOORS],
-    ["BETA", beta, DOORS_WITHOUT_LINKS],
-  ] as const) {
-    await lender.importCases(doors.map(rowOf));
-    await Promise.all(doors.map(({ loan }) => operator(`case assign ${code} ${loan} ${created.fieldPartnerId}`)));
-  }
-  const { accessToken } = await operator<{ accessToken: string }>(`field-partner token ${created.fieldPartnerId}`);
+  const [{ fieldPartnerId }] = await Promise.all([
+    operator<{ fieldPartnerId: string }>(`field-partner create --phone ${PHONE}`, `--name=${NAME}`),
+    register(operator, { code: "ACME", name: "Acme Finance", twin, serviceUrl }),
+    register(operator, { code: "BETA", name: "Beta Bank", twin: beta, serviceUrl }),
+  ]);
+  await Promise.all([twin.importCases(DOORS.map(rowOf)), beta.importCases(DOORS_WITHOUT_LINKS.map(rowOf))]);
+  const [{ accessToken }] = await Promise.all([
+    operator<{ accessToken: string }>(`field-partner token ${fieldPartnerId}`),
+    ...DOORS.map(({ loan }) => operator(`case assign ACME ${loan} ${fieldPartnerId}`)),
+    ...DOORS_WITHOUT_LINKS.map(({ loan }) => operator(`case assign BETA ${loan} ${fieldPartnerId}`)),
+  ]);
   return accessToken;
 }
 
