@@ -13,7 +13,6 @@ const FINAL = new Set<PaymentLink["status"]>(["paid", "unavailable", "superseded
 export async function watchPaymentLink(context: Context, linkId: string): Promise<AsyncIterable<PaymentLink>> {
   if (!(await context.reads.ownLink.load(linkId))) throw badInput("There is no such payment link of yours.");
   return new Repeater<PaymentLink>(async (push, stop) => {
-    const leavePlace = context.watchPlaces.take(viewer(context).id);
     const { signals } = context.app.database;
     let look = Promise.withResolvers<boolean>();
     // Heard before the first look: a change in between is not missed.
@@ -22,11 +21,18 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
     const end = () => look.resolve(false);
     context.closing.addEventListener("abort", end);
     let goesOn = !context.closing.aborted;
-    void stop.then(() => {
+    const leave = () => {
       goesOn = false;
       end();
-    });
+    };
+    void stop.then(leave);
+    let leavePlace = () => {};
     try {
+      // Of a dead connection nobody asks for the next update: it ends at once, not after its push.
+      leavePlace = context.watchPlaces.take(viewer(context).id, () => {
+        leave();
+        stop();
+      });
       let shown = "";
       while (goesOn) {
         look = Promise.withResolvers();

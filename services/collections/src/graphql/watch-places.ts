@@ -2,38 +2,42 @@ import { ClientError } from "./client-error.ts";
 
 /** Whoever watches holds a connection and is looked after every few seconds: there is room for so many. */
 export interface WatchPlaces {
-  /** Takes a place; the returned function gives it back. Throws ClientError RATE_LIMITED when there is none. */
-  take(fieldPartnerId: string): () => void;
+  /**
+   * Takes a place; the returned function gives it back. Whoever has all of theirs loses the oldest, whose `end` is called:
+   * a phone that has lost its signal does not say so, and comes back. Throws ClientError RATE_LIMITED when all are taken.
+   */
+  take(fieldPartnerId: string, end: () => void): () => void;
 }
 
 /** More than a phone shows at a time, and what one process keeps alive with ease. */
 export const WATCH_PLACES = { perFieldPartner: 20, inAll: 2_000 };
 
 export function createWatchPlaces({ perFieldPartner, inAll } = WATCH_PLACES): WatchPlaces {
-  const taken = new Map<string, number>();
+  /** Of each field partner what ends their streams, the oldest first. */
+  const taken = new Map<string, Set<() => void>>();
   let all = 0;
 
-  function giveBack(fieldPartnerId: string): void {
+  function giveBack(fieldPartnerId: string, end: () => void): void {
+    const own = taken.get(fieldPartnerId);
+    if (!own?.delete(end)) return;
     all -= 1;
-    const left = (taken.get(fieldPartnerId) ?? 0) - 1;
-    if (left > 0) taken.set(fieldPartnerId, left);
-    else taken.delete(fieldPartnerId);
+    if (own.size === 0) taken.delete(fieldPartnerId);
   }
 
   return {
-    take(fieldPartnerId) {
-      const own = taken.get(fieldPartnerId) ?? 0;
-      if (own >= perFieldPartner) {
-        throw full(`You watch ${own} links already, the most that there may be: end a subscription, or ask again.`);
+    take(fieldPartnerId, end) {
+      const [oldest] = taken.get(fieldPartnerId) ?? [];
+      if (oldest && taken.get(fieldPartnerId)!.size >= perFieldPartner) {
+        giveBack(fieldPartnerId, oldest);
+        oldest();
       }
       if (all >= inAll) throw full("Too many links are watched just now: ask for yours every few seconds instead.");
-      taken.set(fieldPartnerId, own + 1);
+      // A function of its own: the same one may be given twice.
+      const endThis = () => end();
+      const own = taken.get(fieldPartnerId) ?? new Set();
+      taken.set(fieldPartnerId, own.add(endThis));
       all += 1;
-      let held = true;
-      return () => {
-        if (held) giveBack(fieldPartnerId);
-        held = false;
-      };
+      return () => giveBack(fieldPartnerId, endThis);
     },
   };
 }
