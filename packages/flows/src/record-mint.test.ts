@@ -2,8 +2,16 @@ import { transaction } from "@collections/database";
 import { claimMint, deliveriesOf, type PaymentLink } from "@collections/payment-links";
 import { afterEach, describe, expect, test } from "vitest";
 import { cuttableWire } from "../tests/cuttable-wire.ts";
-import { currentCase, eventsOfLoan, flowsDatabaseUrl, openDatabase } from "../tests/fixture.ts";
+import {
+  aConfirmation,
+  currentCase,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabaseUrl,
+  openDatabase,
+} from "../tests/fixture.ts";
 import { linkStage } from "../tests/link-stage.ts";
+import { confirmPayments } from "./confirm-payments.ts";
 import type { LinkDeps } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { recordMint, settleLostMint } from "./record-mint.ts";
@@ -35,6 +43,19 @@ describe("what a mint call brought", () => {
     expect(await link(requested)).toMatchObject({ status: "minted", linkId: "plink_77", unavailableReason: null });
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
     expect(await deliveriesOf(database.em(), [requested])).toHaveLength(2);
+  });
+
+  test("is paid at once when a payment by it was confirmed before", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const answer = { minted: { linkId: "plink_early", url: "https://pay.example.com/early" } };
+    await dieAfterClaim(requested, new Date());
+    const paidAt = new Date("2026-11-20T09:40:55Z");
+    const payment = aConfirmation(lender, theCase, { linkId: "plink_early", paidAt });
+    expect(await confirmPayments(database.em(), [payment], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
+    await recordMint(deps, requested, answer);
+    expect(await link(requested)).toMatchObject({ status: "paid", paidAt, linkId: "plink_early" });
+    expect(await deliveriesOf(database.em(), [requested])).toEqual([]);
   });
 
   test("is recorded although the database is away when the lender answers", async () => {

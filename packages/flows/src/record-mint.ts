@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { transition } from "@collections/cases";
 import { enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
+import { paymentsOf } from "@collections/ledger";
 import { toWire } from "@collections/money";
 import {
   createDeliveries,
@@ -57,7 +58,8 @@ async function recordLink(
   const { now } = origin;
 
   // The new link takes the place of the case's live one.
-  const { link, changed, superseded, twins } = await recordMinted(tx, requested, minted, now);
+  const paidAt = await paidBefore(tx, requested, minted);
+  const { link, changed, superseded, twins } = await recordMinted(tx, requested, { ...minted, paidAt }, now);
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
@@ -81,6 +83,16 @@ async function recordLink(
   ];
   if (undelivered) happenings.push({ kind: "payment_link.undelivered", data: { linkId, channels } });
   recordOnLoan(tx, loan, { caseAfter: verdict.caseAfter, happenings }, origin);
+}
+
+/** The lender's link exists from its answer on; where recording it had to wait, a payment by it may have come first. */
+async function paidBefore(
+  tx: Tx,
+  { lenderId, sourceLoanNumber }: PaymentLink,
+  { linkId }: MintedLink,
+): Promise<Date | undefined> {
+  const payments = await paymentsOf(tx, lenderId, sourceLoanNumber);
+  return payments.find((payment) => payment.linkId === linkId)?.paidAt;
 }
 
 async function recordNoLink(

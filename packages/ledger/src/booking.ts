@@ -103,7 +103,12 @@ export async function bookingsFor(tx: EntityManager | Tx, keys: readonly Booking
 }
 
 /** The latest payments of a loan over all its cycles, the last one first. */
-export async function paymentsOf(em: EntityManager, lenderId: string, loan: string, limit = 50): Promise<Booking[]> {
+export async function paymentsOf(
+  em: EntityManager | Tx,
+  lenderId: string,
+  loan: string,
+  limit = 50,
+): Promise<Booking[]> {
   return query(em, selectPayments, [lenderId, loan, limit]);
 }
 

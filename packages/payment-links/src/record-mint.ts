@@ -7,6 +7,8 @@ import type { UnavailableReason } from "./unavailable-reason.ts";
 export interface MintedLink {
   readonly linkId: string;
   readonly url: string;
+  /** A payment by it that was confirmed before the link is recorded: the lender may have shown it by itself. */
+  readonly paidAt?: Date | undefined;
 }
 
 /** `changed`: the link is minted now and was not before, so tell the lender and send it. */
@@ -27,7 +29,7 @@ export interface MintRecorded {
 export async function recordMinted(tx: Tx, key: LinkKey, minted: MintedLink, now: Date): Promise<MintRecorded> {
   const { link, others } = await lockLinksOfCase(tx, key);
   const named = { ...link, linkId: link.linkId ?? minted.linkId, url: link.url ?? minted.url, updatedAt: now };
-  const paidAt = paidAlready(link, others, minted);
+  const paidAt = minted.paidAt ?? paidAlready(link, others, minted);
   const status = nextLinkStatus(link.status, paidAt ? "pay" : "mint");
   if (status !== "minted") {
     const settled = status === "paid" ? { ...named, status, paidAt } : named;
