@@ -38,11 +38,19 @@ describe("an operation is too much", () => {
       `{ ${Array.from({ length: 30 }, (_, place) => `a${place}: cases { ...Page }`).join(" ")} }
        fragment Page on QueryCasesConnection { ${deep} }`,
     ],
+    [
+      "by many short lists",
+      `{ ${Array.from({ length: 100 }, (_, place) => `a${place}: cases(first: 1) { edges { cursor } }`).join(" ")} }`,
+    ],
+    [
+      "by ten changes at a time",
+      `mutation { ${Array.from({ length: 10 }, (_, place) => `a${place}: signOut(input: { idempotencyKey: "019aa3b9-03f0-7a11-8c2d-3e4f5061728${place}" }) { __typename }`).join(" ")} }`,
+    ],
     ["by a list that is said to be endless", "{ cases(first: 2147483647) { edges { cursor } } }"],
   ])("%s, and says what it costs", async (_, query) => {
     const { code, message } = await refusalOf(query);
     expect(code).toBe("TOO_COMPLEX");
-    expect(message).toMatch(/^An operation may cost 1000; this one costs \d+: ask for shorter lists\.$/);
+    expect(message).toMatch(/^An operation may cost 1000; this one costs \d+: ask for less at a time\.$/);
   });
 
   test("by its depth, also behind fragments: a circle is none at all", async () => {

@@ -13,6 +13,9 @@ import { decodeId, encodeId } from "./global-id.ts";
 const MAX_COMPLEXITY = 1_000;
 const MAX_DEPTH = 10;
 
+/** A change is a transaction and an event for the lender: an operation has nine at most. */
+const MUTATION_COMPLEXITY = 100;
+
 /** An object may take a statement to load; a value of one that is loaded costs next to nothing. */
 const OBJECT_COMPLEXITY = 1;
 const VALUE_COMPLEXITY = 0.1;
@@ -40,14 +43,16 @@ export const builder = new SchemaBuilder<{
   },
   complexity: {
     limit: { complexity: MAX_COMPLEXITY, depth: MAX_DEPTH },
-    fieldComplexity: (_args, _context, { type }) =>
-      isLeafType(getNamedType(type)) ? VALUE_COMPLEXITY : OBJECT_COMPLEXITY,
+    fieldComplexity: (_args, _context, { type, parentType }) => {
+      if (parentType?.name === "Mutation") return MUTATION_COMPLEXITY;
+      return isLeafType(getNamedType(type)) ? VALUE_COMPLEXITY : OBJECT_COMPLEXITY;
+    },
     complexityError: (kind, { complexity, depth }) =>
       new ClientError(
         "TOO_COMPLEX",
         kind === ComplexityErrorKind.Depth
           ? `An operation may be ${MAX_DEPTH} levels deep; this one has ${depth}.`
-          : `An operation may cost ${MAX_COMPLEXITY}; this one costs ${Math.ceil(complexity)}: ask for shorter lists.`,
+          : `An operation may cost ${MAX_COMPLEXITY}; this one costs ${Math.ceil(complexity)}: ask for less at a time.`,
       ),
   },
   errors: {

@@ -5,7 +5,7 @@ import { builder } from "./builder.ts";
 import { CaseRef } from "./case.ts";
 import { CaseFilterInput, CaseSortRef, filterOf, NearInput, nearOf, searchOf } from "./case-list-input.ts";
 import { badInput } from "./client-error.ts";
-import { connectionOf, pageArgs, pageComplexity, pageOf, readPage } from "./connection.ts";
+import { connectionOf, pageArgs, pageOf, readPage, rootPageComplexity } from "./connection.ts";
 import { type Context, viewer } from "./context.ts";
 
 const CasesRef = builder.connectionObject(
@@ -28,7 +28,7 @@ builder.queryField("cases", (t) =>
       near: t.arg({ type: NearInput, description: "Where distances are from; required by `NEAR_ME`." }),
       ...pageArgs,
     },
-    complexity: pageComplexity,
+    complexity: rootPageComplexity,
     async resolve(_, { filter, search, sort, near, ...args }, context) {
       const page = pageOf(args);
       if (sort === "near" && !near) throw badInput("`NEAR_ME` needs `near`: a place to sort by.");

@@ -20,6 +20,11 @@ export function pageComplexity({ first }: PageArgs): { field: number; multiplier
   return { field: 1, multiplier: first ?? DEFAULT_PAGE };
 }
 
+/** What a list of all that one has costs: looking for a single item of it costs as much as several are worth. */
+export function rootPageComplexity(args: PageArgs): { field: number; multiplier: number } {
+  return { ...pageComplexity(args), field: 10 };
+}
+
 /** The page that was asked for. Throws BAD_INPUT. */
 export function pageOf({ first, after }: PageArgs): { first: number; after?: string } {
   const size = first ?? DEFAULT_PAGE;

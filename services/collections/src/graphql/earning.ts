@@ -13,7 +13,7 @@ import {
 } from "@collections/earnings";
 import { money } from "@collections/money";
 import { builder } from "./builder.ts";
-import { connectionOf, pageArgs, pageComplexity, pageOf, readPage } from "./connection.ts";
+import { connectionOf, pageArgs, pageOf, readPage, rootPageComplexity } from "./connection.ts";
 import { viewer } from "./context.ts";
 import { MoneyRef } from "./money.ts";
 
@@ -140,7 +140,7 @@ builder.queryField("earningLines", (t) =>
     nullable: true,
     description: "Your earnings, the latest first.",
     args: pageArgs,
-    complexity: pageComplexity,
+    complexity: rootPageComplexity,
     async resolve(_, args, context) {
       const page = pageOf(args);
       const { lines, hasNextPage } = await readPage(() => earningLines(context.reads.em, viewer(context).id, page));

@@ -57,9 +57,10 @@ function tooManyOperations({ quota, waitS }: Admission): ClientError {
   return new ClientError("RATE_LIMITED", message, { retryAfterS: waitS });
 }
 
+/** Still UNAUTHENTICATED: a phone whose token has expired renews it, which passes, instead of waiting for strangers. */
 function tooManyStrangers({ quota, waitS }: Admission): ClientError {
   const message =
     `More than ${quota} operations a minute from this network had no right token. Those with one still pass, and so do ` +
     "refreshSession and signing in.";
-  return new ClientError("RATE_LIMITED", message, { retryAfterS: waitS });
+  return new ClientError("UNAUTHENTICATED", message, { retryAfterS: waitS });
 }

@@ -4,7 +4,7 @@ import { changedEarnings, type Earning } from "@collections/earnings";
 import { changedLinks, type PaymentLink } from "@collections/payment-links";
 import { builder } from "./builder.ts";
 import { CaseRef } from "./case.ts";
-import { pageComplexity, pageOf } from "./connection.ts";
+import { pageOf, rootPageComplexity } from "./connection.ts";
 import { viewer } from "./context.ts";
 import { EarningRef } from "./earning.ts";
 import { encodeId } from "./global-id.ts";
@@ -79,7 +79,7 @@ builder.queryField("sync", (t) =>
       }),
       first: t.arg.int({ defaultValue: DEFAULT_FIRST, description: "Items of each kind at most, up to 100." }),
     },
-    complexity: pageComplexity,
+    complexity: rootPageComplexity,
     resolve(_, { since, ...args }, context) {
       const { first } = pageOf(args);
       const run = runOf(since ?? undefined, new Date());
