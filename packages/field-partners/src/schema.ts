@@ -78,6 +78,10 @@ export const OtpEntity = defineEntity({
     lastWrong: p.blob().strictNullable(),
     verifiedAt: p.datetime().columnType("timestamptz").strictNullable(),
     verifiedKey: p.uuid().strictNullable(),
+    /** A device asked for it that was signed in before: it has limits of its own. */
+    fromKnownDevice: p.boolean().default(false),
+    /** What has brought it. */
+    channel: p.text().strictNullable(),
   },
 });
 
