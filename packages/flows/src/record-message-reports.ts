@@ -108,12 +108,7 @@ async function record(tx: Tx, lenderId: string, news: readonly News[], environme
   // The cases before their links: everybody locks in this order.
   const loans = news.map(({ message }) => ({ lenderId, loan: message.sourceLoanNumber }));
   const cases = new Map((await lockCurrentCases(tx, loans)).map((current) => [current.sourceLoanNumber, current]));
-  const reports = news.map(({ message: { id, paymentLinkId }, report }) => ({
-    lenderId,
-    id,
-    paymentLinkId,
-    ...report,
-  }));
+  const reports = news.map(({ message: { id }, report }) => ({ lenderId, id, ...report }));
   const recorded = await recordDeliveries(tx, lenderId, reports, now);
   for (const linkId of new Set(recorded.map(({ link }) => link.id))) signal(tx, PAYMENT_LINK_CHANNEL, linkId);
 

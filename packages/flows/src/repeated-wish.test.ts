@@ -1,19 +1,20 @@
 import { newId, query, statement, transaction } from "@collections/database";
-import { deliveriesOf, type PaymentLink } from "@collections/payment-links";
-import { describe, expect, test } from "vitest";
+import { claimDelivery, deliveriesOf, type PaymentLink } from "@collections/payment-links";
+import { afterEach, describe, expect, test } from "vitest";
 import { eventsOfLoan, flowsDatabase } from "../tests/fixture.ts";
 import { linkStage } from "../tests/link-stage.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
-import { requestPaymentLink } from "./request-payment-link.ts";
+import { recordMessageReports } from "./record-message-reports.ts";
+import { type PaymentLinkWish, requestPaymentLink } from "./request-payment-link.ts";
 import { resendPaymentLinkIn } from "./resend-payment-link.ts";
-import { sendPaymentLink } from "./send-payment-link.ts";
+import { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
 
 const database = await flowsDatabase();
 const { deps, lender, fieldPartner, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
 
 /** Asks for a link and has it minted; its messages wait. */
-async function tap(visitId: string): Promise<PaymentLink> {
-  const requested = await request(visitId);
+async function tap(visitId: string, wish: Partial<PaymentLinkWish> = {}): Promise<PaymentLink> {
+  const requested = await request(visitId, wish);
   await mintPaymentLink(deps, { lenderId: lender.id, linkId: requested.id });
   return link(requested);
 }
@@ -46,11 +47,13 @@ describe("who asks again for the same link", () => {
     }
     expect(new Set(taps.map(({ linkId }) => linkId)).size).toBe(1);
     expect(messagesOf(taps[0]!)).toEqual({ byWhatsapp: 1, byEmail: 1 });
-    expect(await deliveriesOf(database.em(), taps.slice(-1))).toMatchObject([
-      { channel: "whatsapp", status: "suppressed", failureCode: "ALREADY_SENT" },
-      { channel: "email", status: "suppressed", failureCode: "ALREADY_SENT" },
+    expect(await link(taps.at(-1)!)).toMatchObject({ status: "sent" });
+    expect(await deliveriesOf(database.em(), taps)).toMatchObject([
+      { paymentLinkId: taps.at(-1)!.id, channel: "whatsapp", status: "sent" },
+      { paymentLinkId: taps.at(-1)!.id, channel: "email", status: "sent" },
     ]);
     const kinds = (await eventsOfLoan(database, theCase)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "payment_link.delivered")).toHaveLength(1);
     expect(kinds).not.toContain("payment_link.undelivered");
   });
 
@@ -82,6 +85,98 @@ describe("who asks again for the same link", () => {
     expect(await resend(second)).toMatchObject({ kind: "used_up", channel: "whatsapp" });
     await sendAll([second]);
     expect(messagesOf(second)).toEqual({ byWhatsapp: 3, byEmail: 1 });
+  });
+});
+
+describe("a message that is on its way while its link is asked for again", () => {
+  afterEach(() => {
+    whatsapp.behaviour = "ok";
+  });
+
+  /** The only message of a link, sent so that the second tap falls into its sending. */
+  async function tapWhileSending() {
+    const { theCase, visitId } = await visitedCase();
+    const only = { channels: ["whatsapp"] as const };
+    const first = await tap(visitId, only);
+    const [message] = await deliveriesOf(database.em(), [first]);
+    let second: PaymentLink | undefined;
+    const sendTemplate: typeof deps.whatsapp.sendTemplate = async (template) => {
+      second ??= await tap(visitId, only);
+      return deps.whatsapp.sendTemplate(template);
+    };
+    const send = (attempt: number) =>
+      sendPaymentLink(
+        { ...deps, whatsapp: { ...deps.whatsapp, sendTemplate } },
+        { id: "job", data: { lenderId: lender.id, deliveryId: message!.id }, attempt },
+      );
+    const told = async () => (await eventsOfLoan(database, theCase)).slice(3).map(({ kind }) => kind.split(".")[1]);
+    return { first, send, told, message: message!, second: () => link(second!) };
+  }
+
+  test("is the newer link's, which becomes sent by it", async () => {
+    const { first, second, send, told } = await tapWhileSending();
+    await send(1);
+    expect(await link(first)).toMatchObject({ status: "superseded", linkId: (await second()).linkId });
+    expect(await second()).toMatchObject({ status: "sent" });
+    expect(messagesOf(first)).toMatchObject({ byWhatsapp: 1 });
+    expect(await told()).toEqual(["created", "created", "delivered"]);
+  });
+
+  test("goes by the next try when the channel does not take it now", async () => {
+    const { first, second, send, told } = await tapWhileSending();
+    whatsapp.behaviour = "rateLimited";
+    await expect(send(1)).rejects.toThrow(MessageNotTakenError);
+    whatsapp.behaviour = "ok";
+    await send(2);
+    expect(await second()).toMatchObject({ status: "sent" });
+    expect(messagesOf(first)).toMatchObject({ byWhatsapp: 1 });
+    expect(await told()).toEqual(["created", "created", "delivered"]);
+  });
+
+  test("that fails is told to be undelivered, and a third tap has it sent", async () => {
+    const { first, second, send, told } = await tapWhileSending();
+    whatsapp.behaviour = "undeliverable";
+    await send(1);
+    expect(await second()).toMatchObject({ status: "minted" });
+    expect(await deliveriesOf(database.em(), [await second()])).toMatchObject([{ status: "failed" }]);
+    expect(await told()).toEqual(["created", "created", "undelivered"]);
+    whatsapp.behaviour = "ok";
+    await sendAll([await tap(first.visitId)]);
+    expect(messagesOf(first)).toMatchObject({ byWhatsapp: 1 });
+  });
+
+  test("that the channel takes and cannot bring is told to be undelivered", async () => {
+    const { second, send, told, message } = await tapWhileSending();
+    await send(1);
+    const sent = (await deliveriesOf(database.em(), [await second()]))[0]!;
+    expect(sent.id).toBe(message.id);
+    await recordMessageReports(deps, lender.id, [
+      { providerMessageId: sent.providerMessageId!, status: "failed", failureCode: "UNDELIVERABLE" },
+    ]);
+    expect(await told()).toEqual(["created", "created", "delivered", "undelivered"]);
+  });
+
+  test("counts once among the three that may be sent", async () => {
+    const { second, send } = await tapWhileSending();
+    await send(1);
+    expect(await resend(await second())).toMatchObject({ kind: "resent" });
+    expect(await resend(await second())).toMatchObject({ kind: "resent" });
+    expect(await resend(await second())).toMatchObject({ kind: "used_up", channel: "whatsapp" });
+  });
+
+  test("and whose sender dies goes to nobody again and is told to be undelivered", async () => {
+    const { visitId, theCase } = await visitedCase();
+    const first = await tap(visitId, { channels: ["whatsapp"] });
+    const [message] = await deliveriesOf(database.em(), [first]);
+    const longAgo = { lenderId: lender.id, id: message!.id, now: new Date(Date.now() - 100_000), lostAfterMs: 1 };
+    await transaction(database.em(), (tx) => claimDelivery(tx, longAgo));
+    const second = await tap(visitId, { channels: ["whatsapp"] });
+    await sendAll([second]);
+    await sendAll([second]);
+    expect(messagesOf(first)).toMatchObject({ byWhatsapp: 0 });
+    expect(await deliveriesOf(database.em(), [second])).toMatchObject([{ failureCode: "OUTCOME_UNKNOWN" }]);
+    const kinds = (await eventsOfLoan(database, theCase)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "payment_link.undelivered")).toHaveLength(1);
   });
 });
 

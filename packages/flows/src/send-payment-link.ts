@@ -1,4 +1,4 @@
-import { type Job, signal, transaction } from "@collections/database";
+import { type Job, signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
   claimDelivery,
@@ -12,7 +12,7 @@ import {
   releaseDelivery,
 } from "@collections/payment-links";
 import { type LinkDeps, RECORD_FOR_MS, SEND_LOST_AFTER_MS, SEND_RETRIES, type SendJob } from "./link-jobs.ts";
-import { lockLoan, recordOnLoan } from "./lock-loan.ts";
+import { type LockedLoan, lockLoan, recordOnLoan } from "./lock-loan.ts";
 import { settleHeldReports } from "./record-message-reports.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
@@ -45,7 +45,9 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
 
   // Claim the message; one that is settled, or that another job is at, is left alone.
   const lostAfterMs = SEND_LOST_AFTER_MS;
-  const claim = await transaction(em(), (tx) => claimDelivery(tx, { lenderId, id, now: new Date(), lostAfterMs }));
+  const claim = await underCase(deps, known.link, (tx) =>
+    claimDelivery(tx, { lenderId, id, now: new Date(), lostAfterMs }),
+  );
   if (claim.kind === "settled" || claim.kind === "busy") return;
 
   // Send it, outside any transaction.
@@ -57,7 +59,7 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
   // What the channel would not take now, the next run of this job tries again.
   if (mayPass && attempt <= SEND_RETRIES) {
     await untilAvailable(RECORD_FOR_MS, () =>
-      transaction(em(), (tx) => releaseDelivery(tx, { lenderId, id, now: new Date() })),
+      underCase(deps, claim.link, (tx) => releaseDelivery(tx, { lenderId, id, now: new Date() })),
     );
     throw new MessageNotTakenError(claim.delivery, report);
   }
@@ -89,18 +91,28 @@ const LOST: SendReport = {
   failureDetail: "The process that gave the message to the channel ended before it recorded the answer.",
 };
 
+/** The case before its links: everybody locks in this order. */
+function underCase<Result>(
+  { database }: LinkDeps,
+  { lenderId, caseId, sourceLoanNumber }: PaymentLink,
+  work: (tx: Tx, loan: LockedLoan) => Promise<Result>,
+): Promise<Result> {
+  return transaction(database.em(), async (tx) =>
+    work(tx, await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber })),
+  );
+}
+
 async function recordSending(
-  { database, environment }: LinkDeps,
-  { id: paymentLinkId, lenderId, caseId, sourceLoanNumber }: PaymentLink,
+  deps: LinkDeps,
+  of: PaymentLink,
   { id, channel }: LinkDelivery,
   report: SendReport,
 ): Promise<void> {
-  await transaction(database.em(), async (tx) => {
+  const { lenderId } = of;
+  await underCase(deps, of, async (tx, loan) => {
     const now = new Date();
-    // The case before its links: everybody locks in this order.
-    const loan = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
-    const { link, became, channels } = await recordDelivery(tx, { lenderId, id, paymentLinkId, ...report }, now);
-    signal(tx, PAYMENT_LINK_CHANNEL, paymentLinkId);
+    const { link, became, channels } = await recordDelivery(tx, { lenderId, id, ...report }, now);
+    signal(tx, PAYMENT_LINK_CHANNEL, link.id);
     if (became === null) return;
 
     // The first channel that brings it, or the last one that does not, decides for the link: tell the lender.
@@ -109,7 +121,7 @@ async function recordSending(
         ? { kind: "payment_link.delivered" as const, data: { linkId: link.linkId, channels: [channel] } }
         : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels } };
     const { code } = (await lenderById(tx, lenderId))!;
-    const origin = { lenderCode: code, environment, now };
+    const origin = { lenderCode: code, environment: deps.environment, now };
     recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
   });
 }

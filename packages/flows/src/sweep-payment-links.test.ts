@@ -75,9 +75,7 @@ describe("a sweep", () => {
     const claim = { lenderId, id, now: new Date(), lostAfterMs: 60_000 };
     await transaction(database.em(), (tx) => claimDelivery(tx, claim));
     await recordMessageReports(deps, lenderId, [report, { ...report, providerMessageId: "wamid.of-somebody-else" }]);
-    await transaction(database.em(), (tx) =>
-      recordDelivery(tx, { lenderId, id, paymentLinkId: requested.id, status: "sent", ...sent }, new Date()),
-    );
+    await transaction(database.em(), (tx) => recordDelivery(tx, { lenderId, id, status: "sent", ...sent }, new Date()));
     await sweepIn(0);
     expect((await deliveriesOf(database.em(), [requested]))[0]).toMatchObject({ id, status: "delivered" });
     expect(await heldReports(database.em(), lenderId, ["wamid.early"])).toEqual([]);
@@ -115,7 +113,7 @@ describe("a sweep", () => {
 
   async function recordFailed(of: PaymentLink, providerMessageId: string): Promise<void> {
     const [message] = await deliveriesOf(database.em(), [of]);
-    const report = { lenderId: lender.id, id: message!.id, paymentLinkId: of.id, providerMessageId };
+    const report = { lenderId: lender.id, id: message!.id, providerMessageId };
     await transaction(database.em(), (tx) => recordDelivery(tx, { ...report, status: "failed" }, new Date()));
   }
 

@@ -25,7 +25,7 @@ test("a link has changed when its message has", async () => {
   const facts = { whatsapp: reachable, email: reachable };
   const { deliveries } = await transaction(database.em(), async (tx) => createDeliveries(tx, link, facts, NOON));
   const { lenderId, id } = deliveries.find(({ status }) => status === "queued")!;
-  const sent = { lenderId, id, paymentLinkId: link.id, status: "sent" } as const;
+  const sent = { lenderId, id, status: "sent" } as const;
   await transaction(database.em(), (tx) => recordDelivery(tx, sent, minutesLater(1)));
   const read = { ...sent, status: "read" } as const;
   await transaction(database.em(), (tx) => recordDelivery(tx, read, minutesLater(60)));

@@ -58,8 +58,8 @@ describe("a message", () => {
   test("that is settled is never claimed, and its claim stays on record", async () => {
     const { whatsapp } = await queued();
     await claim(whatsapp);
-    const { lenderId, id, paymentLinkId } = whatsapp;
-    const report = { lenderId, id, paymentLinkId, status: "sent" } as const;
+    const { lenderId, id } = whatsapp;
+    const report = { lenderId, id, status: "sent" } as const;
     await transaction(database.em(), (tx) => recordDelivery(tx, report, NOON));
     await release(whatsapp);
     expect(await claim(whatsapp, minutesLater(5))).toEqual({ kind: "settled" });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Tx } from "@collections/database";
 import { deliveryById } from "./find-links.ts";
-import { deliveriesOfLink, type LinkDelivery, saveDelivery } from "./link-delivery.ts";
+import { type LinkDelivery, saveDelivery } from "./link-delivery.ts";
 import { lockLink, type PaymentLink } from "./payment-link.ts";
 
 /** What identifies a delivery. */
@@ -22,7 +22,8 @@ export type DeliveryClaim =
 
 /**
  * Lets one job at a time send a message; commit before sending. A run that is silent for `lostAfterMs` has died: its
- * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not.
+ * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not. Hold the lock on
+ * the case before.
  */
 export async function claimDelivery(
   tx: Tx,
@@ -39,7 +40,10 @@ export async function claimDelivery(
   return { kind: "claimed", link, delivery: claimed };
 }
 
-/** Gives a claim back: the channel has not taken the message, so that any job may try again. */
+/**
+ * Gives a claim back: the channel has not taken the message, so that any job may try again. Hold the lock on the case
+ * before.
+ */
 export async function releaseDelivery(tx: Tx, { now, ...key }: DeliveryKey & { readonly now: Date }): Promise<void> {
   const { delivery } = await lockDelivery(tx, key);
   if (delivery.status === "queued") saveDelivery(tx, { ...delivery, startedAt: null, updatedAt: now });
@@ -50,7 +54,7 @@ async function lockDelivery(tx: Tx, key: DeliveryKey): Promise<{ link: PaymentLi
   const found = await deliveryById(tx, key);
   assert.ok(found, `the lender ${key.lenderId} has no link delivery ${key.id}`);
   const link = await lockLink(tx, found.link);
-  const delivery = (await deliveriesOfLink(tx, link)).find(({ id }) => id === key.id);
-  assert.ok(delivery, "deliveries are never deleted");
+  const { delivery } = (await deliveryById(tx, key))!;
+  assert.ok(delivery.paymentLinkId === link.id, "under the lock on its case a delivery does not move");
   return { link, delivery };
 }

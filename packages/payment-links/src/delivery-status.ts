@@ -32,9 +32,6 @@ export function isSuccess(status: DeliveryStatus): boolean {
   return status === "sent" || status === "delivered" || status === "read";
 }
 
-/** The code of a message that is not sent because the same link went to the borrower over this channel before. */
-export const ALREADY_SENT = "ALREADY_SENT";
-
 /** The code of a message that is not sent because its link was paid, or gave way to another, before its turn came. */
 export const LINK_NOT_LIVE = "LINK_NOT_LIVE";
 
@@ -43,6 +40,6 @@ export function isUndelivered(deliveries: readonly StatusTold[]): boolean {
   return deliveries.length > 0 && deliveries.every(isClosed);
 }
 
-function isClosed({ status, failureCode }: StatusTold): boolean {
-  return status === "failed" || (status === "suppressed" && failureCode !== ALREADY_SENT);
+function isClosed({ status }: StatusTold): boolean {
+  return status === "failed" || status === "suppressed";
 }

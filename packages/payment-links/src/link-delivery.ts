@@ -1,4 +1,4 @@
-import { query, send, statement, type Tx } from "@collections/database";
+import { send, statement, type Tx } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { columnList } from "./column-list.ts";
 import type { DeliveryStatus } from "./delivery-status.ts";
@@ -12,6 +12,7 @@ export const LinkDeliveryEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
+    /** The newest link that the message brings: it moves on when the lender gives the same link again. */
     paymentLinkId: p.uuid(),
     channel: p.text().$type<Channel>(),
     status: p.text().$type<DeliveryStatus>(),
@@ -46,11 +47,6 @@ const COLUMNS = [
 /** What a query selects of the table's alias `d` to get rows of LinkDelivery. */
 export const deliveryColumns = columnList("d", COLUMNS);
 
-/** All deliveries of a link, oldest first: the lock on the link is theirs too. */
-export async function deliveriesOfLink(tx: Tx, { lenderId, id }: LinkKey): Promise<LinkDelivery[]> {
-  return query(tx, selectDeliveries, [lenderId, id]);
-}
-
 export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
   send(tx, insertStatement, [
     delivery.lenderId,
@@ -62,6 +58,11 @@ export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
     delivery.failureDetail,
     delivery.createdAt,
   ]);
+}
+
+/** Deliveries are another link's from now on; the transaction has locked both links. */
+export function moveDeliveries(tx: Tx, { lenderId, id }: LinkKey, deliveryIds: readonly string[]): void {
+  if (deliveryIds.length > 0) send(tx, updateLinkOf, [lenderId, id, deliveryIds]);
 }
 
 /** Writes what may change of a delivery whose link the transaction has locked. */
@@ -91,18 +92,16 @@ export function saveDeliveries(tx: Tx, lenderId: string, deliveries: readonly Li
   ]);
 }
 
-const selectDeliveries = statement(
-  "payment-links.deliveries-of-link",
-  `select ${deliveryColumns} from payment_links.link_delivery d
-   where d.lender_id = $1 and d.payment_link_id = $2
-   order by d.id`,
-);
-
 const insertStatement = statement(
   "payment-links.insert-delivery",
   `insert into payment_links.link_delivery
      (lender_id, id, payment_link_id, channel, status, failure_code, failure_detail, created_at, updated_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+);
+
+const updateLinkOf = statement(
+  "payment-links.move-deliveries",
+  `update payment_links.link_delivery set payment_link_id = $2 where lender_id = $1 and id = any($3::uuid[])`,
 );
 
 const updateDelivery = statement(

@@ -105,9 +105,13 @@ export async function lockLink(tx: Tx, key: LinkKey): Promise<PaymentLink> {
   return link;
 }
 
-/** Those links of a lender's under a lock. In the order of their ids, as everybody locks links. */
-export async function lockLinks(tx: Tx, lenderId: string, ids: readonly string[]): Promise<PaymentLink[]> {
-  return query(tx, selectLinksForUpdate, [lenderId, ids]);
+/** The links of those messages of a lender's under a lock. In the order of their ids, as everybody locks links. */
+export async function lockLinksOfDeliveries(
+  tx: Tx,
+  lenderId: string,
+  deliveryIds: readonly string[],
+): Promise<PaymentLink[]> {
+  return query(tx, selectLinksOfDeliveriesForUpdate, [lenderId, deliveryIds]);
 }
 
 /** Every link of the case that `key` belongs to under a lock, oldest first. Throws PaymentLinkNotFoundError. */
@@ -167,9 +171,11 @@ const selectLinkForUpdate = statement(
    for no key update`,
 );
 
-const selectLinksForUpdate = statement(
-  "payment-links.lock-links",
-  `select ${linkColumns} from payment_links.payment_link l where l.lender_id = $1 and l.id = any($2::uuid[])
+const selectLinksOfDeliveriesForUpdate = statement(
+  "payment-links.lock-links-of-deliveries",
+  `select ${linkColumns} from payment_links.payment_link l
+   where l.lender_id = $1 and l.id = any(array(
+     select d.payment_link_id from payment_links.link_delivery d where d.lender_id = $1 and d.id = any($2::uuid[])))
    order by l.id
    for no key update`,
 );

@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { newId, type Tx } from "@collections/database";
-import {
-  ALREADY_SENT,
-  type DeliveryStatus,
-  isNews,
-  isSuccess,
-  isUndelivered,
-  OUTCOME_UNKNOWN,
-} from "./delivery-status.ts";
+import { type DeliveryStatus, isNews, isSuccess, isUndelivered, OUTCOME_UNKNOWN } from "./delivery-status.ts";
 import { deliveriesOf } from "./find-links.ts";
-import { insertDelivery, type LinkDelivery, saveDeliveries } from "./link-delivery.ts";
+import { insertDelivery, type LinkDelivery, moveDeliveries, saveDeliveries } from "./link-delivery.ts";
 import { isLive, nextLinkStatus } from "./link-status.ts";
-import { type Channel, lockLinks, type PaymentLink, PaymentLinkNotFoundError, saveSent } from "./payment-link.ts";
+import { type Channel, lockLinksOfDeliveries, type PaymentLink, saveSent } from "./payment-link.ts";
 
 /** What decides whether a message may go out on a channel. */
 export interface ChannelFacts {
@@ -32,7 +25,7 @@ export function suppressionOf({ consent, hasAddress, isConfigured }: ChannelFact
   return isConfigured ? undefined : "NOT_CONFIGURED";
 }
 
-/** `undelivered`: a link was to be sent and every channel is suppressed. */
+/** `deliveries`: the new ones. `undelivered`: a link was to be sent and no channel can bring it. */
 export interface DeliveriesMade {
   readonly deliveries: readonly LinkDelivery[];
   readonly undelivered: boolean;
@@ -41,12 +34,14 @@ export interface DeliveriesMade {
 /** The messages to make: over the channels that the link was asked for unless told. */
 export interface DeliveriesWanted {
   readonly channels?: readonly Channel[];
-  /** Messages with the same link of the lender's: none follows over a channel that has one, or may have. */
+  /** Messages with the same link of the lender's. The transaction has locked their links. */
   readonly earlier?: readonly LinkDelivery[];
 }
 
 /**
  * One delivery for each channel: `queued`, for which a job is to be enqueued in the same transaction, or `suppressed`.
+ * An earlier one that has gone, or may have, is the link's from now on, whatever is still to come of it: no further one
+ * follows over its channel, and a link whose message has gone is `sent`.
  */
 export function createDeliveries(
   tx: Tx,
@@ -55,21 +50,26 @@ export function createDeliveries(
   now: Date,
   { channels = link.channels, earlier = [] }: DeliveriesWanted = {},
 ): DeliveriesMade {
-  const carried = new Set(earlier.filter(mayHaveGone).map(({ channel }) => channel));
-  const deliveries = channels.map((channel) => {
-    const suppression = carried.has(channel) ? ALREADY_SENT : suppressionOf(facts[channel]);
-    return newDelivery(link, channel, suppression, now);
-  });
+  const adopted = earlier.filter(mayHaveGone);
+  moveDeliveries(
+    tx,
+    link,
+    adopted.map(({ id }) => id),
+  );
+  if (adopted.some(({ status }) => isSuccess(status))) saveSent(tx, link.lenderId, [link.id], now);
+
+  const deliveries = channels
+    .filter((wanted) => !adopted.some(({ channel }) => channel === wanted))
+    .map((channel) => newDelivery(link, channel, suppressionOf(facts[channel]), now));
   for (const delivery of deliveries) insertDelivery(tx, delivery);
-  return { deliveries, undelivered: isUndelivered(deliveries) };
+  return { deliveries, undelivered: isUndelivered([...adopted, ...deliveries]) };
 }
 
 /** What a channel reports of a delivery. */
 export interface DeliveryReport {
   readonly lenderId: string;
-  /** The delivery's id, and its link's. */
+  /** The delivery's. */
   readonly id: string;
-  readonly paymentLinkId: string;
   readonly status: Exclude<DeliveryStatus, "queued">;
   readonly providerMessageId?: string;
   readonly failureCode?: string;
@@ -88,7 +88,7 @@ export interface DeliveryRecorded {
   readonly channels: readonly Channel[];
 }
 
-/** `recordDeliveries` for one report. Throws PaymentLinkNotFoundError. */
+/** `recordDeliveries` for one report. */
 export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date): Promise<DeliveryRecorded> {
   const [recorded] = await recordDeliveries(tx, report.lenderId, [report], now);
   assert.ok(recorded, "each report is recorded");
@@ -97,7 +97,8 @@ export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date):
 
 /**
  * Takes reports of a lender's deliveries in any order: the best status stays, not the last. One write, however many.
- * Report `failed` only when nobody will try again. Throws PaymentLinkNotFoundError. Hold the locks on the cases before.
+ * Report `failed` only when nobody will try again. Hold the locks on the cases before, so that no delivery moves to
+ * another link meanwhile.
  */
 export async function recordDeliveries(
   tx: Tx,
@@ -105,16 +106,15 @@ export async function recordDeliveries(
   reports: readonly DeliveryReport[],
   now: Date,
 ): Promise<DeliveryRecorded[]> {
-  const linkIds = [...new Set(reports.map(({ paymentLinkId }) => paymentLinkId))];
-  const links = new Map((await lockLinks(tx, lenderId, linkIds)).map((link) => [link.id, link]));
+  const ids = [...new Set(reports.map(({ id }) => id))];
+  const links = new Map((await lockLinksOfDeliveries(tx, lenderId, ids)).map((link) => [link.id, link]));
   const deliveries = new Map((await deliveriesOf(tx, [...links.values()])).map((delivery) => [delivery.id, delivery]));
   const ofLink = (id: string) => [...deliveries.values()].filter(({ paymentLinkId }) => paymentLinkId === id);
 
   const recorded = reports.map((report) => {
-    const link = links.get(report.paymentLinkId);
-    if (!link) throw new PaymentLinkNotFoundError({ lenderId, id: report.paymentLinkId });
     const known = deliveries.get(report.id);
-    assert.ok(known?.paymentLinkId === link.id, `the delivery ${report.id} is not one of its link's`);
+    assert.ok(known, `the lender ${lenderId} has no link delivery ${report.id}`);
+    const link = links.get(known.paymentLinkId)!;
     const before = ofLink(link.id);
     const delivery = reported(known, report, now);
     deliveries.set(delivery.id, delivery);
@@ -132,7 +132,7 @@ export async function recordDeliveries(
   saveDeliveries(
     tx,
     lenderId,
-    [...new Set(reports.map(({ id }) => id))].map((id) => deliveries.get(id)!),
+    ids.map((id) => deliveries.get(id)!),
   );
   saveSent(
     tx,
@@ -143,7 +143,7 @@ export async function recordDeliveries(
   return recorded;
 }
 
-/** One that nobody has begun to send is none: its link gives way to the newer one, and it is suppressed. */
+/** Not one that nobody has begun to send: its link gives way to the newer one, and it is suppressed. */
 function mayHaveGone({ status, failureCode, startedAt }: LinkDelivery): boolean {
   if (status === "queued") return startedAt !== null;
   return isSuccess(status) || failureCode === OUTCOME_UNKNOWN;
@@ -152,7 +152,7 @@ function mayHaveGone({ status, failureCode, startedAt }: LinkDelivery): boolean 
 function newDelivery(
   link: PaymentLink,
   channel: Channel,
-  suppression: SuppressionCode | typeof ALREADY_SENT | undefined,
+  suppression: SuppressionCode | undefined,
   now: Date,
 ): LinkDelivery {
   return {

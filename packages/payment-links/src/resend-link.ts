@@ -1,6 +1,6 @@
 import type { Tx } from "@collections/database";
 import { isLive, type LinkStatus } from "./link-status.ts";
-import { ALREADY_SENT, LINK_NOT_LIVE } from "./delivery-status.ts";
+import { LINK_NOT_LIVE } from "./delivery-status.ts";
 import { deliveriesOf } from "./find-links.ts";
 import type { LinkDelivery } from "./link-delivery.ts";
 import { type Channel, CHANNELS, type LinkKey, lockLinksOfCase, type PaymentLink } from "./payment-link.ts";
@@ -41,12 +41,12 @@ interface Resending {
   readonly facts: Readonly<Record<Channel, ChannelFacts>>;
 }
 
-/** Nothing left for a reason that has nothing to do with the borrower. */
-const NOT_COUNTED = new Set<string | null>([ALREADY_SENT, LINK_NOT_LIVE]);
-
-/** Others that were suppressed count too: asking on does not change what the borrower said. */
+/**
+ * What was suppressed counts too, because asking on does not change what the borrower said; but not what gave way to
+ * another link's message.
+ */
 function usedUpChannel(deliveries: readonly LinkDelivery[], channels: readonly Channel[]): Channel | undefined {
-  const counted = deliveries.filter(({ failureCode }) => !NOT_COUNTED.has(failureCode));
+  const counted = deliveries.filter(({ failureCode }) => failureCode !== LINK_NOT_LIVE);
   return channels.find(
     (wanted) => counted.filter(({ channel }) => channel === wanted).length >= MAX_MESSAGES_PER_CHANNEL,
   );
