@@ -29,11 +29,14 @@ export interface PromiseTerms {
 export type CompletionRefusal =
   | "VISIT_NOT_FOUND"
   | "VISIT_ALREADY_COMPLETED"
-  | "PROMISE_REQUIRED"
-  | "PROMISE_NOT_EXPECTED"
   | "CURRENCY_MISMATCH"
-  | "AMOUNT_OUT_OF_RANGE"
-  | "INVALID_DATE";
+  | PromiseFault["code"];
+
+/** Why a promise is wrong on a case of any currency. */
+export interface PromiseFault {
+  readonly code: "PROMISE_REQUIRED" | "PROMISE_NOT_EXPECTED" | "AMOUNT_OUT_OF_RANGE" | "INVALID_DATE";
+  readonly detail: string;
+}
 
 /** A visit that ended: write `caseAfter` and emit `events`. One that had ended so before changes nothing. */
 export type VisitCompleted =
@@ -69,8 +72,12 @@ export async function completeVisit(
       ? { outcome: "already_completed", visit }
       : refused("VISIT_ALREADY_COMPLETED", `The visit ended as ${visit.disposition} already.`);
   }
-  const fault = promiseFault(lockedCase, completion);
-  if (fault !== undefined) return fault;
+  const fault = promiseFault(completion);
+  if (fault !== undefined) return refused(fault.code, fault.detail);
+  if (completion.promise !== undefined && completion.promise.currency !== lockedCase.currency) {
+    const detail = `The case is in ${lockedCase.currency}; got ${completion.promise.currency}.`;
+    return refused("CURRENCY_MISMATCH", detail);
+  }
   const later = await laterFacts(tx, lockedCase, completion);
   const heardAt = heldSince ?? now;
   tx.assign(visit, {
@@ -84,6 +91,27 @@ export async function completeVisit(
   const promise = completion.promise && (await addPromise(tx, lockedCase, visitId, completion.promise, state, heardAt));
   const lastDisposition = later.visit ? lockedCase.lastDisposition : disposition;
   return { outcome: "completed", visit, promise, ...caseAfterVisit(lockedCase, { disposition, lastDisposition }, now) };
+}
+
+/** What is wrong with an end's promise, or with its lack of one, whatever the case is. Pure. */
+export function promiseFault({
+  disposition,
+  promise,
+  occurredAt,
+}: Pick<VisitCompletion, "disposition" | "promise" | "occurredAt">): PromiseFault | undefined {
+  if (disposition !== "PROMISE_TO_PAY") {
+    if (promise === undefined) return undefined;
+    return { code: "PROMISE_NOT_EXPECTED", detail: "A promise goes with the disposition PROMISE_TO_PAY only." };
+  }
+  if (promise === undefined) {
+    return { code: "PROMISE_REQUIRED", detail: "PROMISE_TO_PAY needs a promise: amount and day." };
+  }
+  if (promise.amountMinor <= 0n) return { code: "AMOUNT_OUT_OF_RANGE", detail: "A promise is of more than 0." };
+  // Today in the borrower's time zone may still be yesterday in UTC.
+  const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
+  if (isDay(promise.dueOn) && promise.dueOn >= earliest) return undefined;
+  const detail = `Expected a day not before the visit, such as 2026-11-20; got "${promise.dueOn}".`;
+  return { code: "INVALID_DATE", detail };
 }
 
 /** Whether an end of another visit of the case, and a promise with it, is later than this one by the phones' clocks. */
@@ -136,24 +164,6 @@ function caseAfterVisit(
   // Held or ended already: nobody is sent there, which is all that a hold is for.
   if (!hold.allowed) return completed;
   return { caseAfter: hold.caseAfter, events: [...completed.events, ...hold.events] };
-}
-
-function promiseFault(lockedCase: LockedCase, completion: VisitCompletion): VisitCompleted | undefined {
-  const { disposition, promise, occurredAt } = completion;
-  if (disposition !== "PROMISE_TO_PAY") {
-    return promise && refused("PROMISE_NOT_EXPECTED", "A promise goes with the disposition PROMISE_TO_PAY only.");
-  }
-  if (promise === undefined) return refused("PROMISE_REQUIRED", "PROMISE_TO_PAY needs a promise: amount and day.");
-  if (promise.currency !== lockedCase.currency) {
-    return refused("CURRENCY_MISMATCH", `The case is in ${lockedCase.currency}; got ${promise.currency}.`);
-  }
-  if (promise.amountMinor <= 0n) return refused("AMOUNT_OUT_OF_RANGE", "A promise is of more than 0.");
-  // Today in the borrower's time zone may still be yesterday in UTC.
-  const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
-  if (!isDay(promise.dueOn) || promise.dueOn < earliest) {
-    return refused("INVALID_DATE", `Expected a day not before the visit, such as 2026-11-20; got "${promise.dueOn}".`);
-  }
-  return undefined;
 }
 
 function refused(code: CompletionRefusal, detail: string): Extract<VisitCompleted, { outcome: "refused" }> {

@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
+import type { CaseKey } from "./locked-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";
 
 /** A case that a field partner held and holds no more. Written by a trigger, whoever takes the case away. */
@@ -58,6 +59,17 @@ export function goneCaseIds(
   });
 }
 
+/** A case that was this field partner's at `at` and has been taken from them since, as long as that is remembered. */
+export async function caseGoneSince(
+  em: EntityManager,
+  { fieldPartnerId, caseId, at }: { readonly fieldPartnerId: string; readonly caseId: string; readonly at: Date },
+  now: Date,
+): Promise<CaseKey | undefined> {
+  const remembered = new Date(now.getTime() - GONE_FOR_MS);
+  const [gone] = await query<CaseKey>(em, selectGoneSince, [fieldPartnerId, caseId, at, remembered]);
+  return gone;
+}
+
 /** Deletes what was remembered long enough. Returns how many there were. */
 export async function forgetGoneCases(tx: Tx, now: Date): Promise<number> {
   const [forgotten] = await query<{ gone: bigint }>(tx, forgetGone, [new Date(now.getTime() - GONE_FOR_MS)]);
@@ -73,6 +85,12 @@ const selectGone = statement(
        where c.lender_id = g.lender_id and c.id = g.case_id and c.is_current and c.assigned_field_partner_id = $1)
    order by g.case_id
    limit $4::bigint`,
+);
+
+const selectGoneSince = statement(
+  "cases.case-gone-since",
+  `select lender_id as "lenderId", case_id as "caseId" from cases.gone_case
+   where field_partner_id = $1 and case_id = $2 and gone_at > $3 and gone_at > $4`,
 );
 
 const forgetGone = statement(

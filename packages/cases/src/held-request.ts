@@ -1,4 +1,4 @@
-import { query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 
 /** What a phone may tell of a visit before the service has heard of the visit's start. */
@@ -88,6 +88,11 @@ export async function takeHeldRequests(
     );
 }
 
+/** The visits that have begun and are waited for all the same: a process that knows nothing of it worked the start. */
+export function visitsWaitedFor(em: EntityManager, now: Date): Promise<VisitOfFieldPartner[]> {
+  return query<VisitOfFieldPartner>(em, selectWaitedFor, [new Date(now.getTime() - HELD_FOR_MS)]);
+}
+
 /** Forgets one that was done after all, without its start; under `lockVisit`. */
 export function dropHeldRequest(tx: Tx, { fieldPartnerId, mutation, key }: HeldRequestKey): void {
   send(tx, dropHeld, [fieldPartnerId, mutation, key]);
@@ -127,6 +132,13 @@ const takeHeld = statement(
   `delete from cases.held_request where field_partner_id = $1 and visit_id = $2
    returning field_partner_id as "fieldPartnerId", visit_id as "visitId", mutation, key, input,
      received_at as "receivedAt"`,
+);
+
+const selectWaitedFor = statement(
+  "cases.visits-waited-for",
+  `select distinct h.field_partner_id as "fieldPartnerId", h.visit_id as "visitId" from cases.held_request h
+   join cases.visit v on v.id = h.visit_id and v.field_partner_id = h.field_partner_id
+   where h.received_at > $1`,
 );
 
 const dropHeld = statement(

@@ -14,13 +14,15 @@ export { changedCases, type ChangedSince } from "./changed-cases.ts";
 export {
   completeVisit,
   type CompletionRefusal,
+  type PromiseFault,
+  promiseFault,
   type PromiseTerms,
   type VisitCompleted,
   type VisitCompletion,
 } from "./complete-visit.ts";
 export type { Address, Consent } from "./contact-readers.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./file-import.ts";
-export { forgetGoneCases, goneCaseIds } from "./gone-case.ts";
+export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./gone-case.ts";
 export {
   dropHeldRequest,
   forgetHeldRequests,
@@ -33,6 +35,7 @@ export {
   MAX_HELD,
   takeHeldRequests,
   type VisitOfFieldPartner,
+  visitsWaitedFor,
 } from "./held-request.ts";
 export { importRun, type ImportRun, type ImportSummary, recordImport, type RefusedRow } from "./import-run.ts";
 export { type InstantReading, readInstant } from "./instant.ts";

@@ -1,5 +1,6 @@
 import { query, statement, type Tx } from "@collections/database";
 import type { NumberedEvent } from "./case-status.ts";
+import { caseGoneSince } from "./gone-case.ts";
 import type { LockedCase } from "./locked-case.ts";
 import { type RefusalCode, transition } from "./transitions.ts";
 import { Visit } from "./visit.ts";
@@ -36,16 +37,20 @@ const insertVisit = statement(
 
 /**
  * Starts a visit on a locked case. The client makes the visit's id, and may send the same start again: the same id, by
- * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused. The case's
- * last visit is the one that began last by the phones' clocks, in whatever order they are told of.
+ * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused. A visit
+ * from before the case was taken from its field partner is recorded all the same. The case's last visit is the one that
+ * began last by the phones' clocks, in whatever order they are told of.
  */
 export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStarted> {
   const existing = await tx.findOne(Visit, { id: start.visitId });
   if (existing !== null) return existingVisit(existing, lockedCase, start);
   const { fieldPartnerId, occurredAt } = start;
-  const verdict = transition(lockedCase, { kind: "start_visit", fieldPartnerId, occurredAt }, now);
-  if (!verdict.allowed) return { outcome: "refused", ...verdict.refusal };
   const { lenderId, id: caseId } = lockedCase;
+  const wasTheirs =
+    lockedCase.assignedFieldPartnerId !== fieldPartnerId &&
+    (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now)) !== undefined;
+  const verdict = transition(lockedCase, { kind: "start_visit", fieldPartnerId, occurredAt, wasTheirs }, now);
+  if (!verdict.allowed) return { outcome: "refused", ...verdict.refusal };
   const inserted = await query(tx, insertVisit, [
     lenderId,
     start.visitId,

@@ -41,6 +41,18 @@ const triggers = {
     fieldPartnerId: ASHA,
     occurredAt: new Date(EARLIER.getTime() - 1),
   },
+  "a visit of Asha before she lost it": {
+    kind: "start_visit",
+    fieldPartnerId: ASHA,
+    occurredAt: new Date(EARLIER.getTime() - 1),
+    wasTheirs: true,
+  },
+  "a visit of Ravi, who had it then": {
+    kind: "start_visit",
+    fieldPartnerId: RAVI,
+    occurredAt: new Date(EARLIER.getTime() - 1),
+    wasTheirs: true,
+  },
   "a visit of Ravi": { kind: "start_visit", fieldPartnerId: RAVI, occurredAt: NOW },
   "a link": { kind: "create_link" },
   hold: { kind: "hold", reason: "dispute" },
@@ -66,6 +78,12 @@ const rows: readonly Row[] = [
   ["working", "a visit of Asha", "in_progress", ["visit.started"]],
   ["held while working", "a visit of Asha, told late", "on_hold", ["visit.started"]],
   ["withdrawn", "a visit of Asha, told late", "withdrawn", ["visit.started"]],
+  ["new", "a visit of Asha before she lost it", "in_progress", ["visit.started"]],
+  ["assigned", "a visit of Ravi, who had it then", "in_progress", ["visit.started"]],
+  ["working", "a visit of Ravi, who had it then", "in_progress", ["visit.started"]],
+  ["working, nobody holds it", "a visit of Asha before she lost it", "in_progress", ["visit.started"]],
+  ["held while new", "a visit of Asha before she lost it", "on_hold", ["visit.started"]],
+  ["collected", "a visit of Asha before she lost it", "collected", ["visit.started"]],
   ["assigned", "a link", "in_progress", ["payment_link.created"]],
   ["working", "a link", "in_progress", ["payment_link.created"]],
   ["new", "a link", "new", ["payment_link.created"]],
@@ -152,7 +170,7 @@ test("every case has an answer to every trigger", () => {
     ({ fields, trigger }) => trigger.kind !== "payment_leaves_rest" || !("outstandingMinor" in fields),
   );
   const verdicts = possible.map(({ fields, trigger }) => transition(exampleCase(fields), trigger, NOW).allowed);
-  expect(verdicts).toHaveLength(13 * 14 - 2);
+  expect(verdicts).toHaveLength(13 * 16 - 2);
 });
 
 test("a confirmation is never refused", () => {

@@ -23,7 +23,13 @@ export interface CaseState {
 export type Trigger =
   | { readonly kind: "assign"; readonly fieldPartnerId: string }
   | { readonly kind: "unassign" }
-  | { readonly kind: "start_visit"; readonly fieldPartnerId: string; readonly occurredAt: Date }
+  | {
+      readonly kind: "start_visit";
+      readonly fieldPartnerId: string;
+      readonly occurredAt: Date;
+      /** Whether the case was theirs at `occurredAt`, where it is not any more. */
+      readonly wasTheirs?: boolean;
+    }
   | { readonly kind: "create_link" }
   | { readonly kind: "hold"; readonly reason: string | null }
   | { readonly kind: "release" }
@@ -94,10 +100,11 @@ const TRANSITIONS: readonly Transition[] = [
     events: ["case.unassigned"],
   },
   { from: WORKED, trigger: "unassign", when: ["not_ended", "assigned"], to: "new", events: ["case.unassigned"] },
+  // A case is new again when its field partner lost it before the service heard of their visit.
   {
-    from: WORKED,
+    from: ["new", ...WORKED],
     trigger: "start_visit",
-    when: ["field_work_open", "by_assignee"],
+    when: ["field_work_open", "theirs"],
     to: "in_progress",
     events: ["visit.started"],
   },
@@ -105,7 +112,7 @@ const TRANSITIONS: readonly Transition[] = [
   {
     from: ANY,
     trigger: "start_visit",
-    when: ["by_assignee", "before_the_block"],
+    when: ["theirs", "before_the_block"],
     to: "same",
     events: ["visit.started"],
   },
@@ -143,8 +150,9 @@ const CONDITIONS = {
   unassigned: (state: CaseState) => state.assignedFieldPartnerId === null,
   assigned_to_another: (state: CaseState, trigger: Trigger) =>
     trigger.kind === "assign" && state.assignedFieldPartnerId !== trigger.fieldPartnerId,
-  by_assignee: (state: CaseState, trigger: Trigger) =>
-    trigger.kind === "start_visit" && state.assignedFieldPartnerId === trigger.fieldPartnerId,
+  theirs: (state: CaseState, trigger: Trigger) =>
+    trigger.kind === "start_visit" &&
+    (state.assignedFieldPartnerId === trigger.fieldPartnerId || trigger.wasTheirs === true),
   before_the_block: (state: CaseState, trigger: Trigger) =>
     trigger.kind === "start_visit" && state.blockedAt !== null && trigger.occurredAt < state.blockedAt,
 } as const;
@@ -226,7 +234,7 @@ function blockedWhileHeldOrEnded<C extends CaseState>(theCase: C, now: Date): C 
 
 function refusalOf(state: CaseState, trigger: Trigger): Refusal {
   const onHold = { code: "CASE_ON_HOLD", detail: "The case is on hold; release it first." } as const;
-  if (trigger.kind === "start_visit" && state.assignedFieldPartnerId !== trigger.fieldPartnerId) {
+  if (trigger.kind === "start_visit" && !CONDITIONS.theirs(state, trigger)) {
     return { code: "NOT_ASSIGNED", detail: "The case is not assigned to this field partner." };
   }
   if (state.closedAt !== null) {

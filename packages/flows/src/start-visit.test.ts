@@ -4,13 +4,15 @@ import {
   aCase,
   aFieldPartner,
   aLender,
+  BORROWER,
   currentCase,
   ENVIRONMENT,
   eventsOfLoan,
   flowsDatabase,
+  importRow,
 } from "../tests/fixture.ts";
 import { dayIn } from "./app-request.ts";
-import { assignCase, closeCase, holdCase } from "./change-case.ts";
+import { assignCase, closeCase, holdCase, unassignCase } from "./change-case.ts";
 import { startVisit, startVisitIn, type VisitToStart } from "./start-visit.ts";
 
 const database = await flowsDatabase();
@@ -162,16 +164,84 @@ describe("a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(2);
   });
 
-  test("of a case that was taken away while it waited for the lock is not found", async () => {
+  test("of a case that is taken away at the same moment is recorded, whoever is faster", async () => {
     const theCase = await heldCase();
     const stranger = await aFieldPartner(database);
     const outcomes = await Promise.all([
       assignTo(theCase.sourceLoanNumber, stranger),
       startVisit(database.em(), start({ caseId: theCase.id }), context),
     ]);
-    expect(["started", "not_found"]).toContain(outcomes[1].kind);
+    expect(outcomes[1]).toMatchObject({ kind: "started", case: { status: "in_progress" } });
   });
 });
+
+describe("a visit that is told of after its case was taken from the field partner", () => {
+  test.each(["somebody else", "nobody"])("and given to %s, is recorded, and the lender hears of it", async (whom) => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id });
+    const next = whom === "nobody" ? null : await aFieldPartner(database);
+    await (next ? assignTo(theCase.sourceLoanNumber, next) : unassign(theCase.sourceLoanNumber));
+    const assignedFieldPartnerId = next?.id ?? null;
+    for (let time = 1; time <= 2; time++) {
+      expect(await startVisit(database.em(), told, context)).toMatchObject({
+        kind: "started",
+        visit: { id: told.visitId, fieldPartnerId: fieldPartner.id },
+        case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: told.visitId },
+      });
+    }
+    const visits = (await eventsOfLoan(database, theCase)).filter(({ kind }) => kind === "visit.started");
+    expect(visits).toHaveLength(1);
+  });
+
+  test("is recorded when the loan is in its next cycle by now", async () => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
+    const loan = theCase.sourceLoanNumber;
+    await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
+    await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
+    expect(await startVisit(database.em(), told, context)).toMatchObject({
+      kind: "started",
+      case: { id: theCase.id, status: "closed", lastVisitId: told.visitId },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "new" });
+  });
+
+  test("is recorded without a look at the rest from contact that was asked for since", async () => {
+    const theCase = await heldCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
+    const told = start({ caseId: theCase.id });
+    await unassign(theCase.sourceLoanNumber);
+    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+  });
+
+  test("but began after that, or is told of more than 31 days later, finds no case", async () => {
+    const theCase = await heldCase();
+    const before = start({ caseId: theCase.id });
+    await unassign(theCase.sourceLoanNumber);
+    const notFound = { kind: "not_found" };
+    const after = start({ caseId: theCase.id, occurredAt: new Date(Date.now() + 1_000) });
+    expect(await startVisit(database.em(), after, context)).toEqual(notFound);
+    const muchLater = { ...context, now: new Date(Date.now() + 31 * 24 * HOUR_MS) };
+    expect(await startVisit(database.em(), before, muchLater)).toEqual(notFound);
+    const { id: stranger } = await aFieldPartner(database);
+    expect(await startVisit(database.em(), { ...before, fieldPartnerId: stranger }, context)).toEqual(notFound);
+    expect(await startVisit(database.em(), before, context)).toMatchObject({ kind: "started" });
+  });
+
+  test("and began after the case had ended, is refused as it would have been then", async () => {
+    const theCase = await heldCase();
+    const loan = theCase.sourceLoanNumber;
+    await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
+    const told = start({ caseId: theCase.id });
+    await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
+    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "not_workable", code: "CASE_ENDED" });
+  });
+});
+
+async function unassign(loan: string): Promise<void> {
+  expect(await unassignCase(database.em(), { lender, loan, reason: null }, ENVIRONMENT)).toMatchObject({
+    kind: "done",
+  });
+}
 
 async function assignTo(loan: string, to: { id: string }): Promise<void> {
   const order = { lender, loan, reason: null, fieldPartnerId: to.id };

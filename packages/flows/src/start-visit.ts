@@ -3,6 +3,7 @@ import {
   blockedReason,
   cameLate,
   caseById,
+  caseGoneSince,
   caseOfFieldPartner,
   type LockedCase,
   type RefusalCode,
@@ -57,14 +58,15 @@ export async function startVisitIn(
   // Is it a visit at all, and of a case that this field partner may know of?
   const fault = occurredAtFault(occurredAt, now) ?? locationFault(location);
   if (fault) return fault;
-  const found = await findCase(tx, start);
+  const found = await findCase(tx, start, now);
   if (!found) return { kind: "not_found" };
 
   // Lock the case and start the visit, unless it is no time to go there.
   const loan = await lockLoan(tx, found);
   const lender = (await lenderById(tx, found.lenderId))!;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
-  if (!known && mayNotContact(loan.worked, lender, occurredAt, now)) {
+  const isTheirs = loan.worked.assignedFieldPartnerId === fieldPartnerId;
+  if (!known && isTheirs && mayNotContact(loan.worked, lender, occurredAt, now)) {
     return { kind: "not_workable", code: "DO_NOT_CONTACT", detail: "The borrower is not to be contacted for now." };
   }
   const started = await startVisitOfCase(tx, loan.worked, { visitId, fieldPartnerId, occurredAt, ...location }, now);
@@ -79,13 +81,15 @@ export async function startVisitIn(
   return { kind: "started", visit, case: caseAfter };
 }
 
-/** A visit that was started before shows its case even when somebody else holds it by now. */
-async function findCase(tx: Tx, { fieldPartnerId, caseId, visitId }: VisitToStart): Promise<CaseOfLoan | undefined> {
+/** Somebody else may hold the case by now: a visit that was started before finds it, and one from before that. */
+async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseOfLoan | undefined> {
+  const { fieldPartnerId, caseId, visitId, occurredAt } = start;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
-  const found =
-    known?.caseId === caseId
-      ? await caseById(tx, { lenderId: known.lenderId, caseId })
-      : await caseOfFieldPartner(tx, fieldPartnerId, caseId);
+  const started = known?.caseId === caseId ? known : undefined;
+  const own = started ? null : await caseOfFieldPartner(tx, fieldPartnerId, caseId);
+  if (own) return { lenderId: own.lenderId, caseId, loan: own.sourceLoanNumber };
+  const key = started ?? (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now));
+  const found = key && (await caseById(tx, { lenderId: key.lenderId, caseId }));
   return found ? { lenderId: found.lenderId, caseId, loan: found.sourceLoanNumber } : undefined;
 }
 
@@ -96,7 +100,7 @@ function mayNotContact(theCase: LockedCase, { timeZone }: Lender, occurredAt: Da
 
 function refusalOf({ code, detail }: Extract<VisitStarted, { outcome: "refused" }>): StartVisitOutcome {
   if (code === "VISIT_ID_TAKEN") return { kind: "visit_id_taken" };
-  // Taken from this field partner while we waited for the lock.
+  // Taken from this field partner before the visit, while we waited for the lock.
   if (code === "NOT_ASSIGNED") return { kind: "not_found" };
   return { kind: "not_workable", code, detail };
 }

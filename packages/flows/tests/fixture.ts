@@ -160,7 +160,7 @@ export interface EventBody {
   readonly data: Record<string, unknown>;
 }
 
-const BORROWER = {
+export const BORROWER = {
   borrowerName: "Ravi Kumar",
   borrowerPhone: "+919800000001",
   borrowerEmail: "ravi@example.com",
