@@ -3,6 +3,7 @@ import {
   completeVisit as completeVisitOfCase,
   type Disposition,
   type LockedCase,
+  promiseFault,
   type PromiseTerms,
   type Visit,
   type VisitCompleted,
@@ -63,7 +64,7 @@ export async function completeVisitIn(
   const fault = occurredAtFault(occurredAt, now) ?? noteFault(completion.note);
   if (fault) return fault;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
-  if (!known) return { kind: "not_found" };
+  if (!known) return notFound(completion);
   const { lenderId, caseId } = known;
 
   // Lock the case and end the visit.
@@ -85,6 +86,12 @@ export async function completeVisitIn(
   const lender = (await lenderById(tx, lenderId))!;
   recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender.code, environment, now });
   return { kind: "completed", visit, case: caseAfter };
+}
+
+/** What is wrong whatever the visit will be is told now: it would be kept for a start that can only refuse it. */
+function notFound(completion: VisitToComplete): CompleteVisitOutcome {
+  const fault = promiseFault(completion);
+  return fault ? { kind: "invalid", ...fault } : { kind: "not_found" };
 }
 
 function refusalOf(

@@ -28,6 +28,7 @@ import {
 import { transaction } from "@collections/database";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
+import { workLeftWaiting } from "./graphql/held-requests.ts";
 import { readingsOf } from "./webhook-readings.ts";
 
 /** The background half of the service. */
@@ -88,6 +89,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
+      await workLeftWaiting(app);
       await transaction(database.em(), (tx) => forgetHeldRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
     }),

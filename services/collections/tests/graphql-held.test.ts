@@ -5,6 +5,7 @@ import { lenderByCode } from "@collections/lenders";
 import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "./fixture.ts";
+import { workLeftWaiting } from "../src/graphql/held-requests.ts";
 import { AppClient } from "./graphql-client.ts";
 
 const VISIT = `visit { visitId startReceivedAt completedAt completionReceivedAt completionCameLate disposition note
@@ -143,25 +144,33 @@ describe("what is held", () => {
     const [end, wish] = [ended({ visitId }), asked({ visitId })];
     await complete(end);
     await request(wish);
-    // What such a process leaves behind: the visit, and what waits for it.
-    const { rows: waiting } = await rowsOf("delete from cases.held_request where visit_id = $1 returning *", visitId);
-    await start({ visitId, caseId });
-    for (const held of waiting) {
-      await service.app.database.pool.query(
-        "insert into cases.held_request select * from jsonb_populate_record(null::cases.held_request, $1)",
-        [JSON.stringify(held)],
-      );
-      await service.app.database.pool.query("update field_partners.mutation_result set result = $2 where key = $1", [
-        held.key,
-        JSON.stringify({ refusal: { code: "VISIT_NOT_FOUND", message: "No such visit.", isHeld: true } }),
-      ]);
-    }
+    await startByOlderProcess({ visitId, caseId });
     expect(await complete(end)).toMatchObject({ visit: { disposition: "OTHER", cameOutOfOrder: false } });
     const requested = await request(wish);
     expect(requested).toMatchObject({ paymentLink: { status: "REQUESTED" } });
     await start({ visitId, caseId });
     expect(await request(wish)).toEqual(requested);
     expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
+  });
+
+  test("is done without a repeat before it would be forgotten, whatever of another visit fails", async () => {
+    const cases = [await aCase(), await aCase()];
+    const ends = cases.map(() => ended({ visitId: randomUUID(), disposition: "DISPUTE" }));
+    const wish = asked({ visitId: ends[1]!.visitId });
+    for (const end of ends) await complete(end);
+    await request(wish);
+    for (const [place, { visitId }] of ends.entries()) {
+      await startByOlderProcess({ visitId, caseId: cases[place]!.caseId });
+    }
+    await rowsOf(
+      `update cases.held_request set input = jsonb_set(input, '{disposition}', '"NEVER"') where visit_id = $1`,
+      ends[0]!.visitId,
+    );
+    await workLeftWaiting(service.app);
+    expect((await kindsOf(cases[1]!.loan)).slice(-3)).toEqual(["visit.started", "visit.completed", "case.held"]);
+    expect(await request(wish)).toMatchObject({ __typename: "CaseNotWorkable" });
+    expect((await rowsOf("select from cases.held_request where visit_id = $1", ends[0]!.visitId)).rows).toHaveLength(1);
+    expect(await complete(ends[0]!)).toMatchObject({ visit: { disposition: "DISPUTE" } });
   });
 
   test(`is ${MAX_HELD} requests at most, and for 7 days`, async () => {
@@ -192,6 +201,29 @@ describe("what is held", () => {
   });
 });
 
+describe("what can never be right, whatever the visit will be", () => {
+  const promise = { amount: AMOUNT, dueOn: dayFromNow(1) };
+  test.each([
+    ["a promise that was not made", { disposition: "PROMISE_TO_PAY" }],
+    ["a promise with another end", { disposition: "OTHER", promise }],
+    [
+      "a promise of nothing",
+      { disposition: "PROMISE_TO_PAY", promise: { ...promise, amount: { ...AMOUNT, minor: "0" } } },
+    ],
+    [
+      "a promise for the day before yesterday",
+      { disposition: "PROMISE_TO_PAY", promise: { ...promise, dueOn: dayFromNow(-2) } },
+    ],
+    ["a note that is too long", { note: "x".repeat(2_001) }],
+  ])("such as %s is not kept for its start, and its key stays free", async (_, fields) => {
+    const end = ended({ visitId: randomUUID(), ...fields });
+    await expect(complete(end)).rejects.toThrow(/BAD_INPUT/);
+    const { idempotencyKey, visitId } = end;
+    expect((await rowsOf("select from cases.held_request where visit_id = $1", visitId)).rows).toEqual([]);
+    expect(await complete({ ...ended({ visitId }), idempotencyKey })).toMatchObject(HELD);
+  });
+});
+
 const AMOUNT_SHOWN = { minor: AMOUNT.minor };
 
 interface Ended {
@@ -216,6 +248,23 @@ async function aCase(): Promise<{ loan: string; caseId: string }> {
   await assign(service, lender.code, loan, fieldPartnerId);
   const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
   return { loan, caseId: data!["cases"].edges[0].node.id };
+}
+
+/** Leaves behind what a process does that knows nothing of what is held: the visit, and what waits for it. */
+async function startByOlderProcess(visit: { visitId: string; caseId: string }): Promise<void> {
+  const held = "delete from cases.held_request where visit_id = $1 returning *";
+  const { rows: waiting } = await rowsOf(held, visit.visitId);
+  await start(visit);
+  const { pool } = service.app.database;
+  const refusal = { code: "VISIT_NOT_FOUND", message: "No such visit.", isHeld: true };
+  for (const row of waiting) {
+    await pool.query(
+      "insert into cases.held_request select * from jsonb_populate_record(null::cases.held_request, $1)",
+      [JSON.stringify(row)],
+    );
+    const result = JSON.stringify({ refusal });
+    await pool.query("update field_partners.mutation_result set result = $2 where key = $1", [row["key"], result]);
+  }
 }
 
 function start(input: { visitId: string; caseId: string }, as = app) {

@@ -1,10 +1,10 @@
-import type { VisitOfFieldPartner } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import { lockVisit, type VisitOfFieldPartner, visitsWaitedFor } from "@collections/cases";
+import { transaction, type Tx } from "@collections/database";
 import { replaceMutationResult } from "@collections/field-partners";
 import { type WorkedRequest, workHeldRequests } from "@collections/flows";
+import type { App } from "../app.ts";
 import { ClientError } from "./client-error.ts";
 import { completed } from "./complete-visit.ts";
-import type { Context } from "./context.ts";
 import type { Kept } from "./once.ts";
 import { requested } from "./request-payment-link.ts";
 
@@ -12,12 +12,29 @@ import { requested } from "./request-payment-link.ts";
 export async function workHeld(
   tx: Tx,
   { fieldPartnerId, visitId }: VisitOfFieldPartner,
-  { app }: Context,
+  { config: { environment } }: Pick<App, "config">,
 ): Promise<void> {
-  const { environment } = app.config;
   for (const worked of await workHeldRequests(tx, { fieldPartnerId, visitId }, { environment })) {
     const { mutation, key } = worked;
     replaceMutationResult(tx, { fieldPartnerId, mutation, key }, keptOf(worked));
+  }
+}
+
+/**
+ * Works what still waits for visits that have begun: a process of an older version has worked their starts. What fails
+ * is logged, and waits for the next time.
+ */
+export async function workLeftWaiting(app: Pick<App, "config" | "database" | "log">): Promise<void> {
+  const { database, log } = app;
+  for (const visit of await visitsWaitedFor(database.em(), new Date())) {
+    try {
+      await transaction(database.em(), async (tx) => {
+        lockVisit(tx, visit);
+        await workHeld(tx, visit, app);
+      });
+    } catch (error) {
+      log.warn({ visitId: visit.visitId, error }, "what waited for a visit is not worked");
+    }
   }
 }
 

@@ -49,7 +49,7 @@ async function begin(tx: Tx, { location, ...start }: StartWithPlace, context: Co
   const outcome = await startVisitIn(tx, { ...start, ...(location && { location }) }, { environment });
   switch (outcome.kind) {
     case "started":
-      await workHeld(tx, start, context);
+      await workHeld(tx, start, context.app);
       return { done: { visitId: start.visitId, caseId: start.caseId } };
     case "not_found":
       return { refusal: { code: "CASE_NOT_FOUND", message: "There is no such case among your cases." } };
