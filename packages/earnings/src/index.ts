@@ -4,7 +4,7 @@ export { InvalidCursorError } from "./cursor.ts";
 export { type AttributedPayment, credited, type Earning, earningOn, type EarningStatus } from "./earning.ts";
 export { addEarnings, type CaseOfEarnings, creditEarnings, pendingOf } from "./keep-earnings.ts";
 export { lockCredited, lockReference, payOut } from "./keep-payouts.ts";
-export { type Payout, payoutDifferences, payoutOf, type PayoutOrder, type PayoutPart } from "./payout.ts";
+export { type Payout, payoutDifferences, payoutOf, type PayoutOrder, type PayoutPart, reachedAt } from "./payout.ts";
 export { type Period, type Span, spanOf, spanOfDay } from "./period.ts";
 export {
   type EarningLines,

@@ -53,7 +53,7 @@ function add(...earnings: Earning[]): Promise<void> {
 }
 
 /** Pays out all that is credited in rupees, as the flow does. */
-function pay(given: { reference?: string; before?: Date } = {}): Promise<Payout> {
+function pay(given: { reference?: string; before?: Date; until?: string } = {}): Promise<Payout> {
   const order = { fieldPartnerId, currency: INR, reference: newId(), paidOn: "2026-11-21", until: null, ...given };
   return transaction(database.em(), async (tx) => {
     await lockReference(tx, order.reference);
@@ -118,7 +118,7 @@ describe("a payout", () => {
     expect(await pay({ before: LATER })).toMatchObject({ lines: 1 });
     expect(await statusOf(early, late)).toEqual(["paid_out", "credited"]);
     expect(await creditedOf(database.em(), fieldPartnerId)).toEqual([
-      { lenderId: first, currency: INR, lines: 1, amountMinor: 100n },
+      { lenderId: first, currency: INR, lines: 1, amountMinor: 100n, lastCreditedAt: LATER },
     ]);
   });
 
@@ -147,6 +147,16 @@ describe("a payout", () => {
     expect(payoutDifferences(payout, same!)).toEqual([]);
     const other = { ...payout, fieldPartnerId: newId(), currency: KWD, paidOn: "2026-11-22", until: "2026-11-20" };
     expect(payoutDifferences(payout, other)).toEqual(["fieldPartnerId", "currency", "paidOn", "until"]);
+  });
+
+  test("keeps until when it pays, a day or an instant, and nothing else", async () => {
+    for (const until of ["2026-11-20", "2026-11-20T09:41:07.123Z"]) {
+      await add(due({}));
+      const payout = await pay({ until });
+      expect(await payoutById(database.em(), payout.id)).toEqual(payout);
+    }
+    await add(due({}));
+    await expect(pay({ until: "soon" })).rejects.toThrow(/type date/);
   });
 
   test("is listed with others, the latest first, in pages that have each payout whole", async () => {

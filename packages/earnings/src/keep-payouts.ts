@@ -57,8 +57,10 @@ const selectCredited = statement(
 const insertPayout = statement(
   "earnings.add-payout",
   `insert into earnings.payout
-     (lender_id, lines, amount_minor, id, field_partner_id, currency, reference, paid_on, credited_until, recorded_at)
-   select p.*, $4::uuid, $5::uuid, $6, $7, $8::date, $9::date, $10::timestamptz
+     (lender_id, lines, amount_minor, id, field_partner_id, currency, reference, paid_on, credited_until, credited_until_instant,
+      recorded_at)
+   select p.*, $4::uuid, $5::uuid, $6, $7, $8::date, case when $9::text not like '%T%' then $9::date end,
+     case when $9 like '%T%' then $9::timestamptz end, $10::timestamptz
    from unnest($1::uuid[], $2::integer[], $3::bigint[]) as p`,
 );
 

@@ -10,7 +10,7 @@ export interface PayoutOrder {
   readonly reference: string;
   /** The bank's day, `YYYY-MM-DD`. */
   readonly paidOn: string;
-  /** The last day of the field partner's calendar whose credits are paid, `YYYY-MM-DD`; null for all. */
+  /** The last day of the field partner's calendar, or the last moment in UTC, whose credits are paid; null for all. */
   readonly until: string | null;
 }
 
@@ -38,6 +38,20 @@ export function payoutOf(lines: readonly Earning[], order: PayoutOrder, now: Dat
     amountMinor: sumOf(own),
   }));
   return { ...order, id: newId(), recordedAt: now, lines: lines.length, amountMinor: sumOf(lines), parts };
+}
+
+/**
+ * The moment up to which what was credited comes to just this sum, with all that was credited at that moment; undefined
+ * when it comes to it at none. Minor units, of one currency.
+ */
+export function reachedAt(lines: readonly Earning[], amountMinor: bigint): Date | undefined {
+  const moments = Map.groupBy(lines, ({ creditedAt }) => creditedAt!.getTime());
+  let sum = 0n;
+  for (const [ms, own] of [...moments].toSorted(([a], [b]) => a - b)) {
+    sum += sumOf(own);
+    if (sum === amountMinor) return new Date(ms);
+  }
+  return undefined;
 }
 
 /** In what an order differs from what was recorded under its reference, by the names of the fields. */

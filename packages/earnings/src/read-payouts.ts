@@ -10,6 +10,7 @@ export interface Credited {
   readonly currency: CurrencyCode;
   readonly lines: number;
   readonly amountMinor: bigint;
+  readonly lastCreditedAt: Date;
 }
 
 /** Which payouts, the latest first. */
@@ -103,7 +104,10 @@ function assembled(rows: readonly PayoutPartRow[]): Payout[] {
 }
 
 const PARTS = `select p.id, p.field_partner_id as "fieldPartnerId", p.currency::text as currency, p.reference,
-   p.paid_on as "paidOn", p.credited_until as "until", p.recorded_at as "recordedAt",
+   p.paid_on as "paidOn", coalesce(
+     to_char(p.credited_until, 'YYYY-MM-DD'),
+     to_char(p.credited_until_instant at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+   ) as "until", p.recorded_at as "recordedAt",
    p.lender_id as "lenderId", p.lines, p.amount_minor as "amountMinor"
  from earnings.payout p`;
 
@@ -137,7 +141,7 @@ const selectLines = statement(
 const selectCreditedSums = statement(
   "earnings.credited-sums",
   `select e.lender_id as "lenderId", e.currency::text as currency, count(*)::integer as lines,
-     sum(e.amount_minor)::bigint as "amountMinor"
+     sum(e.amount_minor)::bigint as "amountMinor", max(e.credited_at) as "lastCreditedAt"
    from earnings.earning e
    where e.field_partner_id = $1 and e.status = 'credited' and ($2::timestamptz is null or e.credited_at < $2)
    group by e.lender_id, e.currency order by e.currency, e.lender_id`,

@@ -46,7 +46,8 @@ export const PayoutEntity = defineEntity({
     currency: p.character().length(3).$type<CurrencyCode>(),
     reference: p.text(),
     paidOn: p.date(),
-    until: p.date().fieldName("credited_until").nullable(),
+    untilDay: p.date().fieldName("credited_until").nullable(),
+    untilInstant: p.datetime().columnType("timestamptz").fieldName("credited_until_instant").nullable(),
     lines: p.integer(),
     amountMinor: p.bigint(),
     recordedAt: p.datetime().columnType("timestamptz"),
@@ -110,6 +111,15 @@ export const earningsSchema: PackageSchema = {
            add column payout_id uuid,
            add check ((status = 'paid_out') = (payout_id is not null)),
            add foreign key (lender_id, payout_id) references earnings.payout (lender_id, id)`,
+      ],
+    },
+    {
+      // Beside the day, so that what runs while this is rolled out reads and writes as before.
+      name: "0003-payouts-until-an-instant",
+      statements: [
+        `alter table earnings.payout
+           add column credited_until_instant timestamptz,
+           add check (credited_until is null or credited_until_instant is null)`,
       ],
     },
   ],

@@ -46,7 +46,13 @@ export {
   type RequestPaymentLinkOutcome,
 } from "./request-payment-link.ts";
 export { type PaymentLinkResend, resendPaymentLinkIn, type ResendPaymentLinkOutcome } from "./resend-payment-link.ts";
-export { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "./record-payout.ts";
+export {
+  type PayoutPreview,
+  payoutPreview,
+  type PayoutToRecord,
+  recordPayout,
+  type RecordPayoutOutcome,
+} from "./record-payout.ts";
 export { recordMessageReports } from "./record-message-reports.ts";
 export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./send-otp.ts";
 export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";

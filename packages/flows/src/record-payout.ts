@@ -2,6 +2,7 @@ import { type EntityManager, publicId, transaction, type Tx } from "@collections
 import {
   type Credited,
   creditedOf,
+  type Earning,
   lockCredited,
   lockReference,
   type Payout,
@@ -10,6 +11,7 @@ import {
   payoutOf,
   type PayoutOrder,
   payOut,
+  reachedAt,
   spanOfDay,
 } from "@collections/earnings";
 import { type FieldPartner, fieldPartnerById } from "@collections/field-partners";
@@ -17,8 +19,15 @@ import { payout as payoutPostings, postTransfers } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { dayIn } from "./app-request.ts";
 
-/** What an operator has sent a field partner. `amountMinor`, if given, is what it has to come to. */
-export type PayoutToRecord = PayoutOrder & { readonly amountMinor?: bigint | undefined };
+/** What an operator has sent a field partner: what is credited has to come to just that. Minor units. */
+export type PayoutToRecord = PayoutOrder & { readonly amountMinor: bigint };
+
+/** What could be paid out, by lender and currency. */
+export interface PayoutPreview {
+  readonly credited: readonly Credited[];
+  /** When the last of it was credited: up to then, what is credited later does not change it. Null if there is none. */
+  readonly asOf: Date | null;
+}
 
 /** What became of a payout that an operator wants to record. Nothing was changed unless it is `recorded`. */
 export type RecordPayoutOutcome =
@@ -28,14 +37,19 @@ export type RecordPayoutOutcome =
   /** The reference names a payout that differs in these fields. */
   | { readonly kind: "reference_taken"; readonly payout: Payout; readonly differences: readonly string[] }
   | { readonly kind: "field_partner_not_found" }
-  /** A day that has not come. */
+  /** A day, or a moment, that has not come; `today` is the day, or the moment, that it is. */
   | { readonly kind: "in_future"; readonly field: "paidOn" | "until"; readonly today: string }
   /** Nothing is credited in this currency; what is, in others. */
   | { readonly kind: "nothing_to_pay"; readonly credited: readonly Credited[] }
-  | { readonly kind: "amount_differs"; readonly creditedMinor: bigint };
+  /** `reachedAt` is the `until` with which the sent amount would fit, if there is one. */
+  | { readonly kind: "amount_differs"; readonly creditedMinor: bigint; readonly reachedAt: Date | undefined }
+  /** Sent before anything was owed. */
+  | { readonly kind: "paid_before_credited"; readonly earliest: string };
 
 /** Where the calendar is furthest ahead: a bank anywhere may be there already. */
 const FIRST_TIME_ZONE = "Pacific/Kiritimati";
+/** Where it is furthest behind. */
+const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
  * Records that a field partner was sent what is credited in one currency, at all lenders, up to `until`: the lines, the
@@ -61,9 +75,11 @@ export async function recordPayout(
     const lines = await lockCredited(tx, { fieldPartnerId, currency, before });
     if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedOf(tx, fieldPartnerId, before) };
     const payout = payoutOf(lines, orderOf(wanted), now);
-    if (amountMinor !== undefined && amountMinor !== payout.amountMinor) {
-      return { kind: "amount_differs", creditedMinor: payout.amountMinor };
+    if (amountMinor !== payout.amountMinor) {
+      return { kind: "amount_differs", creditedMinor: payout.amountMinor, reachedAt: reachedAt(lines, amountMinor) };
     }
+    const earliest = dayIn(LAST_TIME_ZONE, firstCreditOf(lines));
+    if (payout.paidOn < earliest) return { kind: "paid_before_credited", earliest };
 
     // Write the payout with its lines, the books of each lender, and the act.
     payOut(tx, payout, lines);
@@ -77,18 +93,21 @@ export async function recordPayout(
   });
 }
 
-/** What could be paid out to a field partner now, by lender and currency; undefined when there is no such person. */
+/** What could be paid out to a field partner now; undefined when there is no such person. */
 export async function payoutPreview(
   em: EntityManager,
   fieldPartnerId: string,
   until: string | null,
-): Promise<readonly Credited[] | undefined> {
+): Promise<PayoutPreview | undefined> {
   const fieldPartner = await fieldPartnerById(em, fieldPartnerId);
-  return fieldPartner && creditedOf(em, fieldPartnerId, endOf(until, fieldPartner));
+  if (!fieldPartner) return undefined;
+  const credited = await creditedOf(em, fieldPartnerId, endOf(until, fieldPartner));
+  const times = credited.map(({ lastCreditedAt }) => lastCreditedAt.getTime());
+  return { credited, asOf: times.length === 0 ? null : new Date(Math.max(...times)) };
 }
 
 function compared(payout: Payout, wanted: PayoutToRecord): RecordPayoutOutcome {
-  const isOtherAmount = wanted.amountMinor !== undefined && wanted.amountMinor !== payout.amountMinor;
+  const isOtherAmount = wanted.amountMinor !== payout.amountMinor;
   const differences = [...payoutDifferences(payout, wanted), ...(isOtherAmount ? ["amount"] : [])];
   return differences.length === 0 ? { kind: "repeated", payout } : { kind: "reference_taken", payout, differences };
 }
@@ -100,11 +119,22 @@ function dayThatHasNotCome(
 ): RecordPayoutOutcome | undefined {
   const [latest, today] = [dayIn(FIRST_TIME_ZONE, now), dayIn(timeZone, now)];
   if (paidOn > latest) return { kind: "in_future", field: "paidOn", today: latest };
-  return until !== null && until > today ? { kind: "in_future", field: "until", today } : undefined;
+  if (until === null) return undefined;
+  const latestUntil = isInstant(until) ? now.toISOString() : today;
+  return until > latestUntil ? { kind: "in_future", field: "until", today: latestUntil } : undefined;
 }
 
 function endOf(until: string | null, { timeZone }: FieldPartner): Date | undefined {
-  return until === null ? undefined : spanOfDay(until, timeZone).to;
+  if (until === null) return undefined;
+  return isInstant(until) ? new Date(Date.parse(until) + 1) : spanOfDay(until, timeZone).to;
+}
+
+function isInstant(until: string): boolean {
+  return until.includes("T");
+}
+
+function firstCreditOf(lines: readonly Earning[]): Date {
+  return new Date(Math.min(...lines.map(({ creditedAt }) => creditedAt!.getTime())));
 }
 
 function orderOf({ fieldPartnerId, currency, reference, paidOn, until }: PayoutToRecord): PayoutOrder {

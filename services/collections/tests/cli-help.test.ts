@@ -64,11 +64,16 @@ test.each<[string, RegExp]>([
   ["delivery replay --lender ACME --since 1h --until 2h --dry-run", /--until has to lie after --since/],
   ["delivery replays", /required option '--lender <code>' not specified/],
   ["payout record fp_1 --currency INR --paid-on 2026-11-21", /required option '--reference <text>' not specified/],
+  [
+    "payout record fp_1 --currency INR --reference UTR1 --paid-on 2026-11-21",
+    /required option '--amount <sum>' not specified/,
+  ],
+  ["payout preview fp_1 --until 2026-11-20T09:41", /neither a day .* nor an instant with Z or an offset/],
   ["payout record fp_1 --currency Rupee", /Expected a currency of ISO 4217, such as INR/],
   ["payout record fp_1 --currency INR --reference UTR1 --paid-on 2026-02-30", /Expected a day such as 2026-11-20/],
   ["payout record fp_1 --reference \u0007", /Expected 1 to 64 letters, digits and signs of ASCII/],
   ["payout record fp_1 --currency JPY --reference U1 --paid-on 2026-11-21 --amount 1.5", /JPY takes no decimals/],
-  ["payout preview fp_1 --until today", /Expected a day such as 2026-11-20/],
+  ["payout preview fp_1 --until today", /"today" is neither a day such as 2026-11-20 nor an instant/],
   ["endpoint resume ACME", /required option '--reason <text>' not specified/],
 ])("the command line %j is not understood, and told why", async (line, reason) => {
   const program = createProgram();

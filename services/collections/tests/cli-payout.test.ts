@@ -8,6 +8,7 @@ import type { Cli } from "./processes.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const TODAY = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Kolkata" }).format();
 
 let service: TestService;
@@ -37,6 +38,7 @@ async function credit(lender = lenders[0]!): Promise<void> {
   await lender.confirm(loan, { amount: 5000, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" });
 }
 
+/** An amount that comes later is the one that counts. */
 const recordArgs = (reference: string, ...more: string[]) => [
   "payout",
   "record",
@@ -47,6 +49,8 @@ const recordArgs = (reference: string, ...more: string[]) => [
   reference,
   "--paid-on",
   TODAY,
+  "--amount",
+  "125",
   ...more,
 ];
 
@@ -66,6 +70,7 @@ test("what is credited is previewed, recorded with its reference, listed, shown,
   expect(await cli.json("payout", "preview", fieldPartnerId, "--until", TODAY)).toEqual({
     fieldPartnerId,
     until: TODAY,
+    asOf: expect.stringMatching(INSTANT) as string,
     payable: [{ currency: "INR", amount: "375.00", lines: 3, lenders: expect.arrayContaining(parts) as object[] }],
   });
 
@@ -84,7 +89,7 @@ test("what is credited is previewed, recorded with its reference, listed, shown,
     lenders: expect.arrayContaining(parts) as object[],
   };
   expect(recorded).toEqual({ outcome: "recorded", ...payout });
-  expect(await cli.json(...recordArgs(reference))).toEqual({ ...recorded, outcome: "repeated" });
+  expect(await cli.json(...recordArgs(reference, "--amount", "375.00"))).toEqual({ ...recorded, outcome: "repeated" });
   const { outcome: _, ...kept } = recorded;
   expect(await cli.json("payout", "list", "--field-partner", fieldPartnerId)).toEqual({
     payouts: [kept],
@@ -94,7 +99,7 @@ test("what is credited is previewed, recorded with its reference, listed, shown,
   const line = { amount: "125.00", formula: "2.5% of ₹5,000.00" };
   expect(shown).toMatchObject({ ...kept, earnings: [line, line, line] });
   expect(await cli.json("payout", "show", String(recorded["payoutId"]))).toEqual(shown);
-  expect(await cli.json("payout", "preview", fieldPartnerId)).toMatchObject({ payable: [] });
+  expect(await cli.json("payout", "preview", fieldPartnerId)).toMatchObject({ payable: [], asOf: null });
   expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true });
 
   const { data } = await app.ask(
@@ -106,6 +111,30 @@ test("what is credited is previewed, recorded with its reference, listed, shown,
   );
 });
 
+test("what was previewed is recorded by its instant, whatever is credited meanwhile", async () => {
+  await credit();
+  const { asOf } = await cli.json("payout", "preview", fieldPartnerId);
+  await credit();
+  await credit(lenders[1]);
+  const reference = `UTR${randomUUID()}`;
+  const args = recordArgs(reference, "--until", String(asOf));
+  const recorded = await cli.json(...args);
+  expect(recorded).toMatchObject({ outcome: "recorded", amount: "125.00", lines: 1, until: asOf });
+  expect(await cli.json(...args)).toEqual({ ...recorded, outcome: "repeated" });
+  const after = await cli.json("payout", "preview", fieldPartnerId);
+  expect(after).toMatchObject({ payable: [{ amount: "250.00" }] });
+
+  // Who has lost the instant is told it.
+  const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
+  expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
+  expect(detail).toMatch(
+    /^What is credited comes to 250\.00 INR, and up to \S+ to 125\.00: if that is what was sent, record it with --until \S+Z\.$/,
+  );
+  const told = /--until (\S+Z)/.exec(String(detail))![1]!;
+  expect(await cli.json(...recordArgs(`${reference}-2`, "--until", told))).toMatchObject({ outcome: "recorded" });
+  expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true });
+});
+
 test("people read it in words", async () => {
   await credit();
   const { code } = lenders[0]!;
@@ -115,6 +144,8 @@ test("people read it in words", async () => {
     `${code}  INR       125.00  1`,
     "all      INR       125.00  1",
   ]);
+  const asOf = /\nAs of (\S+Z): record what you send with --until \1 and its --amount\.\n$/;
+  expect(preview.stdout).toMatch(asOf);
   const reference = `UTR${randomUUID()}`;
   const { stdout } = await cli(...recordArgs(reference, "--until", TODAY));
   expect(stdout).toMatch(/^Recorded\.\npo_[0-9a-f]{32}: 125\.00 INR to fp_/);
@@ -134,14 +165,28 @@ test("what cannot be recorded is refused with a code and what to do, and nothing
   await credit();
   const nobody = publicId("fp", randomUUID());
   const reference = `UTR${randomUUID()}`;
-  const wrongSum = [1, "AMOUNT_DIFFERS", "What is credited comes to 125.00 INR; see payout preview."];
+  const wrongSum = [
+    1,
+    "AMOUNT_DIFFERS",
+    expect.stringMatching(/^What is credited comes to 125\.00 INR, not 125\.01\. Check/),
+  ];
   expect(await refusal(...recordArgs(reference, "--amount", "125.01"))).toEqual(wrongSum);
-  const future = [...recordArgs(reference).slice(0, -1), "2099-01-01"];
-  expect(await refusal(...future)).toEqual([1, "DATE_IN_FUTURE", expect.stringMatching(/^--paid-on names a day/)]);
+  const early = [1, "DATE_TOO_EARLY", expect.stringMatching(/^--paid-on .* was credited; the earliest is 2\S+\.$/)];
+  expect(await refusal(...recordArgs(reference, "--paid-on", "1926-11-21"))).toEqual(early);
+  expect(await refusal(...recordArgs(reference, "--paid-on", "2099-01-01"))).toEqual([
+    1,
+    "DATE_IN_FUTURE",
+    expect.stringMatching(/^--paid-on names a day/),
+  ]);
   expect(await refusal(...recordArgs(reference, "--until", "2099-01-01"))).toEqual([
     1,
     "DATE_IN_FUTURE",
     `--until names a day that has not come; today is ${TODAY}.`,
+  ]);
+  expect(await refusal(...recordArgs(reference, "--until", "2099-01-01T00:00Z"))).toEqual([
+    1,
+    "DATE_IN_FUTURE",
+    expect.stringMatching(/^--until names a moment that has not come; it is \S+Z\.$/),
   ]);
   const inYen = recordArgs(reference).map((word) => (word === "inr" ? "JPY" : word));
   expect(await refusal(...inYen)).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in JPY, only in INR."]);

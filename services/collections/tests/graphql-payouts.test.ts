@@ -56,6 +56,13 @@ async function earn(fieldPartnerId: string, moments: readonly Date[]): Promise<v
   await transaction(service.app.database.em(), async (tx) => addEarnings(tx, lines));
 }
 
+/** Records that all that is credited, which comes to this, was sent today. */
+async function pay(fieldPartnerId: string, reference: string, amountMinor: bigint): Promise<void> {
+  const paidOn = new Date().toISOString().slice(0, 10);
+  const order = { fieldPartnerId, currency: INR, reference, paidOn, until: null, amountMinor };
+  expect(await recordPayout(service.app.database.em(), order)).toMatchObject({ kind: "recorded" });
+}
+
 test("a page of money takes as many statements for 100 lines of ten payouts as for one", async () => {
   const { id, accessToken } = await somebodyIn("Asia/Kolkata");
   for (let payout = 1; payout <= 10; payout += 1) {
@@ -63,8 +70,7 @@ test("a page of money takes as many statements for 100 lines of ten payouts as f
       id,
       Array.from({ length: 10 }, () => new Date()),
     );
-    const order = { fieldPartnerId: id, currency: INR, reference: `UTR${payout}`, paidOn: "2026-11-20", until: null };
-    expect(await recordPayout(service.app.database.em(), order)).toMatchObject({ kind: "recorded" });
+    await pay(id, `UTR${payout}`, 1_000n);
   }
   const counted = new AppClient(countedUrl, accessToken);
   const query = `query ($first: Int!) { earnings(period: THIS_MONTH) { earned { display } paidOut { display } }
@@ -112,14 +118,7 @@ test("what another was paid is nobody else's to see", async () => {
   const [mine, theirs] = [await somebodyIn("UTC"), await somebodyIn("UTC")];
   await earn(mine.id, [new Date()]);
   await earn(theirs.id, [new Date()]);
-  const order = {
-    fieldPartnerId: theirs.id,
-    currency: INR,
-    reference: "UTR-theirs",
-    paidOn: "2026-11-20",
-    until: null,
-  };
-  await recordPayout(service.app.database.em(), order);
+  await pay(theirs.id, "UTR-theirs", 100n);
   const query = `{ earningLines { edges { node { id status paidOutAt payout { reference } } } } }`;
   const lineOf = async ({ accessToken }: { accessToken: string }) =>
     (await new AppClient(service.url, accessToken).ask(query)).data!["earningLines"].edges[0].node;

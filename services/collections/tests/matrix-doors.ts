@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { recordPayout } from "@collections/flows";
+import { payoutPreview, recordPayout } from "@collections/flows";
 import type { CurrencyCode } from "@collections/money";
 import { type aLender, aRow, assign, type TestService } from "./fixture.ts";
 import type { AppClient } from "./graphql-client.ts";
@@ -110,12 +110,14 @@ async function linkIdOf(client: AppClient, id: string): Promise<string> {
 }
 
 async function payOut(service: TestService, fieldPartnerId: string, reference: string): Promise<void> {
+  const { credited } = (await payoutPreview(service.app.database.em(), fieldPartnerId, null))!;
   const { kind } = await recordPayout(service.app.database.em(), {
     fieldPartnerId,
     currency: "INR" as CurrencyCode,
     reference,
     paidOn: new Date().toISOString().slice(0, 10),
     until: null,
+    amountMinor: credited.reduce((sum, part) => sum + part.amountMinor, 0n),
   });
   if (kind !== "recorded") throw new Error(`${reference} was not paid out: ${kind}.`);
 }

@@ -84,7 +84,10 @@ beforeAll(async () => {
   await lender.pay([...lender.links.keys()][0]!);
   await lender.confirm("LN-1", { amount: 2_500, reference: "cash_1", paidAt: new Date().toISOString(), mode: "cash" });
   await lender.waitForEvents((events) => events.some(({ kind }) => kind === "case.closed"));
-  const transfer = ["--currency", "INR", "--reference", "UTR1", "--paid-on", "2026-11-20"];
+  const paidOn = new Date().toISOString().slice(0, 10);
+  const { payable } = await cli.json("payout", "preview", fieldPartnerId);
+  const [{ amount }] = payable as [{ amount: string }];
+  const transfer = ["--currency", "INR", "--reference", "UTR1", "--paid-on", paidOn, "--amount", amount];
   await cli.json("payout", "record", fieldPartnerId, ...transfer);
   await lender.waitForEvents((events) => events.filter(({ kind }) => kind === "payment.collected").length === 2);
   await lender.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });

@@ -28,13 +28,14 @@ export function payable(credited: readonly Credited[], codes: Codes) {
   }));
 }
 
-export function payableText(sums: ReturnType<typeof payable>): string {
-  if (sums.length === 0) return "Nothing to pay.";
+export function payableText(sums: ReturnType<typeof payable>, asOf: string | null): string {
+  if (asOf === null) return "Nothing to pay.";
   const rows = sums.flatMap(({ currency, amount, lines, lenders }) => [
     ...lenders.map((part) => [part.lenderCode ?? "", currency, part.amount, String(part.lines)]),
     ["all", currency, amount, String(lines)],
   ]);
-  return table([["LENDER", "CURRENCY", "AMOUNT", "EARNINGS"], ...rows]);
+  const shown = table([["LENDER", "CURRENCY", "AMOUNT", "EARNINGS"], ...rows]);
+  return `${shown}\nAs of ${asOf}: record what you send with --until ${asOf} and its --amount.`;
 }
 
 /** A payout as `--json` shows it. */

@@ -1,23 +1,26 @@
 import { publicId } from "@collections/database";
 import { type Credited, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
-import { payoutPreview, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
+import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
 import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
 import { lenderCodes, payable, payableText, shownLine, shownPayout, payoutText } from "./payout-words.ts";
-import { readCount, readCurrency, readCursor, readDay } from "./read-options.ts";
+import { readCount, readCurrency, readCursor, readDay, readUntil } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
 import { answer, idOf, table, withDatabase } from "./with-database.ts";
 
 const REFERENCE_CHARACTERS = 64;
 const MAX_LIMIT = 200;
-const UNTIL = ["--until <day>", "credits of this day and before, where the field partner is; all unless told"] as const;
+const UNTIL = [
+  "--until <when>",
+  "what was credited up to the end of this day, where the field partner is, or at this instant; all unless told",
+] as const;
 
 interface RecordOptions {
   currency: CurrencyCode;
   reference: string;
   paidOn: string;
   until?: string;
-  amount?: string;
+  amount: string;
 }
 
 interface ListOptions {
@@ -32,7 +35,7 @@ export function payoutCommand(): Command {
   command
     .command("preview")
     .argument("<field-partner-id>", "who is to be paid")
-    .option(...UNTIL, readDay)
+    .option(...UNTIL, readUntil)
     .description("What is credited and not paid out yet, by currency and lender.")
     .addHelpText("after", "\nExample:\n  pnpm collections payout preview fp_0192… --until 2026-11-20")
     .action((id: string, { until }: { until?: string }) => preview(id, until ?? null));
@@ -42,16 +45,18 @@ export function payoutCommand(): Command {
     .requiredOption("--currency <code>", "all that is credited in this currency", readCurrency)
     .requiredOption("--reference <text>", "what the bank calls the transfer, such as its UTR", readReference)
     .requiredOption("--paid-on <day>", "the bank's day, such as 2026-11-21", readDay)
-    .option(...UNTIL, readDay)
-    .option("--amount <sum>", "what it has to come to, such as 1250.50; otherwise nothing is recorded")
+    .requiredOption("--amount <sum>", "what was sent, such as 1250.50; if other is credited, nothing is recorded")
+    .option(...UNTIL, readUntil)
     .description("Record that a person was sent what is credited.")
     .addHelpText(
       "after",
       `
 The reference names the payout for good: the same command again changes nothing and answers with what was recorded.
+Give the instant that payout preview has shown, and what is credited meanwhile stays for the next payout.
 
 Example:
-  pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50`,
+  pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50 \\
+    --until 2026-11-20T09:41:07.123Z`,
     )
     .action((id: string, options: RecordOptions) => record(id, options));
   command
@@ -74,15 +79,16 @@ Example:
 async function preview(given: string, until: string | null): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
-    const credited = await payoutPreview(em(), id, until);
-    if (!credited) throw notFound("field partner", given);
-    const sums = payable(credited, await lenderCodes(em()));
-    answer({ fieldPartnerId: publicId("fp", id), until, payable: sums }, payableText(sums));
+    const found = await payoutPreview(em(), id, until);
+    if (!found) throw notFound("field partner", given);
+    const sums = payable(found.credited, await lenderCodes(em()));
+    const asOf = found.asOf?.toISOString() ?? null;
+    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums }, payableText(sums, asOf));
   });
 }
 
 async function record(given: string, { amount, ...said }: RecordOptions): Promise<void> {
-  const amountMinor = amount === undefined ? undefined : readSum(amount, said.currency);
+  const amountMinor = readSum(amount, said.currency);
   await withDatabase(async ({ em }) => {
     const fieldPartnerId = idOf("fp", "field partner", given);
     const wanted = { ...said, fieldPartnerId, until: said.until ?? null, amountMinor };
@@ -130,7 +136,7 @@ async function show(name: string): Promise<void> {
 
 function refusalOf(
   outcome: Exclude<RecordPayoutOutcome, { kind: "recorded" | "repeated" }>,
-  { currency, reference }: { currency: CurrencyCode; reference: string },
+  { currency, reference, amountMinor }: PayoutToRecord,
   given: string,
 ): Refusal {
   switch (outcome.kind) {
@@ -138,19 +144,37 @@ function refusalOf(
       return notFound("field partner", given);
     case "in_future": {
       const option = outcome.field === "paidOn" ? "--paid-on" : "--until";
-      return new Refusal("DATE_IN_FUTURE", `${option} names a day that has not come; today is ${outcome.today}.`);
+      const isMoment = outcome.today.includes("T");
+      const told = isMoment ? "moment that has not come; it is" : "day that has not come; today is";
+      return new Refusal("DATE_IN_FUTURE", `${option} names a ${told} ${outcome.today}.`);
     }
     case "nothing_to_pay":
       return new Refusal("NOTHING_TO_PAY", `Nothing is credited in ${currency}${elsewhere(outcome.credited)}.`);
     case "amount_differs": {
-      const credited = toDecimal(outcome.creditedMinor, currency);
-      return new Refusal("AMOUNT_DIFFERS", `What is credited comes to ${credited} ${currency}; see payout preview.`);
+      const credited = `What is credited comes to ${toDecimal(outcome.creditedMinor, currency)} ${currency}`;
+      return new Refusal(
+        "AMOUNT_DIFFERS",
+        `${credited}, ${whatToDo(outcome.reachedAt, toDecimal(amountMinor, currency))}`,
+      );
+    }
+    case "paid_before_credited": {
+      const why = "--paid-on names a day before the first of these earnings was credited";
+      return new Refusal("DATE_TOO_EARLY", `${why}; the earliest is ${outcome.earliest}.`);
     }
     case "reference_taken": {
       const known = `${publicId("po", outcome.payout.id)}, which differs in ${outcome.differences.join(" and ")}`;
       return new Refusal("REFERENCE_TAKEN", `The reference ${reference} names the payout ${known}; see payout show.`);
     }
   }
+}
+
+/** About money that was sent, and is not what is credited. */
+function whatToDo(reachedAt: Date | undefined, sent: string): string {
+  if (reachedAt === undefined) {
+    return `not ${sent}. Check the bank and payout preview; "Pay field partners" in docs/operations.md says what to do.`;
+  }
+  const until = reachedAt.toISOString();
+  return `and up to ${until} to ${sent}: if that is what was sent, record it with --until ${until}.`;
 }
 
 function elsewhere(credited: readonly Credited[]): string {

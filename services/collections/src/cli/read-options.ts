@@ -17,8 +17,17 @@ export function readMoment(text: string): Date {
 
 /** A day of the calendar, as it is. */
 export function readDay(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && "instant" in readInstant(`${text}T00:00Z`)) return text;
+  if (isDay(text)) return text;
   throw new InvalidArgumentError("Expected a day such as 2026-11-20.");
+}
+
+/** A day of the calendar as it is, or an instant as UTC says it, to the millisecond. */
+export function readUntil(text: string): string {
+  if (isDay(text)) return text;
+  const reading = readInstant(text);
+  if ("instant" in reading) return reading.instant.toISOString();
+  const expected = "neither a day such as 2026-11-20 nor an instant with Z or an offset, such as 2026-11-20T09:41:07Z";
+  throw new InvalidArgumentError(`"${text.slice(0, 40)}" is ${expected}.`);
 }
 
 /** A currency, in capitals or not. */
@@ -47,4 +56,8 @@ export function readCount(from: number, to: number): (text: string) => number {
     if (count >= from && count <= to) return count;
     throw new InvalidArgumentError(`Expected a number from ${from} to ${to}.`);
   };
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && "instant" in readInstant(`${text}T00:00Z`);
 }
