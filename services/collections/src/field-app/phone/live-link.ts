@@ -2,7 +2,7 @@ import type { PaymentLink } from "./answers.ts";
 import { eventsIn } from "./event-stream.ts";
 import { dataOf, NoAnswerError, post, RefusedRequestError } from "./graphql.ts";
 import { ONE_LINK, WATCH_LINK } from "./operations.ts";
-import { accessToken, ask, isUnauthenticated, renewed, SignedOutError } from "./session.ts";
+import { accessToken, ask, isUnauthenticated, renewed, SignedOutError, whoAsks } from "./session.ts";
 
 /** Nothing happens to a link any more; only `PAID` may still follow on the others. */
 export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
@@ -45,14 +45,15 @@ async function streamed(id: string, watch: LinkWatch, signal: AbortSignal): Prom
   };
   try {
     heard();
-    const token = await accessToken();
+    const who = whoAsks();
+    const token = await accessToken(who);
     const both = AbortSignal.any([signal, silence.signal]);
     const response = await post(WATCH_LINK, { id }, "text/event-stream", both, token);
     if (!response.body) throw new NoAnswerError();
     for await (const { event, data } of eventsIn(chunksOf(response.body, heard))) {
       if (event === "complete") return false;
       if (event !== "next") continue;
-      const { paymentLinkUpdated: link } = await linkIn(data, token);
+      const { paymentLinkUpdated: link } = await linkIn(data, who, token);
       watch.onLive(true);
       watch.onLink(link);
       if (FINAL.has(link.status)) return true;
@@ -64,12 +65,12 @@ async function streamed(id: string, watch: LinkWatch, signal: AbortSignal): Prom
   }
 }
 
-async function linkIn(data: string, token: string): Promise<{ paymentLinkUpdated: PaymentLink }> {
+async function linkIn(data: string, who: string, token: string): Promise<{ paymentLinkUpdated: PaymentLink }> {
   try {
     return dataOf(JSON.parse(data) as { data?: { paymentLinkUpdated: PaymentLink } });
   } catch (error) {
     // The next stream begins with a new token.
-    if (isUnauthenticated(error)) await renewed(token);
+    if (isUnauthenticated(error)) await renewed(who, token);
     throw error;
   }
 }

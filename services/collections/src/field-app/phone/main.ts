@@ -27,8 +27,15 @@ const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = 
   [/^#\/case\/([\w-]+)\/asked\/([\w-]+)$/, askedLinkScreen],
 ];
 
+let shownTo: string | undefined;
 startShell();
 startOutbox();
+// Somebody has signed in or out in another window of the app.
+globalThis.addEventListener("storage", () => {
+  if (signedInAs()?.fieldPartnerId === shownTo) return;
+  if (signedInAs()) enter();
+  else showScreen();
+});
 globalThis.addEventListener("hashchange", showScreen);
 onSessionEnd(() => {
   forgetAnswers();
@@ -38,6 +45,7 @@ showScreen();
 keepForOffline();
 
 function showScreen(): void {
+  shownTo = signedInAs()?.fieldPartnerId;
   if (!signedInAs()) return show(signInScreen(enter));
   for (const [pattern, screen] of SCREENS) {
     const found = pattern.exec(location.hash);

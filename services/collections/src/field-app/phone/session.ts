@@ -19,7 +19,7 @@ interface KeptSession {
   readonly displayName: string;
 }
 
-/** The session is over: somebody has to sign in. */
+/** The session is over, or it is somebody else's now: whoever it was has to sign in. */
 export class SignedOutError extends Error {
   override readonly name = "SignedOutError";
   readonly code = "SIGNED_OUT";
@@ -42,6 +42,11 @@ export function onSessionEnd(hear: () => void): void {
   ended.addEventListener("end", hear);
 }
 
+/** Who is signed in, where somebody has to be. @throws SignedOutError */
+export function whoAsks(): string {
+  return kept().fieldPartnerId;
+}
+
 /** Signs in with tokens, or with an access token alone. @throws NoAnswerError, RefusedRequestError */
 export async function signIn({ accessToken, refreshToken }: Partial<Tokens> & { accessToken: string }): Promise<void> {
   const { viewer } = await send<{ viewer: { id: string; displayName: string } }>(WHO_AM_I, {}, accessToken);
@@ -51,50 +56,69 @@ export async function signIn({ accessToken, refreshToken }: Partial<Tokens> & { 
 
 /** Ends the session here and at the service. @throws NoAnswerError */
 export async function signOut(): Promise<void> {
+  const who = signedInAs()?.fieldPartnerId;
   try {
     await ask(SIGN_OUT, { input: { idempotencyKey: uuid() } });
   } catch (error) {
     // Nobody was signed in any more: that is what was wanted.
     if (!(error instanceof SignedOutError)) throw error;
   }
-  forget(SESSION);
+  if (signedInAs()?.fieldPartnerId === who) forget(SESSION);
   ended.dispatchEvent(new Event("end"));
 }
 
 /** Sends an operation as whoever is signed in. @throws NoAnswerError, RefusedRequestError, SignedOutError */
 export async function ask<Data>(operation: string, variables: object = {}): Promise<Data> {
-  const token = await accessToken();
+  const who = whoAsks();
+  const data = await askAs<Data>(who, operation, variables);
+  // What one may see is not shown to another one.
+  keptOf(who);
+  return data;
+}
+
+/**
+ * Sends an operation as this person and nobody else, whoever signs in meanwhile in another window of the app.
+ * @throws NoAnswerError, RefusedRequestError, SignedOutError
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- whoever asks knows what the answer is
+export async function askAs<Data>(who: string, operation: string, variables: object): Promise<Data> {
+  const token = await accessToken(who);
   try {
     return await send<Data>(operation, variables, token);
   } catch (error) {
     if (!isUnauthenticated(error)) throw error;
   }
-  const newToken = await renewed(token);
+  const newToken = await renewed(who, token);
   try {
     return await send<Data>(operation, variables, newToken);
   } catch (error) {
     // A new token that does not count either: the session has ended in this moment.
-    if (isUnauthenticated(error)) endHere();
+    if (isUnauthenticated(error)) endHere(newToken);
     throw error;
   }
 }
 
-/** An access token that counts, renewed when it is about to end. @throws NoAnswerError, SignedOutError */
-export async function accessToken(): Promise<string> {
-  const { accessToken: token, refresh } = kept();
-  return refresh && Date.now() > refresh.renewAtMs ? renewed(token) : token;
+/** An access token of this person that counts, renewed when it is about to end. @throws NoAnswerError, SignedOutError */
+export async function accessToken(who: string): Promise<string> {
+  const { accessToken: token, refresh } = keptOf(who);
+  return refresh && Date.now() > refresh.renewAtMs ? renewed(who, token) : token;
 }
 
-/** The token after one that does not count any more. One request at a time, and the same one until it is answered. */
-export function renewed(used: string): Promise<string> {
+/**
+ * This person's token after one that does not count any more. One request at a time, and the same one until it is
+ * answered; what comes when the session is another one or over is not kept. @throws NoAnswerError, SignedOutError
+ */
+export function renewed(who: string, used: string): Promise<string> {
   return alone("renew", async () => {
-    const session = kept();
-    // Somebody else has renewed it meanwhile.
+    const session = keptOf(who);
+    // Another window has renewed it meanwhile.
     if (session.accessToken !== used) return session.accessToken;
-    if (!session.refresh) return endHere();
+    if (!session.refresh) return endHere(used);
     const input = { refreshToken: session.refresh.token, idempotencyKey: session.refresh.key };
     const { result } = await send<{ result: Result<{ tokens: Tokens }> }>(REFRESH_SESSION, { input });
-    if (result.code !== undefined) return endHere();
+    const now = keptOf(who);
+    if (now.accessToken !== used) return now.accessToken;
+    if (result.code !== undefined) return endHere(used);
     const { accessToken, refreshToken } = result.tokens;
     write(SESSION, { ...session, accessToken, refresh: toRefresh(refreshToken) });
     return accessToken;
@@ -116,8 +140,15 @@ function kept(): KeptSession {
   return read<KeptSession>(SESSION) ?? endHere();
 }
 
-function endHere(): never {
-  forget(SESSION);
+function keptOf(who: string): KeptSession {
+  const session = kept();
+  if (session.fieldPartnerId !== who) throw new SignedOutError();
+  return session;
+}
+
+/** Ends the session that has this token; one that somebody has begun meanwhile goes on. */
+function endHere(used?: string): never {
+  if (used === undefined || read<KeptSession>(SESSION)?.accessToken === used) forget(SESSION);
   ended.dispatchEvent(new Event("end"));
   throw new SignedOutError();
 }
