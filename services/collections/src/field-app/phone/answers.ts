@@ -144,10 +144,12 @@ export interface Tokens {
 
 /** A mutation's result: its payload, or a refusal with `code` and `message`. */
 export type Result<Payload> =
-  | ({ readonly __typename: string; readonly code?: undefined } & Payload)
+  | ({ readonly __typename: string; readonly code?: undefined; readonly isHeld?: undefined } & Payload)
   | ({ readonly __typename: string } & Refusal);
 
 export interface Refusal {
   readonly code: string;
   readonly message: string;
+  /** Of `VISIT_NOT_FOUND`: the service keeps the deed, and does it when the visit's start arrives. */
+  readonly isHeld?: boolean;
 }

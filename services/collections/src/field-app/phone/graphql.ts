@@ -4,10 +4,13 @@ export class NoAnswerError extends Error {
   readonly code = "NO_ANSWER";
   /** How long the service asks to wait, if it does. */
   readonly retryAfterMs: number | undefined;
+  /** The service has failed at this very request: another one may well be answered. */
+  readonly isFault: boolean;
 
-  constructor(message = "There is no network just now.", retryAfterMs?: number) {
+  constructor(message = "There is no network just now.", retryAfterMs?: number, isFault = false) {
     super(message);
     this.retryAfterMs = retryAfterMs;
+    this.isFault = isFault;
   }
 }
 
@@ -58,7 +61,7 @@ export function dataOf<Data>({ data, errors }: Body<Data>, response?: Response):
   const message = error?.message ?? "The service did not understand this.";
   if (!FOR_NOW.has(code)) throw new RefusedRequestError(code, message);
   const waitS = retryAfterS ?? Number(response?.headers.get("Retry-After") ?? 0);
-  throw new NoAnswerError(message, waitS * 1_000 || undefined);
+  throw new NoAnswerError(message, waitS * 1_000 || undefined, code === "INTERNAL");
 }
 
 /** The request itself, answered as JSON or as a stream of events. */

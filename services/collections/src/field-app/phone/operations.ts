@@ -15,6 +15,8 @@ const LINK = `id status url unavailableReason paidAt
   fallback { ${FALLBACK} }`;
 const TOKENS = "tokens { accessToken refreshToken }";
 const REFUSED = "__typename ... on UserError { code message }";
+/** Of a deed whose visit's start has not arrived: whether the service keeps it until then. */
+const HELD = "... on VisitNotFound { isHeld }";
 
 export const WHO_AM_I = `query WhoAmI { viewer { id displayName } }`;
 
@@ -112,9 +114,11 @@ export const RESEND_LINK = `mutation ResendLink($input: ResendPaymentLinkInput!,
 export const QUEUED = {
   startVisit: `mutation StartVisit($input: StartVisitInput!) { result: startVisit(input: $input) { ${REFUSED} } }`,
   completeVisit: `mutation CompleteVisit($input: CompleteVisitInput!) {
-    result: completeVisit(input: $input) { ${REFUSED} }
+    result: completeVisit(input: $input) { ${REFUSED} ${HELD} }
   }`,
   requestPaymentLink: `mutation RequestLink($input: RequestPaymentLinkInput!) {
-    result: requestPaymentLink(input: $input) { ${REFUSED} ... on RequestPaymentLinkPayload { paymentLink { id } } }
+    result: requestPaymentLink(input: $input) {
+      ${REFUSED} ${HELD} ... on RequestPaymentLinkPayload { paymentLink { id } }
+    }
   }`,
 } as const;
