@@ -17,7 +17,7 @@ export type WorkedRequest =
 
 /** What JSON makes of a moment and of an amount. */
 type Told<Fields> = {
-  [Name in keyof Fields]: Fields[Name] extends Date | bigint ? string : Told<Fields[Name]>;
+  [Name in keyof Fields]: NonNullable<Fields[Name]> extends Date | bigint ? string : Told<Fields[Name]>;
 };
 
 /**
@@ -73,8 +73,15 @@ function completionOf({ fieldPartnerId, visitId, input, receivedAt }: HeldReques
   };
 }
 
-function wishOf({ fieldPartnerId, visitId, input }: HeldRequest): PaymentLinkWish {
-  const { amountMinor, ...fields } = input as Told<PaymentLinkWish>;
-  const wish = { ...fields, fieldPartnerId, visitId, amountMinor: BigInt(amountMinor), cameOutOfOrder: true };
+function wishOf({ fieldPartnerId, visitId, input, receivedAt }: HeldRequest): PaymentLinkWish {
+  const { amountMinor, occurredAt, ...fields } = input as Told<PaymentLinkWish>;
+  const wish = {
+    ...fields,
+    ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
+    fieldPartnerId,
+    visitId,
+    amountMinor: BigInt(amountMinor),
+    heldSince: receivedAt,
+  };
   return wish as PaymentLinkWish;
 }

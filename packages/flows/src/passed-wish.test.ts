@@ -1,5 +1,5 @@
 import type { Case } from "@collections/cases";
-import { query, statement, transaction } from "@collections/database";
+import { newId, query, statement, transaction } from "@collections/database";
 import { AmountLiteral } from "@collections/money";
 import {
   claimDelivery,
@@ -9,16 +9,27 @@ import {
   type UnavailableReason,
 } from "@collections/payment-links";
 import { describe, expect, test } from "vitest";
-import { aConfirmation, aFieldPartner, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../tests/fixture.ts";
+import {
+  aCase,
+  aConfirmation,
+  aFieldPartner,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabase,
+  importRow,
+} from "../tests/fixture.ts";
 import { linkStage } from "../tests/link-stage.ts";
 import { assignCase, closeCase, holdCase, releaseCase } from "./change-case.ts";
 import { confirmPayments } from "./confirm-payments.ts";
+import { holdLinkWish, workHeldRequests } from "./held-requests.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
+import { requestPaymentLink, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
 import { sendPaymentLink } from "./send-payment-link.ts";
+import { startVisit } from "./start-visit.ts";
 import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
 const database = await flowsDatabase();
-const { deps, lender, twin, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
+const { deps, lender, fieldPartner, twin, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
 
 const MINUTE_MS = 60_000;
 
@@ -60,7 +71,7 @@ function send({ lenderId, id }: LinkDelivery): Promise<void> {
 
 const backdateLink = statement(
   "passed-wish-test.backdate-link",
-  "update payment_links.payment_link set created_at = created_at - make_interval(mins => $2) where id = $1",
+  "update payment_links.payment_link set created_at = created_at - make_interval(mins => $2), asked_at = asked_at - make_interval(mins => $2) where id = $1",
 );
 
 const backdateDeliveries = statement(
@@ -100,6 +111,58 @@ test("a link that waited for its call for more than 10 minutes is not made: nobo
   expect(await link(old)).toMatchObject({ status: "unavailable", unavailableReason: "asked_too_long_ago" });
   expect(await link(fresh)).toMatchObject({ status: "minted" });
   expect(twin.mints).toHaveLength(calls + 1);
+});
+
+describe("a link that was asked for at a moment that the phone tells", () => {
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
+
+  test.each([
+    ["11 minutes ago is not made", 11, "unavailable"],
+    ["9 minutes ago is made", 9, "minted"],
+    ["an hour ahead, by a wrong clock, is made", -60, "minted"],
+  ])("%s", async (_, minutes, status) => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId, { occurredAt: minutesAgo(minutes) });
+    await mint(requested);
+    const unavailableReason = status === "minted" ? null : "asked_too_long_ago";
+    expect(await link(requested)).toMatchObject({ status, unavailableReason });
+  });
+
+  test("9 minutes ago, and that waited for its call for 2 more, is not made", async () => {
+    const requested = await request((await visitedCase()).visitId, { occurredAt: minutesAgo(9) });
+    await query(database.em(), backdateLink, [requested.id, 2]);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
+  });
+
+  test("that no phone shows by a small mistake is refused", async () => {
+    const { visitId } = await visitedCase();
+    const wish = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
+    for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {
+      const outcome = await requestPaymentLink(database.em(), { ...wish, occurredAt }, {});
+      expect(outcome).toMatchObject({ kind: "invalid", code: "INVALID_DATE" });
+    }
+  });
+
+  test.each([
+    ["11 minutes is not made once the visit has begun", { held: 11 }, "unavailable"],
+    ["9 minutes is made then", { held: 9 }, "minted"],
+    ["1 minute, of a wish that is 11 minutes old, is not made", { held: 1, asked: 11 }, "unavailable"],
+    ["11 minutes, by a clock that is ahead, is not made", { held: 11, asked: 1 }, "unavailable"],
+  ])("and that the service has held for %s", async (_, { held, asked }: { held: number; asked?: number }, status) => {
+    const { id: caseId } = await aCase(database, lender, { fieldPartner });
+    const visit = { fieldPartnerId: fieldPartner.id, visitId: newId() };
+    const wish = { ...visit, amountMinor: 250_000n, currency: lender.currency };
+    const told = asked === undefined ? wish : { ...wish, occurredAt: minutesAgo(asked) };
+    await transaction(database.em(), (tx) => holdLinkWish(tx, newId(), told, minutesAgo(held)));
+    await startVisit(database.em(), { ...visit, caseId, occurredAt: minutesAgo(held) }, { environment: ENVIRONMENT });
+    const [worked] = await transaction(database.em(), (tx) =>
+      workHeldRequests(tx, visit, { environment: ENVIRONMENT }),
+    );
+    const { link: requested } = worked!.outcome as Extract<RequestPaymentLinkOutcome, { kind: "requested" }>;
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status, cameOutOfOrder: true });
+  });
 });
 
 describe("a link that was made goes to nobody, and stays to be shown, where the case meanwhile", () => {

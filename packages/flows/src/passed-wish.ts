@@ -24,14 +24,14 @@ export function passedWish(link: PaymentLink, theCase: Case, today: string): Pas
   return undefined;
 }
 
-/** The same before the lender is called: a link that waited for long is for a door that nobody stands at. */
+/** The same before the lender is called: a wish that is old by then is for a door that nobody stands at. */
 export function passedBeforeCall(
   link: PaymentLink,
   theCase: Case,
   { today, now }: { readonly today: string; readonly now: Date },
 ): PassedWish | undefined {
-  if (now.getTime() - link.createdAt.getTime() > WISH_LASTS_MS) {
-    const detail = `No worker came to it within ${WISH_LASTS_MS / 60_000} minutes.`;
+  if (now.getTime() - (link.askedAt ?? link.createdAt).getTime() > WISH_LASTS_MS) {
+    const detail = `It was asked for more than ${WISH_LASTS_MS / 60_000} minutes before its call.`;
     return { reason: "asked_too_long_ago", detail };
   }
   return passedWish(link, theCase, today);

@@ -3,7 +3,7 @@ import { enqueue, type EntityManager, transaction, type Tx } from "@collections/
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, type PaymentLink, requestLink, TooManyLinksError } from "@collections/payment-links";
-import { type AppContext, dayIn } from "./app-request.ts";
+import { type AppContext, type AppInputFault, dayIn, occurredAtFault } from "./app-request.ts";
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "./lock-loan.ts";
 
@@ -15,8 +15,10 @@ export interface PaymentLinkWish {
   readonly currency: CurrencyCode;
   /** Where to send it; every channel unless told, none to show it only. */
   readonly channels?: readonly Channel[];
-  /** Whether the service heard of it before it heard of the visit's start. */
-  readonly cameOutOfOrder?: boolean;
+  /** By the phone's clock; the moment at which the service heard of it unless told. */
+  readonly occurredAt?: Date;
+  /** When the service heard of it, where that was before it heard of the visit's start. */
+  readonly heldSince?: Date;
 }
 
 /** What became of the wish: `requested` is not minted yet. */
@@ -25,6 +27,7 @@ export type RequestPaymentLinkOutcome =
   /** No such visit, or another field partner's: the same answer. */
   | { readonly kind: "visit_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: BlockedReason }
+  | AppInputFault
   /** MAX_LINKS_PER_CASE within 24 hours. */
   | { readonly kind: "too_many_links" }
   /** Both bounds are allowed, in minor units of the case's currency. */
@@ -50,9 +53,11 @@ export async function requestPaymentLinkIn(
   wish: PaymentLinkWish,
   { now = new Date() }: Pick<AppContext, "now">,
 ): Promise<RequestPaymentLinkOutcome> {
-  const { fieldPartnerId, visitId, amountMinor, currency } = wish;
+  const { fieldPartnerId, visitId, amountMinor, currency, occurredAt, heldSince } = wish;
 
-  // Find the visit and lock its case.
+  // Find the visit, for a wish that can be right, and lock its case.
+  const fault = occurredAt && occurredAtFault(occurredAt, now);
+  if (fault) return fault;
   const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   if (!visit) return { kind: "visit_not_found" };
   const { lenderId, caseId } = visit;
@@ -70,13 +75,19 @@ export async function requestPaymentLinkIn(
   }
 
   // Write the link and the job that mints it.
-  const { channels, cameOutOfOrder = false } = wish;
-  const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder };
-  const request = { lenderId, caseId, sourceLoanNumber, ...asked };
+  const { channels } = wish;
+  const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: heldSince !== undefined };
+  const askedAt = earliestOf(occurredAt, heldSince, now);
+  const request = { lenderId, caseId, sourceLoanNumber, ...asked, askedAt };
   const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now).catch(unlessTooMany);
   if (!link) return { kind: "too_many_links" };
   await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id });
   return { kind: "requested", link };
+}
+
+/** A phone's clock that is ahead does not make a wish younger than the service knows it to be. */
+function earliestOf(...moments: readonly (Date | undefined)[]): Date {
+  return new Date(Math.min(...moments.flatMap((moment) => moment?.getTime() ?? [])));
 }
 
 function unlessTooMany(error: unknown): undefined {

@@ -43,6 +43,8 @@ export const PaymentLinkEntity = defineEntity({
     channels: p.array().columnType("text[]").$type<readonly Channel[]>(),
     /** Whether it was asked for before the service had heard of its visit's start. */
     cameOutOfOrder: p.boolean().default(false),
+    /** When somebody tapped, as far as the phone and the service know; null for links from before that was kept. */
+    askedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
   },
@@ -91,6 +93,7 @@ const COLUMNS = [
   "paidAt",
   "channels",
   "cameOutOfOrder",
+  "askedAt",
   "createdAt",
   "updatedAt",
 ] as const satisfies readonly (keyof PaymentLink)[];
@@ -136,6 +139,7 @@ export function insertLink(tx: Tx, link: PaymentLink): void {
     link.mintKey,
     link.channels,
     link.cameOutOfOrder,
+    link.askedAt,
     link.createdAt,
   ]);
 }
@@ -193,8 +197,8 @@ const selectLinksOfCaseForUpdate = statement(
 const insertStatement = statement(
   "payment-links.insert-link",
   `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
-     amount_minor, currency, status, mint_key, channels, came_out_of_order, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)`,
+     amount_minor, currency, status, mint_key, channels, came_out_of_order, asked_at, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
 );
 
 const updateLink = statement(

@@ -32,6 +32,8 @@ export interface LinkRequest {
   readonly channels?: readonly Channel[];
   /** Whether it was asked for before the service had heard of its visit's start. */
   readonly cameOutOfOrder?: boolean;
+  /** When somebody tapped; now unless told. */
+  readonly askedAt?: Date | null;
 }
 
 /**
@@ -67,6 +69,7 @@ export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Prom
     paidAt: null,
     channels: [...new Set(request.channels ?? CHANNELS)],
     cameOutOfOrder: request.cameOutOfOrder ?? false,
+    askedAt: request.askedAt ?? now,
     createdAt: now,
     updatedAt: now,
   };

@@ -108,5 +108,9 @@ export const paymentLinksSchema: PackageSchema = {
                'amount_not_allowed', 'asked_too_long_ago')) not valid`,
       ],
     },
+    {
+      name: "0005-age-of-wishes",
+      statements: ["alter table payment_links.payment_link add column asked_at timestamptz"],
+    },
   ],
 };

@@ -72,6 +72,22 @@ describe("a link to the door", () => {
     expect(await linkNow(paymentLink.id)).toEqual(last);
   });
 
+  test("is unavailable, with the fallback, when it was asked for at a door that was left long ago", async () => {
+    const { loan, visitId } = await aVisit();
+    const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    const { paymentLink: old } = await requestLink({ visitId, occurredAt: minutesAgo(11) });
+    expect(await lastSeen(old.id)).toMatchObject({
+      status: "UNAVAILABLE",
+      unavailableReason: "It was not asked for in time: ask again if you are still there.",
+      fallback: { upiUri: expect.stringContaining("am=2500.00") as unknown },
+      deliveries: [],
+    });
+    const { paymentLink: young } = await requestLink({ visitId, occurredAt: minutesAgo(9), channels: [] });
+    await until(app.watch(WATCH, { id: young.id }), "MINTED");
+    expect(lender.mints.filter(({ request }) => request?.sourceLoanNumber === loan)).toHaveLength(1);
+    await expect(requestLink({ visitId, occurredAt: "2999-01-01T00:00:00Z" })).rejects.toThrow(/occurredAt must lie/);
+  });
+
   test("takes the place of the case's live one, whose watchers see that", async () => {
     const { visitId, caseId } = await aVisit();
     const { paymentLink: older } = await requestLink({ visitId, channels: [] });

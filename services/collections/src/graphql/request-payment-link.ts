@@ -9,6 +9,7 @@ import { display, money } from "@collections/money";
 import { MAX_LINKS_PER_CASE } from "@collections/payment-links";
 import { notWorkable } from "./blocked-words.ts";
 import { builder } from "./builder.ts";
+import { badInput } from "./client-error.ts";
 import { viewer } from "./context.ts";
 import { MoneyInput, moneyOf } from "./money.ts";
 import { type Kept, once } from "./once.ts";
@@ -36,6 +37,11 @@ const RequestPaymentLinkInput = builder.inputType("RequestPaymentLinkInput", {
     channels: t.field({
       type: [ChannelRef],
       description: "Where to send it: every channel unless given, none at all to show it only.",
+    }),
+    occurredAt: t.field({
+      type: "DateTime",
+      description:
+        "When it was asked for, by the phone's clock: a wish that is 10 minutes old brings no link any more.",
     }),
   }),
 });
@@ -66,7 +72,7 @@ builder.mutationField("requestPaymentLink", (t) =>
       union: { description: "The link, not minted yet, or why none is asked for." },
     },
     resolve(_, { input }, context) {
-      const { visitId, amount, channels } = input;
+      const { visitId, amount, channels, occurredAt } = input;
       const { minor, currency } = moneyOf(amount);
       const wish: PaymentLinkWish = {
         fieldPartnerId: viewer(context).id,
@@ -74,6 +80,7 @@ builder.mutationField("requestPaymentLink", (t) =>
         amountMinor: minor,
         currency,
         ...(channels && { channels }),
+        ...(occurredAt && { occurredAt }),
       };
       return once(context, "requestPaymentLink", input, (tx) => request(tx, input.idempotencyKey, wish));
     },
@@ -86,13 +93,15 @@ async function request(tx: Tx, key: string, wish: PaymentLinkWish): Promise<Kept
   return requested(outcome);
 }
 
-/** What is kept of the outcome for repeats. */
+/** What is kept of the outcome for repeats. Throws BAD_INPUT. */
 export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> {
   switch (outcome.kind) {
     case "requested":
       return { done: { linkId: outcome.link.id } };
     case "visit_not_found":
       return { refusal: visitNotFound(false) };
+    case "invalid":
+      throw badInput(outcome.detail);
     case "case_not_workable":
       return { refusal: notWorkable(outcome.code) };
     case "too_many_links":
