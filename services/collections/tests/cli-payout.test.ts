@@ -142,7 +142,7 @@ test("people read it in words", async () => {
   expect(preview).toMatchObject({ code: 0, stderr: "" });
   expect(preview.stdout.split("\n").slice(1, 3)).toEqual([
     `${code}  INR       125.00  1`,
-    "all      INR       125.00  1",
+    `${"all".padEnd(code.length)}  INR       125.00  1`,
   ]);
   const asOf = /\nAs of (\S+Z): record what you send with --until \1 and its --amount\.\n$/;
   expect(preview.stdout).toMatch(asOf);
