@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { aFieldPartner, aLender, aRow, assign, type TestService } from "./fixture.ts";
-import { AppClient } from "./graphql-client.ts";
+import { AppClient, type Selected } from "./graphql-client.ts";
 
 /** A field partner at the doors of a lender's borrowers. */
 export interface DoorStage {
@@ -10,9 +10,9 @@ export interface DoorStage {
   /** A visit on a new case of ₹5,000, just begun; `fields` adds to the case's import row. */
   visit(fields?: object): Promise<DoorVisit>;
   /** A link of ₹2,500, or what the result of the mutation is instead. */
-  request(visitId: string, input?: object): Promise<any>; // oxlint-disable-line typescript/no-explicit-any -- its shape is the result's
+  request(visitId: string, input?: object): Promise<Selected>;
   /** A field of `paymentLink(id)`. */
-  link(id: string, selection?: string): Promise<any>; // oxlint-disable-line typescript/no-explicit-any -- its shape is the selection's
+  link(id: string, selection?: string): Promise<Selected>;
 }
 
 export interface DoorVisit {

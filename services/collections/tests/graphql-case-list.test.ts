@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aCaseHolder, type CaseLender } from "./case-holder.ts";
 import { aLender, startTestService, type TestService } from "./fixture.ts";
+import type { GraphqlAnswer, Selected } from "./graphql-client.ts";
 
 let service: TestService;
 let lender: CaseLender;
@@ -81,7 +82,7 @@ describe("the list of cases", () => {
       cases(filter: { city: "pune", lender: "${lender.code}", workable: true, postalCode: "411 001" }, search: "joshi",
         sort: $sort, near: $near, after: $after, first: $first) {
         edges { node { id distanceM isShrunk } } pageInfo { endCursor } } }`;
-    const ids = ({ data }: { data: any }) => data["cases"].edges.map((edge: any) => edge.node.id); // oxlint-disable-line typescript/no-explicit-any -- its shape is the query's
+    const ids = ({ data }: GraphqlAnswer) => data!["cases"].edges.map((edge: Selected) => edge.node.id);
     const place = { latitude: 18.52, longitude: 73.85 };
     expect(ids(await app.ask(query))).toEqual([far, near]);
     const sorted = await app.ask(query, { sort: "NEAR_ME", near: place });

@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
 
+/** A part of an answer: its shape is that of the query, which a test has beside it as a text. */
+export type Selected = any; // oxlint-disable-line typescript/no-explicit-any -- only the text of the query knows the shape
+
 /** What the service answers to a GraphQL request. */
 export interface GraphqlAnswer {
   readonly status: number;
   readonly headers: Headers;
-  readonly data: Record<string, any> | null | undefined; // oxlint-disable-line typescript/no-explicit-any -- its shape is the query's
+  readonly data: Record<string, Selected> | null | undefined;
   readonly errors: { message: string; extensions: { code: string; requestId: string }; path?: unknown[] }[] | undefined;
 }
 

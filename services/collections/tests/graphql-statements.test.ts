@@ -9,7 +9,7 @@ import { schemas } from "../src/schemas.ts";
 import { aCaseHolder, type CaseHolder, type CaseLender } from "./case-holder.ts";
 import { documentedOperations } from "./documented-operations.ts";
 import { aLender, startTestService, type TestService } from "./fixture.ts";
-import { AppClient } from "./graphql-client.ts";
+import { AppClient, type Selected } from "./graphql-client.ts";
 import { startSmsGateway } from "./sms-gateway.ts";
 
 const WHATSAPP = { token: "EAAGtoken", phoneNumberId: "106540352242922" };
@@ -152,7 +152,7 @@ test("each documented operation takes so many statements, and no more", async ()
     const data = await count(name, { input: { idempotencyKey: randomUUID(), ...input } });
     const [result] = Object.values(data) as [{ __typename: string }];
     expect(result.__typename, JSON.stringify(result)).toBe(`${name}Payload`);
-    return result as Record<string, any>; // oxlint-disable-line typescript/no-explicit-any -- its shape is the document's
+    return result as Record<string, Selected>;
   }
 
   // Sign in on two phones.

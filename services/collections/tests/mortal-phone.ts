@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { AppClient, type GraphqlAnswer } from "./graphql-client.ts";
+import { AppClient, type GraphqlAnswer, type Selected } from "./graphql-client.ts";
 
 /** A request as a phone keeps it until it is answered. */
 export interface Queued {
@@ -10,12 +10,10 @@ export interface Queued {
 
 /** A request that was answered. */
 export interface Acknowledged extends Queued {
-  readonly answer: Answer;
+  readonly answer: Selected;
   /** Attempts that had no answer. */
   readonly lost: number;
 }
-
-export type Answer = any; // oxlint-disable-line typescript/no-explicit-any -- its shape is the mutation's
 
 const TOKENS = "tokens { accessToken refreshToken }";
 const IS_HELD = "... on VisitNotFound { isHeld }";
@@ -55,7 +53,7 @@ export class MortalPhone {
   }
 
   /** Sends it until there is an answer, and returns the result. */
-  async send(request: Queued): Promise<Answer> {
+  async send(request: Queued): Promise<Selected> {
     for (let lost = 0; ; lost += 1) {
       const answered = await this.attempt(request);
       if (!answered) continue;
@@ -72,7 +70,7 @@ export class MortalPhone {
   }
 
   /** The result, or the code of an error that is final; undefined when there is no answer. */
-  async attempt({ mutation, input }: Queued): Promise<{ result: Answer } | undefined> {
+  async attempt({ mutation, input }: Queued): Promise<{ result: Selected } | undefined> {
     const title = `${mutation[0]!.toUpperCase()}${mutation.slice(1)}`;
     const text = `mutation ($input: ${title}Input!) { result: ${mutation}(input: $input) {
       __typename ... on UserError { code } ${SELECTIONS[mutation]} } }`;
@@ -89,7 +87,7 @@ export class MortalPhone {
   }
 
   /** A query's data, asked until there is an answer. */
-  async read(text: string, variables: object = {}): Promise<Answer> {
+  async read(text: string, variables: object = {}): Promise<Selected> {
     for (;;) {
       const answer = await this.#post(text, variables);
       if (answer?.errors && answer.errors[0]!.extensions.code !== "INTERNAL") throw new Error(JSON.stringify(answer));

@@ -8,7 +8,8 @@ import type { App } from "../src/app.ts";
 import { aDurablePostgres } from "./durable-postgres.ts";
 import { WRONG_THINGS } from "./half-effects.ts";
 import { aLender, aRow, assign, testApp } from "./fixture.ts";
-import { type Answer, MortalPhone, type Queued, queued } from "./mortal-phone.ts";
+import type { Selected } from "./graphql-client.ts";
+import { MortalPhone, type Queued, queued } from "./mortal-phone.ts";
 import { type MortalServers, startMortalServers } from "./mortal-servers.ts";
 import { operatorsCli, type ServiceProcess, type Settings, startProcess } from "./processes.ts";
 import { seededRandom, seedOfRun } from "./seeded-random.ts";
@@ -218,7 +219,7 @@ async function aPerson(index: number): Promise<Person> {
   const { tokens } = await phone.send(queued("verifyOtp", { otpId, code: await codeFor(otpId) }));
   phone.accessToken = tokens.accessToken;
   const { cases } = await phone.read("{ cases { edges { node { id } } } }");
-  const caseIds = cases.edges.map(({ node }: Answer) => node.id as string);
+  const caseIds = cases.edges.map(({ node }: Selected) => node.id as string);
   const wrongCodes = new Map<string, number>([[otpId, 0]]);
   return { id, number, phone, caseIds, wrongCodes, refreshToken: tokens.refreshToken, usedRefreshToken: "" };
 }

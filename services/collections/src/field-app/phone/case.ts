@@ -4,6 +4,7 @@ import { element, fill } from "./element.ts";
 import { fallbackView } from "./fallback.ts";
 import { follow } from "./follow.ts";
 import { icon } from "./icon.ts";
+import { linkNotice } from "./link-notice.ts";
 import { ONE_CASE, REVEAL_CONTACT } from "./operations.ts";
 import { perform } from "./outbox.ts";
 import { bigAmount, button, card, facts, faultBelow, nothing, notice, pill, titledCard } from "./parts.ts";
@@ -11,7 +12,7 @@ import { whereAmIQuietly } from "./position.ts";
 import { go, PATHS, type Place, type Screen } from "./screen.ts";
 import { ask } from "./session.ts";
 import { uuid } from "./uuid.ts";
-import { dayOf, EARNING_WORDS, labelOf, LINK_WORDS, outcomeWords, pastDue, promiseLabel } from "./words.ts";
+import { dayOf, EARNING_WORDS, labelOf, outcomeWords, pastDue, promiseLabel } from "./words.ts";
 
 export interface CaseAnswer {
   readonly case: WholeCase | null;
@@ -72,14 +73,7 @@ function notices({ id, workable, blockedReason, openPromise, activeLink }: Whole
     !workable && notice("warn", "alert", blockedReason ?? "Nobody may go there now."),
     promised &&
       notice(promised.tone === "warn" ? "warn" : "quiet", "clock", `${promised.text}: ${openPromise.amount.display}`),
-    activeLink &&
-      element(
-        "a",
-        { class: "notice good", href: PATHS.link(id, activeLink.id) },
-        icon("link"),
-        element("div", {}, element("b", {}, "Payment link"), ` ${LINK_WORDS[activeLink.status].toLowerCase()}`),
-        icon("forward"),
-      ),
+    activeLink && linkNotice(id, activeLink),
   ];
   return parts.filter((part) => part !== false && part !== null);
 }

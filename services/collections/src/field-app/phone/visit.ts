@@ -5,13 +5,14 @@ import { element, fill } from "./element.ts";
 import { questionName } from "./follow.ts";
 import { icon } from "./icon.ts";
 import { keepAnswer, keptAnswer } from "./kept-answers.ts";
+import { linkNotice } from "./link-notice.ts";
 import { ESTIMATE, ONE_CASE } from "./operations.ts";
 import { outbox, perform } from "./outbox.ts";
 import { button, faultBelow, field, nothing, notice, skeleton, working } from "./parts.ts";
 import { go, PATHS, type Place, type Screen } from "./screen.ts";
 import { ask, inWords, SignedOutError } from "./session.ts";
 import { digitsOf, typedAmount } from "./typed-amount.ts";
-import { LINK_WORDS, momentOf } from "./words.ts";
+import { momentOf } from "./words.ts";
 
 const TYPING_PAUSE_MS = 400;
 /** A person at a door does not wait longer for a screen that the phone can draw by itself. */
@@ -91,14 +92,7 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
       element("p", { class: "where" }, icon("clock"), `Since ${momentOf(new Date(visit.startedAt))}`),
     ),
     isUnsent(visit) && notice("quiet", "offline", "The start waits for a network. You can go on: nothing is lost."),
-    activeLink &&
-      element(
-        "a",
-        { class: "notice good", href: PATHS.link(id, activeLink.id) },
-        icon("link"),
-        element("div", {}, element("b", {}, "Payment link"), ` ${LINK_WORDS[activeLink.status].toLowerCase()}`),
-        icon("forward"),
-      ),
+    activeLink && linkNotice(id, activeLink),
     element(
       "section",
       { class: "card ask" },
