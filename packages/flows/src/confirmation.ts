@@ -20,6 +20,8 @@ export interface Confirmation {
   readonly linkId: string | null;
   /** What was odd about the request, to be kept with the booking. */
   readonly warnings: readonly BookingWarning[];
+  /** When its request was let in: a clock that jumps while it is under way does not make its payment one of the future. */
+  readonly acceptedAt: Date;
 }
 
 export type ConfirmationRefusal =
@@ -55,9 +57,8 @@ export function checkConfirmation(
   confirmation: Confirmation,
   lockedCase: LockedCase,
   link: PaidLink | undefined,
-  now: Date,
 ): { amountMinor: bigint } | Refused {
-  const { amount, amountIsMajorUnits, paidAt } = confirmation;
+  const { amount, amountIsMajorUnits, paidAt, acceptedAt } = confirmation;
   const reading = readAmount(amount, lockedCase.currency);
   if ("fault" in reading) return refused(reading.fault, reading.detail, "/amount");
   if (link && link.sourceLoanNumber !== confirmation.loan) {
@@ -71,8 +72,8 @@ export function checkConfirmation(
       "/amount",
     );
   }
-  if (paidAt.getTime() > now.getTime() + PAID_AT_TOLERANCE_MS) {
-    return refused("PAID_AT_IN_FUTURE", `paidAt is ahead of server time, ${now.toISOString()}.`, "/paidAt");
+  if (paidAt.getTime() > acceptedAt.getTime() + PAID_AT_TOLERANCE_MS) {
+    return refused("PAID_AT_IN_FUTURE", `paidAt is ahead of server time, ${acceptedAt.toISOString()}.`, "/paidAt");
   }
   return { amountMinor: reading.minor };
 }

@@ -58,6 +58,7 @@ function aConfirmation(fields: Partial<Confirmation> & { amount?: AmountLiteral 
     rawMode: "upi",
     linkId: null,
     warnings: [],
+    acceptedAt: NOW,
     ...fields,
   };
 }
@@ -136,6 +137,18 @@ test("a link of another loan is refused and leaves nothing to write", () => {
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: link.linkId })], SURROUNDINGS);
   expect(outcomes).toMatchObject([{ kind: "refused", code: "LINK_LOAN_MISMATCH", pointer: "/linkId" }]);
   expect(Object.values(toWrite).every((rows) => rows.length === 0)).toBe(true);
+});
+
+test("a payment lies in the future by the clock that let its request in, wherever that clock has jumped since", () => {
+  const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000);
+  const kindOf = (acceptedAt: Date, paidAt: Date) => {
+    const [outcome] = foldConfirmations(loaded(), [aConfirmation({ acceptedAt, paidAt })], SURROUNDINGS).outcomes;
+    return outcome?.kind === "refused" ? outcome.code : outcome?.kind;
+  };
+  expect(kindOf(minutes(10), minutes(10))).toBe("booked");
+  expect(kindOf(minutes(10), minutes(15.1))).toBe("PAID_AT_IN_FUTURE");
+  expect(kindOf(minutes(-10), minutes(-5))).toBe("booked");
+  expect(kindOf(minutes(-10), minutes(-4.9))).toBe("PAID_AT_IN_FUTURE");
 });
 
 test("the payment that clears the case credits what earlier ones earned, in the same set and before it", () => {

@@ -97,7 +97,7 @@ function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings
   const named = linkId === null ? [] : (fold.links.get(keyOf(lender.id, linkId)) ?? []);
   const own = named.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
   const links = own.length > 0 ? own : named;
-  const checked = checkConfirmation(confirmation, lockedCase, links[0], surroundings.now);
+  const checked = checkConfirmation(confirmation, lockedCase, links[0]);
   if ("kind" in checked) return checked;
 
   const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, links }, surroundings);

@@ -134,6 +134,7 @@ export function aConfirmation(
     rawMode: "upi",
     linkId: null,
     warnings: [],
+    acceptedAt: new Date(),
     ...given,
   };
 }

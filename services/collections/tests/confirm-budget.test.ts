@@ -86,6 +86,7 @@ function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation
     rawMode: "upi",
     linkId: null,
     warnings: [],
+    acceptedAt: new Date(),
     ...fields,
   };
 }

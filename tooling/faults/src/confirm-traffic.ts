@@ -64,8 +64,9 @@ async function confirmUntilAnswered(
     }
     if (answer?.status === 503) model.counts.refused += 1;
     // What is refused was not booked; a 503 may come after a commit whose end nobody has heard of.
-    if (answer === undefined || answer.status >= 500) payment.isDoubtful = true;
-    if (payment.isDoubtful && random() < GIVEN_UP) return;
+    const isNewlyDoubtful = !payment.isDoubtful && (answer === undefined || answer.status >= 500);
+    if (isNewlyDoubtful) payment.isDoubtful = true;
+    if (isNewlyDoubtful && random() < GIVEN_UP) return;
     await pause(RETRY_AFTER_MS + random() * RETRY_AFTER_MS);
   }
 }

@@ -57,7 +57,7 @@ export async function authenticate(
   const known = usable(key);
   if (!holds) throw badSignature(request, signed, keyId, rules);
   rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
-  return { ...callerOf(known), skewMs };
+  return { ...callerOf(known), skewMs, acceptedAt: at };
 }
 
 /**

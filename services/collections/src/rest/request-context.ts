@@ -13,6 +13,8 @@ export interface NamedCaller {
 export interface SignedCaller extends NamedCaller {
   /** Server time minus the caller's timestamp. */
   readonly skewMs: number;
+  /** Server time on arrival, by which the timestamp was judged. */
+  readonly acceptedAt: Date;
 }
 
 /** A request of a caller that somebody vouches for. */

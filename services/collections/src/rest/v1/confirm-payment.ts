@@ -76,6 +76,7 @@ function readConfirmation(request: SignedRequest): Confirmation {
     mode: mode.mode,
     rawMode: mode.rawMode,
     warnings: [...warnings, ...mode.warnings, ...link.warnings],
+    acceptedAt: request.acceptedAt,
   };
 }
 
