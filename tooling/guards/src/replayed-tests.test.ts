@@ -28,7 +28,7 @@ async function filesOfTheTree(): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     const kept = entries.filter(({ name }) => !folders.has(name) && !name.endsWith(".log"));
     const paths = kept.map((entry) => [entry, join(folder, entry.name)] as const);
-    return (await Promise.all(paths.map(([entry, path]) => (entry.isDirectory() ? walk(path) : [path])))).flat();
+    return (await Promise.all(paths.map(async ([entry, path]) => (entry.isDirectory() ? walk(path) : [path])))).flat();
   };
   return (await walk(ROOT)).map((path) => relative(ROOT, path)).toSorted();
 }
