@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { faultsOf, hashOf } from "../graphql/persisted-operations.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 import { answer } from "./with-database.ts";
 
@@ -25,7 +24,9 @@ Example:
   return group;
 }
 
-function make(paths: string[], out: string): void {
+async function make(paths: string[], out: string): Promise<void> {
+  // The schema is a quarter of what all commands load, and only this one asks for it.
+  const { faultsOf, hashOf } = await import("../graphql/persisted-operations.ts");
   const files = [...new Set(paths.flatMap(documentsAt))].toSorted();
   if (files.length === 0) throw new Refusal("NO_DOCUMENTS", "There is no file that ends in .graphql.", EXIT.notFound);
   const documents = files.map((file) => ({ file, text: readFileSync(file, "utf8") }));
