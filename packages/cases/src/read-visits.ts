@@ -5,8 +5,13 @@ import type { PromiseToPay } from "./promise-to-pay.ts";
 import { Visit } from "./visit.ts";
 
 /** A field partner's own visit; null for anybody else's. */
-export function visitOfFieldPartner(em: EntityManager, fieldPartnerId: string, visitId: string): Promise<Visit | null> {
-  return em.findOne(Visit, { id: visitId, fieldPartnerId });
+export async function visitOfFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  visitId: string,
+): Promise<Visit | null> {
+  const [visit] = await query<Visit>(em, selectOwn, [fieldPartnerId, visitId]);
+  return visit ?? null;
 }
 
 /** A lender's visit. */
@@ -98,13 +103,21 @@ const selectOpenPromises = statement(
      where o.lender_id = k.lender_id and o.case_id = k.case_id and o.state = 'open' limit 1) p`,
 );
 
-const selectLatest = statement(
-  "cases.latest-visits",
-  `select v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
+const VISIT_COLUMNS = `v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
      v.started_at as "startedAt", v.start_received_at as "startReceivedAt", v.latitude, v.longitude,
      v.accuracy_m as "accuracyM", v.completed_at as "completedAt",
      v.completion_received_at as "completionReceivedAt", v.disposition, v.note,
-     v.came_out_of_order as "cameOutOfOrder"
+     v.came_out_of_order as "cameOutOfOrder"`;
+
+// Prepared: a link is asked for by its visit, while somebody waits at a door.
+const selectOwn = statement(
+  "cases.own-visit",
+  `select ${VISIT_COLUMNS} from cases.visit v where v.field_partner_id = $1 and v.id = $2`,
+);
+
+const selectLatest = statement(
+  "cases.latest-visits",
+  `select ${VISIT_COLUMNS}
    from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
    cross join lateral (
      select * from cases.visit p where p.lender_id = k.lender_id and p.case_id = k.case_id

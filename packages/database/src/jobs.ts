@@ -35,6 +35,11 @@ export interface JobOptions {
   startAfter?: Date;
   /** Jobs with the same key are worked one at a time, where the worker asks for it. */
   singletonKey?: string;
+  /**
+   * For somebody who waits: every worker that hears of the commit begins at once, with the data that the hint brings, and
+   * the job itself comes a second later, to whatever nobody has begun by then. So the handler claims what it works on.
+   */
+  headStart?: boolean;
 }
 
 /** A job as its handler sees it; `attempt` counts from 1. */
@@ -67,6 +72,9 @@ export interface Jobs {
 }
 
 const SIGNAL_CHANNEL = "jobs";
+const HEAD_START_CHANNEL = "jobs-at-once";
+/** By PostgreSQL's clock: the process's own may be wrong. */
+const HEAD_START_SECONDS = 1;
 
 /**
  * Writes a job in the transaction of the change that it follows from: invisible before the commit, gone after a
@@ -76,12 +84,14 @@ export async function enqueue<Data extends object>(
   tx: Tx,
   queue: Queue<Data>,
   data: Data,
-  options: JobOptions = {},
+  { headStart = false, ...options }: JobOptions = {},
 ): Promise<void> {
   const boss = await databaseOf(tx).boss();
-  const id = await boss.send(queue.name, data, { ...options, db: fromKysely(kyselyOf(tx)) });
+  const later = headStart ? { startAfter: HEAD_START_SECONDS } : {};
+  const id = await boss.send(queue.name, data, { ...options, ...later, db: fromKysely(kyselyOf(tx)) });
   if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
-  if (!options.startAfter) signal(tx, SIGNAL_CHANNEL, queue.name);
+  if (headStart) signal(tx, HEAD_START_CHANNEL, JSON.stringify({ name: queue.name, id, data }));
+  else if (!options.startAfter) signal(tx, SIGNAL_CHANNEL, queue.name);
 }
 
 /**
@@ -131,6 +141,10 @@ export function createBoss(pool: Pool, works: boolean, onError: (error: unknown)
 export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onError: (error: unknown) => void): Jobs {
   const workers = new Map<string, QueueWorker>();
   signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
+  signals.on(HEAD_START_CHANNEL, (payload) => {
+    const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
+    workers.get(name)?.begin(job);
+  });
 
   return {
     async start() {

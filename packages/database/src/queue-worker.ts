@@ -41,6 +41,13 @@ export class QueueWorker {
     this.#refill();
   }
 
+  /** Works a job that was only heard of, if there is room; whatever becomes of that, the job itself is still to come. */
+  begin({ id, data }: Pick<Job<never>, "id" | "data">): void {
+    const { concurrency, handler, onError } = this.#options;
+    if (this.#isStopped || this.#running.size >= concurrency) return;
+    this.#track(handler({ id, data, attempt: 1 }).catch(onError));
+  }
+
   /** Takes nothing new and resolves when what runs has ended, after `graceMs` at the latest. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
@@ -67,14 +74,14 @@ export class QueueWorker {
     try {
       const jobs = await boss.fetch<never>(queue.name, { batchSize: room, includeMetadata: true });
       if (jobs.length === room) this.#isHinted = true;
-      for (const job of jobs) this.#run(job);
+      for (const job of jobs) this.#track(this.#settle(job));
     } catch (error) {
       onError(error);
     }
   }
 
-  #run(job: JobWithMetadata<never>): void {
-    const running = this.#settle(job).finally(() => {
+  #track(work: Promise<void>): void {
+    const running = work.finally(() => {
       this.#running.delete(running);
       this.#refill();
     });

@@ -1,15 +1,9 @@
-import { caseById } from "@collections/cases";
-import type { EntityManager } from "@collections/database";
-import { lenderById } from "@collections/lenders";
-import type { Channel, ChannelFacts, PaymentLink } from "@collections/payment-links";
+import type { Case } from "@collections/cases";
+import type { Lender } from "@collections/lenders";
+import type { Channel, ChannelFacts } from "@collections/payment-links";
 
-/** What decides, as things stand, whether a link may go to its borrower on each channel. */
-export async function channelFacts(
-  em: EntityManager,
-  { lenderId, caseId }: Pick<PaymentLink, "lenderId" | "caseId">,
-): Promise<Record<Channel, ChannelFacts>> {
-  const { consent, borrowerEmail } = (await caseById(em, { lenderId, caseId }))!;
-  const { whatsapp } = (await lenderById(em, lenderId))!;
+/** What decides, as things stand, whether a link of a case may go to its borrower on each channel. */
+export function channelFacts({ consent, borrowerEmail }: Case, { whatsapp }: Lender): Record<Channel, ChannelFacts> {
   return {
     whatsapp: {
       consent: consent.whatsapp,

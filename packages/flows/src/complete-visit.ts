@@ -74,7 +74,10 @@ export async function completeVisitIn(
   if (completed.outcome === "already_completed") {
     return { kind: "completed", visit: completed.visit, case: loan.worked };
   }
-  if (completed.outcome === "refused") return refusalOf(completed, known);
+  if (completed.outcome === "refused") {
+    // As it is under the lock: it may have ended while this end waited.
+    return refusalOf(completed, (await visitOfFieldPartner(tx, fieldPartnerId, visitId))!);
+  }
 
   // Write the case and tell the lender, of the visit first and then of the hold that a dispute brings.
   const { visit, caseAfter, events } = completed;

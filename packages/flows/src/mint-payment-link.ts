@@ -1,5 +1,4 @@
 import { type Case, caseById } from "@collections/cases";
-import { transaction } from "@collections/database";
 import {
   lenderById,
   type LenderSigningKey,
@@ -7,7 +6,16 @@ import {
   mintRegistration,
   SealedValueError,
 } from "@collections/lenders";
-import { claimMint, type MintAnswer, mintLink, type MintRequest, type PaymentLink } from "@collections/payment-links";
+import {
+  claimMint,
+  linkById,
+  type LinkKey,
+  type MintAnswer,
+  mintLink,
+  type MintRequest,
+  type PaymentLink,
+  PaymentLinkNotFoundError,
+} from "@collections/payment-links";
 import { dayIn } from "./app-request.ts";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
 import { passedBeforeCall } from "./passed-wish.ts";
@@ -19,16 +27,17 @@ import { untilAvailable } from "./until-available.ts";
  * the link or why there is none. A job too many does nothing. contract: Lender-exposed endpoints, Errors
  */
 export async function mintPaymentLink(deps: LinkDeps, { lenderId, linkId }: MintJob): Promise<void> {
-  // Read how the lender mints, before anything is promised.
-  const setup = await mintSetup(deps, lenderId);
+  // Read all that the call needs: nothing but the call itself may fail once it is promised.
+  const wanted = await wantedMint(deps, { lenderId, id: linkId });
+  if (!wanted) return;
 
   // Claim the link's only call. A call that was claimed before may have been made, so it is not made again.
-  const claim = await claimCall(deps, { lenderId, id: linkId });
+  const claim = await claimMint(deps.database.em(), { lenderId, id: linkId, now: new Date() });
   if (claim.kind === "settled") return;
   if (claim.kind === "started_before") return settleLostMint(deps, claim.link, new Date());
 
   // Ask the lender, outside any transaction, unless nobody is to be asked for the payment any more.
-  const answer = claim.noCall ?? ("unavailable" in setup ? setup : await askLender(deps, setup, claim));
+  const answer = "unavailable" in wanted ? wanted : await askLender(deps, wanted, claim.link);
   logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
   // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
@@ -40,7 +49,29 @@ interface MintSetup {
   readonly key: LenderSigningKey;
 }
 
+interface WantedMint extends MintSetup {
+  readonly theCase: Case;
+}
+
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
+
+/** What the call takes, or why there is to be none; undefined when the link is settled. */
+async function wantedMint(deps: LinkDeps, key: LinkKey): Promise<WantedMint | NoLink | undefined> {
+  const em = deps.database.em();
+  const { lenderId } = key;
+  const [link, lender, setup] = await Promise.all([
+    linkById(em, key),
+    lenderById(em, lenderId),
+    mintSetup(deps, lenderId),
+  ]);
+  if (!link) throw new PaymentLinkNotFoundError(key);
+  if (link.status !== "requested") return undefined;
+  const theCase = (await caseById(em, link))!;
+  const now = new Date();
+  const passed = passedBeforeCall(link, theCase, { today: dayIn(lender!.timeZone, now), now });
+  if (passed) return { unavailable: passed.reason, detail: passed.detail };
+  return "unavailable" in setup ? setup : { ...setup, theCase };
+}
 
 async function mintSetup({ database, vault, credentials }: LinkDeps, lenderId: string): Promise<MintSetup | NoLink> {
   try {
@@ -58,19 +89,6 @@ function notConfigured(detail: string): NoLink {
   return { unavailable: "not_configured", detail };
 }
 
-function claimCall({ database }: LinkDeps, key: { lenderId: string; id: string }) {
-  return transaction(database.em(), async (tx) => {
-    const now = new Date();
-    const claim = await claimMint(tx, { ...key, now });
-    if (claim.kind !== "claimed") return claim;
-    const theCase = (await caseById(tx, claim.link))!;
-    const { timeZone } = (await lenderById(tx, key.lenderId))!;
-    const passed = passedBeforeCall(claim.link, theCase, { today: dayIn(timeZone, now), now });
-    const noCall = passed && { unavailable: passed.reason, detail: passed.detail };
-    return { ...claim, request: mintRequestOf(claim.link, theCase), noCall };
-  });
-}
-
 function mintRequestOf(link: PaymentLink, { borrowerName, borrowerPhone }: Case): MintRequest {
   const { sourceLoanNumber, caseId, visitId, amountMinor, currency } = link;
   const description = `Payment for loan ${sourceLoanNumber}`;
@@ -79,8 +97,8 @@ function mintRequestOf(link: PaymentLink, { borrowerName, borrowerPhone }: Case)
 
 function askLender(
   { outbound, allow, mintTimeoutMs }: LinkDeps,
-  { registration, key }: MintSetup,
-  { link, request }: { link: PaymentLink; request: MintRequest },
+  { registration, key, theCase }: WantedMint,
+  link: PaymentLink,
 ): Promise<MintAnswer> {
   return mintLink({
     outbound,
@@ -90,7 +108,7 @@ function askLender(
     signingKey: key.signingKey,
     keyId: key.keyId,
     mintKey: link.mintKey,
-    request,
+    request: mintRequestOf(link, theCase),
     timeoutMs: mintTimeoutMs,
     now: new Date(),
   });

@@ -1,4 +1,3 @@
-import { transaction } from "@collections/database";
 import { claimMint, deliveriesOf, type PaymentLink } from "@collections/payment-links";
 import { afterEach, describe, expect, test } from "vitest";
 import { cuttableWire } from "../tests/cuttable-wire.ts";
@@ -29,7 +28,7 @@ function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<
 
 /** Plays a worker that dies right after it has claimed the call. */
 function dieAfterClaim({ lenderId, id }: PaymentLink, now: Date) {
-  return transaction(database.em(), (tx) => claimMint(tx, { lenderId, id, now }));
+  return claimMint(database.em(), { lenderId, id, now });
 }
 
 describe("what a mint call brought", () => {

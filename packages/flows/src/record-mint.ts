@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { transition } from "@collections/cases";
+import { caseById, transition } from "@collections/cases";
 import { enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import { paymentsOf } from "@collections/ledger";
 import { toWire } from "@collections/money";
 import {
+  type Channel,
+  type ChannelFacts,
   createDeliveries,
   deliveriesOf,
+  lockLinksOfCase,
   type MintAnswer,
   type MintedLink,
   type PaymentLink,
@@ -29,10 +32,14 @@ export async function recordMint(
   await transaction(database.em(), async (tx) => {
     const now = new Date();
     // The case before its links: everybody locks in this order.
-    const loan = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
-    const { code } = (await lenderById(tx, lenderId))!;
-    const origin = { lenderCode: code, environment, now };
-    if ("minted" in answer) await recordLink(tx, loan, link, answer.minted, origin);
+    const [loan, theCase, lender] = await Promise.all([
+      lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber }),
+      caseById(tx, { lenderId, caseId }),
+      lenderById(tx, lenderId),
+    ]);
+    const origin = { lenderCode: lender!.code, environment, now };
+    const facts = channelFacts(theCase!, lender!);
+    if ("minted" in answer) await recordLink(tx, loan, link, { ...answer, facts }, origin);
     else await recordNoLink(tx, loan, link, answer, origin);
   });
 }
@@ -52,14 +59,14 @@ async function recordLink(
   tx: Tx,
   loan: LockedLoan,
   requested: PaymentLink,
-  minted: MintedLink,
+  { minted, facts }: { minted: MintedLink; facts: Record<Channel, ChannelFacts> },
   origin: EventOrigin,
 ): Promise<void> {
   const { now } = origin;
 
   // The new link takes the place of the case's live one.
-  const paidAt = await paidBefore(tx, requested, minted);
-  const { link, changed, superseded, twins } = await recordMinted(tx, requested, { ...minted, paidAt }, now);
+  const [paidAt, links] = await Promise.all([paidBefore(tx, requested, minted), lockLinksOfCase(tx, requested)]);
+  const { link, changed, superseded, twins } = recordMinted(tx, links, { ...minted, paidAt }, now);
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
@@ -68,7 +75,6 @@ async function recordLink(
   assert(verdict.allowed, "a link that exists is told in every state");
 
   // Send it to the borrower, where that is possible and has not been done for an earlier tap.
-  const facts = await channelFacts(tx, link);
   const earlier = await deliveriesOf(tx, twins);
   const { deliveries, undelivered } = createDeliveries(tx, link, facts, now, { earlier });
   for (const { lenderId, id, status } of deliveries) {

@@ -61,11 +61,12 @@ export async function requestPaymentLinkIn(
   const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   if (!visit) return { kind: "visit_not_found" };
   const { lenderId, caseId } = visit;
-  const { sourceLoanNumber } = (await caseById(tx, { lenderId, caseId }))!;
+  const [found, lender] = await Promise.all([caseById(tx, { lenderId, caseId }), lenderById(tx, lenderId)]);
+  const { sourceLoanNumber } = found!;
   const { worked } = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
 
   // May this field partner ask for this amount?
-  const { timeZone } = (await lenderById(tx, lenderId))!;
+  const { timeZone } = lender!;
   const blocked = blockedReason(worked, dayIn(timeZone, now));
   if (blocked) return { kind: "case_not_workable", code: blocked };
   if (worked.assignedFieldPartnerId !== fieldPartnerId) return { kind: "case_not_workable", code: "NOT_ASSIGNED" };
@@ -81,7 +82,7 @@ export async function requestPaymentLinkIn(
   const request = { lenderId, caseId, sourceLoanNumber, ...asked, askedAt };
   const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now).catch(unlessTooMany);
   if (!link) return { kind: "too_many_links" };
-  await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id });
+  await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id }, { headStart: true });
   return { kind: "requested", link };
 }
 

@@ -1,4 +1,4 @@
-import { type BlockedReason, blockedReason } from "@collections/cases";
+import { type BlockedReason, blockedReason, caseById } from "@collections/cases";
 import { enqueue, signal, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
@@ -44,13 +44,14 @@ export async function resendPaymentLinkIn(
   const { worked } = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
 
   // May the borrower be contacted by this field partner now?
-  const { timeZone } = (await lenderById(tx, lenderId))!;
-  const blocked = blockedReason(worked, dayIn(timeZone, now));
+  const lender = (await lenderById(tx, lenderId))!;
+  const blocked = blockedReason(worked, dayIn(lender.timeZone, now));
   if (blocked) return { kind: "case_not_workable", code: blocked };
   if (worked.assignedFieldPartnerId !== fieldPartnerId) return { kind: "case_not_workable", code: "NOT_ASSIGNED" };
 
   // Write the messages and the jobs that send them.
-  const outcome = await resendLink(tx, { lenderId, id: linkId, channels, facts: await channelFacts(tx, known) }, now);
+  const facts = channelFacts((await caseById(tx, known))!, lender);
+  const outcome = await resendLink(tx, { lenderId, id: linkId, channels, facts }, now);
   if (outcome.kind !== "resent") return outcome;
   for (const { id, status } of outcome.deliveries) {
     if (status === "queued") await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });

@@ -46,10 +46,10 @@ export async function prepareMessage(
   const em = deps.database.em();
   const now = new Date();
   if (now.getTime() - createdAt.getTime() > TOO_LATE_MS) return { status: "suppressed", failureCode: "TOO_LATE" };
-  const suppression = suppressionOf((await channelFacts(em, link))[channel]);
-  if (suppression) return { status: "suppressed", failureCode: suppression };
   const theCase = (await caseById(em, link))!;
   const lender = (await lenderById(em, link.lenderId))!;
+  const suppression = suppressionOf(channelFacts(theCase, lender)[channel]);
+  if (suppression) return { status: "suppressed", failureCode: suppression };
   const passed = passedWish(link, theCase, dayIn(lender.timeZone, now));
   if (passed) {
     return { status: "suppressed", failureCode: passed.reason.toUpperCase(), failureDetail: passed.detail };

@@ -54,7 +54,7 @@ describe("a sweep", () => {
   test("gives up a mint call whose end nobody recorded, and never repeats it", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
-    await transaction(database.em(), (tx) => claimMint(tx, { ...requested, now: new Date() }));
+    await claimMint(database.em(), { ...requested, now: new Date() });
     await loseJobs();
     const calls = twin.mints.length;
     await sweepIn(60);
@@ -122,7 +122,7 @@ describe("a sweep", () => {
     const lost = await request((await visitedCase()).visitId);
     const sent = await request((await visitedCase()).visitId);
     for (const { lenderId, id } of [broken, lost]) {
-      await transaction(database.em(), (tx) => claimMint(tx, { lenderId, id, now: new Date() }));
+      await claimMint(database.em(), { lenderId, id, now: new Date() });
     }
     await mintPaymentLink(deps, { lenderId: sent.lenderId, linkId: sent.id });
     await loseJobs();

@@ -1,5 +1,6 @@
 import type { EntityManager } from "@collections/database";
 import type { AuthHeader } from "./lender-fields.ts";
+import { lenderRows } from "./lender.ts";
 import { LenderEntity } from "./schema.ts";
 import {
   mintAuthHeaderContext,
@@ -36,7 +37,7 @@ export async function mintRegistration(
   vault: Vault,
   lenderId: string,
 ): Promise<MintRegistration | undefined> {
-  const row = await em.findOne(LenderEntity, { id: lenderId });
+  const [row] = await lenderRows(em, [lenderId]);
   if (!row || row.mintLinkUrl === null) return undefined;
   const { mintLinkUrl, mintAuthHeader } = row;
   const authHeader = mintAuthHeader === null ? null : vault.open(mintAuthHeader, mintAuthHeaderContext(lenderId));

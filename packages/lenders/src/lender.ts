@@ -59,8 +59,12 @@ export async function lenderById(em: EntityManager, lenderId: string): Promise<L
 /** Many lenders in one statement, by id; one that does not exist is not in the map. */
 export async function lendersByIds(em: EntityManager, lenderIds: readonly string[]): Promise<Map<string, Lender>> {
   if (lenderIds.length === 0) return new Map();
-  const rows = await query<LenderRow>(em, selectByIds, [lenderIds]);
-  return new Map(rows.map((row) => [row.id, asLender(row)]));
+  return new Map((await lenderRows(em, lenderIds)).map((row) => [row.id, asLender(row)]));
+}
+
+/** The rows behind `lendersByIds`, with what is sealed in them. */
+export function lenderRows(em: EntityManager, lenderIds: readonly string[]): Promise<LenderRow[]> {
+  return query<LenderRow>(em, selectByIds, [lenderIds]);
 }
 
 const COLUMNS = {

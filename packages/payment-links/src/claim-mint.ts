@@ -1,5 +1,7 @@
-import type { Tx } from "@collections/database";
-import { type LinkKey, lockLink, type PaymentLink, saveLink } from "./payment-link.ts";
+import assert from "node:assert/strict";
+import { type EntityManager, query, statement } from "@collections/database";
+import { linkById } from "./find-links.ts";
+import { type LinkKey, linkColumns, type PaymentLink, PaymentLinkNotFoundError } from "./payment-link.ts";
 
 /**
  * What a mint job may do. `claimed`: make the call. `started_before`: another run of the job may have made it at
@@ -10,13 +12,26 @@ export type MintClaim =
   | { readonly kind: "started_before"; readonly link: PaymentLink }
   | { readonly kind: "settled" };
 
-/** Lets one job make the one mint call of a link; commit before calling. Throws PaymentLinkNotFoundError. */
-export async function claimMint(tx: Tx, claim: LinkKey & { readonly now: Date }): Promise<MintClaim> {
-  const { now } = claim;
-  const link = await lockLink(tx, claim);
+/**
+ * Lets one job make the one mint call of a link, by one statement that is committed when it returns: outside any
+ * transaction, so that the call follows at once. Throws PaymentLinkNotFoundError.
+ */
+export async function claimMint(
+  em: EntityManager,
+  { now, ...key }: LinkKey & { readonly now: Date },
+): Promise<MintClaim> {
+  const [claimed] = await query<PaymentLink>(em, claimFree, [key.lenderId, key.id, now]);
+  if (claimed) return { kind: "claimed", link: claimed };
+  const link = await linkById(em, key);
+  if (!link) throw new PaymentLinkNotFoundError(key);
   if (link.status !== "requested") return { kind: "settled" };
-  if (link.mintStartedAt !== null) return { kind: "started_before", link };
-  const claimed = { ...link, mintStartedAt: now, updatedAt: now };
-  saveLink(tx, claimed);
-  return { kind: "claimed", link: claimed };
+  assert(link.mintStartedAt, "a link that is requested and not begun is free to be claimed");
+  return { kind: "started_before", link };
 }
+
+const claimFree = statement(
+  "payment-links.claim-mint",
+  `update payment_links.payment_link l set mint_started_at = $3, updated_at = $3
+   where l.lender_id = $1 and l.id = $2 and l.status = 'requested' and l.mint_started_at is null
+   returning ${linkColumns}`,
+);

@@ -8,10 +8,9 @@ import {
   linksByLenderLinkId,
   liveLink,
   markPaid,
-  recordMinted,
   stuckRequested,
 } from "./index.ts";
-import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON } from "../tests/sample-links.ts";
+import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON, mintedBy } from "../tests/sample-links.ts";
 
 const sent: { name: string | undefined; text: string }[] = [];
 const database = await linksDatabase((statement) => sent.push(statement));
@@ -100,7 +99,7 @@ describe("a payment", () => {
     await Promise.all(
       links.flatMap((link) => [
         transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }])),
-        transaction(database.em(), (tx) => recordMinted(tx, link, { linkId: link.id, url: "https://a.example" }, NOON)),
+        mintedBy(database, link, { linkId: link.id, url: "https://a.example" }, NOON),
       ]),
     );
     for (const link of links) {

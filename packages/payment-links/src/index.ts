@@ -49,7 +49,15 @@ export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatu
 export { linkEmail, type LinkMessage, whatsappParameters } from "./messages.ts";
 export { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
 export { type MintCall, mintLink, type MintRequest } from "./mint-link.ts";
-export { type Channel, CHANNELS, type LinkKey, type PaymentLink, PaymentLinkNotFoundError } from "./payment-link.ts";
+export {
+  type Channel,
+  CHANNELS,
+  type LinkKey,
+  type LinksOfCase,
+  lockLinksOfCase,
+  type PaymentLink,
+  PaymentLinkNotFoundError,
+} from "./payment-link.ts";
 export {
   type ChannelFacts,
   createDeliveries,

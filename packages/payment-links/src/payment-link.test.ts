@@ -7,12 +7,19 @@ import {
   markPaid,
   type PaymentLink,
   PaymentLinkNotFoundError,
-  recordMinted,
   recordUnavailable,
   requestLink,
   UNAVAILABLE_REASONS,
 } from "./index.ts";
-import { aMintedLink, aRequest, aRequestedLink, linksDatabase, minutesLater, NOON } from "../tests/sample-links.ts";
+import {
+  aMintedLink,
+  aRequest,
+  aRequestedLink,
+  linksDatabase,
+  minutesLater,
+  NOON,
+  mintedBy,
+} from "../tests/sample-links.ts";
 
 const database = await linksDatabase();
 const MINTED = { linkId: "plink_77", url: "https://pay.lender.example/plink_77" };
@@ -82,9 +89,7 @@ describe("a mint job", () => {
   test("calls for a link once, however many runs of it there are at once", async () => {
     const link = await aRequestedLink(database);
     const claims = await Promise.all(
-      [1, 2, 3, 4, 5, 6].map((minute) =>
-        transaction(database.em(), (tx) => claimMint(tx, { ...link, now: minutesLater(minute) })),
-      ),
+      [1, 2, 3, 4, 5, 6].map((minute) => claimMint(database.em(), { ...link, now: minutesLater(minute) })),
     );
     const claimed = claims.filter(({ kind }) => kind === "claimed");
     expect(claimed).toHaveLength(1);
@@ -95,14 +100,14 @@ describe("a mint job", () => {
 
   test("has nothing to do for a link that is settled", async () => {
     const link = await aMintedLink(database);
-    expect(await transaction(database.em(), (tx) => claimMint(tx, { ...link, now: NOON }))).toEqual({
+    expect(await claimMint(database.em(), { ...link, now: NOON })).toEqual({
       kind: "settled",
     });
   });
 
   test("for a link that does not exist is told so", async () => {
     const key = { lenderId: newId(), id: newId() };
-    const claim = transaction(database.em(), (tx) => claimMint(tx, { ...key, now: NOON }));
+    const claim = claimMint(database.em(), { ...key, now: NOON });
     await expect(claim).rejects.toThrow(PaymentLinkNotFoundError);
   });
 });
@@ -111,7 +116,7 @@ describe("a minted link", () => {
   test("is live, and takes the place of the one before it", async () => {
     const first = await aMintedLink(database);
     const second = await aRequestedLink(database, first);
-    const recorded = await transaction(database.em(), (tx) => recordMinted(tx, second, MINTED, minutesLater(1)));
+    const recorded = await mintedBy(database, second, MINTED, minutesLater(1));
     expect(recorded).toMatchObject({
       changed: true,
       link: { ...MINTED, status: "minted", mintedAt: minutesLater(1) },
@@ -129,9 +134,7 @@ describe("a minted link", () => {
           [1, 2, 3].map((minor) => aRequestedLink(database, { ...request, amountMinor: BigInt(minor) })),
         );
         const recorded = await Promise.all(
-          links.map((link) =>
-            transaction(database.em(), (tx) => recordMinted(tx, link, { ...MINTED, linkId: link.id }, NOON)),
-          ),
+          links.map((link) => mintedBy(database, link, { ...MINTED, linkId: link.id }, NOON)),
         );
         expect(recorded.map(({ changed }) => changed)).toEqual([true, true, true]);
         expect((await statusesOf(links)).toSorted()).toEqual(["minted", "superseded", "superseded"]);
@@ -151,14 +154,14 @@ describe("a minted link", () => {
 
   test("recorded twice is recorded once", async () => {
     const link = await aMintedLink(database);
-    const again = await transaction(database.em(), (tx) => recordMinted(tx, link, MINTED, minutesLater(1)));
+    const again = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(again).toMatchObject({ changed: false, link: { status: "minted", linkId: link.linkId, mintedAt: NOON } });
   });
 
   test("that was paid before its answer was recorded stays paid, and keeps the lender's id and URL", async () => {
     const link = await aRequestedLink(database);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }]));
-    const recorded = await transaction(database.em(), (tx) => recordMinted(tx, link, MINTED, minutesLater(1)));
+    const recorded = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "paid", paidAt: NOON } });
   });
 
@@ -166,7 +169,7 @@ describe("a minted link", () => {
     const link = await aRequestedLink(database);
     const timeout = { unavailable: "timeout", detail: "No answer came." } as const;
     await transaction(database.em(), (tx) => recordUnavailable(tx, link, timeout, NOON));
-    const recorded = await transaction(database.em(), (tx) => recordMinted(tx, link, MINTED, NOON));
+    const recorded = await mintedBy(database, link, MINTED, NOON);
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "unavailable" } });
   });
 
@@ -175,7 +178,7 @@ describe("a minted link", () => {
     const second = await aRequestedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));
     const again = { linkId: "plink_twice", url: first.url! };
-    const recorded = await transaction(database.em(), (tx) => recordMinted(tx, second, again, minutesLater(1)));
+    const recorded = await mintedBy(database, second, again, minutesLater(1));
     expect(recorded).toMatchObject({ changed: false, superseded: undefined, link: { status: "paid", paidAt: NOON } });
   });
 });

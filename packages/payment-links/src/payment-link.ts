@@ -117,8 +117,17 @@ export async function lockLinksOfDeliveries(
   return query(tx, selectLinksOfDeliveriesForUpdate, [lenderId, deliveryIds]);
 }
 
-/** Every link of the case that `key` belongs to under a lock, oldest first. Throws PaymentLinkNotFoundError. */
-export async function lockLinksOfCase(tx: Tx, key: LinkKey): Promise<{ link: PaymentLink; others: PaymentLink[] }> {
+/** A link and the other links of its case, oldest first. */
+export interface LinksOfCase {
+  readonly link: PaymentLink;
+  readonly others: readonly PaymentLink[];
+}
+
+/**
+ * Every link of the case that `key` belongs to under a lock. Hold the lock on the case before. Throws
+ * PaymentLinkNotFoundError.
+ */
+export async function lockLinksOfCase(tx: Tx, key: LinkKey): Promise<LinksOfCase> {
   const links = await query<PaymentLink>(tx, selectLinksOfCaseForUpdate, [key.lenderId, key.id]);
   const link = links.find(({ id }) => id === key.id);
   if (!link) throw new PaymentLinkNotFoundError(key);

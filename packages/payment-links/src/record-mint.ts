@@ -1,6 +1,6 @@
 import type { Tx } from "@collections/database";
 import { isLive, nextLinkStatus } from "./link-status.ts";
-import { type LinkKey, lockLink, lockLinksOfCase, type PaymentLink, saveLink } from "./payment-link.ts";
+import { type LinkKey, type LinksOfCase, lockLink, type PaymentLink, saveLink } from "./payment-link.ts";
 import type { UnavailableReason } from "./unavailable-reason.ts";
 
 /** The lender's id of a link, and the URL for the borrower: checked by `readMintAnswer`. */
@@ -23,11 +23,9 @@ export interface MintRecorded {
 
 /**
  * The lender has minted the link; it takes the place of the case's live one. A link that is settled already only keeps
- * the lender's id and URL, so that a payment by it is still attributed. Throws PaymentLinkNotFoundError.
- * Hold the lock on the case before, as for every verb here that locks links.
+ * the lender's id and URL, so that a payment by it is still attributed. Takes what `lockLinksOfCase` has locked.
  */
-export async function recordMinted(tx: Tx, key: LinkKey, minted: MintedLink, now: Date): Promise<MintRecorded> {
-  const { link, others } = await lockLinksOfCase(tx, key);
+export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: MintedLink, now: Date): MintRecorded {
   const named = { ...link, linkId: link.linkId ?? minted.linkId, url: link.url ?? minted.url, updatedAt: now };
   const paidAt = minted.paidAt ?? paidAlready(link, others, minted);
   const status = nextLinkStatus(link.status, paidAt ? "pay" : "mint");

@@ -9,7 +9,17 @@ import {
 import { currency } from "@collections/money";
 import { testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
-import { claimMint, type LinkRequest, type PaymentLink, recordMinted, requestLink } from "../src/index.ts";
+import {
+  claimMint,
+  type LinkKey,
+  type LinkRequest,
+  lockLinksOfCase,
+  type MintedLink,
+  type MintRecorded,
+  type PaymentLink,
+  recordMinted,
+  requestLink,
+} from "../src/index.ts";
 import { paymentLinksSchema } from "../src/schema.ts";
 
 /** When everything in these tests happens, unless a test says otherwise. */
@@ -54,8 +64,13 @@ export async function aMintedLink(
   linkId = `plink_${newId()}`,
 ): Promise<PaymentLink> {
   const requested = await aRequestedLink(database, given);
-  await transaction(database.em(), (tx) => claimMint(tx, { ...requested, now: NOON }));
+  await claimMint(database.em(), { ...requested, now: NOON });
   const url = `https://pay.lender.example/${linkId}`;
-  const { link } = await transaction(database.em(), (tx) => recordMinted(tx, requested, { linkId, url }, NOON));
+  const { link } = await mintedBy(database, requested, { linkId, url }, NOON);
   return link;
+}
+
+/** Records that the lender has minted a link. */
+export function mintedBy(database: Database, key: LinkKey, minted: MintedLink, now: Date): Promise<MintRecorded> {
+  return transaction(database.em(), async (tx) => recordMinted(tx, await lockLinksOfCase(tx, key), minted, now));
 }

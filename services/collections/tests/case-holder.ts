@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { visitOfFieldPartner } from "@collections/cases";
 import { transaction } from "@collections/database";
-import { recordMinted } from "@collections/payment-links";
+import { lockLinksOfCase, recordMinted } from "@collections/payment-links";
 import { expect } from "vitest";
 import { aFieldPartner, type aLender, aRow, assign, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
@@ -54,7 +54,7 @@ export async function aCaseHolder(
       await transaction(service.app.database.em(), async (tx) => {
         const { lenderId } = (await visitOfFieldPartner(tx, id, visitId))!;
         const minted = { linkId: `plink_${linkId}`, url: "https://pay.example/1" };
-        await recordMinted(tx, { lenderId, id: linkId }, minted, new Date());
+        recordMinted(tx, await lockLinksOfCase(tx, { lenderId, id: linkId }), minted, new Date());
       });
       return paymentLink.id as string;
     },

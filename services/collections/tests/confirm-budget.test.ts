@@ -5,7 +5,7 @@ import { assignCase, type Confirmation, confirmPayments, importCases, onboardLen
 import { createVault, type Lender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
-import { recordMinted, requestLink } from "@collections/payment-links";
+import { lockLinksOfCase, recordMinted, requestLink } from "@collections/payment-links";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { schemas } from "../src/schemas.ts";
@@ -69,7 +69,8 @@ async function linkOn(loan: string): Promise<string> {
   await transaction(database.em(), async (tx) => {
     const now = new Date();
     const link = await requestLink(tx, { ...owner, visitId: newId(), amountMinor: 400_000n, currency }, now);
-    await recordMinted(tx, link, { linkId, url: `https://pay.acme.example/${linkId}` }, now);
+    const links = await lockLinksOfCase(tx, link);
+    recordMinted(tx, links, { linkId, url: `https://pay.acme.example/${linkId}` }, now);
   });
   return linkId;
 }
