@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeShim } from "./shim.ts";
-import { ownFolder } from "./stage.ts";
+import { ownFolder } from "./run-folder.ts";
 
 /** Something that PostgreSQL's files lie on and that can be full. */
 export interface Disk {

@@ -7,8 +7,9 @@ import type { Pace } from "./traffic.ts";
 const RETRY_AFTER_MS = 200;
 const ANSWERED_WITHIN_MS = 15_000;
 const LARGEST_MINOR = 100_000;
+const CASES_AT_A_TIME = 12;
 
-const CASES = "{ cases(first: 50) { edges { node { id } } } }";
+const CASES = "{ cases(first: 100) { edges { node { id } } } }";
 
 const START_VISIT = `mutation ($input: StartVisitInput!) {
   result: startVisit(input: $input) { __typename ... on UserError { code message } }
@@ -25,6 +26,8 @@ type Door = Pick<Stage, "model" | "accessToken" | "sendsMail"> & { readonly serv
 
 interface Result {
   readonly __typename: string;
+  /** Of a refusal. */
+  readonly code?: string;
   readonly paymentLink?: { readonly id: string };
 }
 
@@ -33,34 +36,45 @@ interface Data {
   readonly result?: Result;
 }
 
-/** A field partner visits each of their cases and asks for links, each with one key until there is an answer. */
+/**
+ * A field partner visits some of their cases at a time and asks for links, each with one key until there is an answer.
+ * A case that has had its links of the day gives its place to the next one; once all have, the day is over.
+ */
 export async function askForLinks(stage: Door, { random, isOver, rest }: Pace): Promise<void> {
   const { cases } = await askUntilAnswered(stage, random, CASES, {});
-  const visits: string[] = [];
-  for (const { node } of cases?.edges ?? []) {
-    const visitId = randomUUID();
-    const input = {
-      idempotencyKey: randomUUID(),
-      visitId,
-      caseId: node.id,
-      occurredAt: new Date().toISOString(),
-    };
-    await askUntilAnswered(stage, random, START_VISIT, { input });
-    visits.push(visitId);
-  }
-  if (visits.length === 0) throw new Error("The field partner has no case.");
+  const toVisit = (cases?.edges ?? []).map(({ node }) => node.id);
+  if (toVisit.length === 0) throw new Error("The field partner has no case.");
+  const visits = new Set<string>();
   while (!isOver()) {
-    const asked = { idempotencyKey: randomUUID(), linkId: undefined as string | undefined };
-    stage.model.links.push(asked);
-    const amount = { minor: String(100 + Math.floor(random() * LARGEST_MINOR)), currency: "INR" };
-    const { idempotencyKey } = asked;
-    const channels = stage.sendsMail && random() < 0.5 ? ["EMAIL"] : [];
-    const input = { idempotencyKey, visitId: oneOf(random, visits), amount, channels };
-    const { result } = await askUntilAnswered(stage, random, REQUEST_LINK, { input });
-    asked.linkId = result?.paymentLink?.id;
-    if (asked.linkId === undefined) stage.model.odd(`a link was refused: ${JSON.stringify(result)}`);
+    const next = visits.size < CASES_AT_A_TIME ? toVisit.shift() : undefined;
+    if (next !== undefined) visits.add(await startVisit(stage, next, random));
+    if (visits.size === 0) return;
+    const visitId = oneOf(random, [...visits]);
+    if ((await askForLink(stage, visitId, random)) === "had enough") visits.delete(visitId);
     await rest();
   }
+}
+
+async function startVisit(stage: Door, caseId: string, random: () => number): Promise<string> {
+  const visitId = randomUUID();
+  const input = { idempotencyKey: randomUUID(), visitId, caseId, occurredAt: new Date().toISOString() };
+  const { result } = await askUntilAnswered(stage, random, START_VISIT, { input });
+  if (result?.code !== undefined) stage.model.odd(`a visit was refused: ${JSON.stringify(result)}`);
+  return visitId;
+}
+
+async function askForLink(stage: Door, visitId: string, random: () => number): Promise<"asked" | "had enough"> {
+  const asked = { idempotencyKey: randomUUID(), linkId: undefined as string | undefined };
+  stage.model.links.push(asked);
+  const amount = { minor: String(100 + Math.floor(random() * LARGEST_MINOR)), currency: "INR" };
+  const { idempotencyKey } = asked;
+  const channels = stage.sendsMail && random() < 0.5 ? ["EMAIL"] : [];
+  const input = { idempotencyKey, visitId, amount, channels };
+  const { result } = await askUntilAnswered(stage, random, REQUEST_LINK, { input });
+  asked.linkId = result?.paymentLink?.id;
+  if (asked.linkId !== undefined) return "asked";
+  if (result?.code !== "CASE_NOT_WORKABLE") stage.model.odd(`a link was refused: ${JSON.stringify(result)}`);
+  return "had enough";
 }
 
 interface GraphqlAnswer {

@@ -3,6 +3,7 @@ import { readArguments, usage, UsageError } from "./arguments.ts";
 import { faults } from "./faults.ts";
 import { play } from "./play.ts";
 import { exitCodeOf, reportText } from "./report.ts";
+import { clearLeftovers } from "./run-folder.ts";
 
 const STATE_FILE = fileURLToPath(new URL("../../../.data/faults-run.json", import.meta.url));
 
@@ -12,6 +13,7 @@ try {
   if (wish === "help") {
     process.stdout.write(usage(faults));
   } else {
+    for (const folder of clearLeftovers()) tell(`cleared away what a run left in ${folder}`);
     const report = await play(wish, STATE_FILE, tell);
     process.stdout.write(`${wish.json ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
     process.exitCode = exitCodeOf(report);

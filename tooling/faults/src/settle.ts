@@ -8,21 +8,36 @@ import { unsettled } from "./unsettled.ts";
 /** Longer than any call to a lender takes, its record included where PostgreSQL is there. */
 const CALM_MS = 4_000;
 /** A lost mint call is given up after a minute, a lost message after two, and then a sweep has to come. */
-const SETTLES_WITHIN_MS = 240_000;
+const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
 
 /**
- * Waits until everything has come to rest, however it did: what did not is found by the checks.
+ * Waits until everything has come to rest, however it did, or nothing is delivered any more: the checks find what is left.
  * @param options.hurries lets the time pass at once after which calls and messages of dead processes count as lost
  */
 export async function settle(stage: Stage, options: { hurries: boolean }): Promise<void> {
-  const deadline = performance.now() + SETTLES_WITHIN_MS;
   const rows = stage.postgres.pool;
   if ((await unsettled(rows)).length > 0) {
     await pause(CALM_MS);
     if (options.hurries) await letTimePass(stage);
   }
-  while ((await unsettled(rows)).length > 0 && performance.now() < deadline) await pause(LOOK_EVERY_MS);
+  let delivered = -1;
+  let deadline = 0;
+  while ((await unsettled(rows)).length > 0) {
+    const now = performance.now();
+    const count = await deliveredOf(stage);
+    if (count !== delivered) deadline = now + GOES_ON_WITHIN_MS;
+    if (now > deadline) return;
+    delivered = count;
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+async function deliveredOf({ postgres }: Stage): Promise<number> {
+  const { rows } = await postgres.pool.query<{ count: string }>(
+    "select count(*) from webhooks.delivery where state = 'delivered'",
+  );
+  return Number(rows[0]!.count);
 }
 
 /** Nobody is under way any more who began before the calm. */

@@ -1,16 +1,16 @@
 import { type Answer, LenderClient, type LenderTwin, startLenderTwin } from "@collections/lender-twin";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isNotNow } from "./confirm-traffic.ts";
 import { Crew } from "./crew.ts";
-import { importRow } from "./import-traffic.ts";
 import type { LyingFront } from "./lying-front.ts";
 import { Model } from "./model.ts";
+import { copyCluster, MINT_AUTH, originalBooks } from "./original.ts";
 import { OwnPostgres } from "./own-postgres.ts";
 import { Relay } from "./relay.ts";
+import { ownFolder } from "./run-folder.ts";
 import { type Random, seededRandom } from "./seeded-random.ts";
-import { operator, type Settings } from "./service-process.ts";
+import type { Settings } from "./service-process.ts";
 
 /** What a fault may want otherwise. */
 export interface StageOptions {
@@ -56,12 +56,6 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export const LENDER = "ACME";
-const LOANS = 40;
-const DOORS = 6;
-const PLACED = 200_000;
-const DATA_DIR = fileURLToPath(new URL("../../../.data", import.meta.url));
-
 const SETTINGS: Settings = {
   MASTER_KEY: "0123456789abcdef".repeat(4),
   OUTBOUND_ALLOW: "127.0.0.1:*",
@@ -73,15 +67,7 @@ const SETTINGS: Settings = {
   MINT_TIMEOUT: "2s",
 };
 
-/** A folder of the run's own on the disk of the checkout: in memory a commit would cost nothing. */
-export function ownFolder(): string {
-  mkdirSync(DATA_DIR, { recursive: true });
-  const folder = mkdtempSync(join(DATA_DIR, "faults-"));
-  chmodSync(folder, 0o755);
-  return folder;
-}
-
-/** Starts all of it with one lender, whose loans are imported, and one field partner, who holds some of them. */
+/** Starts all of it on a copy of the original books. */
 export async function openStage(seed: number, options: StageOptions): Promise<Stage> {
   const folder = ownFolder();
   const closings: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
@@ -103,8 +89,11 @@ async function setUp(
   options: StageOptions,
   onClose: (closing: () => unknown) => void,
 ): Promise<Omit<Stage, "close">> {
+  const original = await originalBooks(SETTINGS);
+  const dataDir = options.dataDir ?? join(folder, "data");
+  await copyCluster(original.dataDir, dataDir);
   const postgres = await OwnPostgres.start({
-    dataDir: options.dataDir ?? join(folder, "data"),
+    dataDir,
     settings: { max_connections: "100", ...options.postgres },
     ...(options.postgresEnvironment && { environment: options.postgresEnvironment }),
   });
@@ -114,6 +103,7 @@ async function setUp(
 
   const settings: Settings = {
     ...SETTINGS,
+    FAULTS_RUN: folder,
     DATABASE_URL: relay?.url ?? postgres.url,
     ...(options.smtpUrl !== undefined && { SMTP_URL: options.smtpUrl }),
     ...options.settings,
@@ -121,19 +111,15 @@ async function setUp(
   const servers = new Crew({ ...settings, ROLE: "server" }, join(folder, "servers.log"));
   const workers = new Crew({ ...settings, ROLE: "worker" }, join(folder, "workers.log"));
   onClose(() => Promise.all([servers.killAll(), workers.killAll()]));
-  await servers.start(options.servers ?? [{}]);
 
-  const twin = await startLenderTwin({ serviceUrl: servers.urls[0]! });
+  const twin = await startLenderTwin({ mintAuth: MINT_AUTH });
   onClose(() => twin.close());
   const front = await options.front?.(twin.url);
   onClose(() => front?.close());
-  const [connection, person] = await Promise.all([
-    registerLender(settings, twin, front?.url ?? twin.url),
-    registerFieldPartner(settings),
-    workers.start(options.workers ?? [{}]),
-  ]);
+  await tellWhereTheLenderIs(postgres, twin, front?.url ?? twin.url);
+  await Promise.all([servers.start(options.servers ?? [{}]), workers.start(options.workers ?? [{}])]);
+  const connection = { serviceUrl: servers.urls[0]!, ...original.lender };
   twin.connect(connection);
-  const loans = await fillBooks(settings, postgres, twin, person.id);
 
   return {
     seed,
@@ -146,8 +132,8 @@ async function setUp(
     settings,
     relay,
     front,
-    loans,
-    accessToken: person.accessToken,
+    loans: original.loans,
+    accessToken: original.accessToken,
     sendsMail: options.smtpUrl !== undefined,
     mayRefuse: (answer) => isNotNow(answer) || options.mayRefuse?.(answer) === true,
     postgres,
@@ -159,47 +145,9 @@ async function setUp(
   };
 }
 
-async function registerLender(settings: Settings, twin: LenderTwin, seenAt: string) {
+/** Before any process has read it. */
+async function tellWhereTheLenderIs({ pool }: OwnPostgres, twin: LenderTwin, seenAt: string): Promise<void> {
   const at = (url: string) => url.replace(twin.url, seenAt);
-  const { apiKeyId, hmacSecret } = await operator(
-    settings,
-    "lender",
-    "create",
-    `--code=${LENDER}`,
-    "--name=Acme Finance",
-    "--currency=INR",
-    "--commission-percent=2.5",
-    `--callback-url=${at(twin.callbackUrl)}`,
-    `--mint-link-url=${at(twin.mintUrl)}`,
-    `--mint-auth-header=${twin.mintAuth.name}: ${twin.mintAuth.value}`,
-  );
-  return { apiKeyId: String(apiKeyId), hmacSecret: String(hmacSecret) };
-}
-
-async function registerFieldPartner(settings: Settings): Promise<{ id: string; accessToken: string }> {
-  const person = await operator(settings, "field-partner", "create", "--name=Asha Rao", "--phone=+919820000001");
-  const id = String(person["fieldPartnerId"]);
-  const { accessToken } = await operator(settings, "field-partner", "token", id);
-  return { id, accessToken: String(accessToken) };
-}
-
-/** Operators assign one case at a time, so only the first goes their way; the others are given by SQL. */
-async function fillBooks(
-  settings: Settings,
-  postgres: OwnPostgres,
-  twin: LenderTwin,
-  fieldPartnerId: string,
-): Promise<string[]> {
-  const loans = Array.from({ length: LOANS }, (_, index) => `LN/${index}`);
-  const doors = Array.from({ length: DOORS }, (_, index) => `DOOR/${index}`);
-  const rows = [...loans, ...doors].map((loan) => importRow(loan, PLACED));
-  const { status, rawBody } = await twin.importCases(rows, { atomic: true });
-  if (status !== 200) throw new Error(`The loans were not imported: ${rawBody}`);
-  await operator(settings, "case", "assign", LENDER, doors[0]!, fieldPartnerId);
-  await postgres.pool.query(
-    `update cases.collection_case set status = 'assigned',
-       assigned_field_partner_id = (select id from field_partners.field_partner)
-     where source_loan_number like 'DOOR/%' and assigned_field_partner_id is null`,
-  );
-  return loans;
+  await pool.query("update lenders.lender set mint_link_url = $1", [at(twin.mintUrl)]);
+  await pool.query("update webhooks.endpoint set url = $1", [at(twin.callbackUrl)]);
 }

@@ -16,23 +16,28 @@ export interface Traffic {
 
 export interface TrafficOptions {
   readonly clients: number;
-  /** Rest between two payments of a client. */
+  /** Rest between two payments of a client, between two links, and between two imports. */
   readonly restMs: number;
+  readonly linkRestMs: number;
+  readonly importRestMs: number;
 }
 
 /** How long the service may take to work again by itself. */
 const RECOVERS_WITHIN_MS = 90_000;
 
-export function startTraffic(stage: Stage, { clients, restMs }: TrafficOptions): Traffic {
+export function startTraffic(stage: Stage, options: TrafficOptions): Traffic {
   let isOver = false;
   const randomOf = (who: string) => seededRandom(seedOf(stage.seed, who));
-  const rest = (ms: number) => pause(ms);
+  const pace = (who: string, restMs: number): Pace => ({
+    random: randomOf(who),
+    isOver: () => isOver,
+    rest: () => pause(restMs),
+  });
+  const clients = Array.from({ length: options.clients }, (_, index) => pace(`client ${index}`, options.restMs));
   const parts = [
-    ...Array.from({ length: clients }, (_, index) =>
-      confirmPayments(stage, { random: randomOf(`client ${index}`), isOver: () => isOver, rest: () => rest(restMs) }),
-    ),
-    askForLinks(stage, { random: randomOf("door"), isOver: () => isOver, rest: () => rest(restMs * 4) }),
-    importLoans(stage, { random: randomOf("import"), isOver: () => isOver, rest: () => rest(restMs * 10) }),
+    ...clients.map((client) => confirmPayments(stage, client)),
+    askForLinks(stage, pace("door", options.linkRestMs)),
+    importLoans(stage, pace("import", options.importRestMs)),
   ];
   const ended = Promise.all(parts);
   // Heard of in `stop`.

@@ -4,7 +4,7 @@ import { violationsIn } from "./invariants.ts";
 import type { Counts } from "./model.ts";
 import { gatherEvidence, settle } from "./settle.ts";
 import { openStage, type Stage, type StageOptions } from "./stage.ts";
-import { startTraffic, type Traffic } from "./traffic.ts";
+import { startTraffic, type Traffic, type TrafficOptions } from "./traffic.ts";
 
 export interface Blow {
   readonly stage?: StageOptions;
@@ -14,13 +14,16 @@ export interface Blow {
   strike(stage: Stage, traffic: Traffic): Promise<void>;
   /** Counts that must be above 0 at the end: a run that hit nothing has shown nothing. */
   readonly mustCount?: readonly (keyof Counts)[];
+  readonly traffic?: Partial<TrafficOptions>;
+  /** Payments that are acknowledged between two strikes, at least. */
+  readonly paymentsBetween?: { readonly quick: number; readonly long: number };
 }
 
-const CLIENTS = 12;
-const REST_MS = 2;
-const PAYMENTS_BETWEEN = 40;
-/** A schedule that has not hit what it must goes on, up to so many times its rounds. */
-const MOST_TIMES = 4;
+/** Several of them are under way at any moment, and leave some of the machine to what is broken. */
+const TRAFFIC: TrafficOptions = { clients: 12, restMs: 15, linkRestMs: 60, importRestMs: 200 };
+const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
+/** A schedule that has not hit what it must goes on, for up to so many strikes more than it has rounds. */
+const MOST_MORE = 8;
 
 /** Runs a fault's strikes under traffic, lets everything come to rest, and judges the invariants. */
 export function underTraffic(blow: Blow): Fault["run"] {
@@ -30,6 +33,8 @@ export function underTraffic(blow: Blow): Fault["run"] {
       await blow.prepare?.(stage);
       await strikeAll(stage, blow, leg);
       leg.onProgress("comes to rest");
+      stage.lender.receiverBehaviour = "ok";
+      stage.lender.mintBehaviour = "ok";
       await settle(stage, { hurries: leg.isQuick });
       return await outcomeOf(stage);
     } finally {
@@ -38,15 +43,16 @@ export function underTraffic(blow: Blow): Fault["run"] {
   };
 }
 
-async function strikeAll(stage: Stage, blow: Blow, { rounds, onProgress }: Leg): Promise<void> {
+async function strikeAll(stage: Stage, blow: Blow, { rounds, isQuick, onProgress }: Leg): Promise<void> {
   const { model, random } = stage;
   const { counts } = model;
-  const traffic = startTraffic(stage, { clients: CLIENTS, restMs: REST_MS });
+  const traffic = startTraffic(stage, { ...TRAFFIC, ...blow.traffic });
+  const between = (blow.paymentsBetween ?? PAYMENTS_BETWEEN)[isQuick ? "quick" : "long"];
   const missing = () => (blow.mustCount ?? []).filter((name) => counts[name] === 0);
   const isVacuous = () => missing().length > 0;
   try {
-    while (counts.strikes < rounds || (isVacuous() && counts.strikes < rounds * MOST_TIMES)) {
-      await traffic.flows(PAYMENTS_BETWEEN);
+    while (counts.strikes < rounds || (isVacuous() && counts.strikes < rounds + MOST_MORE)) {
+      await traffic.flows(between);
       await pause(random() * 50);
       await blow.strike(stage, traffic);
       counts.strikes += 1;

@@ -23,7 +23,7 @@ export const badLender: Fault = {
   name: "bad-lender",
   sentence:
     "The lender hangs, resets, drips, redirects and lies about the length of its answers, to calls of both kinds.",
-  rounds: { quick: 3, long: 20, legs: 2 },
+  rounds: { quick: 1, long: 20, legs: 2 },
   run: underTraffic({
     stage: { front: openLyingFront },
     mustCount: ["hits"],

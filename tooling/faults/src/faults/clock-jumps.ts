@@ -4,7 +4,7 @@ import { makeClocks } from "../clock.ts";
 import type { Fault } from "../fault.ts";
 import { oneOf } from "../seeded-random.ts";
 import { whyNoShim } from "../shim.ts";
-import { ownFolder } from "../stage.ts";
+import { ownFolder } from "../run-folder.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const JUMP_MS = 600_000;

@@ -7,7 +7,7 @@ const CUTS = 15;
 export const cutConnections: Fault = {
   name: "cut-connections",
   sentence: "For two seconds PostgreSQL ends sessions of the service at random, whatever they are doing.",
-  rounds: { quick: 2, long: 30, legs: 2 },
+  rounds: { quick: 1, long: 30, legs: 2 },
   run: underTraffic({
     mustCount: ["hits", "refused"],
     async strike({ postgres, model, random }) {

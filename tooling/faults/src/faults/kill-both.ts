@@ -4,9 +4,10 @@ import { underTraffic } from "../under-traffic.ts";
 export const killBoth: Fault = {
   name: "kill-both",
   sentence: "Every process of the service dies by kill -9 at the same moment.",
-  rounds: { quick: 3, long: 20, legs: 5 },
+  rounds: { quick: 2, long: 20, legs: 5 },
   run: underTraffic({
     stage: { servers: [{}, {}], workers: [{}, {}] },
+    traffic: { restMs: 2 },
     mustCount: ["lostAnswers"],
     async strike({ servers, workers, model }) {
       await Promise.all([servers.killAll(), workers.killAll()]);

@@ -6,7 +6,7 @@ import { Model } from "../model.ts";
 import { OwnPostgres } from "../own-postgres.ts";
 import { seededRandom } from "../seeded-random.ts";
 import { type Command, type Settings, startMigration } from "../service-process.ts";
-import { ownFolder } from "../stage.ts";
+import { ownFolder } from "../run-folder.ts";
 
 const KILLS = 4;
 /** A migration that was killed between its steps; a run that hits none goes on, up to so many times its rounds. */
@@ -15,7 +15,7 @@ const MOST_TIMES = 5;
 export const killMigration: Fault = {
   name: "kill-migration",
   sentence: "The migration of an empty database dies by kill -9 at any moment, and is run again until it is through.",
-  rounds: { quick: 2, long: 50, legs: 1 },
+  rounds: { quick: 1, long: 50, legs: 1 },
   async run(leg) {
     const folder = ownFolder();
     const postgres = await OwnPostgres.start({ dataDir: join(folder, "data") });

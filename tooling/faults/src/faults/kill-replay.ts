@@ -1,7 +1,7 @@
 import type { ReceivedDelivery } from "@collections/lender-twin";
 import type { Fault } from "../fault.ts";
 import { operator } from "../service-process.ts";
-import { LENDER } from "../stage.ts";
+import { LENDER } from "../original.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const WITHIN_MS = 60_000;

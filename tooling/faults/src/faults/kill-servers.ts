@@ -4,9 +4,10 @@ import { underTraffic } from "../under-traffic.ts";
 export const killServers: Fault = {
   name: "kill-servers",
   sentence: "A server, or all of them at once, dies by kill -9 while it confirms, imports and promises links.",
-  rounds: { quick: 5, long: 20, legs: 10 },
+  rounds: { quick: 3, long: 20, legs: 10 },
   run: underTraffic({
     stage: { servers: [{}, {}] },
+    traffic: { restMs: 2 },
     mustCount: ["lostAnswers"],
     async strike({ servers, model, random }) {
       if (random() < 0.5) await servers.killAll();

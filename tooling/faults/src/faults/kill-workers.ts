@@ -6,7 +6,7 @@ const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", "slow:400"]
 export const killWorkers: Fault = {
   name: "kill-workers",
   sentence: "A worker, or all of them at once, dies by kill -9 while it mints links and delivers events.",
-  rounds: { quick: 4, long: 20, legs: 5 },
+  rounds: { quick: 2, long: 20, legs: 5 },
   run: underTraffic({
     stage: { workers: [{}, {}] },
     mustCount: ["hits"],
