@@ -195,4 +195,11 @@ export const casesSchema: PackageSchema = {
     { name: "0005-gone-cases", statements: goneCasesMigration },
     { name: "0006-normal-forms", statements: [normalizeTexts] },
   ],
+  undistributed: [
+    {
+      table: "cases.held_request",
+      as: "local",
+      because: "a field partner's, who says of no case whose it is; kept for days",
+    },
+  ],
 };

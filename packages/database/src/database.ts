@@ -4,12 +4,13 @@ import type { PgBoss } from "pg-boss";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./open-database.ts";
+import { isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
 import { createSignals } from "./signals.ts";
 
 export interface DatabaseOptions {
-  /** `postgres://…`; may lead to a transaction pooler. */
+  /** `postgres://…`; with `?pgbouncer=true` it leads to a transaction pooler. */
   url: string;
-  /** What needs a session of its own (LISTEN) connects here; `url` when absent. */
+  /** What needs a session of its own (LISTEN) connects here; `url` when absent, which then must not be pooled. */
   directUrl?: string;
   schemas: readonly PackageSchema[];
   /** Connections of this process at most. */
@@ -24,16 +25,14 @@ export interface DatabaseOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const STATEMENT_TIMEOUT_MS = 30_000;
 /** The client's own limit, for when the server no longer says anything: a little more than the server's. */
 const ANSWER_TIMEOUT_MS = 35_000;
 const KEEP_ALIVE_AFTER_MS = 5_000;
-const LOCK_TIMEOUT_MS = 10_000;
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 
 /** Connects lazily: the first statement opens the first connection. */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, schemas, onError = () => {} } = options;
+  const pooled = isPooled(url);
   const orm = await MikroORM.init({
     clientUrl: url,
     entities: schemas.flatMap(({ entities }) => [...entities]),
@@ -50,9 +49,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      lock_timeout: LOCK_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      ...(!pooled && SERVER_TIMEOUTS_MS),
     },
   });
   const pool = await orm.em.getConnection().getNativeClient();
@@ -63,6 +60,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     pool,
     signals,
     jobs: createJobs(startedBoss, signals, onError),
+    isPooled: pooled,
     boss: startedBoss,
     onError,
     async close() {
@@ -96,9 +94,9 @@ function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>
       const send = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>;
       let unanswered = 0;
       this.query = ((...args: unknown[]) => {
-        const config = args[0] as string | { name?: string; text: string };
-        const { name, text } = typeof config === "string" ? { text: config } : config;
-        onStatement({ name, text, roundTrip: unanswered === 0 });
+        const config = args[0] as string | { name?: string; goesBy?: string; text: string };
+        const { name, goesBy, text } = typeof config === "string" ? { text: config } : config;
+        onStatement({ name: name ?? goesBy, text, roundTrip: unanswered === 0 });
         unanswered += 1;
         const callback = args.at(-1);
         if (typeof callback === "function") {

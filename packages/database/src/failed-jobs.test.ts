@@ -1,4 +1,4 @@
-import { emptyDatabase } from "@collections/testing";
+import { directUrl, emptyDatabase } from "@collections/testing";
 import { expect, test } from "vitest";
 import { createDatabase, enqueue, failedJobs, migrate, queue, transaction } from "./index.ts";
 
@@ -11,7 +11,7 @@ const schemas = [{ name: "test", entities: [], migrations: [], queues: [mails, l
 
 test("a job that was given up is told of with its error, and one that fails again and again too", async () => {
   const { url } = await emptyDatabase();
-  await migrate({ url, schemas, jobs: true });
+  await migrate({ url: directUrl(url), schemas, jobs: true });
   await using opened = new AsyncDisposableStack();
   const database = await createDatabase({ url, schemas, works: true });
   opened.defer(() => database.close());

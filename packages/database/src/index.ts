@@ -1,5 +1,7 @@
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
+export { distribute, type DistributeOptions, type Distribution, NotDistributableError } from "./distribute.ts";
+export { distributionFaults } from "./distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
 export { newId, parsePublicId, publicId } from "./ids.ts";
 export {
@@ -13,8 +15,15 @@ export {
   type QueueOptions,
   type WorkOptions,
 } from "./jobs.ts";
-export { migrate, type MigrateOptions, type PackageMigration, type PackageSchema } from "./migrate.ts";
+export {
+  migrate,
+  type MigrateOptions,
+  type PackageMigration,
+  type PackageSchema,
+  type UndistributedTable,
+} from "./migrate.ts";
 export { type Database } from "./open-database.ts";
+export { isPooled, SessionNeededError } from "./pooler.ts";
 export { type Signals } from "./signals.ts";
 export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
 export { statement, type Statement } from "./statement.ts";

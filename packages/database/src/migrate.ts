@@ -2,6 +2,7 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
 import { Client, escapeIdentifier } from "pg";
 import { installJobs, type Queue } from "./jobs.ts";
+import { isPooled, SessionNeededError } from "./pooler.ts";
 
 /** One step of a package's schema: its statements run in one transaction. */
 export interface PackageMigration {
@@ -20,7 +21,18 @@ export interface PackageSchema {
   appendOnly?: readonly string[];
   /** Tables of which it may change nothing itself: functions of the schema's owner write them. */
   readOnly?: readonly string[];
+  /** The tables without a lender. All others have a `lender_id`, by which a cluster would distribute them. */
+  undistributed?: readonly UndistributedTable[];
   queues?: readonly Queue[];
+}
+
+/** A table that is not any one lender's, and where its rows would live in a cluster. */
+export interface UndistributedTable {
+  /** "schema.table". */
+  table: string;
+  /** A copy on every node, for what is small and read with every lender's rows; or on the coordinator alone. */
+  as: "reference" | "local";
+  because: string;
 }
 
 export interface MigrateOptions {
@@ -41,6 +53,7 @@ const MIGRATION_LOCK = 0x70636f6c6c;
  * under an advisory lock, the others wait and find nothing to do. Returns the names of what this call applied.
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+  if (isPooled(options.url)) throw new SessionNeededError("A migration");
   const lock = new Client({ connectionString: options.url, application_name: "collections-migrate" });
   await lock.connect();
   try {

@@ -16,6 +16,8 @@ export interface Database {
 
 /** A database as this package sees it. */
 export interface OpenDatabase extends Database {
+  /** Whether a transaction pooler is in between. */
+  readonly isPooled: boolean;
   boss(): Promise<PgBoss>;
   onError(error: unknown): void;
 }

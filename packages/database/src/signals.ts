@@ -1,5 +1,6 @@
 import { Client, type Pool } from "pg";
 import { randomUUID } from "node:crypto";
+import { isPooled, SessionNeededError } from "./pooler.ts";
 
 /** Hints between processes: "look at your rows". Nothing may depend on one arriving. */
 export interface Signals {
@@ -96,6 +97,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       });
     },
     listen() {
+      if (isPooled(directUrl)) throw new SessionNeededError("LISTEN");
       if (!hearing && !closed) void connect();
     },
     async close() {

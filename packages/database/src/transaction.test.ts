@@ -1,4 +1,4 @@
-import { emptyDatabase, testDatabase } from "@collections/testing";
+import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { EntitySchema } from "@mikro-orm/postgresql";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -139,7 +139,7 @@ describe("a transaction", () => {
     });
     await quiet.close();
     expect(sent.map(({ name, text }) => name ?? text)).toEqual([
-      "begin",
+      expect.stringMatching(/^begin\b/),
       "trial.note-by-id",
       "trial.note-by-id",
       "trial.note-by-id",
@@ -245,7 +245,7 @@ describe("a snapshot", () => {
 
 describe("between processes", () => {
   test("a signal reaches this process at once and another one over NOTIFY, only after the commit", async () => {
-    const other = await createDatabase({ url, schemas: [] });
+    const other = await createDatabase({ url, directUrl: directUrl(url), schemas: [] });
     try {
       const heard: string[] = [];
       database.signals.on("trial", (payload) => heard.push(`here ${payload}`));
@@ -299,7 +299,7 @@ describe("between processes", () => {
   test("migrations that are started at once by many are applied once", async () => {
     const empty = await emptyDatabase();
     const outcomes = await Promise.all(
-      Array.from({ length: 6 }, () => migrate({ url: empty.url, schemas: [trialSchema], jobs: true })),
+      Array.from({ length: 6 }, () => migrate({ url: directUrl(empty.url), schemas: [trialSchema], jobs: true })),
     );
     expect(outcomes.flatMap(({ applied }) => applied)).toEqual(["trial/0001"]);
   });

@@ -2,6 +2,7 @@ import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { type ControlledTransaction, Kysely, PostgresDialect } from "kysely";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { databaseOf } from "./open-database.ts";
+import { LOCAL_TIMEOUTS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
 import { type Statement, statementTypes } from "./statement.ts";
 
@@ -57,13 +58,13 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
   if (states.has(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
-  const { pool } = databaseOf(em);
+  const { pool, isPooled } = databaseOf(em);
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
   try {
-    state = await begin(tx, client, beginText);
+    state = await begin(tx, client, isPooled ? beginText + LOCAL_TIMEOUTS : beginText);
     const result = await work(tx);
     await tx.flush();
     await commit(state);
@@ -89,8 +90,9 @@ export async function query<Row>(
   { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
 ): Promise<Row[]> {
   const state = states.get(on);
-  const target = state ? openClient(state) : databaseOf(on).pool;
-  const result: QueryResult = await target.query(prepared(statement, values, timeoutMs));
+  const { pool, isPooled } = databaseOf(on);
+  const target = state ? openClient(state) : pool;
+  const result: QueryResult = await target.query(prepared(statement, values, isPooled, timeoutMs));
   return result.rows as Row[];
 }
 
@@ -100,7 +102,7 @@ export async function query<Row>(
  */
 export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
   const state = stateOf(tx);
-  const sent = openClient(state).query(prepared(statement, values));
+  const sent = openClient(state).query(prepared(statement, values, databaseOf(tx).isPooled));
   state.sent.push(
     sent.catch((error: Error) => {
       state.failure ??= error;
@@ -210,7 +212,13 @@ function openClient(state: Omit<TxState, "kysely">): PoolClient {
   return state.client;
 }
 
-function prepared({ name, text }: Statement, values: readonly unknown[], timeoutMs = ANSWER_TIMEOUT_MS): QueryConfig {
-  const config = { name, text, values: values as unknown[], types: statementTypes, query_timeout: timeoutMs };
-  return config;
+/** Behind a pooler it goes unnamed, and so for this once: only who watches is told its name. */
+function prepared(
+  { name, text }: Statement,
+  values: readonly unknown[],
+  isPooled: boolean,
+  timeoutMs = ANSWER_TIMEOUT_MS,
+): QueryConfig {
+  const config = { text, values: values as unknown[], types: statementTypes, query_timeout: timeoutMs };
+  return { ...config, [isPooled ? "goesBy" : "name"]: name };
 }

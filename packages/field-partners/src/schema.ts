@@ -171,5 +171,10 @@ export const fieldPartnersSchema: PackageSchema = {
     },
   ],
   appendOnly: ["field_partners.audit_entry"],
+  undistributed: ["field_partner", "session", "token_pair", "otp", "audit_entry", "mutation_result"].map((name) => ({
+    table: `field_partners.${name}`,
+    as: "local",
+    because: "people visit for many lenders, and sign in before anybody knows for which",
+  })),
   queues: [otpQueue],
 };

@@ -1,5 +1,5 @@
 import { createDatabase, type Database, migrate, newId, sqlState, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { extendChain, type Posting, postTransfers } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
@@ -41,7 +41,7 @@ test("the role that the service runs as may not change a row even where the trig
     await client.query(`create role ${role}`);
     const runtimeUrl = new URL(url);
     runtimeUrl.username = role;
-    await migrate({ url, schemas, runtimeUrl: runtimeUrl.href });
+    await migrate({ url: directUrl(url), schemas, runtimeUrl: runtimeUrl.href });
     for (const table of TABLES) await client.query(`alter table ledger.${table} disable trigger user`);
     await client.query(`set role ${role}`);
     for (const table of TABLES) {

@@ -155,4 +155,8 @@ export const lendersSchema: PackageSchema = {
     },
   ],
   appendOnly: ["lenders.audit_entry"],
+  undistributed: [
+    { table: "lenders.lender", as: "reference", because: "few rows, which every process reads and hardly any writes" },
+    { table: "lenders.permit_window", as: "local", because: "counts of addresses and keys, gone after a minute" },
+  ],
 };

@@ -169,5 +169,12 @@ export const webhooksSchema: PackageSchema = {
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],
+  undistributed: [
+    {
+      table: "webhooks.retention",
+      as: "local",
+      because: "a row for each partitioned table, read where partitions are made",
+    },
+  ],
   queues: [retryQueue, alertQueue],
 };

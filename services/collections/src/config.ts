@@ -1,3 +1,4 @@
+import { isPooled } from "@collections/database";
 import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { isIP } from "node:net";
@@ -193,6 +194,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (isWithoutOperations(given)) {
     problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
   }
+  if (parsed.success) problems.push(...wrongWays(given));
   if (isProduction(given["ENVIRONMENT"])) problems.push(...missingInProduction(given));
   if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
   const value = parsed.data;
@@ -271,6 +273,18 @@ function isSandbox(environment: string): boolean {
 /** Said of a name that is one: another has been refused for that already. */
 function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
+}
+
+/** A pooler serves transactions alone: what needs a session has to be told the way past it. */
+function wrongWays(given: Record<string, string | undefined>): string[] {
+  const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
+    .filter((name) => given[name] !== undefined && isPooled(given[name]))
+    .map((name) => `${name} leads past the pooler: take pgbouncer=true away`);
+  const pooled = given["DATABASE_URL"] !== undefined && isPooled(given["DATABASE_URL"]);
+  if (pooled && given["DATABASE_DIRECT_URL"] === undefined) {
+    problems.push("DATABASE_DIRECT_URL is required where DATABASE_URL leads to a pooler (pgbouncer=true)");
+  }
+  return problems;
 }
 
 function isWithoutOperations(given: Record<string, string | undefined>): boolean {

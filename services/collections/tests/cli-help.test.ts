@@ -37,7 +37,9 @@ test("there is a command for each thing that operators do", () => {
   const paths = Object.entries(groups).flatMap(([group, names]) =>
     names.split(" ").map((name) => `collections ${group} ${name}`),
   );
-  expect(commandsOf(createProgram()).map(pathOf)).toEqual(expect.arrayContaining([...paths, "collections doctor"]));
+  expect(commandsOf(createProgram()).map(pathOf)).toEqual(
+    expect.arrayContaining([...paths, "collections doctor", "collections migrate"]),
+  );
 });
 
 test("--help goes to stdout and ends with 0", async () => {

@@ -1,6 +1,6 @@
 import { expect, vi } from "vitest";
 import { runCommand } from "../src/cli/run-command.ts";
-import type { Cli, CommandResult, Settings } from "./processes.ts";
+import { type Cli, type CommandResult, type Settings, withDirectUrl } from "./processes.ts";
 
 /** As `operatorsCli`, but in this process and one command after the other: it takes a tenth of the time. */
 export function commandsHere(settings: Settings): Cli {
@@ -20,7 +20,7 @@ export function commandsHere(settings: Settings): Cli {
 }
 
 async function runHere(settings: Settings, args: string[]): Promise<CommandResult> {
-  const given = { MASTER_KEY: "a".repeat(64), OUTBOUND_ALLOW: "127.0.0.1:*", ...settings };
+  const given = { MASTER_KEY: "a".repeat(64), OUTBOUND_ALLOW: "127.0.0.1:*", ...withDirectUrl(settings) };
   for (const [name, value] of Object.entries(given)) vi.stubEnv(name, value);
   const { argv } = process;
   process.argv = [...argv.slice(0, 2), ...args];

@@ -3,7 +3,7 @@ import { createFieldPartner, issueAccessToken } from "@collections/field-partner
 import { assignCase, onboardLender } from "@collections/flows";
 import { lenderByCode, type NewLender } from "@collections/lenders";
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
-import { afterFile, testDatabase } from "@collections/testing";
+import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { type App, createApp } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
 import { type HttpServer, startHttpServer } from "../src/http-server.ts";
@@ -60,11 +60,12 @@ export async function testApp(databaseUrl: string, settings: Record<string, stri
     RATE_LIMITS: "off",
     ...settings,
     DATABASE_URL: databaseUrl,
+    DATABASE_DIRECT_URL: directUrl(databaseUrl),
   });
   const given = {
     databaseUrl,
-    databaseDirectUrl: databaseUrl,
-    databaseMigrationUrl: databaseUrl,
+    databaseDirectUrl: directUrl(databaseUrl),
+    databaseMigrationUrl: directUrl(databaseUrl),
     masterKey: config.masterKey ?? "",
     release: () => Promise.resolve(),
   };

@@ -1,5 +1,5 @@
 import { type LenderTwin, type LenderTwinOptions, startLenderTwin } from "@collections/lender-twin";
-import { afterFile } from "@collections/testing";
+import { afterFile, directUrl } from "@collections/testing";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -222,9 +222,16 @@ export async function aWire(databaseUrl: string): Promise<Wire> {
   return { url: url.href, cut, mend: () => void (isCut = false), loseNextCommit: () => void (losesCommit = true) };
 }
 
+/** Where tests go through a pooler, a process is told the way past it too, as an operator would. */
+export function withDirectUrl(settings: Settings): Settings {
+  const { DATABASE_URL: url } = settings;
+  if (url === undefined || directUrl(url) === url) return settings;
+  return { DATABASE_DIRECT_URL: directUrl(url), ...settings };
+}
+
 /** Nothing of this process's environment reaches it but what finds programs. */
 function run(args: string[], settings: Settings) {
-  const env = { PATH: process.env["PATH"], ...settings };
+  const env = { PATH: process.env["PATH"], ...withDirectUrl(settings) };
   const child = spawn(process.execPath, [...FLAGS, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));

@@ -1,3 +1,4 @@
 export { PostgresError, type PostgresErrorCode } from "./postgres-error.ts";
+export { hasPooler, startPooler, type Pooler } from "./start-pooler.ts";
 export { startPostgres, type Postgres, type StartOptions } from "./start-postgres.ts";
 export { temporaryDataDir } from "./temporary-data-dir.ts";

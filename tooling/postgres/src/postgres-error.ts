@@ -3,9 +3,10 @@ export type PostgresErrorCode =
   | "data_dir_not_ours"
   | "unreachable_for_unprivileged_user"
   | "init_failed"
-  | "start_failed";
+  | "start_failed"
+  | "pooler_missing";
 
-/** The embedded PostgreSQL cannot be had; the message says what to do. */
+/** The embedded PostgreSQL, or a pooler in front of it, cannot be had; the message says what to do. */
 export class PostgresError extends Error {
   readonly code: PostgresErrorCode;
 

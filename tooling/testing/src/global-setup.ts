@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { startPostgres, temporaryDataDir } from "@collections/postgres";
+import { startPooler, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 
@@ -9,16 +9,30 @@ declare module "vitest" {
     adminUrl: string;
     /** What the names of this run's databases begin with. */
     databasePrefix: string;
+    /** The same server by way of a transaction pooler, where tests go that way. */
+    pooledUrl: string | undefined;
   }
 }
 
-/** One PostgreSQL for the whole run: that of DATABASE_URL when it is set, else an embedded one in a temporary folder. */
+/**
+ * One PostgreSQL for the whole run: that of DATABASE_URL when it is set, else an embedded one in a temporary folder. In
+ * the mode "pooled" a pgbouncer stands in front of it.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const databasePrefix = `collections_test_${randomBytes(4).toString("hex")}`;
   const server = await serverForTests();
   project.provide("adminUrl", server.url);
   project.provide("databasePrefix", databasePrefix);
-  return async () => server.stop(databasePrefix);
+  const pooler = isPooled(project) ? await startPooler(server.url) : undefined;
+  project.provide("pooledUrl", pooler?.url);
+  return async () => {
+    await pooler?.stop();
+    await server.stop(databasePrefix);
+  };
+}
+
+function isPooled(project: TestProject): boolean {
+  return project.vite.config.mode === "pooled";
 }
 
 interface TestServer {

@@ -1,2 +1,2 @@
 export { afterFile } from "./after-file.ts";
-export { emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";
+export { directUrl, emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";

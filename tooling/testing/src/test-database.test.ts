@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { expect, inject, test } from "vitest";
-import { emptyDatabase, testDatabase } from "./index.ts";
+import { directUrl, emptyDatabase, testDatabase } from "./index.ts";
 
 const database = await testDatabase("testing-dogs", createDogs);
 
@@ -34,13 +34,13 @@ test("an empty database is empty, and gone when it is dropped, whoever is still 
   const tables = "select from information_schema.tables where table_schema = 'public'";
   expect(await query(database.url, tables)).toEqual([]);
 
-  const lingering = new Client({ connectionString: database.url });
+  const lingering = new Client({ connectionString: directUrl(database.url) });
   const ended = new Promise((resolve) => lingering.once("end", resolve));
   lingering.on("error", () => {});
   await lingering.connect();
   await database.drop();
   await ended;
-  expect(await exists(database.url)).toBe(false);
+  expect(await exists(directUrl(database.url))).toBe(false);
 });
 
 async function createDogs(url: string): Promise<void> {

@@ -6,7 +6,7 @@ import { afterFile } from "./after-file.ts";
 const IN_USE = "55006";
 
 export interface TestDatabase {
-  /** Address of a database of its own. */
+  /** Address of a database of its own; in the mode "pooled" by way of the pooler. */
   url: string;
   /** Drops it at once, together with the connections still open to it. */
   drop: () => Promise<void>;
@@ -27,6 +27,15 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   return copyOf("template0");
 }
 
+/** The address past the pooler, for what needs a session of its own; the same where there is no pooler. */
+export function directUrl(url: string): string {
+  const direct = new URL(url);
+  if (!direct.searchParams.has("pgbouncer")) return url;
+  direct.host = new URL(inject("adminUrl")).host;
+  direct.searchParams.delete("pgbouncer");
+  return direct.href;
+}
+
 /** Made under a lock by whoever asks first, and renamed when it is whole. */
 async function ensureTemplate(admin: Client, template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   await admin.query("select pg_advisory_lock(hashtextextended($1, 0))", [template]);
@@ -35,7 +44,7 @@ async function ensureTemplate(admin: Client, template: string, migrate: (url: st
   const draft = `${template}_draft`;
   await createDatabase(admin, draft, "template0");
   try {
-    await migrate(urlOf(draft));
+    await migrate(urlOf(draft, inject("adminUrl")));
     await admin.query(`alter database ${escapeIdentifier(draft)} rename to ${escapeIdentifier(template)}`);
   } catch (error) {
     await dropDatabase(admin, draft);
@@ -50,7 +59,7 @@ async function copyOf(template: string): Promise<TestDatabase> {
   await asAdmin((admin) => createDatabase(admin, database, template));
   const drop = (): Promise<void> => asAdmin((admin) => dropDatabase(admin, database));
   afterFile(drop);
-  return { url: urlOf(database), drop };
+  return { url: urlOf(database, inject("pooledUrl") ?? inject("adminUrl")), drop };
 }
 
 /** Copying files takes some 20 ms and no write-ahead log, for the price of a checkpoint that costs nothing unsynced. */
@@ -73,8 +82,8 @@ async function asAdmin<T>(work: (admin: Client) => Promise<T>): Promise<T> {
   }
 }
 
-function urlOf(database: string): string {
-  const url = new URL(inject("adminUrl"));
+function urlOf(database: string, server: string): string {
+  const url = new URL(server);
   url.pathname = `/${database}`;
   return url.href;
 }

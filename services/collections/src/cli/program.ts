@@ -9,6 +9,7 @@ import { ledgerCommand } from "./ledger.ts";
 import { lenderCommand } from "./lender.ts";
 import { masterKeyCommand } from "./master-key.ts";
 import { persistedOperationsCommand } from "./persisted-operations.ts";
+import { migrateCommand } from "./migrate.ts";
 import { payoutCommand } from "./payout.ts";
 
 /** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
@@ -39,6 +40,7 @@ Example:
     ledgerCommand(),
     payoutCommand(),
     masterKeyCommand(),
+    migrateCommand(),
     persistedOperationsCommand(),
   ]) {
     program.addCommand(command);

@@ -17,6 +17,9 @@ export const EXIT = {
 /** A wrong role or password, or no such database. */
 const NO_WAY_IN = /^(28...|3D000)$/;
 
+/** What pgbouncer says of a connection that asks for a session's settings. */
+const UNMARKED_POOLER = /unsupported startup parameter/;
+
 /** A command that was understood and is not done: nothing was changed. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
@@ -49,6 +52,14 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   }
   if (error instanceof InvalidConfigError) {
     return { code: "INVALID_SETTINGS", detail: error.message, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof Error && UNMARKED_POOLER.test(error.message)) {
+    const hint = "add pgbouncer=true to its query, and set DATABASE_DIRECT_URL to an address past the pooler";
+    return {
+      code: "INVALID_SETTINGS",
+      detail: `DATABASE_URL leads to a pooler: ${hint}.`,
+      exitCode: EXIT.notUnderstood,
+    };
   }
   if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;

@@ -1,0 +1,54 @@
+import { distribute, type Distribution, migrate } from "@collections/database";
+import { Command } from "commander";
+import { readConfig } from "../config.ts";
+import { essentials } from "../local-data.ts";
+import { schemas } from "../schemas.ts";
+import { Refusal } from "./refusal.ts";
+import { answer } from "./with-database.ts";
+
+interface MigrateCommandOptions {
+  distribute?: boolean;
+  dryRun?: boolean;
+}
+
+/** `migrate`: the schema up to date; and, on a cluster, each table where it belongs. */
+export function migrateCommand(): Command {
+  return new Command("migrate")
+    .option("--distribute", "afterwards declare to Citus which tables are distributed by lender")
+    .option("--dry-run", "with --distribute: migrate, and only tell what Citus would be sent")
+    .description("Bring the database's schema up to date, as each start of the service does.")
+    .addHelpText(
+      "after",
+      `
+--distribute may be repeated, and belongs into each release of a cluster: it does what is left to do. Where the
+extension citus is not installed in the database, it does nothing.
+
+Example:
+  pnpm collections migrate --distribute --dry-run`,
+    )
+    .action(runMigrate);
+}
+
+async function runMigrate({ distribute: distributes = false, dryRun = false }: MigrateCommandOptions): Promise<void> {
+  if (dryRun && !distributes) throw new Refusal("NOT_UNDERSTOOD", "--dry-run goes with --distribute.", 2);
+  const given = await essentials(readConfig(process.env));
+  try {
+    const url = given.databaseMigrationUrl;
+    const { applied } = await migrate({ url, runtimeUrl: given.databaseUrl, schemas, jobs: true });
+    const migrated = applied.length === 0 ? "The schema was up to date." : `Applied ${applied.join(", ")}.`;
+    if (!distributes) return answer({ applied }, migrated);
+    const distribution = await distribute({ url, schemas, dryRun });
+    const { citus = null, statements } = distribution;
+    answer({ applied, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
+  } finally {
+    await given.release();
+  }
+}
+
+function told({ citus, statements }: Distribution, dryRun: boolean): string {
+  const sent = statements.map((text) => `${text};`).join("\n");
+  const missing = "The extension citus is not installed in this database";
+  if (dryRun) return `${citus === undefined ? `${missing}. It would be sent:\n` : ""}${sent}`;
+  if (citus === undefined) return `${missing}: nothing was distributed, and nothing has to be.`;
+  return statements.length === 0 ? `Citus ${citus} knows every table.` : `Citus ${citus} was sent:\n${sent}`;
+}

@@ -1,0 +1,55 @@
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { commandsHere } from "./commands.ts";
+import type { Cli } from "./processes.ts";
+
+let cli: Cli;
+
+beforeAll(async () => {
+  const { url } = await emptyDatabase();
+  cli = commandsHere({ DATABASE_URL: directUrl(url) });
+});
+
+describe("collections migrate", () => {
+  test("brings an empty database up to date, and says so when it is", async () => {
+    const { applied } = await cli.json("migrate");
+    expect(applied).toEqual(expect.arrayContaining(["cases/0001", "ledger/0001", "webhooks/0001"]));
+    expect(await cli("migrate")).toEqual({ code: 0, stdout: "The schema was up to date.\n", stderr: "" });
+  });
+
+  test("--distribute does no more than that where there is no Citus, says why, and is no failure", async () => {
+    expect(await cli.json("migrate", "--distribute")).toEqual({
+      applied: [],
+      citus: null,
+      dryRun: false,
+      statements: [],
+    });
+    const { code, stdout } = await cli("migrate", "--distribute");
+    expect({ code, last: stdout.trim().split("\n").at(-1) }).toEqual({
+      code: 0,
+      last: "The extension citus is not installed in this database: nothing was distributed, and nothing has to be.",
+    });
+  });
+
+  test("--distribute --dry-run tells what a cluster would be sent: copied tables first, cases before their visits", async () => {
+    const { stdout } = await cli("migrate", "--distribute", "--dry-run");
+    const lines = stdout.trim().split("\n").slice(2);
+    expect(lines.slice(0, 3)).toEqual([
+      "set citus.enable_unsafe_triggers = on;",
+      "select create_reference_table('lenders.lender');",
+      expect.stringMatching(/^select create_distributed_table\('[a-z_.]+', 'lender_id', colocate_with => 'none'\);$/),
+    ]);
+    const at = (table: string) => lines.findIndex((line) => line.includes(`_table('${table}'`));
+    expect(at("cases.collection_case")).toBeGreaterThan(1);
+    expect(at("cases.visit")).toBeGreaterThan(at("cases.collection_case"));
+    expect(at("cases.promise")).toBeGreaterThan(at("cases.visit"));
+    expect(at("webhooks.event")).toBeGreaterThan(1);
+    for (const local of ["field_partners.session", "lenders.permit_window", "webhooks.retention"]) {
+      expect(at(local)).toBe(-1);
+    }
+  });
+
+  test("--dry-run alone is not understood: a migration has no rehearsal", async () => {
+    expect(await cli("migrate", "--dry-run")).toMatchObject({ code: 2, stderr: "--dry-run goes with --distribute.\n" });
+  });
+});

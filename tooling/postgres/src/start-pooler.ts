@@ -1,0 +1,127 @@
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
+import { PostgresError } from "./postgres-error.ts";
+
+export interface Pooler {
+  /** The address of the same database by way of the pooler, marked as such: `?pgbouncer=true`. */
+  url: string;
+  stop: () => Promise<void>;
+}
+
+const NOBODY = 65534;
+const START_LIMIT_MS = 10_000;
+const POLL_MS = 20;
+/** Debian keeps it where only root's PATH leads. */
+const FOLDERS = ["", "/usr/sbin/", "/usr/local/sbin/"];
+/** Ends the pooler when whoever started it is gone, however that happened: its end of the pipe closes then. */
+const WITH_ITS_PARENT = '"$0" -q "$1" & read -r _; kill -KILL $!; wait';
+
+/** Whether this machine has pgbouncer. */
+export function hasPooler(): boolean {
+  return program() !== undefined;
+}
+
+/**
+ * Starts pgbouncer in transaction mode in front of a server, for all of its databases and roles. `url` is that of a
+ * superuser with a password. It ends with this process at the latest.
+ * Errors: `pooler_missing`, `start_failed`.
+ */
+export async function startPooler(url: string): Promise<Pooler> {
+  const command = program();
+  if (command === undefined) {
+    throw new PostgresError("pooler_missing", "There is no pgbouncer on this machine: apt-get install pgbouncer.");
+  }
+  const folder = mkdtempSync(join(tmpdir(), "collections-pooler-"));
+  const port = await freePort();
+  const settings = writeSettings(folder, new URL(url), port);
+  const child = spawn("sh", ["-c", WITH_ITS_PARENT, command, settings], {
+    // pgbouncer refuses to run as root.
+    ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  const pooled = new URL(url);
+  pooled.host = `127.0.0.1:${port}`;
+  pooled.searchParams.set("pgbouncer", "true");
+  try {
+    await whenItAnswers(pooled.href);
+  } catch (error) {
+    await stop(child, folder);
+    throw error;
+  }
+  child.unref();
+  (child.stdin as unknown as { unref?(): void }).unref?.();
+  return { url: pooled.href, stop: () => stop(child, folder) };
+}
+
+function program(): string | undefined {
+  return FOLDERS.map((folder) => `${folder}pgbouncer`).find((path) => spawnSync(path, ["--version"]).status === 0);
+}
+
+/** Roles other than the superuser are looked up in the server, and sign in there with what they showed the pooler. */
+function writeSettings(folder: string, { hostname, port, username, password }: URL, listenPort: number): string {
+  const [users, settings] = [join(folder, "users.txt"), join(folder, "pgbouncer.ini")];
+  const quoted = [username, password].map((text) => `"${decodeURIComponent(text).replaceAll('"', '""')}"`);
+  writeFileSync(users, `${quoted.join(" ")}\n`, { mode: 0o600 });
+  writeFileSync(
+    settings,
+    `[databases]
+* = host=${hostname} port=${port || 5432}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listenPort}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${users}
+auth_user = ${decodeURIComponent(username)}
+pool_mode = transaction
+max_client_conn = 1000
+default_pool_size = 20
+server_idle_timeout = 5
+`,
+    { mode: 0o600 },
+  );
+  if (process.getuid?.() === 0) for (const path of [folder, users, settings]) chownSync(path, NOBODY, NOBODY);
+  return settings;
+}
+
+async function whenItAnswers(url: string): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: START_LIMIT_MS });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      await client.query("select");
+      return;
+    } catch (cause) {
+      if (waitedMs < START_LIMIT_MS) await sleep(POLL_MS);
+      else throw new PostgresError("start_failed", `pgbouncer does not answer: ${String(cause)}`, { cause });
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+async function stop(child: ChildProcess, folder: string): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.ref();
+    const ended = once(child, "exit");
+    child.stdin?.end();
+    await ended;
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
