@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { ChromiumMissingError, findChromium } from "./tooling/browser/src/executable.ts";
+import { LongFilesFirst } from "./tooling/testing/src/long-files-first.ts";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
 export default defineConfig({
@@ -15,6 +16,7 @@ export default defineConfig({
     pool: "forks",
     // Files share what they import, and nothing else: each has a database of its own. Importing took most of the time.
     isolate: false,
+    sequence: { sequencer: LongFilesFirst },
     // Tests that wait for a database leave a processor idle, so never one worker alone.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 20_000,
