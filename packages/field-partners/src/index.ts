@@ -36,7 +36,7 @@ export {
   verifyOtp,
 } from "./otp.ts";
 export { OTP_SEND_RETRIES, type OtpJob, otpQueue } from "./otp-queue.ts";
-export { type RefreshOutcome, refreshSession } from "./refresh-session.ts";
+export { type RefreshOutcome, refreshSession, sessionOfRefreshToken } from "./refresh-session.ts";
 export { type FieldPartnerState, type SessionEnd } from "./schema.ts";
 export { endSession, openSessionsOf, type Session, signedInByToken, type SignedIn } from "./session.ts";
 export { createSignInKeys, type SignInKeys } from "./sign-in-keys.ts";

@@ -1,4 +1,4 @@
-import { query, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, type Tx } from "@collections/database";
 import { judgeRefresh, REFRESH_REPEAT_MS, type RefreshState } from "./refresh-rule.ts";
 import { endSession } from "./session.ts";
 import type { SignInKeys } from "./sign-in-keys.ts";
@@ -15,6 +15,11 @@ const lockSession = statement(
   `select id from field_partners.session
    where id = (select session_id from field_partners.token_pair where refresh_token_hash = $1)
    for no key update`,
+);
+
+const readSession = statement(
+  "field-partners.session-of-refresh-token",
+  `select session_id as id from field_partners.token_pair where refresh_token_hash = $1`,
 );
 
 /** Read after the lock: what others did meanwhile is in it. */
@@ -39,6 +44,13 @@ const prolong = statement(
   "field-partners.prolong-session",
   `update field_partners.session set refreshed_at = $2, expires_at = $3 where id = $1 returning id`,
 );
+
+/** The session that a refresh token is or was of, also when it counts no more; undefined when it is nobody's. */
+export async function sessionOfRefreshToken(em: EntityManager, refreshToken: string): Promise<string | undefined> {
+  if (!looksLikeToken("fpr", refreshToken)) return undefined;
+  const [session] = await query<{ id: string }>(em, readSession, [tokenHash(refreshToken)]);
+  return session?.id;
+}
 
 /**
  * Gives new tokens for a refresh token, once. The same request again, within a day and before anybody has used the new

@@ -2,6 +2,7 @@ import { transaction } from "@collections/database";
 import { refreshSession } from "@collections/field-partners";
 import { builder } from "./builder.ts";
 import "./sign-in-error.ts";
+import { admitRefresh } from "./refresh-limit.ts";
 import { keyConflict } from "./sign-in-limit.ts";
 import { tokensPayload } from "./tokens.ts";
 import { IdempotencyConflictError, refusedError, SessionEndedError } from "./user-error.ts";
@@ -31,7 +32,9 @@ builder.mutationField("refreshSession", (t) =>
       types: [SessionEndedError, IdempotencyConflictError],
       union: { description: "New tokens, or why there are none." },
     },
-    async resolve(_, { input }, { app, reads }) {
+    async resolve(_, { input }, context) {
+      await admitRefresh(context, input.refreshToken);
+      const { app, reads } = context;
       const outcome = await transaction(reads.em, (tx) => refreshSession(tx, app.signInKeys, input, new Date()));
       app.metrics.onSignIn("refresh", outcome.kind);
       switch (outcome.kind) {

@@ -45,19 +45,24 @@ export function createRateLimiter({ limits, em, log }: RateLimiterOptions): Rate
   const ofFieldPartners = createPermits({ take, aheadMs: AHEAD_MS });
   // Apart, so that a flood of forged requests is not in the way of right ones.
   const ofFailures = createPermits({ take, aheadMs: AHEAD_MS });
+  const ofRefreshes = createPermits({ take, aheadMs: AHEAD_MS });
+  const permitsOf = (limit: LimitName) => {
+    if (limit === FAILURES) return ofFailures;
+    if (limit === "refresh") return ofRefreshes;
+    return limit === "app" ? ofFieldPartners : ofKeys;
+  };
   const forgetting = setInterval(() => {
     forgetPermits(em(), WINDOW_MS).catch((error: unknown) => log.warn({ error }, "uses of limits not forgotten"));
   }, WINDOW_MS).unref();
 
   return {
     async admit(limit, subject, quota = limits[limit]) {
-      const permits = limit === FAILURES ? ofFailures : limit === "app" ? ofFieldPartners : ofKeys;
-      const leave = await permits.take(subject, limit, quota);
+      const leave = await permitsOf(limit).take(subject, limit, quota);
       return { ...leave, quota, waitS: Math.max(1, Math.ceil(leave.freesInMs / 1_000)) };
     },
     async close() {
       clearInterval(forgetting);
-      await Promise.all([ofKeys, ofFieldPartners, ofFailures].map((permits) => permits.close()));
+      await Promise.all([ofKeys, ofFieldPartners, ofFailures, ofRefreshes].map((permits) => permits.close()));
     },
   };
 }
