@@ -79,6 +79,7 @@ test(`kill -9 amid every mutation: what was acknowledged is there once, and noth
 
   await Promise.all([keepKilling(), ...people.map((person) => keepWorking(person, hasKilledEnough))]);
   await servers.settled();
+  process.stdout.write(`${kills} kills, ${unheard} commits whose answer nobody heard\n`);
   expect(unheard, `no commit lost its answer in ${kills} kills: nothing was shown`).toBeGreaterThan(0);
 
   await Promise.all(people.map(expectSameAnswers));
