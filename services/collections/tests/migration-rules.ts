@@ -1,0 +1,115 @@
+/** A step of the schema with its package's name: "cases/0001". */
+export interface Step {
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** What is wrong with a statement, while processes of the version before go on beside the new schema. */
+export interface StepFault {
+  readonly step: string;
+  readonly rule: Rule;
+  readonly statement: string;
+}
+
+/** Why each is refused, for whoever reads it in a failed test. */
+export const RULES = {
+  drop: "an older process still reads and writes it: leave it until no such process runs, and drop it in a later release",
+  rename:
+    "an older process knows the old name only: add the new one beside it, and drop the old one in a later release",
+  "column-type":
+    "an older process reads and writes the old type, and the table is written anew under a lock: add a column",
+  "not-null": "an older process writes rows without it: give it a constant default, or allow null",
+  "null-allowed": "an older process has never read null there: add a column, or wait until no such process runs",
+  "default-taken": "an older process relies on the default where it says nothing",
+  constraint:
+    "an older process may write what it forbids, and rows are checked under a lock: allow it first, in all writes",
+  "unique-index": "an older process may write what it forbids, and the table is locked while it is made",
+  index:
+    "the table cannot be written while it is made: make it CONCURRENTLY before the release, as operators do, and say so",
+  rewrite: "the whole table is written anew under a lock: add it without, and fill it in by a job",
+  backfill: "rows stay locked until the migration ends: fill them in by a job, some at a time",
+  trigger: "it judges what an older process writes, which does not know of it",
+  unjudged: "nobody has said how an older process lives beside this form of statement: say so in migration-rules.ts",
+} as const;
+
+export type Rule = keyof typeof RULES;
+
+const CREATED = /^create (?:unlogged )?table (?:if not exists )?([\w."]+)/;
+/** PostgreSQL fills such a default in row by row; now() is one moment, and costs nothing. */
+const FILLED_ROW_BY_ROW =
+  /\b(gen_random_uuid|uuidv[47]|random|clock_timestamp|timeofday|nextval)\s*\(|\bgenerated\b|serial\b/;
+
+/** What of these steps an older process cannot live beside. Tables that they make themselves are nobody's yet. */
+export function faultsOfSteps(steps: readonly Step[]): StepFault[] {
+  const texts = steps.flatMap(({ name, statements }) => statements.map((text) => ({ step: name, text: plain(text) })));
+  const made = new Set(texts.flatMap(({ text }) => CREATED.exec(text)?.[1] ?? []));
+  return texts.flatMap(({ step, text }) =>
+    commandsIn(text).flatMap((statement) => rulesBroken(statement, made).map((rule) => ({ step, rule, statement }))),
+  );
+}
+
+function rulesBroken(statement: string, made: ReadonlySet<string>): Rule[] {
+  const alter = /^alter table (?:if exists )?(?:only )?([\w."]+) (.*)$/.exec(statement);
+  if (alter) return made.has(alter[1]!) ? [] : partsOf(alter[2]!).flatMap(rulesBrokenByPart);
+  if (CREATED.test(statement) || /^(create (schema|sequence|type|view)|comment on|grant) /.test(statement)) return [];
+  if (/^create (or replace )?function /.test(statement)) return [];
+  const index = /^create (unique )?index .*?\bon (?:only )?([\w."]+)/.exec(statement);
+  if (index) return made.has(index[2]!) ? [] : [index[1] ? "unique-index" : "index"];
+  const trigger = /^create (?:or replace )?(?:constraint )?trigger .*? on ([\w."]+)/.exec(statement);
+  if (trigger) return made.has(trigger[1]!) ? [] : ["trigger"];
+  if (statement.startsWith("drop index ")) return [];
+  if (/^(drop|truncate|revoke) /.test(statement)) return ["drop"];
+  if (/^alter .* (rename|set schema) /.test(statement)) return ["rename"];
+  const written = /^(?:update|delete from|insert into) ([\w."]+)/.exec(statement);
+  if (written) return made.has(written[1]!) ? [] : ["backfill"];
+  return ["unjudged"];
+}
+
+/** One action of an ALTER TABLE of a table that older processes use. */
+function rulesBrokenByPart(part: string): Rule[] {
+  if (/^rename |^set schema /.test(part)) return ["rename"];
+  // What narrowed writes does so no longer; a key is what ON CONFLICT names.
+  if (/^drop constraint (if exists )?\w+_(check|fkey)\b/.test(part)) return [];
+  if (/^alter (column )?\S+ (set data )?type /.test(part)) return ["column-type"];
+  if (/^alter (column )?\S+ set not null/.test(part)) return ["not-null"];
+  if (/^alter (column )?\S+ drop not null/.test(part)) return ["null-allowed"];
+  if (/^alter (column )?\S+ drop default/.test(part)) return ["default-taken"];
+  if (/^alter (column )?\S+ set (default|statistics) /.test(part)) return [];
+  if (part.startsWith("drop ")) return ["drop"];
+  if (/^(add (constraint|check|unique|primary|foreign|exclude)|validate )/.test(part)) return ["constraint"];
+  if (part.startsWith("set (")) return [];
+  if (!part.startsWith("add ")) return ["unjudged"];
+  const rules: Rule[] = [];
+  if (/\bnot null\b/.test(part) && !/\bdefault\b/.test(part)) rules.push("not-null");
+  if (FILLED_ROW_BY_ROW.test(part)) rules.push("rewrite");
+  if (/\b(check|unique|primary key|references)\b/.test(part)) rules.push("constraint");
+  return rules;
+}
+
+/** In one line, in small letters, without comments, and with what stands in quotes taken out: it is no command. */
+function plain(sql: string): string {
+  return sql
+    .replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''")
+    .replaceAll(/'(?:[^']|'')*'/g, "''")
+    .replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\//g, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .toLowerCase();
+}
+
+function commandsIn(text: string): string[] {
+  return text.split(/\s*;\s*/).filter((command) => command !== "");
+}
+
+/** Separated by commas, but for those in parentheses. */
+function partsOf(actions: string): string[] {
+  const parts = [""];
+  let depth = 0;
+  for (const character of actions) {
+    if (character === "(") depth += 1;
+    if (character === ")") depth -= 1;
+    if (character === "," && depth === 0) parts.push("");
+    else parts[parts.length - 1] += character;
+  }
+  return parts.map((part) => part.trim());
+}

@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { schemas } from "../src/schemas.ts";
+import { EXCEPTIONS } from "./migration-exceptions.ts";
+import { faultsOfSteps, type Rule, RULES, type Step, type StepFault } from "./migration-rules.ts";
+
+const RELEASED = fileURLToPath(new URL("../migrations.released.json", import.meta.url));
+
+const steps: readonly Step[] = schemas.flatMap(({ name: schema, migrations }) =>
+  migrations.map(({ name, statements }) => ({ name: `${schema}/${name}`, statements })),
+);
+// Whoever releases says so: from then on what there is now never changes.
+if (process.env["RELEASE_MIGRATIONS"] === "yes") {
+  writeFileSync(
+    RELEASED,
+    `${JSON.stringify(Object.fromEntries(steps.map((step) => [step.name, hashOf(step)])), null, 2)}\n`,
+  );
+}
+const released = JSON.parse(readFileSync(RELEASED, "utf8")) as Record<string, string>;
+
+describe("a migration that was released", () => {
+  test("is what it was: databases have it, and nobody runs it again", () => {
+    expect(faultsOfReleased(steps)).toEqual([]);
+  });
+
+  test("is missed when it is gone, and found out when a word of it is another one", () => {
+    const [first, ...others] = steps;
+    expect(faultsOfReleased(others)).toEqual([`${first!.name} is gone: databases that have it are not made anew`]);
+    const changed = { ...first!, statements: [...first!.statements, "select 1"] };
+    expect(faultsOfReleased([changed, ...others])).toEqual([`${first!.name} has changed: add a migration instead`]);
+  });
+});
+
+describe("a migration that was not released yet", () => {
+  test("comes after those of its package that were", () => {
+    const packages = new Set(steps.map(packageOf));
+    for (const name of packages) {
+      const own = steps.filter((step) => packageOf(step) === name).map((step) => step.name);
+      expect(own).toEqual(own.toSorted());
+      const known = own.filter((one) => one in released);
+      expect(own.slice(0, known.length)).toEqual(known);
+    }
+  });
+
+  test("leaves the version before alive beside it, or says why it need not", () => {
+    const found = faultsOfSteps(steps.filter(({ name }) => !(name in released)));
+    expect(found.filter(({ step, rule }) => !EXCEPTIONS[step]?.[rule]).map(worded)).toEqual([]);
+    const asked = Object.entries(EXCEPTIONS).flatMap(([step, rules]) =>
+      Object.keys(rules).map((rule) => ({ step, rule })),
+    );
+    const idle = asked.filter(({ step, rule }) => !found.some((fault) => fault.step === step && fault.rule === rule));
+    expect(idle, "exceptions that nothing needs: take them out of migration-exceptions.ts").toEqual([]);
+  });
+
+  test("that makes tables, columns and what is only theirs is right", () => {
+    const statements = [
+      "create table cases.note (lender_id uuid not null, id uuid not null, primary key (lender_id, id))",
+      "create unique index note_once on cases.note (lender_id, id)",
+      "alter table cases.note add column text text not null",
+      "create trigger note_guard before update on cases.note for each row execute function cases.refuse()",
+      "create function cases.noted() returns trigger language plpgsql as $$ begin drop table x; end $$",
+      "alter table cases.visit add column seen_at timestamptz, add column kind text not null default 'door, or phone'",
+      "alter table cases.visit set (fillfactor = 80), alter column kind set default 'phone'",
+      "insert into cases.note select $1, $2 -- drop table cases.visit",
+    ];
+    expect(faultsOfSteps([{ name: "cases/9999", statements }])).toEqual([]);
+  });
+});
+
+describe("is refused, by", () => {
+  test.each<[Rule, string]>([
+    ["drop", "drop table cases.visit"],
+    ["drop", "alter table cases.visit drop column note"],
+    ["drop", "alter table cases.visit drop constraint visit_pkey"],
+    ["drop", "drop function cases.refuse"],
+    ["drop", "truncate cases.visit"],
+    ["drop", "create table cases.a (id uuid); drop view cases.b"],
+    ["rename", "alter table cases.visit rename to call"],
+    ["rename", "alter table cases.visit rename column note to text"],
+    ["rename", "alter index cases.visit_pkey rename to visit_key"],
+    ["column-type", "alter table cases.visit alter column note type varchar(9)"],
+    ["column-type", "alter table cases.visit alter note set data type varchar(9)"],
+    ["not-null", "ALTER TABLE cases.visit ADD COLUMN seen_at timestamptz NOT NULL"],
+    ["not-null", "alter table cases.visit add column a int default 0, alter column note set not null"],
+    ["null-allowed", "alter table cases.visit alter column note drop not null"],
+    ["default-taken", "alter table cases.visit alter column note drop default"],
+    ["constraint", "alter table cases.visit add constraint visit_note check (note <> '') not valid"],
+    ["constraint", "alter table cases.visit add unique (note)"],
+    ["constraint", "alter table cases.visit add column a int check (a > 0)"],
+    ["constraint", "alter table cases.visit add column a int references cases.note (id)"],
+    ["constraint", "alter table cases.visit validate constraint visit_note"],
+    ["unique-index", "create unique index visit_once on cases.visit (note)"],
+    ["index", "create index visit_by_note on cases.visit (note)"],
+    ["rewrite", "alter table cases.visit add column key uuid not null default gen_random_uuid()"],
+    ["rewrite", "alter table cases.visit add column length int generated always as (length(note)) stored"],
+    ["rewrite", "alter table cases.visit add column number bigserial"],
+    ["backfill", "update cases.visit set note = ''"],
+    ["backfill", "delete from cases.visit"],
+    ["trigger", "create trigger visit_guard before insert on cases.visit for each row execute function cases.refuse()"],
+    ["unjudged", "do $$ begin execute 'drop table cases.visit'; end $$"],
+    ["unjudged", "alter table cases.visit attach partition cases.old for values in (1)"],
+    ["unjudged", "lock table cases.visit"],
+  ])("%s: %s", (rule, statement) => {
+    const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
+    expect(found.map((fault) => fault.rule)).toEqual([rule]);
+  });
+});
+
+function faultsOfReleased(now: readonly Step[]): string[] {
+  const hashes = new Map(now.map((step) => [step.name, hashOf(step)]));
+  return Object.entries(released).flatMap(([name, hash]) => {
+    if (!hashes.has(name)) return [`${name} is gone: databases that have it are not made anew`];
+    return hashes.get(name) === hash ? [] : [`${name} has changed: add a migration instead`];
+  });
+}
+
+function worded({ step, rule, statement }: StepFault): string {
+  return `${step}: ${statement.slice(0, 120)}: ${rule}: ${RULES[rule]}. Or give migration-exceptions.ts the reason why not`;
+}
+
+function hashOf({ statements }: Step): string {
+  return createHash("sha256").update(statements.join("\n;\n")).digest("hex");
+}
+
+function packageOf({ name }: Step): string {
+  return name.slice(0, name.indexOf("/"));
+}
