@@ -1,5 +1,6 @@
 import type { AppReport, LinkFigures } from "./app.ts";
 import type { ListFigures, ListSide } from "./case-list.ts";
+import { type Line, ratioLine } from "./line.ts";
 import type { AppPlan } from "./plan.ts";
 import { busyText, milliseconds, rateText, ratioText, table, whole } from "./text-table.ts";
 
@@ -29,4 +30,26 @@ function sideCells({ perSecond, p50Ms, p99Ms, processorUs }: ListSide): string[]
 
 function linkRow({ clients, hearsBy, p50Ms, p99Ms, othersBusy }: LinkFigures): string[] {
   return [String(clients), hearsBy, milliseconds(p50Ms), milliseconds(p99Ms), busyText(othersBusy)];
+}
+
+/** The list beside its limit; and the time that a link takes, without the lender's. */
+export function appLines({ rounds, links: { mintMs } }: AppPlan, { list, links }: AppReport): Line[] {
+  return [
+    ...list.figures.map(({ clients, service, rival, ratio }) =>
+      ratioLine({
+        figure: `list of 20 cases, ${clients} clients`,
+        ours: `${whole(service.perSecond.median)}/s`,
+        beside: `its ${list.statements} statements and a bare yoga: ${whole(rival.perSecond.median)}/s`,
+        ratio,
+        rounds,
+      }),
+    ),
+    ...links.map(({ clients, hearsBy, p50Ms, p99Ms }) => ({
+      figure: `request to minted link by ${hearsBy}, ${clients} at once`,
+      ours: `${milliseconds(p50Ms)} ms, p99 ${p99Ms.median.toFixed(1)} ms`,
+      beside: `without the lender's ${mintMs} ms`,
+      ratio: "",
+      rounds,
+    })),
+  ];
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 
 /** On the disk of the checkout: in memory a commit would cost nothing. */
-const DATA_DIR = fileURLToPath(new URL("../../../.data", import.meta.url));
+export const DATA_DIR = fileURLToPath(new URL("../../../.data/bench", import.meta.url));
 
 /** A PostgreSQL of the benchmark's own, with durable commits. */
 export interface BenchServer {
@@ -31,7 +31,7 @@ const SETTINGS = {
 
 export async function startBenchServer(): Promise<BenchServer> {
   mkdirSync(DATA_DIR, { recursive: true });
-  const dataDir = mkdtempSync(join(DATA_DIR, "bench-"));
+  const dataDir = mkdtempSync(join(DATA_DIR, "postgres-"));
   const postgres = await startPostgres({ dataDir, durable: true, temporary: true, settings: SETTINGS });
   const admin = new Client({ connectionString: postgres.url });
   await admin.connect();

@@ -72,7 +72,7 @@ export async function createLender(
   return { lenderCode, apiKeyId: String(answer["apiKeyId"]), hmacSecret: String(answer["hmacSecret"]) };
 }
 
-async function importLoans(url: URL, key: LenderKey, loans: Loans): Promise<void> {
+export async function importLoans(url: URL, key: LenderKey, loans: Loans): Promise<void> {
   // Not before: the service ends connections that rest, and an operator's command can take a while.
   const connection = await HttpConnection.open(url);
   const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };

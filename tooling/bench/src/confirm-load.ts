@@ -7,7 +7,8 @@ import { type Signer, signedPost } from "./signed-request.ts";
 
 /** Confirmations over signed HTTP, from clients that each wait for their answer. */
 export interface ConfirmLoad {
-  readonly serviceUrl: string;
+  /** Of one server or several, whose clients are as many each. */
+  readonly serviceUrls: readonly string[];
   readonly keys: readonly { readonly lenderCode: string; readonly apiKeyId: string; readonly hmacSecret: string }[];
   readonly loans: Loans;
   readonly series: string;
@@ -19,10 +20,12 @@ export interface ConfirmLoad {
 const SIGNED_AHEAD_PER_MS = 8;
 
 answerQuestions(async (load: ConfirmLoad) => {
-  const url = new URL(load.serviceUrl);
+  const urls = load.serviceUrls.map((url) => new URL(url));
   const { clients, extent } = load;
-  const take = signedAhead(requests(load, url.host), extent);
-  const connections = await Promise.all(Array.from({ length: clients }, () => HttpConnection.open(url)));
+  const take = signedAhead(requests(load, urls[0]!.host), extent);
+  const connections = await Promise.all(
+    Array.from({ length: clients }, (_, client) => HttpConnection.open(urls[client % urls.length]!)),
+  );
   const result = await closedLoop(
     connections.map((connection) => confirmer(connection, take)),
     extent,

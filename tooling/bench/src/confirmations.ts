@@ -3,7 +3,8 @@ import type { Books } from "./books.ts";
 import { type Child, startChild } from "./child.ts";
 import type { LoadResult } from "./closed-loop.ts";
 import type { ConfirmLoad } from "./confirm-load.ts";
-import { requireSameEffect, rowsWritten } from "./effect.ts";
+import { requireSameEffect, type RowsWritten, rowsWritten } from "./effect.ts";
+import type { NaiveHandler } from "./naive-handler.ts";
 import type { Loans } from "./payment.ts";
 import type { ConfirmationPlan } from "./plan.ts";
 import { processorMs } from "./processor-time.ts";
@@ -12,22 +13,33 @@ import type { StatementLoad } from "./statement-load.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 import { leastDisturbed, type Watched } from "./undisturbed.ts";
 
+/** The service; its limit, one data-modifying statement by plain `pg`; its rival, a handler of awaited queries. */
+export interface EachSide<Value> {
+  readonly service: Value;
+  readonly statement: Value;
+  readonly handler: Value;
+}
+
 /** One side of the comparison at one number of clients: medians over the rounds. */
 export interface Side {
   readonly perSecond: Spread;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
+  readonly p50Ms: Spread;
+  readonly p99Ms: Spread;
   /** Microseconds of processor time per confirmation, the database's included; the load generator of HTTP is not. */
   readonly processorUs: number | undefined;
+  /** The load generator's own: part of `processorUs` where it is the client that is measured. */
+  readonly generatorUs: number;
 }
 
-/** The service and its limit at one number of clients. */
-export interface ConfirmationFigures {
+/** The service, its limit and its rival at one number of clients. */
+export interface ConfirmationFigures extends EachSide<Side> {
   readonly clients: number;
-  readonly service: Side;
-  readonly statement: Side;
+  /** Whether all confirm payments of the same loan, or each of another. */
+  readonly loans: "many" | "one";
   /** Of the rates of a round of the service and the round of the limit beside it. */
   readonly ratio: Spread;
+  /** The same of the handler of awaited queries. */
+  readonly toHandler: Spread;
   /** Confirmations that travelled together, on average. */
   readonly batchSize: number;
   /** Processors that others kept busy in the most disturbed of these rounds. */
@@ -40,8 +52,8 @@ export interface ConfirmationBench {
   readonly server: BenchServer;
   readonly books: Books;
   readonly loans: Loans;
-  /** Two databases of the same content: each side pays into its own. */
-  readonly databaseUrls: { readonly service: string; readonly statement: string };
+  /** Databases of the same content: each side pays into its own. */
+  readonly databaseUrls: EachSide<string>;
   readonly onProgress: (message: string) => void;
 }
 
@@ -49,80 +61,83 @@ interface Measured extends LoadResult {
   readonly processorUs: number | undefined;
 }
 
-interface Round {
-  readonly statement: Measured;
-  readonly service: Measured;
-}
+type Round = EachSide<Measured>;
+type Load = (clients: number, durationMs: number, loans: Loans) => Promise<Measured>;
 
-type Load = (clients: number, durationMs: number) => Promise<Measured>;
+const SIDES = ["statement", "service", "handler"] as const;
 
-/** Measures signed confirmations over HTTP and, in turn with them, one bare statement per confirmation. */
+/** Measures signed confirmations over HTTP and, in turn with them, their limit and their rival. */
 export async function measureConfirmations(bench: ConfirmationBench): Promise<ConfirmationFigures[]> {
-  const { plan, databaseUrls, onProgress } = bench;
+  const { plan, books, databaseUrls, onProgress } = bench;
   const service = await startService({ databaseUrl: databaseUrls.service, role: "server" });
-  const [http, sql] = [startChild("confirm-load.ts"), startChild("statement-load.ts")];
+  const [http, sql, handler] = ["confirm-load.ts", "statement-load.ts", "naive-handler.ts"].map(startChild);
   const before = await written(databaseUrls);
+  const counts = { service: 0, statement: 0, handler: 0 };
   const figures: ConfirmationFigures[] = [];
-  const loads = { service: serviceLoad(bench, service, http), statement: statementLoad(bench, sql) };
-  let counts = { service: 0, statement: 0 };
-
-  async function round(clients: number, durationMs: number): Promise<Round> {
-    const statement = await loads.statement(clients, durationMs);
-    const ofService = await loads.service(clients, durationMs);
-    counts = {
-      service: counts.service + ofService.completed,
-      statement: counts.statement + statement.completed,
-    };
-    return { statement, service: ofService };
-  }
-
+  let rounds = 0;
   try {
+    const given: NaiveHandler = { databaseUrl: databaseUrls.handler, ...books };
+    const handlerUrl = await handler!.ask<string>(given);
+    const loads: EachSide<Load> = {
+      statement: statementLoad(bench, sql!),
+      service: httpLoad(bench, http!, service.url, service.pid),
+      handler: httpLoad(bench, http!, handlerUrl, handler!.pid),
+    };
+
+    async function round(clients: number, durationMs: number, kind: "many" | "one"): Promise<Round> {
+      const measured: Partial<Record<(typeof SIDES)[number], Measured>> = {};
+      const loans = kind === "many" ? bench.loans : oneOf(bench.loans, (rounds += 1));
+      for (const side of SIDES) {
+        measured[side] = await loads[side](clients, durationMs, loans);
+        counts[side] += measured[side].completed;
+      }
+      return measured as Round;
+    }
+
     onProgress("warming up");
-    await round(Math.max(...plan.clients), plan.warmUpMs);
+    await round(Math.max(...plan.clients), plan.warmUpMs, "many");
     for (const url of Object.values(databaseUrls)) await bench.server.analyze(url);
-    for (const clients of plan.clients) {
-      onProgress(`confirmations of ${clients} clients`);
-      await round(clients, plan.roundMs / 2);
-      const batching = await batchingOf(service);
-      const pids = [process.pid, bench.server.pid];
-      const rounds = await leastDisturbed(plan.rounds, pids, () => round(clients, plan.roundMs));
-      figures.push(figuresOf(clients, rounds, meanBatch(batching, await batchingOf(service))));
+    for (const loans of ["many", "one"] as const) {
+      for (const clients of loans === "many" ? plan.clients : plan.clientsOfOneLoan) {
+        onProgress(`confirmations of ${clients} clients, ${loans} ${loans === "many" ? "loans" : "loan"}`);
+        await bench.server.checkpoint();
+        await round(clients, plan.roundMs / 2, loans);
+        const batching = await batchingOf(service);
+        const pids = [process.pid, bench.server.pid];
+        const watched = await leastDisturbed(plan.rounds, pids, () => round(clients, plan.roundMs, loans));
+        const batchSize = meanBatch(batching, await batchingOf(service));
+        figures.push({ clients, loans, batchSize, ...figuresOf(watched) });
+      }
     }
   } finally {
-    await Promise.all([http.stop(), sql.stop(), service.stop()]);
+    await Promise.all([http!.stop(), sql!.stop(), handler!.stop(), service.stop()]);
   }
   requireSameEffect(before, await written(databaseUrls), counts);
   return figures;
 }
 
-function serviceLoad({ books, loans, server }: ConfirmationBench, service: Service, http: Child): Load {
-  let series = 0;
-  return (clients, durationMs) => {
-    const { keys } = books;
-    const load: ConfirmLoad = {
-      serviceUrl: service.url,
-      keys,
-      loans,
-      series: `http-${(series += 1)}`,
-      clients,
-      extent: { durationMs },
-    };
-    return measured([service.pid, server.pid], () => http.ask<LoadResult>(load));
+/** Each round another: so many payments would clear it. */
+function oneOf({ lenderCodes, perLender }: Loans, round: number): Loans {
+  const lenderCode = lenderCodes[round % lenderCodes.length]!;
+  return { lenderCodes: [lenderCode], perLender: 1, first: Math.floor(round / lenderCodes.length) % perLender };
+}
+
+function httpLoad({ books, server }: ConfirmationBench, http: Child, serviceUrl: string, pid: number): Load {
+  let rounds = 0;
+  return (clients, durationMs, loans) => {
+    const series = `http-${(rounds += 1)}`;
+    const to = { serviceUrls: [serviceUrl], keys: books.keys };
+    const load: ConfirmLoad = { ...to, loans, series, clients, extent: { durationMs } };
+    return measured([pid, server.pid], () => http.ask<LoadResult>(load));
   };
 }
 
-function statementLoad({ books, loans, server, databaseUrls }: ConfirmationBench, sql: Child): Load {
-  let series = 0;
-  return (clients, durationMs) => {
-    const { lenderIds } = books;
-    const load: StatementLoad = {
-      databaseUrl: databaseUrls.statement,
-      lenderIds,
-      loans,
-      series: `statement-${(series += 1)}`,
-      clients,
-      extent: { durationMs },
-    };
+function statementLoad({ books, server, databaseUrls }: ConfirmationBench, sql: Child): Load {
+  let rounds = 0;
+  return (clients, durationMs, loans) => {
+    const series = `statement-${(rounds += 1)}`;
+    const to = { databaseUrl: databaseUrls.statement, lenderIds: books.lenderIds };
+    const load: StatementLoad = { ...to, loans, series, clients, extent: { durationMs } };
     return measured([sql.pid, server.pid], () => sql.ask<LoadResult>(load));
   };
 }
@@ -135,14 +150,16 @@ async function measured(pids: readonly number[], run: () => Promise<LoadResult>)
   return { ...result, processorUs: usedMs === undefined ? undefined : (usedMs * 1_000) / result.completed };
 }
 
-function figuresOf(clients: number, watched: readonly Watched<Round>[], batchSize: number): ConfirmationFigures {
+function figuresOf(watched: readonly Watched<Round>[]): Omit<ConfirmationFigures, "clients" | "loans" | "batchSize"> {
   const rounds = watched.map(({ round }) => round);
+  const ratioTo = (side: "statement" | "handler") =>
+    spreadOf(rounds.map((round) => round.service.perSecond / round[side].perSecond));
   return {
-    clients,
     service: sideOf(rounds.map(({ service }) => service)),
     statement: sideOf(rounds.map(({ statement }) => statement)),
-    ratio: spreadOf(rounds.map(({ service, statement }) => service.perSecond / statement.perSecond)),
-    batchSize,
+    handler: sideOf(rounds.map(({ handler }) => handler)),
+    ratio: ratioTo("statement"),
+    toHandler: ratioTo("handler"),
     othersBusy: watched.at(-1)?.othersBusy,
   };
 }
@@ -151,9 +168,10 @@ function sideOf(rounds: readonly Measured[]): Side {
   const processor = rounds.flatMap(({ processorUs }) => processorUs ?? []);
   return {
     perSecond: spreadOf(rounds.map(({ perSecond }) => perSecond)),
-    p50Ms: spreadOf(rounds.map(({ p50Ms }) => p50Ms)).median,
-    p99Ms: spreadOf(rounds.map(({ p99Ms }) => p99Ms)).median,
+    p50Ms: spreadOf(rounds.map(({ p50Ms }) => p50Ms)),
+    p99Ms: spreadOf(rounds.map(({ p99Ms }) => p99Ms)),
     processorUs: processor.length === 0 ? undefined : spreadOf(processor).median,
+    generatorUs: spreadOf(rounds.map(({ generatorUs }) => generatorUs)).median,
   };
 }
 
@@ -171,6 +189,10 @@ function meanBatch(before: Batching, after: Batching): number {
   return (after.confirmations - before.confirmations) / (after.batches - before.batches);
 }
 
-async function written({ service, statement }: ConfirmationBench["databaseUrls"]) {
-  return { service: await rowsWritten(service), statement: await rowsWritten(statement) };
+async function written({ service, statement, handler }: EachSide<string>): Promise<EachSide<RowsWritten>> {
+  return {
+    service: await rowsWritten(service),
+    statement: await rowsWritten(statement),
+    handler: await rowsWritten(handler),
+  };
 }

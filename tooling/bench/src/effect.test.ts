@@ -4,10 +4,10 @@ import { requireSameEffect } from "./effect.ts";
 const before = { service: new Map([["ledger.transfer +", 100]]), statement: new Map<string, number>() };
 const confirmations = { service: 1_000, statement: 500 };
 
-test("both sides may write at different rates, and have housekeeping of their own", () => {
+test("both sides may write at different rates, change a row once for several, and have housekeeping of their own", () => {
   const service = new Map([
     ["ledger.transfer +", 2_100],
-    ["cases.collection_case ~", 998],
+    ["cases.collection_case ~", 30],
     ["lenders.api_key ~", 3],
   ]);
   const statement = new Map([

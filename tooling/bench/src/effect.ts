@@ -3,14 +3,10 @@ import { Client } from "pg";
 /** Rows that were ever inserted into and updated in a database, by table: `ledger.transfer +`, `cases.… ~`. */
 export type RowsWritten = ReadonlyMap<string, number>;
 
-/** The same for both sides of a comparison. */
-export interface BothSides<Value> {
-  readonly service: Value;
-  readonly statement: Value;
-}
-
-/** Below that it is no part of a confirmation: housekeeping that goes on beside it. */
-const PART_OF_EVERY_CONFIRMATION = 0.5;
+/** Below that it is no part of the work: housekeeping that goes on beside it. */
+const PART_OF_EVERY_PIECE = 0.5;
+/** Several payments of one loan change its case once: updates are told apart from housekeeping, and not counted. */
+const PART_OF_A_BATCH = 0.01;
 
 /** Reads PostgreSQL's own count. What a connection wrote is in it once the connection is closed. */
 export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
@@ -28,26 +24,31 @@ export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
   );
 }
 
-/** Throws when a confirmation of the service writes other rows than the one statement that is its limit. */
-export function requireSameEffect(
-  before: BothSides<RowsWritten>,
-  after: BothSides<RowsWritten>,
-  confirmations: BothSides<number>,
+/** Throws when one side of a comparison writes other rows than another, per piece of work. */
+export function requireSameEffect<Side extends string>(
+  before: Readonly<Record<Side, RowsWritten>>,
+  after: Readonly<Record<Side, RowsWritten>>,
+  completed: Readonly<Record<Side, number>>,
 ): void {
-  const service = perConfirmation(before.service, after.service, confirmations.service);
-  const statement = perConfirmation(before.statement, after.statement, confirmations.statement);
-  if (service === statement) return;
+  const effects = (Object.keys(completed) as Side[]).map((side) => ({
+    side,
+    rows: perPiece(before[side], after[side], completed[side]),
+  }));
+  if (new Set(effects.map(({ rows }) => rows)).size === 1) return;
   throw new Error(
-    `The two sides do not do the same. Rows inserted (+) and updated (~) per confirmation:\n  the service  ${service}\n` +
-      `  one statement  ${statement}\nBring one-statement.ts in line with what the service writes.`,
+    `The sides do not do the same. Rows inserted (+) and updated (~) per piece of work:\n` +
+      effects.map(({ side, rows }) => `  ${side}  ${rows}\n`).join("") +
+      "Bring the others in line with what the service writes.",
   );
 }
 
-function perConfirmation(before: RowsWritten, after: RowsWritten, confirmations: number): string {
+function perPiece(before: RowsWritten, after: RowsWritten, completed: number): string {
   return [...after]
-    .map(([table, rows]) => ({ table, rows: (rows - (before.get(table) ?? 0)) / confirmations }))
-    .filter(({ rows }) => rows >= PART_OF_EVERY_CONFIRMATION)
-    .map(({ table, rows }) => `${table}${rows.toFixed(1)}`)
+    .map(([table, rows]) => ({ table, rows: (rows - (before.get(table) ?? 0)) / completed }))
+    .flatMap(({ table, rows }) => {
+      if (table.endsWith("~")) return rows >= PART_OF_A_BATCH ? [table] : [];
+      return rows >= PART_OF_EVERY_PIECE ? [`${table}${rows.toFixed(1)}`] : [];
+    })
     .toSorted((a, b) => a.localeCompare(b))
     .join(", ");
 }

@@ -1,4 +1,5 @@
 import type { ImportFigures } from "./imports.ts";
+import { type Line, ratioLine } from "./line.ts";
 import type { ImportPlan } from "./plan.ts";
 import type { Spread } from "./statistics.ts";
 import { busyText, rateText, ratioText, table, whole } from "./text-table.ts";
@@ -33,4 +34,17 @@ function importRow({ clients, service, copy, ratio, othersBusy }: ImportFigures)
 
 function known(spread: Spread | undefined): string {
   return spread === undefined ? "" : whole(spread.median);
+}
+
+/** Beside COPY, which checks nothing and asks nobody. */
+export function importLines({ rounds }: ImportPlan, figures: readonly ImportFigures[]): Line[] {
+  return figures.map(({ clients, service, copy, ratio }) =>
+    ratioLine({
+      figure: `rows of new cases, ${clients} at once`,
+      ours: `${whole(service.rowsPerSecond.median)}/s`,
+      beside: `COPY from the server's disk: ${whole(copy.rowsPerSecond.median)}/s`,
+      ratio,
+      rounds,
+    }),
+  );
 }

@@ -1,4 +1,7 @@
+import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
+import { quantile } from "./statistics.ts";
 
 /** What the figures were measured on: they mean nothing without it, and little but their ratios elsewhere. */
 export interface Machine {
@@ -7,20 +10,49 @@ export interface Machine {
   readonly memoryGiB: number;
   readonly platform: string;
   readonly node: string;
-  /** Absent where no database took part. */
-  readonly postgres?: string;
+  readonly postgres: string;
+  /** Until a page is on the disk: the middle one of 100. What a commit takes at the least. */
+  readonly fsyncUs: number;
   /** Processes that wanted to run in the last minute before the benchmark; 0 where the system does not say. */
   readonly loadBefore: number;
 }
 
-export function describeMachine(postgres: string | undefined): Machine {
+const PAGE_BYTES = 8_192;
+const PAGES = 100;
+
+/** `dataDir` is where PostgreSQL keeps its data. */
+export function describeMachine(postgres: string, dataDir: string): Machine {
   return {
     processors: availableParallelism(),
     model: cpus()[0]?.model ?? "unknown",
     memoryGiB: Math.round(totalmem() / 1_024 ** 3),
     platform: `${process.platform} ${process.arch}`,
     node: process.versions.node,
-    ...(postgres !== undefined && { postgres }),
-    loadBefore: Number(loadavg()[0]!.toFixed(1)),
+    postgres,
+    fsyncUs: fsyncUs(dataDir),
+    loadBefore: loadBefore(),
   };
+}
+
+export function loadBefore(): number {
+  return Number(loadavg()[0]!.toFixed(1));
+}
+
+function fsyncUs(dataDir: string): number {
+  mkdirSync(dataDir, { recursive: true });
+  const path = join(dataDir, `fsync-${process.pid}`);
+  const file = openSync(path, "w");
+  const page = Buffer.alloc(PAGE_BYTES, 1);
+  const times = Array.from({ length: PAGES }, (_, index) => {
+    writeSync(file, page, 0, PAGE_BYTES, index * PAGE_BYTES);
+    const startedAt = performance.now();
+    fdatasyncSync(file);
+    return (performance.now() - startedAt) * 1_000;
+  });
+  closeSync(file);
+  rmSync(path);
+  return quantile(
+    times.toSorted((a, b) => a - b),
+    0.5,
+  );
 }

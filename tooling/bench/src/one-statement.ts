@@ -1,10 +1,10 @@
 import { AMOUNT, AMOUNT_MINOR, COMMISSION_STORED, EARNING_MINOR, MODE } from "./payment.ts";
 
-const BOOKING = `lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode, raw_mode,
+export const BOOKING = `lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode, raw_mode,
   paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor, outstanding_after_minor,
   total_collected_after_minor, status_after, sequence, warnings, recorded_at`;
 
-const TRANSFER = `lender_id, id, debit_account, credit_account, amount_minor, currency, kind, case_id, booking_id,
+export const TRANSFER = `lender_id, id, debit_account, credit_account, amount_minor, currency, kind, case_id, booking_id,
   corrects, sequence, memo, effective_at, recorded_at`;
 
 /**
@@ -12,14 +12,26 @@ const TRANSFER = `lender_id, id, debit_account, credit_account, amount_minor, cu
  * knows how the payment ends: attributed to whoever holds the case, and leaving a rest.
  * Parameters: lender (uuid) and its code, loan, reference, moment of the payment.
  */
-export const CONFIRM_IN_ONE_STATEMENT = `
+export const CONFIRM_IN_ONE_STATEMENT = paying("c.source_loan_number = $3", "'waiting', 0, null");
+
+/**
+ * The same for every loan of the lender at once, whose events have been delivered or, where `$6` says so, wait.
+ * `$3` is not used.
+ */
+export const PAY_EVERY_LOAN = paying(
+  "$3::text is null",
+  "case when $6::boolean then 'waiting' else 'delivered' end, case when $6 then 0 else 1 end, case when $6 then null else now() end",
+);
+
+function paying(loans: string, delivery: string): string {
+  return `
 with paid as (
   update cases.collection_case c
   set status = 'in_progress', work_begun = true, sequence = c.sequence + 1,
     outstanding_minor = c.outstanding_minor - ${AMOUNT_MINOR},
     total_collected_minor = c.total_collected_minor + ${AMOUNT_MINOR},
     last_payment_at = greatest(c.last_payment_at, $5::timestamptz), updated_at = now()
-  where c.lender_id = $1 and c.source_loan_number = $3 and c.is_current and c.outstanding_minor > ${AMOUNT_MINOR}
+  where c.lender_id = $1 and ${loans} and c.is_current and c.outstanding_minor > ${AMOUNT_MINOR}
   returning c.lender_id, c.id as case_id, c.source_loan_number, c.cycle, c.currency::text as currency, c.status,
     c.sequence, c.outstanding_minor, c.total_collected_minor, c.assigned_field_partner_id as field_partner_id,
     c.last_visit_id as visit_id, uuidv7() as booking_id, uuidv7() as event_id
@@ -68,6 +80,7 @@ with paid as (
       'visitId', visit_id, 'attribution', 'inferred', 'excessAmount', 0))::text, now()
   from paid
 )
-insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state)
-select paid.lender_id, paid.event_id, e.id, paid.source_loan_number, paid.sequence, 'payment.collected', 'waiting'
+insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, attempts, settled_at)
+select paid.lender_id, paid.event_id, e.id, paid.source_loan_number, paid.sequence, 'payment.collected', ${delivery}
 from paid join webhooks.endpoint e on e.lender_id = paid.lender_id`;
+}

@@ -14,6 +14,8 @@ export interface Payment {
 export interface Loans {
   readonly lenderCodes: readonly string[];
   readonly perLender: number;
+  /** The number of the first of each lender; 0 when absent. */
+  readonly first?: number;
 }
 
 /** In major units; it earns something with the commission below. */
@@ -29,8 +31,8 @@ export const MODE = "upi";
 export const OUTSTANDING = 9_999_999.5;
 
 /** All loans, the lenders in turn. */
-export function loansOf({ lenderCodes, perLender }: Loans): Loan[] {
-  return Array.from({ length: perLender }, (_, index) => index).flatMap((index) =>
+export function loansOf({ lenderCodes, perLender, first = 0 }: Loans): Loan[] {
+  return Array.from({ length: perLender }, (_, index) => first + index).flatMap((index) =>
     lenderCodes.map((lenderCode) => ({ lenderCode, number: loanNumber(lenderCode, index) })),
   );
 }

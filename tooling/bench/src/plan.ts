@@ -7,6 +7,50 @@ export interface Plan {
   readonly imports: ImportPlan;
   readonly signing: SigningPlan;
   readonly app: AppPlan;
+  readonly verify: VerifyPlan;
+  readonly processes: ProcessesPlan;
+  readonly start: StartPlan;
+  readonly growth: GrowthPlan;
+}
+
+export interface VerifyPlan {
+  readonly rounds: number;
+  readonly events: number;
+}
+
+export interface ProcessesPlan {
+  readonly rounds: number;
+  readonly numbers: readonly number[];
+  readonly clients: number;
+  readonly roundMs: number;
+  /** Of a backlog that the workers share in a round. */
+  readonly events: number;
+  readonly loans: number;
+}
+
+export interface StartPlan {
+  readonly rounds: number;
+  readonly clients: number;
+  /** How long it confirms payments before its memory is looked at again. */
+  readonly loadMs: number;
+}
+
+export interface GrowthPlan {
+  readonly rounds: number;
+  readonly clients: number;
+  /** Confirmed in a round, and delivered: they add to the smallest books, so not many. */
+  readonly confirmations: number;
+  /** What the others are compared with. */
+  readonly smallest: BookSize;
+  readonly larger: readonly BookSize[];
+}
+
+/** How much is in the books before. */
+export interface BookSize {
+  readonly events: number;
+  readonly lenders: number;
+  /** Of the events. */
+  readonly waiting: number;
 }
 
 export interface AppPlan {
@@ -47,7 +91,9 @@ export interface ImportPlan {
 }
 
 export interface ConfirmationPlan {
+  /** Who confirm payments of many loans. */
   readonly clients: readonly number[];
+  readonly clientsOfOneLoan: readonly number[];
   readonly rounds: number;
   readonly roundMs: number;
   /** Rounds before those that count: prepared plans, hot code, full pages after the last checkpoint. */
@@ -74,6 +120,7 @@ export interface WebhookPlan {
 export const FULL_PLAN: Plan = {
   confirmations: {
     clients: [1, 8, 32, 128],
+    clientsOfOneLoan: [1, 32, 128],
     rounds: 5,
     roundMs: 1_500,
     warmUpMs: 3_000,
@@ -97,12 +144,28 @@ export const FULL_PLAN: Plan = {
     list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 1_000 },
     links: { clients: [1, 8], perClient: 40, mintMs: 20 },
   },
+  verify: { rounds: 5, events: 200_000 },
+  processes: { rounds: 5, numbers: [1, 2, 4], clients: 32, roundMs: 2_000, events: 4_000, loans: 1_000 },
+  start: { rounds: 7, clients: 32, loadMs: 60_000 },
+  growth: {
+    rounds: 7,
+    clients: 32,
+    confirmations: 1_500,
+    smallest: { events: 10_000, lenders: 1, waiting: 1 },
+    larger: [
+      { events: 10_000, lenders: 1_000, waiting: 1 },
+      { events: 1_000_000, lenders: 1, waiting: 1 },
+      { events: 1_010_000, lenders: 1, waiting: 1_000_000 },
+      { events: 10_000_000, lenders: 1, waiting: 1 },
+    ],
+  },
 };
 
 /** For a first look: too short for its figures to be quoted. */
 export const QUICK_PLAN: Plan = {
   confirmations: {
     clients: [32, 128],
+    clientsOfOneLoan: [32],
     rounds: 2,
     roundMs: 1_000,
     warmUpMs: 1_500,
@@ -125,5 +188,19 @@ export const QUICK_PLAN: Plan = {
     rounds: 2,
     list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 300 },
     links: { clients: [1, 8], perClient: 15, mintMs: 20 },
+  },
+  verify: { rounds: 3, events: 20_000 },
+  processes: { rounds: 2, numbers: [1, 2, 4], clients: 32, roundMs: 1_000, events: 1_500, loans: 500 },
+  start: { rounds: 3, clients: 32, loadMs: 10_000 },
+  growth: {
+    rounds: 3,
+    clients: 32,
+    confirmations: 1_000,
+    smallest: { events: 10_000, lenders: 1, waiting: 1 },
+    larger: [
+      { events: 10_000, lenders: 100, waiting: 1 },
+      { events: 300_000, lenders: 1, waiting: 1 },
+      { events: 310_000, lenders: 1, waiting: 300_000 },
+    ],
   },
 };

@@ -42,7 +42,14 @@ export async function startServiceSender(options: ServiceSenderOptions): Promise
       const { keys } = books;
       const name = `told-${(series += 1)}`;
       const extent = { count };
-      const load: ConfirmLoad = { serviceUrl: server.url, keys, loans: loans[role], series: name, clients, extent };
+      const load: ConfirmLoad = {
+        serviceUrls: [server.url],
+        keys,
+        loans: loans[role],
+        series: name,
+        clients,
+        extent,
+      };
       await http.ask<LoadResult>(load);
     },
     hold: (role) => tables[role].takeAway(),

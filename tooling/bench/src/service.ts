@@ -20,6 +20,8 @@ export interface ServiceSettings {
   readonly directUrl?: string;
 }
 
+export const MASTER_KEY = "0123456789abcdef".repeat(4);
+
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MAIN = "services/collections/src/main.ts";
 const CLI = "services/collections/src/cli/main.ts";
@@ -29,10 +31,17 @@ const run = promisify(execFile);
 
 /** Starts the service as an operator would; resolves when it says that it is ready. */
 export async function startService({ databaseUrl, role, directUrl }: ServiceSettings): Promise<Service> {
-  const env = { ...environment(databaseUrl), ROLE: role, ...(directUrl && { DATABASE_DIRECT_URL: directUrl }) };
-  const child = spawn(process.execPath, [...FLAGS, MAIN], {
+  return startProcess(MAIN, { databaseUrl, env: { ROLE: role, ...(directUrl && { DATABASE_DIRECT_URL: directUrl }) } });
+}
+
+/** Starts a file of the project, whose standard output says where it is ready. */
+export async function startProcess(
+  file: string,
+  { databaseUrl, env }: { readonly databaseUrl: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<Service> {
+  const child = spawn(process.execPath, [...FLAGS, file], {
     cwd: ROOT,
-    env,
+    env: { ...environment(databaseUrl), ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = once(child, "exit");
@@ -42,7 +51,7 @@ export async function startService({ databaseUrl, role, directUrl }: ServiceSett
   const url = await Promise.race([
     readyUrl(child.stdout),
     exited.then(() => {
-      throw new Error("The service ended before it was ready; its log is above.");
+      throw new Error(`${file} ended before it was ready; its log is above.`);
     }),
   ]);
   return {
@@ -74,7 +83,7 @@ function environment(databaseUrl: string): NodeJS.ProcessEnv {
     // Lets a profiler in: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…" pnpm bench
     NODE_OPTIONS: process.env["NODE_OPTIONS"],
     DATABASE_URL: databaseUrl,
-    MASTER_KEY: "0123456789abcdef".repeat(4),
+    MASTER_KEY,
     PORT: "0",
     LOG_LEVEL: "warn",
     RATE_LIMITS: "off",

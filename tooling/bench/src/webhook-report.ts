@@ -1,7 +1,8 @@
 import { type IsolationFigures, SLOW_ANSWER_MS } from "./isolation.ts";
 import type { LeaseFigures, LeaseGrowth } from "./lease-growth.ts";
+import { atLeast, atMost, type Line, ratioLine } from "./line.ts";
 import type { WebhookPlan } from "./plan.ts";
-import { busyText, milliseconds, rateText, ratioText, table } from "./text-table.ts";
+import { busyText, milliseconds, rateText, ratioText, table, whole } from "./text-table.ts";
 import type { Pace, ThroughputFigures } from "./throughput.ts";
 import type { WebhookFigures } from "./webhooks.ts";
 
@@ -68,4 +69,52 @@ function leaseRows({ few, many, leased, figures }: LeaseGrowth): string[][] {
     row("  many ÷ few", ratioText(ratio)),
     row("  pages of many ÷ few", `${pages.many} ÷ ${pages.few}`),
   ]);
+}
+
+/** Throughput beside both, isolation, and the lease that must not slow down. */
+export function webhookLines({ rounds }: WebhookPlan, figures: WebhookFigures): Line[] {
+  const { throughput, unevenThroughput, isolation, lease } = figures;
+  const { idle, ratio } = isolation.service;
+  const naiveIdle = `naive pg-boss: ${isolation.naive.idle.p50.median.toFixed(1)} ms`;
+  const commit = { figure: "commit to receipt, p50", ours: `${milliseconds(idle.p50)} ms`, beside: naiveIdle };
+  return [
+    ...throughputLines("events of a backlog", rounds, throughput),
+    ...throughputLines("events of which a few answers take long", rounds, unevenThroughput),
+    { ...commit, ratio: "", rounds, aim: atMost(10, idle.p50, " ms") },
+    ratioLine(
+      {
+        figure: "commit to receipt beside a slow lender's backlog, p50",
+        ours: `${milliseconds(isolation.service.besideSlow.p50)} ms`,
+        beside: "the same without",
+        ratio: ratio.p50,
+        rounds,
+      },
+      (spread) => atMost(1.5, spread),
+    ),
+    ...lease.figures.map(({ statistics, manyMs, fewMs, ratio: growth }) =>
+      ratioLine({
+        figure: `lease beside ${whole(lease.many)} delivered, ${statistics} statistics`,
+        ours: `${manyMs.median.toFixed(2)} ms`,
+        beside: `beside ${whole(lease.few)}: ${fewMs.median.toFixed(2)} ms`,
+        ratio: growth,
+        rounds,
+      }),
+    ),
+  ];
+}
+
+function throughputLines(
+  figure: string,
+  rounds: number,
+  { service, naive, bare, ...ratios }: ThroughputFigures,
+): Line[] {
+  const ours = `${whole(service.perSecond.median)}/s`;
+  const line = { figure, ours, rounds };
+  const [loop, boss] = [bare, naive].map(({ perSecond }) => `${whole(perSecond.median)}/s`);
+  return [
+    ratioLine({ ...line, beside: `a bare loop: ${loop}`, ratio: ratios.serviceToBare }, (ratio) => atLeast(0.5, ratio)),
+    ratioLine({ ...line, beside: `naive pg-boss: ${boss}`, ratio: ratios.serviceToNaive }, (ratio) =>
+      atLeast(3, ratio),
+    ),
+  ];
 }

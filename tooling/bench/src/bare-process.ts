@@ -1,0 +1,14 @@
+import express from "express";
+import type { AddressInfo } from "node:net";
+import { Pool } from "pg";
+
+/** The least that answers over HTTP after asking a database: what a start and the memory of ours stand beside. */
+const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
+const app = express();
+app.get("/readyz", async (_, response) => {
+  await pool.query("select 1");
+  response.json({ ready: true });
+});
+const server = app.listen(0, "127.0.0.1", () => {
+  process.stdout.write(`Bare is ready at http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import type { Wish } from "./arguments.ts";
+import { DATA_DIR, startBenchServer } from "./bench-server.ts";
+import { describeMachine, loadBefore } from "./machine.ts";
+import { FULL_PLAN, QUICK_PLAN } from "./plan.ts";
+import { type Results, readResults, writeResults } from "./results.ts";
+import type { Subject } from "./subject.ts";
+
+/** What a run has come to; a subject that could not be measured holds up no other. */
+export interface Played {
+  readonly results: Results | undefined;
+  readonly failed: readonly string[];
+}
+
+type Tell = (message: string) => void;
+
+/** Measures the subjects one after the other, each on a PostgreSQL of its own, and keeps what is done. */
+export async function play(wish: Wish, tell: Tell): Promise<Played> {
+  const file = join(DATA_DIR, wish.isQuick ? "quick.json" : "full.json");
+  let results = readResults(file);
+  if (wish.showsOnly) return { results, failed: [] };
+  const failed: string[] = [];
+  for (const subject of wish.subjects) {
+    if (wish.resume && results?.subjects[subject.name]) {
+      tell(`${subject.name}: measured ${results.subjects[subject.name]!.at}`);
+      continue;
+    }
+    try {
+      results = await measure(subject, wish, results, tell);
+      writeResults(file, results);
+    } catch (error) {
+      failed.push(subject.name);
+      tell(`${subject.name} could not be measured: ${String((error as Error).stack ?? error)}`);
+    }
+  }
+  tell(`done; ${file}`);
+  return { results, failed };
+}
+
+async function measure(subject: Subject, wish: Wish, before: Results | undefined, tell: Tell): Promise<Results> {
+  const plan = wish.isQuick ? QUICK_PLAN : FULL_PLAN;
+  const started = { at: new Date().toISOString(), ms: performance.now(), load: loadBefore() };
+  const server = await startBenchServer();
+  try {
+    const machine = describeMachine(server.version, DATA_DIR);
+    const onProgress = (message: string) => tell(`${subject.name}: ${message}`);
+    const report = await subject.measure({ plan, server, onProgress });
+    const seconds = Math.round((performance.now() - started.ms) / 1_000);
+    const result = { at: started.at, seconds, loadBefore: started.load, report };
+    return { machine, plan, subjects: { ...before?.subjects, [subject.name]: result } };
+  } finally {
+    await server.stop();
+  }
+}

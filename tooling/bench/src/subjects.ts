@@ -1,0 +1,141 @@
+import { measureApp } from "./app.ts";
+import { appLines, appText } from "./app-report.ts";
+import { createLender, fillBooks } from "./books.ts";
+import { measureBudget } from "./budget.ts";
+import { startChild } from "./child.ts";
+import { confirmationLines, type ConfirmationReport, confirmationText } from "./confirmation-report.ts";
+import { measureConfirmations } from "./confirmations.ts";
+import { importLines, importText } from "./import-report.ts";
+import { measureGrowth } from "./growth.ts";
+import { growthLines, growthText } from "./growth-report.ts";
+import { type ImportFigures, measureImports } from "./imports.ts";
+import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
+import { measureProcesses } from "./processes.ts";
+import { processesLines, processesText } from "./processes-report.ts";
+import type { Callbacks, ReceiverQuestion } from "./receiver.ts";
+import { measureSigning } from "./signing.ts";
+import { signingLines, signingText } from "./signing-report.ts";
+import { measureStart, startLines, startText } from "./start.ts";
+import { type Bench, type Subject, subject } from "./subject.ts";
+import { measureVerify, verifyLines, verifyText } from "./verify-books.ts";
+import { webhookLines, webhookText } from "./webhook-report.ts";
+import { measureWebhooks, type WebhookFigures } from "./webhooks.ts";
+
+/** Everything that is measured, in the order in which it is. */
+export const subjects: readonly Subject[] = [
+  subject({
+    name: "confirmations",
+    about: "payments confirmed over HTTP, beside one bare statement each and a plain handler; 6 minutes",
+    measure: confirmations,
+    text: (plan, report) => confirmationText(plan.confirmations, report),
+    lines: (plan, report) => confirmationLines(plan.confirmations, report),
+  }),
+  subject({
+    name: "webhooks",
+    about: "events told to lenders, beside a bare loop and pg-boss; 5 minutes",
+    measure: webhooks,
+    text: (plan, figures) => webhookText(plan.webhooks, figures),
+    lines: (plan, figures) => webhookLines(plan.webhooks, figures),
+  }),
+  subject({
+    name: "import",
+    about: "files of cases over HTTP, beside COPY; 4 minutes",
+    measure: imports,
+    text: (plan, figures) => importText(plan.imports, figures),
+    lines: (plan, figures) => importLines(plan.imports, figures),
+  }),
+  subject({
+    name: "app",
+    about: "field partners' lists and payment links; 2 minutes",
+    measure: ({ plan, server, onProgress }) => measureApp({ plan: plan.app, server, onProgress }),
+    text: (plan, report) => appText(plan.app, report),
+    lines: (plan, report) => appLines(plan.app, report),
+  }),
+  subject({
+    name: "verify",
+    about: "the proof that the books hold, beside reading them once; 2 minutes",
+    measure: ({ plan, server, onProgress }) => measureVerify({ plan: plan.verify, server, onProgress }),
+    text: (plan, report) => verifyText(plan.verify, report),
+    lines: (plan, report) => verifyLines(plan.verify, report),
+  }),
+  subject({
+    name: "signing",
+    about: "signatures made and checked, beside createHmac alone; half a minute",
+    measure: ({ plan }) => measureSigning(plan.signing),
+    text: (plan, report) => signingText(plan.signing, report),
+    lines: (plan, report) => signingLines(plan.signing, report),
+  }),
+  subject({
+    name: "processes",
+    about: "1, 2 and 4 servers and workers on one PostgreSQL; 4 minutes",
+    measure: ({ plan, server, onProgress }) => measureProcesses({ plan: plan.processes, server, onProgress }),
+    text: (plan, figures) => processesText(plan.processes, figures),
+    lines: (plan, figures) => processesLines(plan.processes, figures),
+  }),
+  subject({
+    name: "start",
+    about: "from exec to ready, and memory, beside a bare process; 3 minutes",
+    measure: ({ plan, server, onProgress }) => measureStart({ plan: plan.start, server, onProgress }),
+    text: (plan, report) => startText(plan.start, report),
+    lines: (plan, report) => startLines(plan.start, report),
+  }),
+  subject({
+    name: "growth",
+    about: "confirmations and deliveries in books of up to 10 million events; an hour and 50 GB",
+    isLong: true,
+    measure: ({ plan, server, onProgress }) => measureGrowth({ plan: plan.growth, server, onProgress }),
+    text: (plan, report) => growthText(plan.growth, report),
+    lines: (plan, report) => growthLines(plan.growth, report),
+  }),
+];
+
+/** Three databases of the same content: the service pays into one, its limit and its rival into the others. */
+async function confirmations({
+  plan: { confirmations: plan },
+  server,
+  onProgress,
+}: Bench): Promise<ConfirmationReport> {
+  onProgress("filling the books");
+  const lenderCodes = Array.from({ length: plan.lenders }, (_, index) => `PAID${index + 1}`);
+  const loans: Loans = { lenderCodes, perLender: plan.loansPerLender };
+  const service = await server.createDatabase("service");
+  const books = await fillBooks(service, [{ loans, options: [`--commission-percent=${COMMISSION_PERCENT}`] }]);
+  const statement = await server.createDatabase("statement", "service");
+  const handler = await server.createDatabase("handler", "service");
+  await server.checkpoint();
+  const databaseUrls = { service, statement, handler };
+  const figures = await measureConfirmations({ plan, server, books, loans, databaseUrls, onProgress });
+  onProgress("statements on the wire");
+  return { figures, batches: await measureBudget(service, books.keys[0]!, loans) };
+}
+
+/** Two lenders with callbacks at the same receiver. */
+async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench): Promise<WebhookFigures> {
+  const receiver = startChild("receiver.ts");
+  try {
+    onProgress("filling the books");
+    const callbacks = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
+    const loans = {
+      prompt: { lenderCodes: ["PROMPT"], perLender: plan.loans },
+      slow: { lenderCodes: ["SLOW"], perLender: plan.loans },
+    };
+    const databaseUrl = await server.createDatabase("told");
+    const books = await fillBooks(databaseUrl, [
+      { loans: loans.prompt, options: [`--callback-url=${callbacks.prompt}`] },
+      { loans: loans.slow, options: [`--callback-url=${callbacks.slow}`] },
+    ]);
+    await server.createDatabase("empty", "told");
+    await server.checkpoint();
+    const given = { plan, server, books, loans, databaseUrl, template: "empty" };
+    return await measureWebhooks({ ...given, receiver, callbacks, onProgress });
+  } finally {
+    await receiver.stop();
+  }
+}
+
+/** Each round begins with copies of a database that has a lender and nothing else. */
+async function imports({ plan: { imports: plan }, server, onProgress }: Bench): Promise<ImportFigures[]> {
+  const template = "lender_only";
+  const key = await createLender(await server.createDatabase(template), "FILE", []);
+  return measureImports({ plan, server, template, key, onProgress });
+}

@@ -1,0 +1,10 @@
+import { randomBytes } from "node:crypto";
+
+/** A UUIDv7, as the service's own: ids of another kind would lie elsewhere in every index. */
+export function timeOrderedId(nowMs: number): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(nowMs, 0, 6);
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
