@@ -29,6 +29,8 @@ export interface Trial {
   readonly database: Database;
   /** A second process's way to the same database. */
   readonly otherDatabase: Database;
+  /** Where both lead to. */
+  readonly url: string;
   addLender(url: string | null): Promise<string>;
   publish(events: readonly EventToEmit[]): Promise<void>;
   /** Everything that a worker process runs for webhooks, over a connection pool of its own. */
@@ -59,6 +61,7 @@ export async function openTrial(): Promise<Trial> {
   return {
     database,
     otherDatabase,
+    url,
     async addLender(url) {
       const lenderId = newId();
       await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId, url }));
