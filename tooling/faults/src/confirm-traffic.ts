@@ -14,14 +14,15 @@ const RETRY_AFTER_MS = 100;
 let clients = 0;
 
 /** One of the lender's servers: confirms payments one after the other, each until it is answered. */
-export async function confirmPayments(stage: Stage, { random, isOver, rest }: Pace): Promise<void> {
+export async function confirmPayments(stage: Stage, pace: Pace): Promise<void> {
+  const { random, isOver, rest } = pace;
   clients += 1;
   const prefix = `pay_${clients}_`;
   const client = stage.client();
   for (let number = 1; !isOver(); number += 1) {
     const payment = aPayment(stage, `${prefix}${number}`, random);
     stage.model.add(payment);
-    await confirmUntilAnswered(stage, client, payment, random);
+    await confirmUntilAnswered(stage, client, payment, pace);
     await rest();
   }
   client.disconnect();
@@ -48,11 +49,13 @@ async function confirmUntilAnswered(
   { servers, model, mayRefuse }: Stage,
   client: LenderClient,
   payment: Payment,
-  random: () => number,
+  { random, onAnswer }: Pace,
 ): Promise<void> {
   for (;;) {
     client.connect({ serviceUrl: oneOf(random, servers.urls) });
+    const startedAt = performance.now();
     const answer = await client.confirm(payment.loan, payment.body).catch(() => undefined);
+    if (answer !== undefined) onAnswer?.(performance.now() - startedAt);
     if (answer !== undefined && (answer.status === 200 || answer.status === 409)) {
       book(model, payment, answer);
       return;

@@ -27,6 +27,12 @@ export class Crew {
     return this.#places.map(({ port }) => `http://127.0.0.1:${port}`);
   }
 
+  /** Of those that live. */
+  get pids(): number[] {
+    const living = this.#places.filter(({ process }) => process?.hasEnded() === false);
+    return living.map(({ process }) => process!.pid);
+  }
+
   get size(): number {
     return this.#places.length;
   }

@@ -83,7 +83,13 @@ interface GraphqlAnswer {
   readonly errors?: readonly { readonly extensions: { readonly retryAfterS?: number } }[];
 }
 
-async function askUntilAnswered(stage: Door, random: () => number, query: string, variables: object): Promise<Data> {
+/** Asks again while the service says that it cannot now; whatever else it says that is no data is odd. */
+export async function askUntilAnswered(
+  stage: Door,
+  random: () => number,
+  query: string,
+  variables: object,
+): Promise<Data> {
   for (;;) {
     const answer = await ask(stage, oneOf(random, stage.servers.urls), { query, variables }).catch(() => undefined);
     if (answer?.errors === undefined && answer?.data) return answer.data;

@@ -1,4 +1,5 @@
 import type { Counts } from "./model.ts";
+import type { Flatness, Sample } from "./flatness.ts";
 import type { Violation } from "./invariants.ts";
 
 /** One leg of a fault's schedule: so many strikes at a service that was set up for it. */
@@ -17,6 +18,16 @@ export interface Outcome {
   readonly acknowledged: number;
   readonly booked: number;
   readonly violations: readonly Violation[];
+  /** Of a load that had to stay flat. */
+  readonly soak?: Soak;
+}
+
+/** A load at half of what the machine bears, and what became of the processes under it. */
+export interface Soak {
+  readonly capacityPerS: number;
+  readonly pacePerS: number;
+  readonly flatness: readonly Flatness[];
+  readonly samples: readonly Sample[];
 }
 
 /** Something that breaks. */
@@ -25,6 +36,8 @@ export interface Fault {
   readonly sentence: string;
   /** Strikes of the short form, and of one leg of the long one with the number of its legs. */
   readonly rounds: { readonly quick: number; readonly long: number; readonly legs: number };
+  /** Measures what others would disturb: it is played once they have ended. */
+  readonly isAlone?: true;
   /** Why this machine cannot play it, with what to do about that. */
   readonly whyNot?: () => string | undefined;
   run(leg: Leg): Promise<Outcome>;

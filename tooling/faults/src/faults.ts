@@ -6,6 +6,7 @@ import { exhaustConnections } from "./faults/exhaust-connections.ts";
 import { failover } from "./faults/failover.ts";
 import { fullDisk, fullDiskShim } from "./faults/full-disk.ts";
 import { hangingMail } from "./faults/hanging-mail.ts";
+import { killAtLength } from "./faults/kill-at-length.ts";
 import { killBoth } from "./faults/kill-both.ts";
 import { killDrain } from "./faults/kill-drain.ts";
 import { killImport } from "./faults/kill-import.ts";
@@ -15,12 +16,14 @@ import { killServers } from "./faults/kill-servers.ts";
 import { killWorkers } from "./faults/kill-workers.ts";
 import { restartPostgres } from "./faults/restart-postgres.ts";
 import { slowStatements } from "./faults/slow-statements.ts";
+import { soak } from "./faults/soak.ts";
 
 /** Every fault there is, in the order in which they are run. */
 export const faults: readonly Fault[] = [
   killServers,
   killWorkers,
   killBoth,
+  killAtLength,
   killDrain,
   killReplay,
   killImport,
@@ -35,4 +38,5 @@ export const faults: readonly Fault[] = [
   clockJumps,
   badLender,
   hangingMail,
+  soak,
 ];

@@ -6,6 +6,8 @@ import type { Pace } from "./traffic.ts";
 const LOANS_AT_A_TIME = 10;
 const RETRY_AFTER_MS = 200;
 
+let senders = 0;
+
 /** An import row with what is required, and an address to send links to. */
 export function importRow(sourceLoanNumber: string, outstandingAmount: number): object {
   return {
@@ -20,8 +22,10 @@ export function importRow(sourceLoanNumber: string, outstandingAmount: number): 
 /** The lender sends new loans, ten at a time and all or none, each batch until it is answered. */
 export async function importLoans(stage: Stage, { random, isOver, rest }: Pace): Promise<void> {
   const client = stage.client();
+  senders += 1;
+  const prefix = `NEW/${senders}-`;
   for (let number = 1; !isOver(); number += 1) {
-    const loans = Array.from({ length: LOANS_AT_A_TIME }, (_, index) => `NEW/${number}-${index}`);
+    const loans = Array.from({ length: LOANS_AT_A_TIME }, (_, index) => `${prefix}${number}-${index}`);
     const batch = { loans, isAcknowledged: false };
     stage.model.batches.push(batch);
     while (!batch.isAcknowledged) {

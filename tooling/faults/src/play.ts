@@ -16,9 +16,8 @@ export async function play(wish: Wish, stateFile: string, tell: Tell): Promise<R
   const state: RunState = begun ?? { seed: wish.seed, isQuick, rounds, legs: {} };
   tell(`seed ${state.seed}${begun === undefined ? "" : ", resumed"}`);
   const reports = new Map<string, FaultReport>();
-  const waiting = [...wish.faults];
 
-  async function playNext(): Promise<void> {
+  async function playAll(waiting: Fault[]): Promise<void> {
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const { name } = fault;
       const tellOf: Tell = (message) => tell(`${name}: ${message}`);
@@ -26,7 +25,9 @@ export async function play(wish: Wish, stateFile: string, tell: Tell): Promise<R
     }
   }
 
-  await Promise.all(Array.from({ length: wish.atATime }, playNext));
+  const together = wish.faults.filter(({ isAlone }) => isAlone !== true);
+  await Promise.all(Array.from({ length: wish.atATime }, () => playAll(together)));
+  await playAll(wish.faults.filter(({ isAlone }) => isAlone === true));
   forgetRunState(stateFile);
   const inOrder = wish.faults.map(({ name }) => reports.get(name)!);
   return makeReport(state.seed, state.isQuick, inOrder);

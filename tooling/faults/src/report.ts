@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from "node:os";
-import type { Outcome } from "./fault.ts";
+import type { Outcome, Soak } from "./fault.ts";
 import type { Violation } from "./invariants.ts";
 
 /** What came of a fault: of all its legs, or why it was not played. */
@@ -40,6 +40,7 @@ export function makeReport(seed: number, isQuick: boolean, faults: readonly Faul
 /** Sums up the legs of a fault; the slowest recovery is that of the slowest leg. */
 export function sumUp(outcomes: readonly Outcome[]): Outcome {
   const sum = (of: (outcome: Outcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  const soak = outcomes.findLast((outcome) => outcome.soak !== undefined)?.soak;
   return {
     counts: {
       strikes: sum(({ counts }) => counts.strikes),
@@ -52,6 +53,7 @@ export function sumUp(outcomes: readonly Outcome[]): Outcome {
     acknowledged: sum(({ acknowledged }) => acknowledged),
     booked: sum(({ booked }) => booked),
     violations: outcomes.flatMap(({ violations }) => violations),
+    ...(soak && { soak }),
   };
 }
 
@@ -72,6 +74,7 @@ export function reportText(report: Report): string {
     `seed ${seed}, ${machine.processors} processors, ${machine.memoryGiB} GiB, Node ${machine.node}`,
     "",
     table([[...COLUMNS], ...rows]),
+    ...played.flatMap(({ name, soak }) => (soak ? ["", ...soakText(name, soak)] : [])),
     ...section("What did not hold:", violations),
     ...section("Not played on this machine:", notPlayed),
   ].join("\n");
@@ -81,6 +84,17 @@ function figures({ counts, sent, acknowledged, booked, violations }: Outcome): s
   const numbers = [counts.strikes, counts.hits, sent, acknowledged, booked, counts.lostAnswers, counts.refused];
   const recovery = `${(counts.slowestRecoveryMs / 1_000).toFixed(1)} s`;
   return [...numbers.map((number) => number.toLocaleString("en")), recovery, String(violations.length)];
+}
+
+function soakText(name: string, { capacityPerS, pacePerS, flatness, samples }: Soak): string[] {
+  const head = `${name}: ${capacityPerS.toFixed(0)} confirmations/s can be borne, ${pacePerS.toFixed(0)}/s were sent`;
+  const rows = flatness.map(({ measure, first, last, most, isFlat }) => [
+    measure,
+    ...[first, last, most].map((value) => value.toFixed(1)),
+    isFlat ? "yes" : "NO",
+  ]);
+  const columns = ["medians of a third of the samples each", "first", "last", "at most", "flat"];
+  return [`${head}, ${samples.length} samples`, table([columns, ...rows])];
 }
 
 function violationText(name: string, { invariant, detail }: Violation): string {

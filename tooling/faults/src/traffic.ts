@@ -66,4 +66,6 @@ export interface Pace {
   readonly random: () => number;
   readonly isOver: () => boolean;
   readonly rest: () => Promise<void>;
+  /** Told how long each answer took. */
+  readonly onAnswer?: (ms: number) => void;
 }

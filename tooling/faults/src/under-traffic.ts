@@ -68,18 +68,23 @@ async function strikeAll(stage: Stage, blow: Blow, { rounds, isQuick, onProgress
 }
 
 async function outcomeOf(stage: Stage): Promise<Outcome> {
-  const { model, postgres, servers, workers } = stage;
+  const { model, servers, workers } = stage;
   const lost = servers.lost + workers.lost;
   if (lost > 0) model.odd(`${lost} processes ended by themselves`);
   const violations = await violationsIn(await gatherEvidence(stage));
-  const { rows } = await postgres.pool.query<{ booked: string }>(
-    "select count(*) as booked from ledger.payment_booking",
-  );
   return {
     counts: model.counts,
     sent: model.payments.size,
     acknowledged: model.acknowledged,
-    booked: Number(rows[0]!.booked),
+    booked: await bookedOf(stage),
     violations,
   };
+}
+
+/** Payments that are in the books. */
+export async function bookedOf({ postgres }: Stage): Promise<number> {
+  const { rows } = await postgres.pool.query<{ booked: string }>(
+    "select count(*) as booked from ledger.payment_booking",
+  );
+  return Number(rows[0]!.booked);
 }

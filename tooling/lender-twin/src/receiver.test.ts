@@ -51,6 +51,16 @@ describe("an event", () => {
     expect(twin.deliveries.map(({ outcome }) => outcome)).toEqual(["accepted", "duplicate"]);
   });
 
+  test("whose record was dropped is known when it comes again", async () => {
+    await deliver(payment(1, 2500));
+    await twin.waitForEvents((events) => events.length === 1);
+    expect(twin.forgetDeliveries()).toEqual(["evt_1"]);
+    expect([twin.events, twin.deliveries, twin.forgetDeliveries()]).toEqual([[], [], []]);
+    expect(await (await deliver(payment(1, 2500))).json()).toEqual({ duplicate: true });
+    expect(twin.events).toEqual([]);
+    expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 1 });
+  });
+
   test("signed with a newer key is trusted once the lender has that key", async () => {
     const forged = { secret: "sk_sandbox_newer" };
     expect((await deliver(payment(1, 1), { "X-Service-Key-Id": "lk_newer" }, forged)).status).toBe(401);

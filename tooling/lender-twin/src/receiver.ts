@@ -95,6 +95,13 @@ export class WebhookReceiver {
     this.#changed();
   }
 
+  /** Drops the records of deliveries and of events; an event that comes again is known all the same. Returns their ids. */
+  forget(): string[] {
+    this.deliveries.length = 0;
+    this.unanswered.length = 0;
+    return this.events.splice(0).map(({ eventId }) => eventId);
+  }
+
   /** Resolves when every event taken so far is applied. */
   async settled(): Promise<void> {
     while (this.#applying.size > 0) await Promise.all(this.#applying.values());

@@ -143,6 +143,14 @@ export class LenderTwin extends LenderClient {
     return this.#receiver.rejected;
   }
 
+  /**
+   * For runs of hours: drops the records of deliveries and events so far, and returns the ids of those events. They stay
+   * applied, and known when they come again.
+   */
+  forgetDeliveries(): string[] {
+    return this.#receiver.forget();
+  }
+
   /** What the lender knows of its loans from the events, by sourceLoanNumber. */
   get loans(): ReadonlyMap<string, LoanView> {
     return this.#receiver.loans;

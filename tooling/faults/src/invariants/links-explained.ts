@@ -65,8 +65,7 @@ const SELECT_UNEXPLAINED = `
       where n.lender_id = l.lender_id and n.case_id = l.case_id and n.id <> l.id and n.minted_at >= l.minted_at)
       then 'no other link took its place' end),
     (case when (l.status = 'paid') <> exists (select from ledger.payment_booking b
-      where b.lender_id = l.lender_id and b.source_loan_number = l.source_loan_number and b.link_id = l.link_id
-        and not b.warnings @> '[{"code": "LINK_NOT_RECOGNISED"}]')
+      where b.lender_id = l.lender_id and b.source_loan_number = l.source_loan_number and b.link_id = l.link_id)
       then 'its payments say otherwise' end)
   ) as reason (trouble)
   where trouble is not null

@@ -1,0 +1,26 @@
+import type { Fault } from "../fault.ts";
+import { underTraffic } from "../under-traffic.ts";
+
+/** Of three strikes two kill the service, the third one PostgreSQL. */
+const CYCLE = 3;
+
+export const killAtLength: Fault = {
+  name: "kill-at-length",
+  sentence:
+    "In turn a server dies by kill -9, both do, and PostgreSQL is shut down at once: at length, a million payments.",
+  // 20 legs of 15 strikes: 200 kills of the service, 100 of PostgreSQL.
+  rounds: { quick: 3, long: 15, legs: 20 },
+  run: underTraffic({
+    stage: { servers: [{}, {}] },
+    traffic: { clients: 32, restMs: 0, linkRestMs: 500, importRestMs: 1_000 },
+    paymentsBetween: { quick: 200, long: 3_340 },
+    mustCount: ["lostAnswers"],
+    async strike({ servers, postgres, model, random }) {
+      const turn = model.counts.strikes % CYCLE;
+      if (turn === 0) await servers.killOne(random);
+      if (turn === 1) await servers.killAll();
+      if (turn === 2) await postgres.restart("SIGQUIT", random() * 500);
+      model.counts.hits += turn === 2 ? 1 : await servers.revive();
+    },
+  }),
+};

@@ -1,0 +1,107 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { until } from "../deadline.ts";
+import type { Fault, Leg, Outcome } from "../fault.ts";
+import { flatnessOf, type Sample } from "../flatness.ts";
+import { violationsIn } from "../invariants.ts";
+import { startMixedLoad } from "../mixed-load.ts";
+import { type Heard, takeSample, whyNoSamples } from "../sampler.ts";
+import { gatherEvidence, settle } from "../settle.ts";
+import { openStage, type Stage } from "../stage.ts";
+import { bookedOf } from "../under-traffic.ts";
+
+/** `rounds` are minutes. */
+const FORMS = {
+  quick: { warmsUpMs: 5_000, measuredMs: 6_000, sampleEveryMs: 4_000, linkEveryMs: 400 },
+  long: { warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
+};
+const DRAINED_WITHIN_MS = 300_000;
+const MINUTE_MS = 60_000;
+
+export const soak: Fault = {
+  name: "soak",
+  sentence: "Nothing breaks for an hour of mixed load at half of the machine's capacity, and nothing may grow.",
+  rounds: { quick: 1, long: 60, legs: 1 },
+  isAlone: true,
+  whyNot: whyNoSamples,
+  async run(leg) {
+    const stage = await openStage(leg.seed, {});
+    try {
+      return await bear(stage, leg);
+    } finally {
+      await stage.close();
+    }
+  },
+};
+
+async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
+  const { model, lender } = stage;
+  const form = FORMS[leg.isQuick ? "quick" : "long"];
+  const capacityPerS = await capacityOf(stage, form);
+  const pacePerS = capacityPerS / 2;
+  leg.onProgress(`${capacityPerS.toFixed(0)} confirmations/s are this machine's capacity`);
+
+  const heard: Heard = { confirmMs: [], listMs: [] };
+  const load = startMixedLoad(stage, heard, { confirmationsPerS: pacePerS, linkEveryMs: form.linkEveryMs });
+  const arrived = new Set<string>();
+  const samples: Sample[] = [];
+  const startedAt = performance.now();
+  for (let at = form.sampleEveryMs; at <= leg.rounds * MINUTE_MS; at += form.sampleEveryMs) {
+    await pause(startedAt + at - performance.now());
+    const sample = await takeSample(stage, heard, Math.round(at / 1_000));
+    samples.push(sample);
+    for (const id of lender.forgetDeliveries()) arrived.add(id);
+    leg.onProgress(sampleText(sample));
+  }
+  await load.stop();
+  await settle(stage, { hurries: leg.isQuick });
+
+  judgeLoad(stage, { ...load.counts, confirmed: samples.reduce((sum, one) => sum + one.confirmations, 0) });
+  const evidence = await gatherEvidence(stage);
+  for (const id of evidence.lender.arrived) arrived.add(id);
+  const flatness = flatnessOf(samples);
+  const grown = flatness.filter(({ isFlat }) => !isFlat);
+  const violations = [
+    ...(await violationsIn({ ...evidence, lender: { ...evidence.lender, arrived } })),
+    ...grown.map(({ measure, first, last }) => ({
+      invariant: "under the same load everything stays as it was",
+      detail: `${measure}: ${first.toFixed(1)} in the first third, ${last.toFixed(1)} in the last one`,
+    })),
+  ];
+  const counts = { ...model.counts, strikes: samples.length, hits: samples.length };
+  const booked = await bookedOf(stage);
+  const measured = { capacityPerS, pacePerS, flatness, samples };
+  return { counts, sent: model.payments.size, acknowledged: model.acknowledged, booked, violations, soak: measured };
+}
+
+/** What it can bear for long: as many as are confirmed until all of their events are delivered too. */
+async function capacityOf(stage: Stage, form: (typeof FORMS)["quick"]): Promise<number> {
+  const { model, postgres } = stage;
+  const load = startMixedLoad(stage, { confirmMs: [], listMs: [] }, { linkEveryMs: form.linkEveryMs });
+  await pause(form.warmsUpMs);
+  const before = model.acknowledged;
+  const startedAt = performance.now();
+  await pause(form.measuredMs);
+  await load.stop();
+  await until("the events of the measurement are delivered", DRAINED_WITHIN_MS, async () => {
+    const { rows } = await postgres.pool.query(
+      "select from webhooks.delivery where state in ('waiting', 'retrying') limit 1",
+    );
+    return rows.length === 0;
+  });
+  return ((model.acknowledged - before) * 1_000) / (performance.now() - startedAt);
+}
+
+/** A load of which a part did not happen has shown nothing. */
+function judgeLoad({ model }: Stage, counts: { confirmed: number; lists: number; updates: number }): void {
+  const happened = {
+    ...counts,
+    links: model.links.filter(({ linkId }) => linkId !== undefined).length,
+    imports: model.batches.filter(({ isAcknowledged }) => isAcknowledged).length,
+  };
+  for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load had none of: ${part}`);
+}
+
+function sampleText({ atS, serverMiB, workerMiB, confirmations, confirmP50Ms, confirmP95Ms, waiting }: Sample): string {
+  const latency = `p50 ${confirmP50Ms.toFixed(1)} ms, p95 ${confirmP95Ms.toFixed(1)} ms`;
+  return `${atS} s: ${confirmations} confirmed, ${latency}, ${waiting} waiting, ${serverMiB} + ${workerMiB} MiB`;
+}

@@ -1,0 +1,63 @@
+/** What is looked at every so often while a load lasts. */
+export interface Sample {
+  readonly atS: number;
+  readonly serverMiB: number;
+  readonly workerMiB: number;
+  readonly serverFiles: number;
+  readonly workerFiles: number;
+  readonly connections: number;
+  /** Events that are published and not delivered yet. */
+  readonly waiting: number;
+  readonly confirmations: number;
+  readonly confirmP50Ms: number;
+  readonly confirmP95Ms: number;
+  readonly listP50Ms: number;
+}
+
+/** The medians of the first and of the last third of the samples, and the most that the last one may be. */
+export interface Flatness {
+  readonly measure: string;
+  readonly first: number;
+  readonly last: number;
+  readonly most: number;
+  readonly isFlat: boolean;
+}
+
+interface Measure {
+  readonly name: string;
+  readonly of: (sample: Sample) => number;
+  /** The most that flat can mean: a share above the beginning for what is large, and something for what is small. */
+  readonly share: number;
+  readonly more: number;
+}
+
+const MEASURES: readonly Measure[] = [
+  { name: "server memory, MiB", of: ({ serverMiB }) => serverMiB, share: 0.25, more: 48 },
+  { name: "worker memory, MiB", of: ({ workerMiB }) => workerMiB, share: 0.25, more: 48 },
+  { name: "server open files", of: ({ serverFiles }) => serverFiles, share: 0.1, more: 8 },
+  { name: "worker open files", of: ({ workerFiles }) => workerFiles, share: 0.1, more: 8 },
+  { name: "database connections", of: ({ connections }) => connections, share: 0, more: 4 },
+  { name: "events waiting", of: ({ waiting }) => waiting, share: 1, more: 100 },
+  { name: "confirmation p50, ms", of: ({ confirmP50Ms }) => confirmP50Ms, share: 0.5, more: 5 },
+  { name: "confirmation p95, ms", of: ({ confirmP95Ms }) => confirmP95Ms, share: 1, more: 20 },
+  { name: "list p50, ms", of: ({ listP50Ms }) => listP50Ms, share: 0.5, more: 10 },
+];
+const FEWEST = 6;
+
+/** Judges each measure; a median forgives a sample that met a checkpoint. Throws RangeError for fewer than 6 samples. */
+export function flatnessOf(samples: readonly Sample[]): Flatness[] {
+  if (samples.length < FEWEST) throw new RangeError(`${samples.length} samples tell nothing; take at least ${FEWEST}.`);
+  const third = Math.floor(samples.length / 3);
+  return MEASURES.map(({ name, of, share, more }) => {
+    const first = quantile(samples.slice(0, third).map(of), 0.5);
+    const last = quantile(samples.slice(-third).map(of), 0.5);
+    const most = first * (1 + share) + more;
+    return { measure: name, first, last, most, isFlat: last <= most };
+  });
+}
+
+/** The value below which that share of them lies; 0 where there is none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

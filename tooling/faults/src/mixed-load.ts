@@ -1,0 +1,82 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { confirmPayments } from "./confirm-traffic.ts";
+import { askForLinks } from "./door-traffic.ts";
+import { importLoans } from "./import-traffic.ts";
+import { lookAtLists } from "./list-traffic.ts";
+import type { Heard } from "./sampler.ts";
+import { seededRandom, seedOf } from "./seeded-random.ts";
+import type { Stage } from "./stage.ts";
+import type { Pace } from "./traffic.ts";
+import { watchLinks } from "./watch-traffic.ts";
+
+export interface MixedLoadOptions {
+  /** All clients together; without it each goes as fast as it can. */
+  readonly confirmationsPerS?: number;
+  readonly linkEveryMs: number;
+}
+
+/** What came of the parts that are not counted elsewhere. */
+export interface MixedLoad {
+  readonly counts: { lists: number; updates: number };
+  /** Begins nothing new; resolves when everything under way has its answer. */
+  stop(): Promise<void>;
+}
+
+const CLIENTS = 16;
+const IMPORT_EVERY_MS = 2_000;
+const LIST_EVERY_MS = 250;
+const WATCHERS = 3;
+
+/** Lenders confirm and import, field partners ask for links, watch them and look at lists, each at its own pace. */
+export function startMixedLoad(stage: Stage, heard: Heard, options: MixedLoadOptions): MixedLoad {
+  let isOver = false;
+  const counts = { lists: 0, updates: 0 };
+  const pace = (who: string, everyMs: number, onAnswer?: (ms: number) => void): Pace => ({
+    random: seededRandom(seedOf(stage.seed, who)),
+    isOver: () => isOver,
+    rest: every(everyMs),
+    ...(onAnswer && { onAnswer }),
+  });
+  const { confirmationsPerS = Number.POSITIVE_INFINITY, linkEveryMs } = options;
+  const confirmEveryMs = (CLIENTS * 1_000) / confirmationsPerS;
+  const onConfirmed = (ms: number) => void heard.confirmMs.push(ms);
+  const onListed = (ms: number) => {
+    counts.lists += 1;
+    heard.listMs.push(ms);
+  };
+  const parts = Promise.all([
+    ...times(CLIENTS, (index) => confirmPayments(stage, pace(`client ${index}`, confirmEveryMs, onConfirmed))),
+    askForLinks(stage, pace("door", linkEveryMs)),
+    importLoans(stage, pace("import", IMPORT_EVERY_MS)),
+    lookAtLists(stage, pace("list", LIST_EVERY_MS, onListed)),
+    ...times(WATCHERS, (index) =>
+      watchLinks(
+        stage,
+        pace(`watch ${index}`, 0, () => (counts.updates += 1)),
+      ),
+    ),
+  ]);
+  // Heard of in `stop`.
+  parts.catch(() => {});
+  return {
+    counts,
+    async stop() {
+      isOver = true;
+      await parts;
+    },
+  };
+}
+
+/** Rests until the next moment of a fixed rhythm; who is late makes up for nothing. */
+function every(everyMs: number): () => Promise<void> {
+  let nextAt = performance.now() + Math.random() * everyMs;
+  return async () => {
+    const now = performance.now();
+    nextAt = Math.max(nextAt + everyMs, now);
+    await pause(nextAt - now);
+  };
+}
+
+function times<Item>(count: number, make: (index: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
