@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import type { Wish } from "./arguments.ts";
 import type { Fault, Leg, Outcome } from "./fault.ts";
@@ -78,6 +79,37 @@ test("a run that was interrupted goes on where it was, with its seed", async () 
   const report = await play({ ...LONG, seed: 99, faults: [resumed], resumes: true }, stateFile, silently);
   expect(report).toMatchObject({ seed: 7, faults: [{ legs: 3, booked: 3_303 }] });
   expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
+});
+
+test("faults are played beside each other, and one that measures alone once they have ended", async () => {
+  const underWay = new Set<string>();
+  const met: Record<string, string[]> = {};
+  const named = (name: string): Fault => ({
+    ...aFault(name),
+    async run() {
+      met[name] = [...underWay];
+      underWay.add(name);
+      await pause(20);
+      underWay.delete(name);
+      return OUTCOME;
+    },
+  });
+  const faults = [{ ...named("alone"), isAlone: true } as const, named("one"), named("two")];
+  const report = await play({ ...LONG, faults, isQuick: true, atATime: 3 }, stateFile, silently);
+  expect(met).toEqual({ one: [], two: ["one"], alone: [] });
+  expect(report.faults.map(({ name }) => name)).toEqual(["alone", "one", "two"]);
+});
+
+test("a load that had to stay flat is told with its measures", async () => {
+  const flatness = [{ measure: "server open files", first: 40, last: 90, most: 52, isFlat: false }];
+  const soak = { capacityPerS: 300, pacePerS: 150, flatness, samples: [] };
+  const report = await play(
+    { ...LONG, faults: [aFault("load", () => ({ soak }))], isQuick: true },
+    stateFile,
+    silently,
+  );
+  expect(report.faults[0]).toMatchObject({ soak });
+  expect(reportText(report)).toMatch(/^server open files +40\.0 +90\.0 +52\.0 +NO$/m);
 });
 
 test("a violation, and a leg that breaks off, end with 1 and are told", async () => {
