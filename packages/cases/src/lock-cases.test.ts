@@ -3,7 +3,7 @@ import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test, vi } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import { exampleCase } from "./example-case.ts";
-import { lockCase, lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
+import { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { casesSchema } from "./schema.ts";
 import { insertCases, writeCases } from "./write-cases.ts";
@@ -34,6 +34,26 @@ test("an unknown loan, another lender's loan and no loan at all lock nothing", a
     expect(await lockCurrentCases(tx, [{ ...keyOf(stored), loan: "?" }, keyOf(stored), keyOf(stored)])).toHaveLength(1);
     expect(await lockCase(tx, { lenderId: newId(), caseId: stored.id })).toBeUndefined();
   });
+});
+
+test("a case of any cycle locks the current one of its loan, also one that takes its place meanwhile", async () => {
+  const old = await store(exampleCase());
+  const next = { ...old, id: newId(), cycle: 2 };
+  const key = { lenderId: old.lenderId, caseId: old.id };
+  const lockedId = () => transaction(database.em(), async (tx) => (await lockCurrentCaseOf(tx, key))?.id);
+  expect(await lockedId()).toBe(old.id);
+
+  let waiting: Promise<string | undefined> | undefined;
+  await transaction(database.em(), async (tx) => {
+    await lockCurrentCases(tx, [keyOf(old)]);
+    waiting = lockedId();
+    await somebodyWaits();
+    await insertCases(tx, [next], [old], NOW);
+  });
+  expect(await waiting).toBe(next.id);
+  expect(await lockedId()).toBe(next.id);
+  const stranger = { lenderId: newId(), caseId: old.id };
+  expect(await transaction(database.em(), (tx) => lockCurrentCaseOf(tx, stranger))).toBeUndefined();
 });
 
 test("payments of one loan from many transactions follow one another without a gap", async () => {

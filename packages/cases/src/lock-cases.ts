@@ -11,6 +11,17 @@ const lockOne = statement(
   `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
    where c.lender_id = $1 and c.id = $2 for no key update`,
 );
+const lockCurrentOf = statement(
+  "cases.lock-current-of",
+  `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case k
+   cross join lateral (
+     select * from cases.collection_case p
+     where p.lender_id = $1 and p.source_loan_number = k.source_loan_number and p.is_current
+     limit 1
+     for no key update
+   ) c
+   where k.lender_id = $1 and k.id = $2`,
+);
 
 /**
  * Locks the current cases of the loans, in the order of lender and loan so that two batches cannot wait for each other
@@ -32,9 +43,15 @@ export function lockCasesForImport(tx: Tx, loans: readonly LoanKey[]): Promise<I
   return lockLoans<ImportedCase>(tx, lockImported, loans);
 }
 
+/** Locks the current case of the loan that a case of any cycle belongs to: one that is replaced meanwhile as above. */
+export async function lockCurrentCaseOf(tx: Tx, { lenderId, caseId }: CaseKey): Promise<LockedCase | undefined> {
+  const lock = () => query<LockedCase>(tx, lockCurrentOf, [lenderId, caseId]);
+  return (await lock())[0] ?? (await lock())[0];
+}
+
 /**
  * Locks one case by its id, also one of an earlier cycle (`isCurrent` false). The loan's sequence goes on with its
- * current case: lock that by `lockCurrentCases` before taking a number for an event of an earlier cycle.
+ * current case: lock that by `lockCurrentCaseOf` before taking a number for an event of an earlier cycle.
  */
 export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<LockedCase | undefined> {
   const [lockedCase] = await query<LockedCase>(tx, lockOne, [lenderId, caseId]);

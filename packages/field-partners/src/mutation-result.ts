@@ -38,8 +38,7 @@ const recall = statement(
 const remember = statement(
   "field-partners.remember-mutation",
   `update field_partners.mutation_result set result = $4
-   where field_partner_id = $1 and mutation = $2 and key = $3
-   returning true as remembered`,
+   where field_partner_id = $1 and mutation = $2 and key = $3`,
 );
 
 const forget = statement(
@@ -72,14 +71,11 @@ export async function recallMutation(
  * Without a result the mutation itself is forgotten: a repeat is worked anew.
  */
 export function replaceMutationResult(tx: Tx, mutation: MutationKey, result: unknown): void {
-  const key = [mutation.fieldPartnerId, mutation.mutation, mutation.key];
-  if (result === undefined) send(tx, forget, key);
-  else send(tx, remember, [...key, JSON.stringify(result)]);
+  if (result === undefined) send(tx, forget, [mutation.fieldPartnerId, mutation.mutation, mutation.key]);
+  else rememberMutation(tx, mutation, result);
 }
 
-/** Keeps what the mutation answered, as JSON, for its repeats. `recallMutation` said `new` in this transaction. */
-export async function rememberMutation(tx: Tx, mutation: MutationKey, result: unknown): Promise<void> {
-  const { fieldPartnerId, mutation: name, key } = mutation;
-  const [done] = await query(tx, remember, [fieldPartnerId, name, key, JSON.stringify(result ?? null)]);
-  if (!done) throw new Error(`${name} has no claim to remember: call recallMutation first, in the same transaction.`);
+/** Keeps what the mutation answered, as JSON, for its repeats, where `recallMutation` has said `new`. */
+export function rememberMutation(tx: Tx, { fieldPartnerId, mutation, key }: MutationKey, result: unknown): void {
+  send(tx, remember, [fieldPartnerId, mutation, key, JSON.stringify(result ?? null)]);
 }

@@ -1,5 +1,4 @@
 import {
-  caseById,
   completeVisit as completeVisitOfCase,
   type Disposition,
   type LockedCase,
@@ -68,8 +67,7 @@ export async function completeVisitIn(
   const { lenderId, caseId } = known;
 
   // Lock the case and end the visit.
-  const { sourceLoanNumber } = (await caseById(tx, { lenderId, caseId }))!;
-  const loan = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
+  const loan = await lockLoan(tx, { lenderId, caseId });
   const completed = await completeVisitOfCase(tx, loan.worked, completion, now);
   if (completed.outcome === "already_completed") {
     return { kind: "completed", visit: completed.visit, case: loan.worked };

@@ -30,6 +30,8 @@ export interface LinkLog {
 export interface MintJob {
   readonly lenderId: string;
   readonly linkId: string;
+  /** The link's case, so that it is read at the same time; older processes have not told it. */
+  readonly caseId?: string;
 }
 
 /** A link to send to the borrower, over one channel. */

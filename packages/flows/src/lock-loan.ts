@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import {
   type CaseEventKind,
+  type CaseKey,
   lockCase,
-  lockCurrentCases,
+  lockCurrentCaseOf,
   type LockedCase,
   numbered,
   writeCaseStates,
@@ -20,13 +21,6 @@ export interface LockedLoan {
   readonly current: LockedCase;
 }
 
-/** A case and its loan, to be locked. */
-export interface CaseOfLoan {
-  readonly lenderId: string;
-  readonly caseId: string;
-  readonly loan: string;
-}
-
 /** What happened on a loan: its kind and the `data` of its event. */
 export interface HappeningOnLoan {
   readonly kind: CaseEventKind;
@@ -34,11 +28,11 @@ export interface HappeningOnLoan {
 }
 
 /** Locks a case of any cycle, and with it the loan's sequence. */
-export async function lockLoan(tx: Tx, { lenderId, caseId, loan }: CaseOfLoan): Promise<LockedLoan> {
-  const [current] = await lockCurrentCases(tx, [{ lenderId, loan }]);
+export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
+  const current = await lockCurrentCaseOf(tx, key);
   assert(current, "a loan that ever had a case has a current one");
-  if (current.id === caseId) return { worked: current, current };
-  const worked = await lockCase(tx, { lenderId, caseId });
+  if (current.id === key.caseId) return { worked: current, current };
+  const worked = await lockCase(tx, key);
   assert(worked, "cases are never deleted");
   return { worked, current };
 }

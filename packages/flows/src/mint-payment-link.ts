@@ -9,7 +9,6 @@ import {
 import {
   claimMint,
   linkById,
-  type LinkKey,
   type MintAnswer,
   mintLink,
   type MintRequest,
@@ -26,9 +25,11 @@ import { untilAvailable } from "./until-available.ts";
  * Works a job of `mintPaymentLinkQueue`: has the lender mint the link, by one call and never a second one, and records
  * the link or why there is none. A job too many does nothing. contract: Lender-exposed endpoints, Errors
  */
-export async function mintPaymentLink(deps: LinkDeps, { lenderId, linkId }: MintJob): Promise<void> {
+export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<void> {
+  const { lenderId, linkId } = job;
+
   // Read all that the call needs: nothing but the call itself may fail once it is promised.
-  const wanted = await wantedMint(deps, { lenderId, id: linkId });
+  const wanted = await wantedMint(deps, job);
   if (!wanted) return;
 
   // Claim the link's only call. A call that was claimed before may have been made, so it is not made again.
@@ -56,17 +57,18 @@ interface WantedMint extends MintSetup {
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
 /** What the call takes, or why there is to be none; undefined when the link is settled. */
-async function wantedMint(deps: LinkDeps, key: LinkKey): Promise<WantedMint | NoLink | undefined> {
+async function wantedMint(deps: LinkDeps, job: MintJob): Promise<WantedMint | NoLink | undefined> {
   const em = deps.database.em();
-  const { lenderId } = key;
-  const [link, lender, setup] = await Promise.all([
-    linkById(em, key),
+  const { lenderId, linkId: id, caseId } = job;
+  const [link, lender, setup, told] = await Promise.all([
+    linkById(em, { lenderId, id }),
     lenderById(em, lenderId),
     mintSetup(deps, lenderId),
+    caseId === undefined ? undefined : caseById(em, { lenderId, caseId }),
   ]);
-  if (!link) throw new PaymentLinkNotFoundError(key);
+  if (!link) throw new PaymentLinkNotFoundError({ lenderId, id });
   if (link.status !== "requested") return undefined;
-  const theCase = (await caseById(em, link))!;
+  const theCase = (told ?? (await caseById(em, link)))!;
   const now = new Date();
   const passed = passedBeforeCall(link, theCase, { today: dayIn(lender!.timeZone, now), now });
   if (passed) return { unavailable: passed.reason, detail: passed.detail };

@@ -28,12 +28,12 @@ export async function recordMint(
   link: PaymentLink,
   answer: MintAnswer,
 ): Promise<void> {
-  const { lenderId, caseId, sourceLoanNumber } = link;
+  const { lenderId, caseId } = link;
   await transaction(database.em(), async (tx) => {
     const now = new Date();
     // The case before its links: everybody locks in this order.
     const [loan, theCase, lender] = await Promise.all([
-      lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber }),
+      lockLoan(tx, { lenderId, caseId }),
       caseById(tx, { lenderId, caseId }),
       lenderById(tx, lenderId),
     ]);

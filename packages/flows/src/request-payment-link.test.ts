@@ -26,7 +26,9 @@ describe("a field partner who asks for a link", () => {
       link: { status: "requested", caseId: theCase.id, visitId, amountMinor: 250_000n, channels: ["email"], url: null },
     });
     const linkId = outcome.kind === "requested" ? outcome.link.id : "";
-    expect(await jobsWith(database, mintPaymentLinkQueue, linkId)).toEqual([{ lenderId: lender.id, linkId }]);
+    expect(await jobsWith(database, mintPaymentLinkQueue, linkId)).toEqual([
+      { lenderId: lender.id, linkId, caseId: theCase.id },
+    ]);
     expect(twin.mints).toEqual([]);
     expect(await eventsOfLoan(database, theCase)).toHaveLength(3);
   });

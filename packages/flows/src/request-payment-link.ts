@@ -1,4 +1,4 @@
-import { type BlockedReason, blockedReason, caseById, type LockedCase, visitOfFieldPartner } from "@collections/cases";
+import { type BlockedReason, blockedReason, type LockedCase, visitOfFieldPartner } from "@collections/cases";
 import { enqueue, type EntityManager, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
@@ -61,9 +61,7 @@ export async function requestPaymentLinkIn(
   const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   if (!visit) return { kind: "visit_not_found" };
   const { lenderId, caseId } = visit;
-  const [found, lender] = await Promise.all([caseById(tx, { lenderId, caseId }), lenderById(tx, lenderId)]);
-  const { sourceLoanNumber } = found!;
-  const { worked } = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
+  const [{ worked }, lender] = await Promise.all([lockLoan(tx, visit), lenderById(tx, lenderId)]);
 
   // May this field partner ask for this amount?
   const { timeZone } = lender!;
@@ -79,10 +77,11 @@ export async function requestPaymentLinkIn(
   const { channels } = wish;
   const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: heldSince !== undefined };
   const askedAt = earliestOf(occurredAt, heldSince, now);
+  const { sourceLoanNumber } = worked;
   const request = { lenderId, caseId, sourceLoanNumber, ...asked, askedAt };
   const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now).catch(unlessTooMany);
   if (!link) return { kind: "too_many_links" };
-  await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id }, { headStart: true });
+  await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id, caseId }, { headStart: true });
   return { kind: "requested", link };
 }
 

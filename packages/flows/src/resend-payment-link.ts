@@ -40,8 +40,8 @@ export async function resendPaymentLinkIn(
   // Find the link and lock its case.
   const known = await linkOfFieldPartner(tx, fieldPartnerId, linkId);
   if (!known) return { kind: "link_not_found" };
-  const { lenderId, caseId, sourceLoanNumber } = known;
-  const { worked } = await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber });
+  const { lenderId } = known;
+  const { worked } = await lockLoan(tx, known);
 
   // May the borrower be contacted by this field partner now?
   const lender = (await lenderById(tx, lenderId))!;

@@ -94,12 +94,10 @@ const LOST: SendReport = {
 /** The case before its links: everybody locks in this order. */
 function underCase<Result>(
   { database }: LinkDeps,
-  { lenderId, caseId, sourceLoanNumber }: PaymentLink,
+  link: PaymentLink,
   work: (tx: Tx, loan: LockedLoan) => Promise<Result>,
 ): Promise<Result> {
-  return transaction(database.em(), async (tx) =>
-    work(tx, await lockLoan(tx, { lenderId, caseId, loan: sourceLoanNumber })),
-  );
+  return transaction(database.em(), async (tx) => work(tx, await lockLoan(tx, link)));
 }
 
 async function recordSending(

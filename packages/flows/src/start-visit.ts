@@ -2,7 +2,7 @@ import {
   type BlockedReason,
   blockedReason,
   cameLate,
-  caseById,
+  type CaseKey,
   caseGoneSince,
   caseOfFieldPartner,
   type LockedCase,
@@ -15,7 +15,7 @@ import {
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
 import { type Lender, lenderById } from "@collections/lenders";
 import { type AppContext, type AppInputFault, dayIn, occurredAtFault } from "./app-request.ts";
-import { type CaseOfLoan, lockLoan, recordOnLoan } from "./lock-loan.ts";
+import { lockLoan, recordOnLoan } from "./lock-loan.ts";
 
 /** A visit that begins, as the field partner's phone tells it, maybe hours later. */
 export interface VisitToStart {
@@ -82,15 +82,13 @@ export async function startVisitIn(
 }
 
 /** Somebody else may hold the case by now: a visit that was started before finds it, and one from before that. */
-async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseOfLoan | undefined> {
+async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey | undefined> {
   const { fieldPartnerId, caseId, visitId, occurredAt } = start;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   const started = known?.caseId === caseId ? known : undefined;
   const own = started ? null : await caseOfFieldPartner(tx, fieldPartnerId, caseId);
-  if (own) return { lenderId: own.lenderId, caseId, loan: own.sourceLoanNumber };
-  const key = started ?? (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now));
-  const found = key && (await caseById(tx, { lenderId: key.lenderId, caseId }));
-  return found ? { lenderId: found.lenderId, caseId, loan: found.sourceLoanNumber } : undefined;
+  const found = own ?? started ?? (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now));
+  return found && { lenderId: found.lenderId, caseId };
 }
 
 /** A visit that is told of late has happened, maybe before anybody asked for rest. */

@@ -1,4 +1,4 @@
-import { query, statement, transaction } from "@collections/database";
+import { newId, query, statement, transaction } from "@collections/database";
 import {
   claimDelivery,
   claimMint,
@@ -30,9 +30,9 @@ async function loseJobs(): Promise<void> {
 
 const deleteJobs = statement("sweep-test.lose-jobs", "delete from pgboss.job");
 
-const renameLoan = statement(
-  "sweep-test.rename-loan",
-  "update payment_links.payment_link set source_loan_number = $2 where id = $1",
+const moveToCase = statement(
+  "sweep-test.move-to-case",
+  "update payment_links.payment_link set case_id = $2 where id = $1",
 );
 
 describe("a sweep", () => {
@@ -90,11 +90,11 @@ describe("a sweep", () => {
     await transaction(database.em(), async (tx) => holdReports(tx, lender.id, held, new Date()));
     await recordFailed(broken, "wamid.broken");
     await recordFailed(good, "wamid.good");
-    await query(database.em(), renameLoan, [broken.id, "LN-NOBODY-KNOWS"]);
+    await query(database.em(), moveToCase, [broken.id, newId()]);
     const warnings: object[] = [];
     const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
     await sweepPaymentLinks({ ...deps, log }, new Date());
-    await query(database.em(), renameLoan, [broken.id, broken.sourceLoanNumber]);
+    await query(database.em(), moveToCase, [broken.id, broken.caseId]);
     expect(warnings).toEqual([{ lenderId: lender.id, messageId: "wamid.broken", error: expect.any(Error) }]);
     expect(await deliveriesOf(database.em(), [good])).toMatchObject([{ status: "delivered" }, {}]);
     await sweepIn(0);
@@ -126,11 +126,11 @@ describe("a sweep", () => {
     }
     await mintPaymentLink(deps, { lenderId: sent.lenderId, linkId: sent.id });
     await loseJobs();
-    await query(database.em(), renameLoan, [broken.id, "LN-NOBODY-KNOWS"]);
+    await query(database.em(), moveToCase, [broken.id, newId()]);
     const warnings: object[] = [];
     const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
     await sweepPaymentLinks({ ...deps, log }, new Date(Date.now() + 130_000));
-    await query(database.em(), renameLoan, [broken.id, broken.sourceLoanNumber]);
+    await query(database.em(), moveToCase, [broken.id, broken.caseId]);
     expect(warnings).toEqual([{ lenderId: broken.lenderId, linkId: broken.id, error: expect.any(Error) }]);
     expect(await link(broken)).toMatchObject({ status: "requested" });
     expect(await link(lost)).toMatchObject({ status: "unavailable" });

@@ -32,7 +32,7 @@ export async function once<Done>(
     if (recalled.kind === "conflict") return { refusal: CONFLICT };
     if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
     const kept = await work(tx);
-    await rememberMutation(tx, key, kept);
+    rememberMutation(tx, key, kept);
     // A process of an older version has begun the visit, and left to the repeat what waited for it.
     if (recalled.kind === "repeat" && isFinal(kept)) dropHeldRequest(tx, key);
     return kept;
