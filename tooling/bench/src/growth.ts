@@ -41,6 +41,9 @@ export interface GrowthBench {
   readonly plan: GrowthPlan;
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
+  /** What an interrupted run has measured: its sizes are left out. */
+  readonly begun: GrowthReport | undefined;
+  readonly keep: (begun: GrowthReport) => void;
 }
 
 interface Paces {
@@ -53,22 +56,27 @@ interface Pace {
   readonly processorUs: number | undefined;
 }
 
+/** Larger books are made by the same statements. */
+const MOST_VERIFIED = 400_000;
 /** A worker that lets go of a lender gives back what it has leased. */
 const GIVEN_BACK_MS = 400;
 
 /** For each size a copy of the smallest books and larger ones, with a server and a worker each, in turn. */
 export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
-  const { plan, server, onProgress } = bench;
+  const { plan, server, onProgress, begun, keep } = bench;
   requireDisk(plan, DATA_DIR, onProgress);
   const smallest = await growBooks(server, "smallest", plan.smallest, onProgress);
   await verified(smallest, onProgress);
-  const figures: GrowthFigures[] = [];
+  const figures: GrowthFigures[] = [...(begun?.figures ?? [])];
+  const measured = new Set(figures.map((one) => sizeText(one.size)));
   for (const [index, size] of plan.larger.entries()) {
+    if (measured.has(sizeText(size))) continue;
     const larger = await growBooks(server, `larger_${index}`, size, onProgress);
-    if (index === 0) await verified(larger, onProgress);
+    if (size.events <= MOST_VERIFIED) await verified(larger, onProgress);
     const copy = { ...smallest, databaseUrl: await server.createDatabase(`smallest_${index}`, "smallest") };
     await server.checkpoint();
     figures.push(await compare(bench, size, copy, larger));
+    keep({ smallest: plan.smallest, figures });
     for (const name of [`larger_${index}`, `smallest_${index}`]) await server.dropDatabase(name);
   }
   return { smallest: plan.smallest, figures };

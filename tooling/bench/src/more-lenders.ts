@@ -26,21 +26,25 @@ export async function addLenders(databaseUrl: string, count: number): Promise<Le
 
 /** Each table's row of the first lender, with what must differ. */
 const COPIES = [
-  ["lenders.lender", "id = $1", "jsonb_build_object('id', $2::uuid, 'code', $3::text, 'name', 'Lender ' || $3::text)"],
+  [
+    "lenders.lender",
+    "id = $1::uuid",
+    "jsonb_build_object('id', $2::uuid, 'code', $3::text, 'name', 'Lender ' || $3::text)",
+  ],
   [
     "lenders.api_key",
-    "lender_id = $1",
+    "lender_id = $1::uuid",
     "jsonb_build_object('lender_id', $2::uuid, 'id', $4::text, 'secret', $5::text, 'last_used_at', null)",
   ],
-  ["webhooks.endpoint", "lender_id = $1", "jsonb_build_object('lender_id', $2::uuid, 'id', uuidv7())"],
+  ["webhooks.endpoint", "lender_id = $1::uuid", "jsonb_build_object('lender_id', $2::uuid, 'id', uuidv7())"],
   [
     "ledger.account",
-    "lender_id = $1 and kind in ('placed', 'settled_direct', 'commission_expense')",
-    "jsonb_build_object('lender_id', $2::uuid, 'owner_id', $2::uuid, 'id', replace(id, $1::text, $2::text))",
+    "lender_id = $1::uuid and kind in ('placed', 'settled_direct', 'commission_expense')",
+    "jsonb_build_object('lender_id', $2::uuid, 'owner_id', $2::uuid, 'id', replace(id, $1::uuid::text, $2::uuid::text))",
   ],
   [
     "ledger.account",
-    "lender_id = $1 and kind in ('pending', 'credited', 'paid')",
+    "lender_id = $1::uuid and kind in ('pending', 'credited', 'paid')",
     "jsonb_build_object('lender_id', $2::uuid)",
   ],
 ] as const;

@@ -198,9 +198,9 @@ export const QUICK_PLAN: Plan = {
     confirmations: 1_000,
     smallest: { events: 10_000, lenders: 1, waiting: 1 },
     larger: [
-      { events: 10_000, lenders: 100, waiting: 1 },
+      { events: 10_000, lenders: 50, waiting: 1 },
       { events: 300_000, lenders: 1, waiting: 1 },
-      { events: 310_000, lenders: 1, waiting: 300_000 },
+      { events: 300_000, lenders: 1, waiting: 200_000 },
     ],
   },
 };

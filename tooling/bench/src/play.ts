@@ -26,8 +26,7 @@ export async function play(wish: Wish, tell: Tell): Promise<Played> {
       continue;
     }
     try {
-      results = await measure(subject, wish, results, tell);
-      writeResults(file, results);
+      results = await measure(subject, wish, file, tell);
     } catch (error) {
       failed.push(subject.name);
       tell(`${subject.name} could not be measured: ${String((error as Error).stack ?? error)}`);
@@ -37,17 +36,27 @@ export async function play(wish: Wish, tell: Tell): Promise<Played> {
   return { results, failed };
 }
 
-async function measure(subject: Subject, wish: Wish, before: Results | undefined, tell: Tell): Promise<Results> {
+async function measure(subject: Subject, wish: Wish, file: string, tell: Tell): Promise<Results> {
   const plan = wish.isQuick ? QUICK_PLAN : FULL_PLAN;
+  const { name } = subject;
+  const before = readResults(file);
   const started = { at: new Date().toISOString(), ms: performance.now(), load: loadBefore() };
   const server = await startBenchServer();
   try {
     const machine = describeMachine(server.version, DATA_DIR);
-    const onProgress = (message: string) => tell(`${subject.name}: ${message}`);
-    const report = await subject.measure({ plan, server, onProgress });
+    const onProgress = (message: string) => tell(`${name}: ${message}`);
+    const begun = wish.resume ? before?.begun?.[name] : undefined;
+    const keep = (report: unknown) => {
+      writeResults(file, { subjects: {}, ...before, machine, plan, begun: { ...before?.begun, [name]: report } });
+    };
+    const report = await subject.measure({ plan, server, onProgress, begun, keep });
     const seconds = Math.round((performance.now() - started.ms) / 1_000);
     const result = { at: started.at, seconds, loadBefore: started.load, report };
-    return { machine, plan, subjects: { ...before?.subjects, [subject.name]: result } };
+    const { [name]: _, ...stillBegun } = before?.begun ?? {};
+    const subjects = { ...before?.subjects, [name]: result };
+    const results = { machine, plan, subjects, begun: stillBegun };
+    writeResults(file, results);
+    return results;
   } finally {
     await server.stop();
   }

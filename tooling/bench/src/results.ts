@@ -16,6 +16,8 @@ export interface Results {
   readonly machine: Machine;
   readonly plan: Plan;
   readonly subjects: Readonly<Record<string, Result>>;
+  /** Reports of subjects that are not done. */
+  readonly begun?: Readonly<Record<string, unknown>>;
 }
 
 /** Undefined when nothing has been measured yet. */

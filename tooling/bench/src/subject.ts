@@ -8,6 +8,10 @@ export interface Bench {
   /** A PostgreSQL of this subject's own; nobody else has filled it. */
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
+  /** What an interrupted run had of this subject, where it is to be resumed. */
+  readonly begun: unknown;
+  /** Keeps what there is so far of a report that takes long. */
+  readonly keep: (begun: unknown) => void;
 }
 
 /** Something that is measured beside something else. `Report` is what `--json` prints: plain data. */

@@ -6,7 +6,7 @@ import { startChild } from "./child.ts";
 import { confirmationLines, type ConfirmationReport, confirmationText } from "./confirmation-report.ts";
 import { measureConfirmations } from "./confirmations.ts";
 import { importLines, importText } from "./import-report.ts";
-import { measureGrowth } from "./growth.ts";
+import { type GrowthReport, measureGrowth } from "./growth.ts";
 import { growthLines, growthText } from "./growth-report.ts";
 import { type ImportFigures, measureImports } from "./imports.ts";
 import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
@@ -83,7 +83,8 @@ export const subjects: readonly Subject[] = [
     name: "growth",
     about: "confirmations and deliveries in books of up to 10 million events; an hour and 50 GB",
     isLong: true,
-    measure: ({ plan, server, onProgress }) => measureGrowth({ plan: plan.growth, server, onProgress }),
+    measure: ({ plan, begun, ...bench }) =>
+      measureGrowth({ ...bench, plan: plan.growth, begun: begun as GrowthReport | undefined }),
     text: (plan, report) => growthText(plan.growth, report),
     lines: (plan, report) => growthLines(plan.growth, report),
   }),
