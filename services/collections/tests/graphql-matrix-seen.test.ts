@@ -15,7 +15,7 @@ import { NoValueError, operationsOf } from "./matrix-operations.ts";
 import { matrixWorld, type World } from "./matrix-world.ts";
 
 // It takes seconds, and much longer on a machine that does much else.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 type Field = GraphQLField<unknown, Context>;
 

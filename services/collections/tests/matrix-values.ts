@@ -22,6 +22,8 @@ export interface Names {
   readonly phone: string;
   readonly otp: { readonly otpId: string; readonly code: string };
   readonly refreshToken: string;
+  /** A refresh token by which a device is known that asks for a code; none is sent without it. */
+  readonly deviceToken?: string;
   readonly lenderCode: string;
   readonly cursors: {
     readonly cases: string;
@@ -83,10 +85,10 @@ export const VALUES: Readonly<Record<string, (names: Names) => readonly unknown[
   "Subscription.paymentLinkUpdated.id": ({ links }) => links,
 
   "RequestOtpInput.phone": ({ phone }) => [phone],
-  "RequestOtpInput.refreshToken": () => [LEFT_OUT],
+  "RequestOtpInput.refreshToken": ({ deviceToken }) => [deviceToken ?? LEFT_OUT],
   "VerifyOtpInput.otpId": ({ otp }) => [otp.otpId],
   "VerifyOtpInput.code": ({ otp }) => [otp.code],
-  "VerifyOtpInput.deviceName": () => ["leak-B-phone"],
+  "VerifyOtpInput.deviceName": () => ["a phone"],
   "RefreshSessionInput.refreshToken": ({ refreshToken }) => [refreshToken],
   "EndSessionInput.sessionId": ({ sessionId }) => [sessionId],
 
@@ -95,7 +97,7 @@ export const VALUES: Readonly<Record<string, (names: Names) => readonly unknown[
   "StartVisitInput.accuracyM": () => [12],
   "CompleteVisitInput.visitId": ({ openVisitId }) => [openVisitId],
   "CompleteVisitInput.disposition": () => ["PROMISE_TO_PAY"],
-  "CompleteVisitInput.note": () => ["leak-B-note"],
+  "CompleteVisitInput.note": () => ["a note"],
   "PromiseInput.amount": () => [{ minor: PROMISED.minor, currency: "INR" }],
   "PromiseInput.dueOn": () => [PROMISED.dueOn],
   "RequestPaymentLinkInput.visitId": ({ openVisitId }) => [openVisitId],

@@ -84,6 +84,52 @@ export async function matrixWorld(): Promise<World> {
   return { service, owner, stranger, owned, known, own: mine, nobodys: withoutOwner(known) };
 }
 
+/** What the stranger names of their own but for one thing: the owner's, and in its place nobody's. */
+export function oneByOne(world: World): { what: string; theirs: Names; nobodys: Names }[] {
+  const { own, known, nobodys, owned } = world;
+  const { cursors, otp, phone: _, ...plain } = known;
+  const device = { theirs: { deviceToken: owned.refreshToken }, nobodys: { deviceToken: `fpr_${"B".repeat(43)}` } };
+  const changes = [
+    { what: "deviceToken", ...device },
+    ...keysOf(plain).map((what) => ({ what, theirs: one(known, what, own), nobodys: one(nobodys, what, own) })),
+    ...keysOf(otp).map((what) => ({
+      what,
+      theirs: { otp: { ...own.otp, [what]: known.otp[what] } },
+      nobodys: { otp: { ...own.otp, [what]: nobodys.otp[what] } },
+    })),
+    ...keysOf(cursors).map((what) => ({
+      what,
+      theirs: { cursors: { ...own.cursors, [what]: cursors[what] } },
+      nobodys: { cursors: { ...own.cursors, [what]: beside(cursors[what]) } },
+    })),
+  ];
+  // Codes go to a phone three times and no more: each question is about another one.
+  const mixed = (change: Partial<Names>) => ({ ...own, phone: nobodysPhone(), ...change });
+  return changes.map(({ what, ...names }) => ({ what, theirs: mixed(names.theirs), nobodys: mixed(names.nobodys) }));
+}
+
+/** Lists keep one of one's own beside each of the other's. */
+function one(names: Names, what: keyof Names, own: Names): Partial<Names> {
+  const [some, mine] = [names[what], own[what]];
+  return {
+    [what]: Array.isArray(some) && what === "nodes" ? some.flatMap((id: string) => [mine![0 as never], id]) : some,
+  };
+}
+
+function keysOf<Of extends object>(of: Of): (keyof Of & string)[] {
+  return Object.keys(of) as (keyof Of & string)[];
+}
+
+/** The place in a list right behind or before another one, where nothing is. */
+function beside(cursor: string): string {
+  const text = Buffer.from(cursor, "base64url").toString("latin1");
+  const moved = text.replaceAll(
+    /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{11})([0-9a-f])/g,
+    (_, most: string, last: string) => most + (Number.parseInt(last, 16) ^ 1).toString(16),
+  );
+  return Buffer.from(moved, "latin1").toString("base64url");
+}
+
 async function aPerson(service: TestService, given: { displayName: string; phone: string }): Promise<Person> {
   const em = () => service.app.database.em();
   const { id } = await transaction(em(), (tx) => createFieldPartner(tx, given));
