@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -24,8 +24,11 @@ test("a run's folder is left alone while the run lives, and cleared away once it
   const left = leftFolder("faults-left");
   const beforeOwners = join(dataDir, "faults-without-owner");
   mkdirSync(beforeOwners);
+  utimesSync(beforeOwners, 0, 0);
+  const beingMade = join(dataDir, "faults-being-made");
+  mkdirSync(beingMade);
   expect(clearLeftovers(dataDir).toSorted()).toEqual([left, beforeOwners].toSorted());
-  expect([own, left, beforeOwners].map(existsSync)).toEqual([true, false, false]);
+  expect([own, beingMade, left, beforeOwners].map(existsSync)).toEqual([true, true, false, false]);
 });
 
 test("another process that got the id of a dead run does not own its folder", () => {

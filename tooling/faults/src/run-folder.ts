@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -15,6 +16,7 @@ import { fileURLToPath } from "node:url";
 const DATA_DIR = fileURLToPath(new URL("../../../.data", import.meta.url));
 const PREFIX = "faults-";
 const OWNER_FILE = "owner.json";
+const NAMED_WITHIN_MS = 60_000;
 
 /** A process by its id and the moment of its start: ids come again. */
 interface Owner {
@@ -51,13 +53,13 @@ export function clearLeftovers(dataDir: string = DATA_DIR): string[] {
   return folders;
 }
 
-/** A folder without an owner's name was left by a run that died in that very moment, or before owners were named. */
+/** A folder without an owner's name is being made, or was left by a run that died in that very moment. */
 function isOwned(folder: string): boolean {
   try {
     const { pid, startedAt } = JSON.parse(readFileSync(join(folder, OWNER_FILE), "utf8")) as Owner;
     return startedAt === "" ? isAlive(pid) : startOf(pid) === startedAt;
   } catch {
-    return false;
+    return Date.now() - statSync(folder).mtimeMs < NAMED_WITHIN_MS;
   }
 }
 

@@ -1,3 +1,4 @@
+import { amidCommit } from "../amid-commit.ts";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
@@ -13,9 +14,10 @@ export const killAtLength: Fault = {
   run: underTraffic({
     stage: { servers: [{}, {}] },
     traffic: { clients: 32, restMs: 0, linkRestMs: 500, importRestMs: 1_000 },
-    paymentsBetween: { quick: 200, long: 3_340 },
+    paymentsBetween: { quick: 100, long: 3_340 },
     mustCount: ["lostAnswers"],
     async strike({ servers, postgres, model, random }) {
+      await amidCommit({ postgres });
       const turn = model.counts.strikes % CYCLE;
       if (turn === 0) await servers.killOne(random);
       if (turn === 1) await servers.killAll();

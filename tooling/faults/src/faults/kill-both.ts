@@ -1,3 +1,4 @@
+import { amidCommit } from "../amid-commit.ts";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
@@ -6,10 +7,11 @@ export const killBoth: Fault = {
   sentence: "Every process of the service dies by kill -9 at the same moment.",
   rounds: { quick: 2, long: 20, legs: 5 },
   run: underTraffic({
-    stage: { servers: [{}, {}], workers: [{}, {}] },
-    traffic: { restMs: 2 },
+    stage: { servers: [{}], workers: [{}] },
+    traffic: { clients: 12, restMs: 2 },
     mustCount: ["lostAnswers"],
-    async strike({ servers, workers, model }) {
+    async strike({ servers, workers, postgres, model }) {
+      await amidCommit({ postgres });
       await Promise.all([servers.killAll(), workers.killAll()]);
       const revived = await Promise.all([servers.revive(), workers.revive()]);
       model.counts.hits += revived[0] + revived[1];

@@ -1,3 +1,4 @@
+import { amidCommit } from "../amid-commit.ts";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
@@ -7,10 +8,12 @@ export const killServers: Fault = {
   rounds: { quick: 3, long: 20, legs: 10 },
   run: underTraffic({
     stage: { servers: [{}, {}] },
-    traffic: { restMs: 2 },
+    traffic: { clients: 12, restMs: 2 },
     mustCount: ["lostAnswers"],
-    async strike({ servers, model, random }) {
-      if (random() < 0.5) await servers.killAll();
+    async strike({ servers, postgres, model, random }) {
+      const killsAll = model.counts.lostAnswers === 0 || random() < 0.5;
+      await amidCommit({ postgres });
+      if (killsAll) await servers.killAll();
       else await servers.killOne(random);
       model.counts.hits += await servers.revive();
     },

@@ -8,7 +8,7 @@ export const restartPostgres: Fault = {
     "PostgreSQL is shut down under load, mostly at once so that it replays its log, and comes back a little later.",
   rounds: { quick: 2, long: 20, legs: 1 },
   run: underTraffic({
-    traffic: { restMs: 2 },
+    traffic: { clients: 12, restMs: 2 },
     mustCount: ["refused"],
     async strike({ postgres, model, random }) {
       await postgres.restart(oneOf(random, ["SIGQUIT", "SIGQUIT", "SIGINT"] as const), random() * 1_500);

@@ -11,7 +11,7 @@ import { bookedOf } from "../under-traffic.ts";
 
 /** `rounds` are minutes. */
 const FORMS = {
-  quick: { warmsUpMs: 5_000, measuredMs: 6_000, sampleEveryMs: 4_000, linkEveryMs: 400 },
+  quick: { warmsUpMs: 5_000, measuredMs: 5_000, sampleEveryMs: 5_000, linkEveryMs: 400 },
   long: { warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;

@@ -1,0 +1,21 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Stage } from "./stage.ts";
+
+const WAITS_FOR_MS = 2_000;
+
+/**
+ * Resolves the moment that a commit of the service is on its way to the disk: who is killed now will not tell anybody of
+ * it. After two seconds without one any moment must do.
+ */
+export async function amidCommit({ postgres }: Pick<Stage, "postgres">): Promise<void> {
+  const until = performance.now() + WAITS_FOR_MS;
+  while (performance.now() < until) {
+    const { rows } = await postgres.pool.query(SELECT_COMMITTING);
+    if (rows.length > 0) return;
+    await pause(1);
+  }
+}
+
+const SELECT_COMMITTING = `
+  select from pg_stat_activity
+  where application_name like 'collections%' and lower(wait_event) in ('walsync', 'walwrite') limit 1`;
