@@ -23,7 +23,7 @@ export interface TrafficOptions {
 }
 
 /** How long the service may take to work again by itself. */
-const RECOVERS_WITHIN_MS = 90_000;
+const RECOVERS_WITHIN_MS = 180_000;
 
 export function startTraffic(stage: Stage, options: TrafficOptions): Traffic {
   let isOver = false;

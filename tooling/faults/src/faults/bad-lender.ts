@@ -32,9 +32,9 @@ export const badLender: Fault = {
       front!.lies = () => random() < LIES;
       lender.receiverBehaviour = () => oneOf(random, MISDEEDS);
       lender.mintBehaviour = oneOf(random, MINT_MISDEEDS);
-      await lender.waitFor(() => lender.deliveries.length > before + 25, 60_000);
+      await lender.waitFor(() => lender.deliveries.length > before + 25, 180_000);
       lender.mintBehaviour = oneOf(random, MINT_MISDEEDS);
-      await lender.waitFor(() => lender.deliveries.length > before + 50, 60_000);
+      await lender.waitFor(() => lender.deliveries.length > before + 50, 180_000);
       model.counts.hits += lender.deliveries.slice(before).filter(({ outcome }) => outcome === "refused").length;
       front!.lies = () => false;
       lender.receiverBehaviour = "ok";

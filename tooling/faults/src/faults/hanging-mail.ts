@@ -20,7 +20,7 @@ export const hangingMail: Fault = {
           mail.behaviour = "hang";
           await pause(HANGS_MS);
           // Links are minted all the same, and their messages wait.
-          await lender.waitFor(() => lender.mints.length > mintsBefore, 30_000);
+          await lender.waitFor(() => lender.mints.length > mintsBefore, 180_000);
           const { rows } = await postgres.pool.query<{ waiting: string }>(
             "select count(*) as waiting from payment_links.link_delivery where channel = 'email' and status = 'queued'",
           );

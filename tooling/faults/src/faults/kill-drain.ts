@@ -5,7 +5,7 @@ import type { OwnPostgres } from "../own-postgres.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const BACKLOG = 60;
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 180_000;
 
 export const killDrain: Fault = {
   name: "kill-drain",

@@ -4,7 +4,7 @@ import { operator } from "../service-process.ts";
 import { LENDER } from "../original.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 180_000;
 
 export const killReplay: Fault = {
   name: "kill-replay",

@@ -15,7 +15,7 @@ export const killWorkers: Fault = {
       lender.mintBehaviour = "slow:150";
     },
     async strike({ workers, lender, model, random }) {
-      await lender.waitFor(() => lender.underWay.size > 0, 30_000);
+      await lender.waitFor(() => lender.underWay.size > 0, 180_000);
       const before = lender.unanswered.length;
       if (random() < 0.5) await workers.killAll();
       else await workers.killOne(random);
