@@ -38,6 +38,13 @@ export {
 export { OTP_SEND_RETRIES, type OtpJob, otpQueue } from "./otp-queue.ts";
 export { type RefreshOutcome, refreshSession, sessionOfRefreshToken } from "./refresh-session.ts";
 export { type FieldPartnerState, type SessionEnd } from "./schema.ts";
-export { endSession, openSessionsOf, type Session, signedInByToken, type SignedIn } from "./session.ts";
+export {
+  accessTokensThatCount,
+  endSession,
+  openSessionsOf,
+  type Session,
+  signedInByToken,
+  type SignedIn,
+} from "./session.ts";
 export { createSignInKeys, type SignInKeys } from "./sign-in-keys.ts";
 export { ACCESS_TOKEN_TTL_MS, REFRESH_TOKEN_TTL_MS, type Tokens } from "./token-pair.ts";

@@ -47,6 +47,16 @@ const signedInBy = statement(
    where t.access_token_hash = $1 and t.access_expires_at > $2 and s.revoked_at is null and f.state = 'active'`,
 );
 
+const tokensThatCount = statement(
+  "field-partners.access-tokens-that-count",
+  `select encode(t.access_token_hash, 'hex') as hash
+   from field_partners.token_pair t
+   join field_partners.session s on s.id = t.session_id
+   join field_partners.field_partner f on f.id = s.field_partner_id
+   where t.access_token_hash = any($1::bytea[]) and t.access_expires_at > $2 and s.revoked_at is null
+     and f.state = 'active'`,
+);
+
 const openSessions = statement(
   "field-partners.open-sessions",
   `select id, field_partner_id as "fieldPartnerId", device_name as "deviceName", issued_at as "issuedAt",
@@ -111,6 +121,18 @@ export async function signedInByToken(
   if (!row) return undefined;
   const { sessionId, ...fieldPartner } = row;
   return { sessionId, fieldPartner };
+}
+
+/** Those of the access tokens by which somebody is signed in, in one statement. */
+export async function accessTokensThatCount(
+  em: EntityManager,
+  accessTokens: readonly string[],
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  const tokens = [...new Set(accessTokens)].filter((token) => looksLikeToken("fpt", token));
+  const rows = await query<{ hash: string }>(em, tokensThatCount, [tokens.map(tokenHash), now]);
+  const counting = new Set(rows.map(({ hash }) => hash));
+  return new Set(tokens.filter((token) => counting.has(tokenHash(token).toString("hex"))));
 }
 
 /** A field partner's sessions that are open, the newest first. */

@@ -36,6 +36,19 @@ export async function linksOfFieldPartner(
   return ids.length === 0 ? [] : query(em, selectManyOfFieldPartner, [fieldPartnerId, ids]);
 }
 
+/** Those of these links whose `fieldPartnerId` is the one who asked for them, in one statement. */
+export async function ownLinks(
+  em: EntityManager,
+  keys: readonly (LinkKey & { readonly fieldPartnerId: string })[],
+): Promise<PaymentLink[]> {
+  if (keys.length === 0) return [];
+  return query(em, selectOwn, [
+    keys.map(({ lenderId }) => lenderId),
+    keys.map(({ id }) => id),
+    keys.map(({ fieldPartnerId }) => fieldPartnerId),
+  ]);
+}
+
 /** The link by which the case may be paid now. */
 export async function liveLink(em: EntityManager, key: CaseKey): Promise<PaymentLink | undefined> {
   const [link] = await activeLinks(em, [key]);
@@ -126,6 +139,18 @@ const selectOfFieldPartner = statement(
 const selectManyOfFieldPartner = statement(
   "payment-links.links-of-field-partner",
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
+);
+
+const selectOwn = statement(
+  "payment-links.own-links",
+  `select ${linkColumns}
+   from (select distinct lender_id, id, field_partner_id
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as k (lender_id, id, field_partner_id)) k
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where p.lender_id = k.lender_id and p.id = k.id and p.field_partner_id = k.field_partner_id
+     offset 0
+   ) l`,
 );
 
 const selectLink = statement(

@@ -32,6 +32,7 @@ export {
   messagesOfDeliveries,
   messagesSent,
   ownActiveLinks,
+  ownLinks,
   stuckDeliveries,
   stuckRequested,
 } from "./find-links.ts";

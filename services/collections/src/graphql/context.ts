@@ -1,5 +1,6 @@
 import { type FieldPartner, signedInByToken } from "@collections/field-partners";
 import type { App } from "../app.ts";
+import type { LinkLooks } from "./link-looks.ts";
 import type { OperationLimit } from "./operation-limit.ts";
 import { createReads, type Reads } from "./reads.ts";
 import type { WatchPlaces } from "./watch-places.ts";
@@ -18,6 +19,8 @@ export interface Context {
   readonly isStillSignedIn: () => Promise<boolean>;
   /** Aborted when this process stops taking part: what is watched ends, and the client asks elsewhere. */
   readonly closing: AbortSignal;
+  /** What all who watch look at. */
+  readonly linkLooks: LinkLooks;
   /** Who watches something takes a place. */
   readonly watchPlaces: WatchPlaces;
   /** What has been read; made anew after each change. */
@@ -31,12 +34,13 @@ export interface ContextParts {
   readonly address: string;
   readonly closing: AbortSignal;
   readonly operationLimit: OperationLimit;
+  readonly linkLooks: LinkLooks;
   readonly watchPlaces: WatchPlaces;
 }
 
 /** The context of one operation, with whoever its token belongs to. Throws ClientError RATE_LIMITED. */
 export async function createContext(parts: ContextParts): Promise<Context> {
-  const { app, requestId, authorization, address, closing, operationLimit, watchPlaces } = parts;
+  const { app, requestId, authorization, address, closing, operationLimit, linkLooks, watchPlaces } = parts;
   const accessToken = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
   const lookUp = async () =>
     accessToken === undefined ? undefined : signedInByToken(app.database.em(), accessToken, new Date());
@@ -48,8 +52,9 @@ export async function createContext(parts: ContextParts): Promise<Context> {
     fieldPartner,
     sessionId,
     address,
-    isStillSignedIn: async () => (await lookUp()) !== undefined,
+    isStillSignedIn: async () => accessToken !== undefined && (await linkLooks.signedIn(accessToken)),
     closing,
+    linkLooks,
     watchPlaces,
     reads: createReads(app.database, fieldPartner?.id),
   };

@@ -7,6 +7,7 @@ import { requestIdOf } from "../rest/server.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { type Context, createContext } from "./context.ts";
 import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
+import { createLinkLooks } from "./link-looks.ts";
 import { countFailures, createOperationLimit } from "./operation-limit.ts";
 import { limitTime } from "./operation-time.ts";
 import { MAX_TOKENS, persistedOperations } from "./persisted-operations.ts";
@@ -36,6 +37,7 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
   const sandbox = app.config.isSandbox;
   const closing = new AbortController();
   const watchPlaces = createWatchPlaces();
+  const linkLooks = createLinkLooks(app.database);
   const operationLimit = createOperationLimit(app.rateLimiter);
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -56,6 +58,7 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
         address: addressOf(req),
         closing: closing.signal,
         operationLimit,
+        linkLooks,
         watchPlaces,
       }),
     // `answerErrors` masks what any part of an answer may say, once, at the end.

@@ -1,23 +1,22 @@
 import { PAYMENT_LINK_CHANNEL } from "@collections/flows";
-import type { PaymentLink } from "@collections/payment-links";
+import type { LinkKey, PaymentLink } from "@collections/payment-links";
 import { Repeater } from "graphql-yoga";
 import { badInput, ClientError } from "./client-error.ts";
 import { type Context, readAnew, viewer } from "./context.ts";
-
-/** Signals are hints, and one can be lost: the link is looked at this often in any case. */
-const LOOK_EVERY_MS = 5_000;
 
 const FINAL = new Set<PaymentLink["status"]>(["paid", "unavailable", "superseded"]);
 
 /** A field partner's own link as it is now, and again whenever it has changed, until its final status. */
 export async function watchPaymentLink(context: Context, linkId: string): Promise<AsyncIterable<PaymentLink>> {
-  if (!(await context.reads.ownLink.load(linkId))) throw badInput("There is no such payment link of yours.");
+  const found = await context.reads.ownLink.load(linkId);
+  if (!found) throw badInput("There is no such payment link of yours.");
+  const { lenderId } = found;
   return new Repeater<PaymentLink>(async (push, stop) => {
     const { signals } = context.app.database;
     let look = Promise.withResolvers<boolean>();
     // Heard before the first look: a change in between is not missed.
     const stopHearing = signals.on(PAYMENT_LINK_CHANNEL, (id) => id === linkId && look.resolve(true));
-    const timer = setInterval(() => look.resolve(true), LOOK_EVERY_MS);
+    const stopTicking = context.linkLooks.everyTick(() => look.resolve(true));
     const end = () => look.resolve(false);
     context.closing.addEventListener("abort", end);
     let goesOn = !context.closing.aborted;
@@ -36,7 +35,7 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
       let shown = "";
       while (goesOn) {
         look = Promise.withResolvers();
-        const { link, fingerprint } = await lookAt(context, linkId);
+        const { link, fingerprint } = await lookAt(context, { lenderId, id: linkId });
         if (fingerprint !== shown) {
           shown = fingerprint;
           // Resolves when the next one is asked for, so nobody reads while the loaders are made anew.
@@ -50,7 +49,7 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
       stop(error);
     } finally {
       leavePlace();
-      clearInterval(timer);
+      stopTicking();
       stopHearing();
       context.closing.removeEventListener("abort", end);
     }
@@ -58,13 +57,15 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
 }
 
 /** The link and its messages, and a text that differs when a client would see a difference. */
-async function lookAt(context: Context, linkId: string): Promise<{ link: PaymentLink; fingerprint: string }> {
+async function lookAt(context: Context, key: LinkKey): Promise<{ link: PaymentLink; fingerprint: string }> {
   if (!(await context.isStillSignedIn())) throw new ClientError("UNAUTHENTICATED", "The session has ended: sign in.");
+  const seen = await context.linkLooks.link({ ...key, fieldPartnerId: viewer(context).id });
+  if (!seen) throw new Error("A payment link has disappeared: links are never deleted.");
+  const { link, deliveries } = seen;
   readAnew(context);
-  const { reads } = context;
-  const link = await reads.ownLink.load(linkId);
-  if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
-  const deliveries = await reads.deliveries.load(link);
+  // What has just been read need not be read again to be shown.
+  context.reads.ownLink.prime(link.id, link);
+  context.reads.deliveries.prime(link, deliveries);
   const updates = [link, ...deliveries].map(({ status, updatedAt }) => `${status}@${updatedAt.getTime()}`);
   return { link, fingerprint: updates.join() };
 }
