@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { ChromiumMissingError, findChromium } from "./tooling/browser/src/executable.ts";
+import { hasPooler } from "./tooling/postgres/src/start-pooler.ts";
 import { LongFilesFirst } from "./tooling/testing/src/long-files-first.ts";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
@@ -9,7 +10,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["node", "module-sync"] } },
   test: {
     include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...withoutBrowser()],
+    exclude: [...configDefaults.exclude, ...withoutBrowser(), ...withoutPooler()],
     globalSetup: "tooling/testing/src/global-setup.ts",
     setupFiles: "tooling/testing/src/drop-after-file.ts",
     reporters: ["default", new SummaryReporter()],
@@ -24,6 +25,13 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
   },
 });
+
+/** CI has pgbouncer too. */
+function withoutPooler(): string[] {
+  if (process.env["CI"] || hasPooler()) return [];
+  process.stderr.write("There is no pgbouncer on this machine: apt-get install pgbouncer. Its test is not run.\n");
+  return ["**/pooler.test.ts"];
+}
 
 /** CI has Chromium, see .ci/run. Elsewhere nobody has to install a browser to run the other tests. */
 function withoutBrowser(): string[] {

@@ -22,6 +22,11 @@ const FOLDERS = ["", "/usr/sbin/", "/usr/local/sbin/"];
 /** Ends the pooler when whoever started it is gone, however that happened: its end of the pipe closes then. */
 const WITH_ITS_PARENT = '"$0" -q "$1" & read -r _; kill -KILL $!; wait';
 
+export interface PoolerOptions {
+  /** Sessions with the server for each database and role, at most; default 20. */
+  sessions?: number;
+}
+
 /** Whether this machine has pgbouncer. */
 export function hasPooler(): boolean {
   return program() !== undefined;
@@ -32,14 +37,14 @@ export function hasPooler(): boolean {
  * superuser with a password. It ends with this process at the latest.
  * Errors: `pooler_missing`, `start_failed`.
  */
-export async function startPooler(url: string): Promise<Pooler> {
+export async function startPooler(url: string, { sessions = 20 }: PoolerOptions = {}): Promise<Pooler> {
   const command = program();
   if (command === undefined) {
     throw new PostgresError("pooler_missing", "There is no pgbouncer on this machine: apt-get install pgbouncer.");
   }
   const folder = mkdtempSync(join(tmpdir(), "collections-pooler-"));
   const port = await freePort();
-  const settings = writeSettings(folder, new URL(url), port);
+  const settings = writeSettings(folder, new URL(url), port, sessions);
   const child = spawn("sh", ["-c", WITH_ITS_PARENT, command, settings], {
     // pgbouncer refuses to run as root.
     ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
@@ -64,7 +69,8 @@ function program(): string | undefined {
 }
 
 /** Roles other than the superuser are looked up in the server, and sign in there with what they showed the pooler. */
-function writeSettings(folder: string, { hostname, port, username, password }: URL, listenPort: number): string {
+function writeSettings(folder: string, server: URL, listenPort: number, sessions: number): string {
+  const { hostname, port, username, password } = server;
   const [users, settings] = [join(folder, "users.txt"), join(folder, "pgbouncer.ini")];
   const quoted = [username, password].map((text) => `"${decodeURIComponent(text).replaceAll('"', '""')}"`);
   writeFileSync(users, `${quoted.join(" ")}\n`, { mode: 0o600 });
@@ -81,7 +87,7 @@ auth_file = ${users}
 auth_user = ${decodeURIComponent(username)}
 pool_mode = transaction
 max_client_conn = 1000
-default_pool_size = 20
+default_pool_size = ${sessions}
 server_idle_timeout = 5
 `,
     { mode: 0o600 },

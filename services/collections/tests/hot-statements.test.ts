@@ -1,0 +1,196 @@
+import { migrate } from "@collections/database";
+import { afterFile, directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { beforeAll, describe, expect, test } from "vitest";
+import { schemas } from "../src/schemas.ts";
+import { growTables } from "./grown-tables.ts";
+import { lendersNamed } from "./lender-in-statement.ts";
+import { type SentStatements, statementsDuring } from "./sent-statements.ts";
+import { aStory, askForLink, importLoans, payAll } from "./service-story.ts";
+
+/** What names no lender, and why it may. The rest of the hot paths names one, or that of each row it is handed. */
+const WITHOUT_LENDER: Record<string, string> = {
+  "cases.own-lenders": "a field partner works for many lenders, and this asks which",
+  "cases.list-own": "a field partner's cases, of all lenders",
+  "cases.own-visit": "a field partner's visit; which lender's is what it answers",
+  "find in cases.collection_case": "a field partner's case; which lender's is what it answers",
+  "find in cases.visit": "the app names its visits itself: an id must not be anybody else's",
+  "payment-links.links-of-field-partner": "a field partner's links; whose they are is what it answers",
+  "lenders.key-by-id": "a request says nothing but its key; the answer is kept for a second",
+  "webhooks.claim-probes": "whose callback is due, over all lenders, one row each",
+  "webhooks.replay-claim": "whose replay is due, over all lenders",
+};
+
+/**
+ * What locks or changes rows of several lenders at once. One PostgreSQL takes it, and is quick by it; Citus wants one
+ * lender and its name as a value. docs/operations.md has the same list.
+ */
+const MANY_LENDERS_AT_ONCE = [
+  "cases.lock-free",
+  "cases.lock-imported",
+  "cases.write-payments",
+  "cases.write-states",
+  "payment-links.mark-paid",
+];
+
+/** Prepared while its table is empty, each reads all of it until the table is analyzed for the first time. */
+const UNTIL_ANALYZED = ["cases.write-payments", "cases.write-states", "payment-links.mark-paid"];
+
+/** A table with fewer rows than that has not grown: one row a lender, or none at all. */
+const GROWN_ROWS = 1_000;
+
+let sent: SentStatements;
+let grown: Client;
+let empty: Client;
+let lenderTables: Set<string>;
+
+beforeAll(async () => {
+  const story = await aStory();
+  const { lender } = story;
+  sent = await statementsDuring(async () => {
+    let refused = 0;
+    lender.receiverBehaviour = () => ((refused += 1) === 1 ? "error500" : "ok");
+    await importLoans({ lender, loans: ["LN-1", "LN-9"] });
+    await payAll(story, await askForLink(story, "LN-1"));
+  });
+  grown = await connected(story.service.databaseUrl);
+  await growTables(grown);
+  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  empty = await connected(url);
+  const { rows } = await grown.query<{ name: string }>(
+    `select format('%s.%s', table_schema, table_name) as name from information_schema.columns
+     where column_name = 'lender_id' and table_schema = any ($1)`,
+    [schemas.map(({ name }) => name)],
+  );
+  lenderTables = new Set(rows.map(({ name }) => name));
+}, 120_000);
+
+describe("a statement of the hot paths", () => {
+  test("is found where it is sent: confirmation, dispatcher, import, mint and the list of own cases", () => {
+    expect(namesOf(ofLenders())).toEqual(
+      expect.arrayContaining([
+        "cases.lock-free",
+        "ledger.insert-payment_booking",
+        "webhooks.emit",
+        "webhooks.lease",
+        "webhooks.record-results",
+        "cases.insert-imported",
+        "payment-links.claim-mint",
+        "cases.list-own",
+      ]),
+    );
+  });
+
+  test("names the lender of each table that it reaches, or is listed with the reason", () => {
+    const without = ofLenders().filter(([, text]) =>
+      [...lendersNamed(text, lenderTables).values()].some((named) => named === "none"),
+    );
+    expect(namesOf(without)).toEqual(Object.keys(WITHOUT_LENDER).sort());
+  });
+
+  test("locks and changes rows of one lender, but for those that are listed", () => {
+    const many = ofLenders().filter(
+      ([name, text]) =>
+        /\bfor (no key )?update\b|^\s*update\b/i.test(text) &&
+        !(name in WITHOUT_LENDER) &&
+        [...lendersNamed(text, lenderTables).values()].includes("each row's"),
+    );
+    expect(namesOf(many)).toEqual(MANY_LENDERS_AT_ONCE);
+  });
+
+  test("reads no table from end to end that has grown", async () => {
+    expect(await readsThrough(grown, await grownTables())).toEqual([]);
+  });
+
+  test("does not do so either where it was prepared while the tables were empty, but for those that are listed", async () => {
+    const reads = await readsThrough(empty, await grownTables());
+    expect([...new Set(reads.map(([name]) => name))].sort()).toEqual(UNTIL_ANALYZED);
+  });
+
+  test("is named when the index is missing that it needs", async () => {
+    await grown.query("begin; drop index cases.collection_case_assigned_field_partner_id_id_idx");
+    const reads = await readsThrough(grown, await grownTables());
+    await grown.query("rollback");
+    expect(reads).toContainEqual(["cases.list-own", "collection_case"]);
+    expect(reads).toContainEqual(["cases.own-lenders", "collection_case"]);
+  });
+});
+
+test.each([
+  ["select from cases.visit v where v.lender_id = $1 and v.id = $2", { "cases.visit v": "one" }],
+  ["select from cases.visit where id = $2", { "cases.visit": "none" }],
+  ["select from cases.visit where lender_id = any ($1)", { "cases.visit": "many" }],
+  ["update cases.visit v set note = $1 from k where v.lender_id = k.lender_id", { "cases.visit v": "each row's" }],
+  [
+    "select from cases.visit v join cases.promise p on p.visit_id = v.id where v.lender_id = $1",
+    { "cases.visit v": "one", "cases.promise p": "none" },
+  ],
+  ["insert into cases.visit (id, note) select $1, $2", { "cases.visit": "none" }],
+  ["select from lenders.lender where id = $1", {}],
+])("who reads %j sees which lender it names for each table", (text, named) => {
+  expect(Object.fromEntries(lendersNamed(text, new Set(["cases.visit", "cases.promise"])))).toEqual(named);
+});
+
+/** The statements that reach tables of lenders; those of MikroORM by what they find. */
+function ofLenders(): [name: string, text: string][] {
+  return [...sent]
+    .filter(([, text]) => lendersNamed(text, lenderTables).size > 0)
+    .map(
+      ([name, text]) =>
+        [/^select "\w+"\.\* from "(\w+)"\."(\w+)"/.exec(name)?.slice(1).join(".") ?? name, text] as const,
+    )
+    .map(([name, text]) => [text.startsWith('select "') ? `find in ${name}` : name, text]);
+}
+
+function namesOf(statements: readonly [string, string][]): string[] {
+  return [...new Set(statements.map(([name]) => name))].sort();
+}
+
+/** Of each statement the tables among these that its plan reads from end to end. */
+async function readsThrough(client: Client, tables: ReadonlySet<string>): Promise<[name: string, table: string][]> {
+  const reads: [string, string][] = [];
+  for (const [name, text] of ofLenders()) {
+    for (const table of scanned(await planOf(client, text))) if (tables.has(table)) reads.push([name, table]);
+  }
+  return reads;
+}
+
+async function grownTables(): Promise<Set<string>> {
+  const { rows } = await grown.query<{ name: string }>(
+    "select relname as name from pg_class where relkind = 'r' and reltuples > $1 and relnamespace::regnamespace::text = any ($2)",
+    [GROWN_ROWS, schemas.map(({ name }) => name)],
+  );
+  expect(rows.length).toBeGreaterThan(8);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** The tables that a plan reads from end to end. */
+function scanned(plan: string): string[] {
+  return [...plan.matchAll(/Seq Scan on (\w+)/g)].map(([, table]) => table!);
+}
+
+/**
+ * The plan that a connection keeps for good once it has taken the generic one. The partitions that a value would rule
+ * out are kept in, to be seen.
+ */
+async function planOf(client: Client, text: string): Promise<string> {
+  await client.query("set plan_cache_mode = force_generic_plan; set enable_partition_pruning = off");
+  await client.query(`prepare trial as ${text}`);
+  try {
+    const { rows: parameters } = await client.query<{ count: number }>(
+      "select cardinality(parameter_types) as count from pg_prepared_statements where name = 'trial'",
+    );
+    const values = Array.from({ length: parameters[0]!.count }, () => "null").join(", ");
+    const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute trial${values && `(${values})`}`);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  } finally {
+    await client.query("deallocate trial");
+  }
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: directUrl(url) });
+  await client.connect();
+  afterFile(() => client.end());
+  return client;
+}
