@@ -47,23 +47,42 @@ export interface MigrateOptions {
 
 /** The same for every version of every package that shares a database: "pcoll" as a number. */
 const MIGRATION_LOCK = 0x70636f6c6c;
+const TABLE = "collections_migration";
 
 /**
  * Brings the database to the schema of the given packages. Any number of processes may call it at once: one works
  * under an advisory lock, the others wait and find nothing to do. Returns the names of what this call applied.
+ *
+ * A database that a later version has migrated is left as it is, rights and queues included: they are that version's.
+ * `unknown` names what it has and this version does not know.
  */
-export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
+export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
   if (isPooled(options.url)) throw new SessionNeededError("A migration");
   const lock = new Client({ connectionString: options.url, application_name: "collections-migrate" });
   await lock.connect();
   try {
     await lock.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
+    const { unknown, pending } = await comparedWith(lock, options.schemas);
+    if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
     const applied = await applyPending(options);
     if (options.runtimeUrl !== undefined) await grantRuntimeRights(lock, options.runtimeUrl, options.schemas);
-    return { applied };
+    return { applied, unknown };
   } finally {
     await lock.end();
   }
+}
+
+/** What the database has of these schemas and this version does not know, and the other way round. */
+async function comparedWith(client: Client, schemas: readonly PackageSchema[]) {
+  const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
+  const { rows: tables } = await client.query<{ made: boolean }>("select to_regclass($1) is not null as made", [TABLE]);
+  const { rows } = tables[0]?.made
+    ? await client.query<{ name: string }>(`select name from ${TABLE} order by id`)
+    : { rows: [] };
+  const done = rows.map(({ name }) => name);
+  const ours = new Set(schemas.map(({ name }) => name));
+  const unknown = done.filter((name) => ours.has(name.slice(0, name.indexOf("/"))) && !known.has(name));
+  return { unknown, pending: [...known].filter((name) => !done.includes(name)) };
 }
 
 async function applyPending({ url, schemas, jobs }: MigrateOptions): Promise<string[]> {
@@ -76,7 +95,7 @@ async function applyPending({ url, schemas, jobs }: MigrateOptions): Promise<str
     logger: () => {},
     pool: { min: 0, max: 2 },
     migrations: {
-      tableName: "collections_migration",
+      tableName: TABLE,
       snapshot: false,
       migrationsList: schemas.flatMap((schema) => schema.migrations.map((step) => asMigration(schema.name, step))),
     },

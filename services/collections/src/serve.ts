@@ -24,12 +24,13 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, { role: config.role });
   const given = await essentials(config, (message) => log.info(message));
-  const { applied } = await migrate({
+  const { applied, unknown } = await migrate({
     url: given.databaseMigrationUrl,
     runtimeUrl: given.databaseUrl,
     schemas,
     jobs: true,
   });
+  if (unknown.length > 0) log.warn({ unknown }, "the database is of a later version: its schema is left as it is");
   log.info({ applied }, "database is up to date");
   if (process.argv[2] === "migrate") return given.release();
 

@@ -34,15 +34,20 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
   const given = await essentials(readConfig(process.env));
   try {
     const url = given.databaseMigrationUrl;
-    const { applied } = await migrate({ url, runtimeUrl: given.databaseUrl, schemas, jobs: true });
-    const migrated = applied.length === 0 ? "The schema was up to date." : `Applied ${applied.join(", ")}.`;
-    if (!distributes) return answer({ applied }, migrated);
+    const { applied, unknown } = await migrate({ url, runtimeUrl: given.databaseUrl, schemas, jobs: true });
+    const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
+    if (!distributes) return answer({ applied, unknown }, migrated);
     const distribution = await distribute({ url, schemas, dryRun });
     const { citus = null, statements } = distribution;
-    answer({ applied, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
+    answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
   } finally {
     await given.release();
   }
+}
+
+function upToDate(unknown: readonly string[]): string {
+  if (unknown.length === 0) return "The schema was up to date.";
+  return `The database is of a later version, which has applied ${unknown.join(", ")}: nothing was changed.`;
 }
 
 function told({ citus, statements }: Distribution, dryRun: boolean): string {

@@ -1,0 +1,68 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const NEW = fileURLToPath(new URL("../../..", import.meta.url));
+const HOOK = "tooling/testing/src/test-database.ts";
+const BESIDE = "services/collections/tests/rolling-beside";
+/** What is asked of the older version when nobody says more: its flows, and its API for lenders. */
+const USUAL = ["packages/flows", "services/collections/tests/rest-", "services/collections/tests/cli-"];
+
+const [ref, ...filters] = process.argv.slice(2);
+if (ref === undefined) {
+  process.stderr.write("Say which version is the older one: pnpm rolling v1.2.0 [test files…]\n");
+  process.exit(2);
+}
+process.exitCode = rolling(ref, filters.length > 0 ? filters : USUAL);
+
+/**
+ * Checks the version of `ref` on the schema of this checkout: its processes beside ours on one database, then its own
+ * tests, each on a database that this checkout has migrated. The exit code is 0 when all of it passed.
+ */
+function rolling(ref: string, filters: readonly string[]): number {
+  const older = mkdtempSync(join(tmpdir(), "collections-older-"));
+  // It has to be known to git before anything can fail, so that it is taken away again.
+  git("worktree", "add", "--force", "--detach", older, ref);
+  try {
+    run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);
+    // The setting by which a newer checkout migrates may be younger than that version.
+    copyFileSync(join(NEW, HOOK), join(older, HOOK));
+    const name = `${ref} (${git("rev-parse", "--short", ref).trim()})`;
+    tell(`Processes of ${name} beside ours, on one database that we have migrated:`);
+    const beside = vitest(NEW, [BESIDE], { OLDER_CHECKOUT: older });
+    tell(`The tests of ${name}, each on a database that we have migrated: ${filters.join(" ")}`);
+    const own = vitest(older, filters, { TEST_DATABASES_MIGRATED_BY: NEW });
+    tell(`Beside each other: ${words(beside)}. The tests of ${name} on our schema: ${words(own)}.`);
+    return beside === 0 && own === 0 ? 0 : 1;
+  } finally {
+    git("worktree", "remove", "--force", older);
+    rmSync(older, { recursive: true, force: true });
+  }
+}
+
+function vitest(checkout: string, files: readonly string[], settings: Record<string, string>): number {
+  const { status } = spawnSync(join(checkout, "node_modules/.bin/vitest"), ["run", ...files], {
+    cwd: checkout,
+    stdio: "inherit",
+    env: { ...process.env, ...settings, PATH: `${join(checkout, "node_modules/.bin")}:${process.env["PATH"]}` },
+  });
+  return status ?? 1;
+}
+
+function run(cwd: string, command: string, args: readonly string[]): void {
+  execFileSync(command, args, { cwd, stdio: ["ignore", "ignore", "inherit"] });
+}
+
+function git(...args: string[]): string {
+  return execFileSync("git", args, { cwd: NEW, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+}
+
+function tell(line: string): void {
+  process.stdout.write(`\n${line}\n`);
+}
+
+function words(status: number): string {
+  return status === 0 ? "passed" : "failed";
+}
