@@ -7,6 +7,7 @@ export interface FieldPartnerAct {
     | "otp.sent"
     | "otp.not_sent"
     | "otp.tries_used_up"
+    | "otp.limit_cleared"
     | "session.started"
     | "session.ended"
     | "contact.revealed"

@@ -36,6 +36,7 @@ export {
   verifyOtp,
 } from "./otp.ts";
 export { OTP_SEND_RETRIES, type OtpJob, otpQueue } from "./otp-queue.ts";
+export { clearOtpLimit } from "./otp-limit.ts";
 export { type RefreshOutcome, refreshSession, sessionOfRefreshToken } from "./refresh-session.ts";
 export { type FieldPartnerState, type SessionEnd } from "./schema.ts";
 export {

@@ -61,7 +61,7 @@ const byKey = statement(
 const recent = statement(
   "field-partners.recent-otps",
   `select requested_at as "requestedAt", wrong_tries as "wrongTries" from field_partners.otp
-   where phone = $1 and from_known_device = $2 and requested_at > $3`,
+   where phone = $1 and from_known_device = $2 and requested_at > $3 and forgiven_at is null`,
 );
 
 const wasOnDevice = statement(

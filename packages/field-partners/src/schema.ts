@@ -82,6 +82,8 @@ export const OtpEntity = defineEntity({
     fromKnownDevice: p.boolean().default(false),
     /** What has brought it. */
     channel: p.text().strictNullable(),
+    /** An operator has let the phone's limits begin anew: this one counts in none. */
+    forgivenAt: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
 
@@ -169,6 +171,7 @@ export const fieldPartnersSchema: PackageSchema = {
            add column channel text`,
       ],
     },
+    { name: "0006-forgiven-codes", statements: [`alter table field_partners.otp add column forgiven_at timestamptz`] },
   ],
   appendOnly: ["field_partners.audit_entry"],
   undistributed: ["field_partner", "session", "token_pair", "otp", "audit_entry", "mutation_result"].map((name) => ({

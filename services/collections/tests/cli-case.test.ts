@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
-import { type Cli, operatorsCli } from "./processes.ts";
+import { aRegisteredFieldPartner, type Cli, operatorsCli } from "./processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -48,6 +48,30 @@ test("a field partner who is suspended is signed out everywhere at once, and may
     { act: "field_partner.resumed", reason: "New phone" },
     { act: "field_partner.suspended", reason: "Phone stolen" },
     { act: "session.started", data: { by: "operator" } },
+  ]);
+});
+
+test("a phone that has had its codes gets new ones once an operator lets its limits begin anew, and it is known why", async () => {
+  const [fieldPartnerId, phone] = [await aRegisteredFieldPartner(cli, "+919820000077"), "+919820000077"];
+  const app = new AppClient(service.url);
+  const ask = async () => (await app.mutate("requestOtp", { phone }, "otpId")).__typename as string;
+  const four = [await ask(), await ask(), await ask(), await ask()];
+  expect(four).toEqual(["RequestOtpPayload", "RequestOtpPayload", "RequestOtpPayload", "RateLimited"]);
+
+  const clear = (...line: string[]) => cli("field-partner", "clear-code-limit", ...line, "--json");
+  const [cleared, unknown, withoutReason] = await Promise.all([
+    clear(fieldPartnerId, "--reason", "Called back"),
+    clear(`fp_${"0".repeat(32)}`, "--reason", "x"),
+    clear(fieldPartnerId),
+  ]);
+  expect(cleared).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(cleared.stdout)).toEqual({ fieldPartnerId, codes: 3, wrongTries: 0 });
+  expect([unknown.code, withoutReason.code]).toEqual([3, 2]);
+  expect(await ask()).toBe("RequestOtpPayload");
+  const id = fieldPartnerId.slice(3).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const acts = await actsOnFieldPartner(service.app.database.em(), id);
+  expect(acts.filter(({ act }) => act === "otp.limit_cleared")).toMatchObject([
+    { reason: "Called back", data: { codes: 3, wrongTries: 0 } },
   ]);
 });
 

@@ -25,7 +25,7 @@ test("there is a command for each thing that operators do", () => {
   const groups: Record<string, string> = {
     lender: "create update list show suspend resume",
     key: "create list retire revoke use-for-signing debug",
-    "field-partner": "create token suspend resume",
+    "field-partner": "create token suspend resume clear-code-limit",
     case: "import assign unassign hold release close",
     endpoint: "show probe resume",
     delivery: "list show replay replays cancel-replay",

@@ -131,8 +131,8 @@ export async function aRegisteredLender(
 }
 
 /** A person who visits borrowers, registered by an operator: the `fp_…` id. */
-export async function aRegisteredFieldPartner(cli: Cli): Promise<string> {
-  const person = await cli.json("field-partner", "create", "--name", "Asha Rao", "--phone", FIELD_PARTNER_PHONE);
+export async function aRegisteredFieldPartner(cli: Cli, phone: string = FIELD_PARTNER_PHONE): Promise<string> {
+  const person = await cli.json("field-partner", "create", "--name", "Asha Rao", "--phone", phone);
   return String(person["fieldPartnerId"]);
 }
 

@@ -1,5 +1,6 @@
 import { publicId, transaction } from "@collections/database";
 import {
+  clearOtpLimit,
   createFieldPartner,
   issueAccessToken,
   resumeFieldPartner,
@@ -39,6 +40,20 @@ export function fieldPartnerCommand(): Command {
     .requiredOption("--reason <text>", "kept in the audit")
     .addHelpText("after", '\nExample:\n  pnpm collections field-partner resume fp_0192… --reason "New phone"')
     .action((id: string, { reason }: { reason: string }) => resume(id, reason));
+  fieldPartner
+    .command("clear-code-limit")
+    .argument("<id>", "the field partner's id")
+    .description("Let a person ask for codes again whose phone has had its codes, or its wrong tries, of the day.")
+    .requiredOption("--reason <text>", "kept in the audit")
+    .addHelpText(
+      "after",
+      `
+The limits of the phone begin anew, on all devices. Make sure who asks: it may be whoever used up the limit.
+
+Example:
+  pnpm collections field-partner clear-code-limit fp_0192… --reason "Strangers asked for codes; identity checked"`,
+    )
+    .action((id: string, { reason }: { reason: string }) => clearCodeLimit(id, reason));
   return fieldPartner;
 }
 
@@ -72,5 +87,15 @@ async function resume(given: string, reason: string): Promise<void> {
     const id = idOf("fp", "field partner", given);
     await transaction(em(), (tx) => resumeFieldPartner(tx, id, new Date(), reason));
     answer({ fieldPartnerId: publicId("fp", id), state: "active" }, "The person may sign in again.");
+  });
+}
+
+async function clearCodeLimit(given: string, reason: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    const cleared = await transaction(em(), (tx) => clearOtpLimit(tx, { fieldPartnerId: id, reason }, new Date()));
+    const { codes, wrongTries } = cleared;
+    const text = `The limits begin anew: ${codes} codes and ${wrongTries} wrong tries of the last day count no more.`;
+    answer({ fieldPartnerId: publicId("fp", id), ...cleared }, text);
   });
 }

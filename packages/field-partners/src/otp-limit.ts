@@ -1,0 +1,37 @@
+import { query, statement, type Tx } from "@collections/database";
+import { recordFieldPartnerAct } from "./audit.ts";
+import { FieldPartnerNotFoundError } from "./field-partner-fault.ts";
+import { OTP_DAY_MS } from "./otp-rule.ts";
+
+const phoneOf = statement(
+  "field-partners.phone-of-field-partner",
+  `select phone from field_partners.field_partner where id = $1`,
+);
+
+const forgive = statement(
+  "field-partners.forgive-otps",
+  `update field_partners.otp set forgiven_at = $2
+   where phone = $1 and requested_at > $3 and forgiven_at is null
+   returning wrong_tries as "wrongTries"`,
+);
+
+/**
+ * Lets the limits of a field partner's phone begin anew, for all devices; codes that are out stay as they are, with their
+ * own five tries. Returns what counts no more. Throws FieldPartnerNotFoundError.
+ */
+export async function clearOtpLimit(
+  tx: Tx,
+  { fieldPartnerId, reason }: { fieldPartnerId: string; reason: string },
+  now: Date,
+): Promise<{ codes: number; wrongTries: number }> {
+  const [found] = await query<{ phone: string }>(tx, phoneOf, [fieldPartnerId]);
+  if (!found) throw new FieldPartnerNotFoundError(fieldPartnerId);
+  const dayStart = new Date(now.getTime() - OTP_DAY_MS);
+  const forgiven = await query<{ wrongTries: number }>(tx, forgive, [found.phone, now, dayStart]);
+  const cleared = {
+    codes: forgiven.length,
+    wrongTries: forgiven.reduce((sum, { wrongTries }) => sum + wrongTries, 0),
+  };
+  recordFieldPartnerAct(tx, { fieldPartnerId, act: "otp.limit_cleared", reason, data: cleared }, now);
+  return cleared;
+}
