@@ -4,7 +4,7 @@ import type { Stage } from "./stage.ts";
 const WAITS_FOR_MS = 2_000;
 
 /**
- * Resolves the moment that a commit of the service is on its way to the disk: who is killed now will not tell anybody of
+ * Resolves the moment that a commit of a server is on its way to the disk: who is killed now will not tell anybody of
  * it. After two seconds without one any moment must do.
  */
 export async function amidCommit({ postgres }: Pick<Stage, "postgres">): Promise<void> {
@@ -18,4 +18,4 @@ export async function amidCommit({ postgres }: Pick<Stage, "postgres">): Promise
 
 const SELECT_COMMITTING = `
   select from pg_stat_activity
-  where application_name like 'collections%' and lower(wait_event) in ('walsync', 'walwrite') limit 1`;
+  where application_name = 'collections-server' and lower(wait_event) in ('walsync', 'walwrite') limit 1`;
