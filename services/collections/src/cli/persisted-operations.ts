@@ -25,7 +25,7 @@ Example:
 }
 
 async function make(paths: string[], out: string): Promise<void> {
-  // The schema is a quarter of what all commands load, and only this one asks for it.
+  // The schema is a third of all modules that a command would load, and only this one asks for it.
   const { faultsOf, hashOf } = await import("../graphql/persisted-operations.ts");
   const files = [...new Set(paths.flatMap(documentsAt))].toSorted();
   if (files.length === 0) throw new Refusal("NO_DOCUMENTS", "There is no file that ends in .graphql.", EXIT.notFound);
