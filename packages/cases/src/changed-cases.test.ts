@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { changedCases, selectChanged } from "./changed-cases.ts";
 import { exampleCase } from "./example-case.ts";
@@ -10,7 +10,7 @@ import { casesSchema } from "./schema.ts";
 import { insertCases, writeCases, writeCaseStates } from "./write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
+const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
 afterAll(() => database.close());
 
 const NOW = new Date("2026-11-20T10:00:00Z");

@@ -1,11 +1,11 @@
 import { createDatabase, migrate, newId } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { casesSchema } from "./schema.ts";
 import { selectOwnCases } from "./select-own-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
+const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
 afterAll(() => database.close());
 
 type Value = string | number | boolean | readonly string[] | null;

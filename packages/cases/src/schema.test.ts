@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, query, statement, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { CASE_STATUSES, CLOSE_REASONS } from "./case-status.ts";
 import { exampleCase } from "./example-case.ts";
@@ -10,7 +10,7 @@ import { DISPOSITIONS } from "./visit.ts";
 import { insertCases, retire, updateImported } from "./write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-const database = await createDatabase({ url, schemas: [casesSchema] });
+const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
 afterAll(() => database.close());
 
 const byLoan = /Index Cond: \(\(lender_id = .*source_loan_number = /;

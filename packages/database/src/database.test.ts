@@ -1,4 +1,4 @@
-import { emptyDatabase } from "@collections/testing";
+import { directUrl, emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { createDatabase, query, statement, transaction } from "./index.ts";
@@ -12,7 +12,7 @@ test.each([
   ["statements alone", (em: Em) => query(em, one, [])],
   ["a transaction", (em: Em) => transaction(em, (tx) => query(tx, one, []))],
 ])("closing leaves no connection behind when %s used it", async (_what, use) => {
-  const { url } = await emptyDatabase();
+  const url = directUrl((await emptyDatabase()).url);
   const database = await createDatabase({ url, schemas: [], applicationName: "closes" });
   await use(database.em());
   await database.close();

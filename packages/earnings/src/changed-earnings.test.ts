@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { anEarning, LATER, NOW } from "../tests/fixture.ts";
 import { selectChanged } from "./changed-earnings.ts";
@@ -8,7 +8,7 @@ import { earningsSchema } from "./schema.ts";
 
 const schemas = [earningsSchema];
 const { url } = await testDatabase("earnings", async (at) => void (await migrate({ url: at, schemas })));
-const database = await createDatabase({ url, schemas });
+const database = await createDatabase({ url: directUrl(url), schemas });
 afterAll(() => database.close());
 
 test("an earning has changed when it was made, and when it was credited", async () => {

@@ -1,12 +1,12 @@
 import { createDatabase, migrate } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectPending, upsertCredited } from "./keep-earnings.ts";
 import { EarningEntity, earningsSchema } from "./schema.ts";
 
 const schemas = [earningsSchema];
 const { url } = await testDatabase("earnings", async (at) => void (await migrate({ url: at, schemas })));
-const database = await createDatabase({ url, schemas, poolMax: 1 });
+const database = await createDatabase({ url: directUrl(url), schemas, poolMax: 1 });
 afterAll(() => database.close());
 
 const noEarnings = Array.from({ length: 16 }, () => "'{}'").join(", ");

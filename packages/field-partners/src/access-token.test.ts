@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { emptyDatabase, testDatabase } from "@collections/testing";
+import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import {
@@ -93,7 +93,7 @@ test("sessions are deleted a week after they ended, not before", async () => {
 });
 
 test("a token that was issued before there was signing in by phone still counts", async () => {
-  const { url } = await emptyDatabase();
+  const url = directUrl((await emptyDatabase()).url);
   const before = { ...fieldPartnersSchema, migrations: fieldPartnersSchema.migrations.slice(0, 1) };
   await migrate({ url, schemas: [before] });
   const later = await createDatabase({ url, schemas });

@@ -19,7 +19,7 @@ import { lendersSchema } from "@collections/lenders/schema";
 import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { eventsOf } from "@collections/webhooks";
 import { webhooksSchema } from "@collections/webhooks/schema";
 import { afterAll } from "vitest";
@@ -62,7 +62,7 @@ export async function flowsDatabaseUrl(): Promise<string> {
 
 /** One more process's way to a database, closed after the tests. */
 export async function openDatabase(url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> {
-  const database = await createDatabase({ url, schemas: SCHEMAS, ...options });
+  const database = await createDatabase({ url, directUrl: directUrl(url), schemas: SCHEMAS, ...options });
   afterAll(() => database.close());
   return database;
 }

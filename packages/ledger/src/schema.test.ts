@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./booking.ts";
 import { extendChain } from "./index.ts";
@@ -8,7 +8,7 @@ import { ChainBlockEntity, ledgerSchema, PaymentBookingEntity, TransferEntity } 
 
 const schemas = [ledgerSchema];
 const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
-const database = await createDatabase({ url, schemas, poolMax: 1 });
+const database = await createDatabase({ url: directUrl(url), schemas, poolMax: 1 });
 afterAll(() => database.close());
 
 // The worst moment to prepare a statement: with empty tables, reading all of one looks as good as an index.

@@ -123,7 +123,7 @@ describe("a payment", () => {
       markPaid(tx, []);
     });
     expect(sent.map(({ name, text }) => name ?? text)).toEqual([
-      "begin",
+      expect.stringMatching(/^begin\b/),
       "payment-links.links-by-lender-link-id",
       "payment-links.mark-paid",
       "commit",

@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, query, statement, transaction } from "@collections/database";
-import { afterFile, emptyDatabase } from "@collections/testing";
+import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { eventAt, type LongRun, openFresh, openLongRun } from "../tests/weeks.ts";
 import { selectAttempts } from "./delivery-log.ts";
@@ -140,7 +140,7 @@ describe("a statement touches the partition that it needs alone, on a generic pl
 });
 
 test("an upgrade copies nothing, keeps what was there, and goes on for those who had rights", async () => {
-  const { url } = await emptyDatabase();
+  const url = directUrl((await emptyDatabase()).url);
   const before = { ...webhooksSchema, entities: [], readOnly: [], migrations: webhooksSchema.migrations.slice(0, 2) };
   await migrate({ url, schemas: [before] });
   const database = await createDatabase({ url, schemas: [webhooksSchema] });

@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { COUNT, LOOK } from "./replay-scope.ts";
 import { webhooksSchema } from "./schema.ts";
@@ -7,7 +7,7 @@ import { webhooksSchema } from "./schema.ts";
 const { url } = await testDatabase("webhooks", async (at) => {
   await migrate({ url: at, schemas: [webhooksSchema], jobs: true });
 });
-const database = await createDatabase({ url, schemas: [webhooksSchema], poolMax: 1 });
+const database = await createDatabase({ url: directUrl(url), schemas: [webhooksSchema], poolMax: 1 });
 afterAll(() => database.close());
 
 const uuid = newId();

@@ -1,6 +1,6 @@
 import { createOutbound } from "@collections/outbound";
 import { createDatabase, type Database, migrate, newId, query, statement, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll } from "vitest";
 import {
   type AttemptFacts,
@@ -50,8 +50,8 @@ export async function openTrial(): Promise<Trial> {
   const { url } = await testDatabase("webhooks", async (at) => {
     await migrate({ url: at, schemas: [webhooksSchema], jobs: true });
   });
-  const database = await createDatabase({ url, schemas: [webhooksSchema], works: true });
-  const otherDatabase = await createDatabase({ url, schemas: [webhooksSchema] });
+  const database = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
+  const otherDatabase = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema] });
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
   afterAll(async () => {
     await outbound.close();
@@ -68,7 +68,7 @@ export async function openTrial(): Promise<Trial> {
       return lenderId;
     },
     async work({ suspension, ...options }) {
-      const own = await createDatabase({ url, schemas: [webhooksSchema], works: true });
+      const own = await createDatabase({ url, directUrl: directUrl(url), schemas: [webhooksSchema], works: true });
       const facts: AttemptFacts[] = [];
       const probes: ProbeFacts[] = [];
       const courier = {
