@@ -1,4 +1,5 @@
 import { createDatabase } from "@collections/database";
+import { directUrl } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { openReceiver } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
@@ -15,6 +16,7 @@ const trial = await openTrial();
 const sent: { name: string | undefined; text: string }[] = [];
 const observed = await createDatabase({
   url: trial.url,
+  directUrl: directUrl(trial.url),
   schemas: [webhooksSchema],
   onStatement: (statement) => sent.push(statement),
 });
