@@ -9,7 +9,7 @@ import { schemas } from "../src/schemas.ts";
 import { aLoan, aRegisteredLender, operatorsCli, runService, type ServiceProcess, startProcess } from "./processes.ts";
 
 // A process starts in a second, and in ten on a machine that does much else.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /** A checkout of the version before, as `pnpm rolling` gives it; else this version is the older one of two. */
 const CHECKOUT = process.env["OLDER_CHECKOUT"];
