@@ -4,6 +4,8 @@ import { operator } from "../service-process.ts";
 import { LENDER } from "../original.ts";
 import { underTraffic } from "../under-traffic.ts";
 
+/** Longer than a killed process takes to be gone on a busy machine, and within the time that an answer has. */
+const SLOW = "slow:1000";
 const WITHIN_MS = 180_000;
 
 export const killReplay: Fault = {
@@ -14,7 +16,7 @@ export const killReplay: Fault = {
     stage: { workers: [{}, {}] },
     mustCount: ["hits"],
     async strike({ settings, workers, lender, model, random }) {
-      lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? "slow:100" : "ok");
+      lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? SLOW : "ok");
       const options = ["--state=delivered", "--rate=50", "--reason=a fault is played"];
       await operator(settings, "delivery", "replay", `--lender=${LENDER}`, ...options);
       const underWay = () => [...lender.underWay].filter(isReplay).length;
@@ -22,9 +24,9 @@ export const killReplay: Fault = {
       const before = lender.unanswered.length;
       // One of them sends it, so killing the other one hits nothing.
       await (model.counts.hits === 0 || random() < 0.5 ? workers.killAll() : workers.killOne(random));
+      lender.receiverBehaviour = "ok";
       await workers.revive();
       model.counts.hits += lender.unanswered.slice(before).filter(isReplay).length;
-      lender.receiverBehaviour = "ok";
     },
   }),
 };
