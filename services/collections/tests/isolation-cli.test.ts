@@ -47,6 +47,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "field-partner token": { names: "<id>", trial: PEOPLE },
   "field-partner suspend": { names: "<id>", trial: PEOPLE },
   "field-partner resume": { names: "<id>", trial: PEOPLE },
+  "field-partner clear-code-limit": { names: "<id>", trial: PEOPLE },
   "case import": {
     names: "<file> --lender",
     trial: {
