@@ -58,8 +58,11 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
 
 /** The link and its messages, and a text that differs when a client would see a difference. */
 async function lookAt(context: Context, key: LinkKey): Promise<{ link: PaymentLink; fingerprint: string }> {
-  if (!(await context.isStillSignedIn())) throw new ClientError("UNAUTHENTICATED", "The session has ended: sign in.");
-  const seen = await context.linkLooks.link({ ...key, fieldPartnerId: viewer(context).id });
+  const [isSignedIn, seen] = await Promise.all([
+    context.isStillSignedIn(),
+    context.linkLooks.link({ ...key, fieldPartnerId: viewer(context).id }),
+  ]);
+  if (!isSignedIn) throw new ClientError("UNAUTHENTICATED", "The session has ended: sign in.");
   if (!seen) throw new Error("A payment link has disappeared: links are never deleted.");
   const { link, deliveries } = seen;
   readAnew(context);
