@@ -42,6 +42,12 @@ test.each([
   expect(growing(change)).toEqual([measure]);
 });
 
+test("samples in which nothing was answered say nothing, and when most are such, nothing is shown", () => {
+  const silent = { confirmations: 0, confirmP50Ms: 0, confirmP95Ms: 0 };
+  expect(growing((minute) => (minute < 30 && minute % 2 === 0 ? silent : {}))).toEqual([]);
+  expect(growing((minute) => (minute < 55 ? silent : {}))).toEqual(["confirmation p50, ms", "confirmation p95, ms"]);
+});
+
 test("a few samples are no hour", () => {
   expect(() => flatnessOf([CALM, CALM])).toThrow(RangeError);
 });

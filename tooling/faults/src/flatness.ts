@@ -25,7 +25,8 @@ export interface Flatness {
 
 interface Measure {
   readonly name: string;
-  readonly of: (sample: Sample) => number;
+  /** Undefined where a sample has none: nothing was answered meanwhile. */
+  readonly of: (sample: Sample) => number | undefined;
   /** The most that flat can mean: a share above the beginning for what is large, and something for what is small. */
   readonly share: number;
   readonly more: number;
@@ -38,21 +39,22 @@ const MEASURES: readonly Measure[] = [
   { name: "worker open files", of: ({ workerFiles }) => workerFiles, share: 0.1, more: 8 },
   { name: "database connections", of: ({ connections }) => connections, share: 0, more: 4 },
   { name: "events waiting", of: ({ waiting }) => waiting, share: 1, more: 100 },
-  { name: "confirmation p50, ms", of: ({ confirmP50Ms }) => confirmP50Ms, share: 0.5, more: 5 },
-  { name: "confirmation p95, ms", of: ({ confirmP95Ms }) => confirmP95Ms, share: 1, more: 20 },
-  { name: "list p50, ms", of: ({ listP50Ms }) => listP50Ms, share: 0.5, more: 10 },
+  { name: "confirmation p50, ms", of: ({ confirmP50Ms }) => confirmP50Ms || undefined, share: 0.5, more: 5 },
+  { name: "confirmation p95, ms", of: ({ confirmP95Ms }) => confirmP95Ms || undefined, share: 1, more: 20 },
+  { name: "list p50, ms", of: ({ listP50Ms }) => listP50Ms || undefined, share: 0.5, more: 10 },
 ];
 const FEWEST = 6;
 
-/** Judges each measure; a median forgives a sample that met a checkpoint. Throws RangeError for fewer than 6 samples. */
+/** Judges each measure, one that fewer than 6 samples have as grown; a median forgives a sample that met a checkpoint. Throws RangeError for fewer than 6 samples. */
 export function flatnessOf(samples: readonly Sample[]): Flatness[] {
   if (samples.length < FEWEST) throw new RangeError(`${samples.length} samples tell nothing; take at least ${FEWEST}.`);
-  const third = Math.floor(samples.length / 3);
   return MEASURES.map(({ name, of, share, more }) => {
-    const first = quantile(samples.slice(0, third).map(of), 0.5);
-    const last = quantile(samples.slice(-third).map(of), 0.5);
+    const values = samples.map(of).filter((value) => value !== undefined);
+    const third = Math.max(1, Math.floor(values.length / 3));
+    const first = quantile(values.slice(0, third), 0.5);
+    const last = quantile(values.slice(-third), 0.5);
     const most = first * (1 + share) + more;
-    return { measure: name, first, last, most, isFlat: last <= most };
+    return { measure: name, first, last, most, isFlat: values.length >= FEWEST && last <= most };
   });
 }
 

@@ -39,7 +39,8 @@ function passOn(behind: string, incoming: IncomingMessage, outgoing: ServerRespo
   const onward = httpRequest(new URL(url ?? "/", behind), { method, headers, agent: false });
   incoming.pipe(onward);
   onward.on("response", (answer) => {
-    if (lies()) {
+    // Not where the lender refuses: a lie says 200, and would take what nobody has taken.
+    if (answer.statusCode === 200 && lies()) {
       answer.resume();
       told += 1;
       lie(incoming.socket, LIES[told % LIES.length]!);

@@ -15,6 +15,8 @@ const FORMS = {
   long: { warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;
+/** Below it a third of a minute sees too few answers to tell anything. */
+const LEAST_PER_S = 10;
 const MINUTE_MS = 60_000;
 
 export const soak: Fault = {
@@ -38,6 +40,7 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   const form = FORMS[leg.isQuick ? "quick" : "long"];
   const capacityPerS = await capacityOf(stage, form);
   const pacePerS = capacityPerS / 2;
+  if (capacityPerS < LEAST_PER_S) model.odd(`the machine is too busy: it bears ${capacityPerS.toFixed(1)} payments/s`);
   leg.onProgress(`${capacityPerS.toFixed(0)} confirmations/s are this machine's capacity`);
 
   const heard: Heard = { confirmMs: [], listMs: [] };
