@@ -1,15 +1,17 @@
 import type { Case } from "@collections/cases";
+import { databaseTime } from "@collections/database";
 import type { MintBehaviour } from "@collections/lender-twin";
 import { createVault } from "@collections/lenders";
 import { createOutbound } from "@collections/outbound";
 import { activeLinks, deliveriesOf, type PaymentLink, type UnavailableReason } from "@collections/payment-links";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../tests/fixture.ts";
 import { jobsWith, linkStage } from "../tests/link-stage.ts";
 import { holdCase } from "./change-case.ts";
 import { type LinkDeps, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
 const database = await flowsDatabase();
 const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
@@ -80,6 +82,20 @@ describe("a link that the lender mints", () => {
     expect(twin.mints).toHaveLength(calls + 1);
     expect(await link(requested)).toMatchObject({ status: "minted" });
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+  });
+
+  test("is left to who is calling by a worker whose clock is ahead, and by its sweep", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const calls = twin.mints.length;
+    await mintAnd(requested, async () => {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+      await mint(requested);
+      await sweepPaymentLinks(deps, await databaseTime(database.em()));
+      vi.useRealTimers();
+    });
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+    expect(twin.mints).toHaveLength(calls + 1);
   });
 
   test("takes the place of the case's live one", async () => {

@@ -1,4 +1,5 @@
 import { type Case, caseById } from "@collections/cases";
+import { databaseTime } from "@collections/database";
 import {
   lenderById,
   type LenderSigningKey,
@@ -18,7 +19,7 @@ import {
 import { dayIn } from "./app-request.ts";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
 import { passedBeforeCall } from "./passed-wish.ts";
-import { recordMint, settleLostMint } from "./record-mint.ts";
+import { recordMint } from "./record-mint.ts";
 import { untilAvailable } from "./until-available.ts";
 
 /**
@@ -33,16 +34,15 @@ export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<voi
   if (!wanted) return;
 
   // Claim the link's only call. A call that was claimed before may have been made, so it is not made again.
-  const claim = await claimMint(deps.database.em(), { lenderId, id: linkId, now: new Date() });
-  if (claim.kind === "settled") return;
-  if (claim.kind === "started_before") return settleLostMint(deps, claim.link, new Date());
+  const link = await claimMint(deps.database.em(), { lenderId, id: linkId, now: wanted.now });
+  if (!link) return;
 
   // Ask the lender, outside any transaction, unless nobody is to be asked for the payment any more.
-  const answer = "unavailable" in wanted ? wanted : await askLender(deps, wanted, claim.link);
+  const answer = "unavailable" in wanted.mint ? wanted.mint : await askLender(deps, wanted.mint, link);
   logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
   // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
-  await untilAvailable(RECORD_FOR_MS, () => recordMint(deps, claim.link, answer));
+  await untilAvailable(RECORD_FOR_MS, () => recordMint(deps, link, answer));
 }
 
 interface MintSetup {
@@ -50,29 +50,36 @@ interface MintSetup {
   readonly key: LenderSigningKey;
 }
 
-interface WantedMint extends MintSetup {
+interface MintCall extends MintSetup {
   readonly theCase: Case;
 }
 
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
-/** What the call takes, or why there is to be none; undefined when the link is settled. */
-async function wantedMint(deps: LinkDeps, job: MintJob): Promise<WantedMint | NoLink | undefined> {
+interface WantedMint {
+  /** What the call takes, or why there is to be none. */
+  readonly mint: MintCall | NoLink;
+  /** By the database's clock: another process judges by it whether a call that was begun is lost. */
+  readonly now: Date;
+}
+
+/** Undefined when the link is settled, or somebody is at it. */
+async function wantedMint(deps: LinkDeps, job: MintJob): Promise<WantedMint | undefined> {
   const em = deps.database.em();
   const { lenderId, linkId: id, caseId } = job;
-  const [link, lender, setup, told] = await Promise.all([
+  const [link, lender, setup, now, told] = await Promise.all([
     linkById(em, { lenderId, id }),
     lenderById(em, lenderId),
     mintSetup(deps, lenderId),
+    databaseTime(em),
     caseId === undefined ? undefined : caseById(em, { lenderId, caseId }),
   ]);
   if (!link) throw new PaymentLinkNotFoundError({ lenderId, id });
-  if (link.status !== "requested") return undefined;
+  if (link.status !== "requested" || link.mintStartedAt !== null) return undefined;
   const theCase = (told ?? (await caseById(em, link)))!;
-  const now = new Date();
   const passed = passedBeforeCall(link, theCase, { today: dayIn(lender!.timeZone, now), now });
-  if (passed) return { unavailable: passed.reason, detail: passed.detail };
-  return "unavailable" in setup ? setup : { ...setup, theCase };
+  if (passed) return { mint: { unavailable: passed.reason, detail: passed.detail }, now };
+  return { mint: "unavailable" in setup ? setup : { ...setup, theCase }, now };
 }
 
 async function mintSetup({ database, vault, credentials }: LinkDeps, lenderId: string): Promise<MintSetup | NoLink> {
@@ -99,7 +106,7 @@ function mintRequestOf(link: PaymentLink, { borrowerName, borrowerPhone }: Case)
 
 function askLender(
   { outbound, allow, mintTimeoutMs }: LinkDeps,
-  { registration, key, theCase }: WantedMint,
+  { registration, key, theCase }: MintCall,
   link: PaymentLink,
 ): Promise<MintAnswer> {
   return mintLink({

@@ -32,7 +32,7 @@ const deleteJobs = statement("sweep-test.lose-jobs", "delete from pgboss.job");
 
 const moveToCase = statement(
   "sweep-test.move-to-case",
-  "update payment_links.payment_link set case_id = $2 where id = $1",
+  "update payment_links.payment_link set case_id = $2, source_loan_number = $3 where id = $1",
 );
 
 describe("a sweep", () => {
@@ -90,11 +90,11 @@ describe("a sweep", () => {
     await transaction(database.em(), async (tx) => holdReports(tx, lender.id, held, new Date()));
     await recordFailed(broken, "wamid.broken");
     await recordFailed(good, "wamid.good");
-    await query(database.em(), moveToCase, [broken.id, newId()]);
+    await query(database.em(), moveToCase, [broken.id, newId(), "LN-NOBODY-KNOWS"]);
     const warnings: object[] = [];
     const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
     await sweepPaymentLinks({ ...deps, log }, new Date());
-    await query(database.em(), moveToCase, [broken.id, broken.caseId]);
+    await query(database.em(), moveToCase, [broken.id, broken.caseId, broken.sourceLoanNumber]);
     expect(warnings).toEqual([{ lenderId: lender.id, messageId: "wamid.broken", error: expect.any(Error) }]);
     expect(await deliveriesOf(database.em(), [good])).toMatchObject([{ status: "delivered" }, {}]);
     await sweepIn(0);
@@ -126,11 +126,11 @@ describe("a sweep", () => {
     }
     await mintPaymentLink(deps, { lenderId: sent.lenderId, linkId: sent.id });
     await loseJobs();
-    await query(database.em(), moveToCase, [broken.id, newId()]);
+    await query(database.em(), moveToCase, [broken.id, newId(), "LN-NOBODY-KNOWS"]);
     const warnings: object[] = [];
     const log = { info: () => {}, warn: (facts: object) => void warnings.push(facts) };
     await sweepPaymentLinks({ ...deps, log }, new Date(Date.now() + 130_000));
-    await query(database.em(), moveToCase, [broken.id, broken.caseId]);
+    await query(database.em(), moveToCase, [broken.id, broken.caseId, broken.sourceLoanNumber]);
     expect(warnings).toEqual([{ lenderId: broken.lenderId, linkId: broken.id, error: expect.any(Error) }]);
     expect(await link(broken)).toMatchObject({ status: "requested" });
     expect(await link(lost)).toMatchObject({ status: "unavailable" });

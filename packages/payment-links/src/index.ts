@@ -1,6 +1,6 @@
 export { changedLinks } from "./changed-links.ts";
 export { claimDelivery, type DeliveryClaim, releaseDelivery } from "./claim-delivery.ts";
-export { claimMint, type MintClaim } from "./claim-mint.ts";
+export { claimMint } from "./claim-mint.ts";
 export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./confirmed-links.ts";
 export {
   DELIVERY_STATUSES,

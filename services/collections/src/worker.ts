@@ -25,7 +25,7 @@ import {
   retryQueue,
   sweep,
 } from "@collections/webhooks";
-import { transaction } from "@collections/database";
+import { databaseTime, transaction } from "@collections/database";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
 import { workLeftWaiting } from "./graphql/held-requests.ts";
@@ -85,7 +85,9 @@ export async function startWorker(app: App): Promise<Worker> {
     every(RELEASE_EVERY_MS, log, "release alerts held back", async () => {
       await releaseHeldBack(database.em());
     }),
-    every(SWEEP_EVERY_MS, log, "sweep payment links", () => sweepPaymentLinks(links, new Date())),
+    every(SWEEP_EVERY_MS, log, "sweep payment links", async () =>
+      sweepPaymentLinks(links, await databaseTime(database.em())),
+    ),
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
