@@ -26,11 +26,7 @@ export interface PromiseTerms {
   readonly dueOn: string;
 }
 
-export type CompletionRefusal =
-  | "VISIT_NOT_FOUND"
-  | "VISIT_ALREADY_COMPLETED"
-  | "CURRENCY_MISMATCH"
-  | PromiseFault["code"];
+export type CompletionRefusal = "VISIT_NOT_FOUND" | "CURRENCY_MISMATCH" | PromiseFault["code"];
 
 /** Why a promise is wrong on a case of any currency. */
 export interface PromiseFault {
@@ -38,7 +34,7 @@ export interface PromiseFault {
   readonly detail: string;
 }
 
-/** A visit that ended: write `caseAfter` and emit `events`. One that had ended so before changes nothing. */
+/** A visit that ended: write `caseAfter` and emit `events`. One that had ended before, so or otherwise, changes nothing. */
 export type VisitCompleted =
   | {
       readonly outcome: "completed";
@@ -48,6 +44,7 @@ export type VisitCompleted =
       readonly events: readonly NumberedEvent[];
     }
   | { readonly outcome: "already_completed"; readonly visit: Visit }
+  | { readonly outcome: "ended_otherwise"; readonly visit: Visit }
   | { readonly outcome: "refused"; readonly code: CompletionRefusal; readonly detail: string };
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -68,9 +65,7 @@ export async function completeVisit(
   const visit = await tx.findOne(Visit, { lenderId, id: visitId, caseId, fieldPartnerId });
   if (visit === null) return refused("VISIT_NOT_FOUND", "There is no such visit of yours on this case.");
   if (visit.disposition !== null) {
-    return visit.disposition === disposition
-      ? { outcome: "already_completed", visit }
-      : refused("VISIT_ALREADY_COMPLETED", `The visit ended as ${visit.disposition} already.`);
+    return { outcome: visit.disposition === disposition ? "already_completed" : "ended_otherwise", visit };
   }
   const fault = promiseFault(completion);
   if (fault !== undefined) return refused(fault.code, fault.detail);

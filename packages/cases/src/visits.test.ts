@@ -103,8 +103,8 @@ test("a completed visit tells how it ended, once", async () => {
     outcome: "already_completed",
   });
   expect(await complete(theCase, { visitId, disposition: "SHIFTED" })).toMatchObject({
-    outcome: "refused",
-    code: "VISIT_ALREADY_COMPLETED",
+    outcome: "ended_otherwise",
+    visit: { disposition: "NOT_AT_HOME" },
   });
 });
 

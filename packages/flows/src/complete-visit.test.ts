@@ -1,4 +1,5 @@
-import { openPromisesOf, visitById } from "@collections/cases";
+import { lockVisit, openPromisesOf, visitById } from "@collections/cases";
+import { transaction } from "@collections/database";
 import { currency } from "@collections/money";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
@@ -12,7 +13,8 @@ import {
   importRow,
 } from "../tests/fixture.ts";
 import { completeVisit, MAX_NOTE_CHARS, type VisitToComplete } from "./complete-visit.ts";
-import { startVisit } from "./start-visit.ts";
+import { holdCompletion, workHeldRequests } from "./held-requests.ts";
+import { startVisit, startVisitIn } from "./start-visit.ts";
 
 const database = await flowsDatabase();
 const context = { environment: ENVIRONMENT };
@@ -105,6 +107,27 @@ describe("the end of a visit", () => {
     expect(kept).toBeDefined();
     expect(refused).toMatchObject({ visit: { disposition: kept && "visit" in kept && kept.visit.disposition } });
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+  });
+
+  test("that was held beside another, and contradicts it, is told how the visit ended", async () => {
+    const theCase = await aCase(database, lender, { fieldPartner });
+    const own = { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID() };
+    const occurredAt = new Date();
+    for (const disposition of ["NOT_AT_HOME", "REFUSED_TO_PAY"] as const) {
+      await transaction(database.em(), async (tx) => {
+        lockVisit(tx, own);
+        await holdCompletion(tx, crypto.randomUUID(), { ...own, disposition, occurredAt });
+      });
+    }
+    const worked = await transaction(database.em(), async (tx) => {
+      lockVisit(tx, own);
+      await startVisitIn(tx, { ...own, caseId: theCase.id, occurredAt }, context);
+      return workHeldRequests(tx, own, context);
+    });
+    expect(worked.map(({ outcome }) => outcome)).toMatchObject([
+      { kind: "completed", visit: { disposition: "NOT_AT_HOME" } },
+      { kind: "conflict", visit: { disposition: "NOT_AT_HOME" } },
+    ]);
   });
 
   test("of nobody's or somebody else's visit is not found", async () => {

@@ -72,10 +72,8 @@ export async function completeVisitIn(
   if (completed.outcome === "already_completed") {
     return { kind: "completed", visit: completed.visit, case: loan.worked };
   }
-  if (completed.outcome === "refused") {
-    // As it is under the lock: it may have ended while this end waited.
-    return refusalOf(completed, (await visitOfFieldPartner(tx, fieldPartnerId, visitId))!);
-  }
+  if (completed.outcome === "ended_otherwise") return { kind: "conflict", visit: completed.visit };
+  if (completed.outcome === "refused") return refusalOf(completed);
 
   // Write the case and tell the lender, of the visit first and then of the hold that a dispute brings.
   const { visit, caseAfter, events } = completed;
@@ -95,12 +93,8 @@ function notFound(completion: VisitToComplete): CompleteVisitOutcome {
   return fault ? { kind: "invalid", ...fault } : { kind: "not_found" };
 }
 
-function refusalOf(
-  { code, detail }: Extract<VisitCompleted, { outcome: "refused" }>,
-  visit: Visit,
-): CompleteVisitOutcome {
+function refusalOf({ code, detail }: Extract<VisitCompleted, { outcome: "refused" }>): CompleteVisitOutcome {
   if (code === "VISIT_NOT_FOUND") return { kind: "not_found" };
-  if (code === "VISIT_ALREADY_COMPLETED") return { kind: "conflict", visit };
   return { kind: "invalid", code, detail };
 }
 
