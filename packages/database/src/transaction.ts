@@ -181,6 +181,8 @@ async function commit(state: TxState): Promise<void> {
 
 /** True when the connection is clean again; false when it has to be thrown away. */
 async function rollBack(client: PoolClient, state: TxState | undefined): Promise<boolean> {
+  // Work that goes on beside what has failed must not send anything behind the ROLLBACK: it would commit by itself.
+  if (state) state.open = false;
   try {
     await Promise.all(state?.sent ?? []);
     await client.query("rollback");

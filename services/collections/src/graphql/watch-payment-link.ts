@@ -42,7 +42,7 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
           await push(link);
         }
         if (FINAL.has(link.status)) break;
-        goesOn &&= await look.promise;
+        goesOn &&= (await look.promise) && !context.closing.aborted;
       }
       stop();
     } catch (error) {
