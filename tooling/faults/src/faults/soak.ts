@@ -78,20 +78,24 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
 
 /** What it can bear for long: as many as are confirmed until all of their events are delivered too. */
 async function capacityOf(stage: Stage, form: (typeof FORMS)["quick"]): Promise<number> {
-  const { model, postgres } = stage;
-  const load = startMixedLoad(stage, { confirmMs: [], listMs: [] }, { linkEveryMs: form.linkEveryMs });
-  await pause(form.warmsUpMs);
+  const { model } = stage;
+  await goFlatOut(stage, form, form.warmsUpMs);
   const before = model.acknowledged;
   const startedAt = performance.now();
-  await pause(form.measuredMs);
+  await goFlatOut(stage, form, form.measuredMs);
+  return ((model.acknowledged - before) * 1_000) / (performance.now() - startedAt);
+}
+
+async function goFlatOut(stage: Stage, form: (typeof FORMS)["quick"], forMs: number): Promise<void> {
+  const load = startMixedLoad(stage, { confirmMs: [], listMs: [] }, { linkEveryMs: form.linkEveryMs });
+  await pause(forMs);
   await load.stop();
   await until("the events of the measurement are delivered", DRAINED_WITHIN_MS, async () => {
-    const { rows } = await postgres.pool.query(
+    const { rows } = await stage.postgres.pool.query(
       "select from webhooks.delivery where state in ('waiting', 'retrying') limit 1",
     );
     return rows.length === 0;
   });
-  return ((model.acknowledged - before) * 1_000) / (performance.now() - startedAt);
 }
 
 /** A load of which a part did not happen has shown nothing. */
