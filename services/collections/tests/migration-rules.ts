@@ -28,6 +28,7 @@ export const RULES = {
     "the table cannot be written while it is made: make it CONCURRENTLY before the release, as operators do, and say so",
   rewrite: "the whole table is written anew under a lock: add it without, and fill it in by a job",
   backfill: "rows stay locked until the migration ends: fill them in by a job, some at a time",
+  replaced: "an older process calls it, or fires a trigger that does: make another one, under a name of its own",
   trigger: "it judges what an older process writes, which does not know of it",
   unjudged: "nobody has said how an older process lives beside this form of statement: say so in migration-rules.ts",
 } as const;
@@ -35,29 +36,53 @@ export const RULES = {
 export type Rule = keyof typeof RULES;
 
 const CREATED = /^create (?:unlogged )?table (?:if not exists )?([\w."]+)/;
-/** PostgreSQL fills such a default in row by row; now() is one moment, and costs nothing. */
-const FILLED_ROW_BY_ROW =
-  /\b(gen_random_uuid|uuidv[47]|random|clock_timestamp|timeofday|nextval)\s*\(|\bgenerated\b|serial\b/;
+const PARTITION = /^create (?:unlogged )?table (?:if not exists )?[\w."]+ partition of ([\w."]+)/;
+const INDEX = /^create (unique )?index (?:concurrently )?(?:if not exists )?(?:([\w"]+) )?on (?:only )?([\w."]+)/;
+const FUNCTION = /^create (or replace )?(?:function|procedure) ([\w."]+)/;
+/** PostgreSQL fills such a column in row by row. */
+const FILLED_ROW_BY_ROW = /\bgenerated\b|serial\b/;
+const DEFAULT =
+  /\bdefault (.*?)(?= (?:not null|null|check|unique|primary|references|constraint|collate|generated)\b|$)/;
+/** Whatever function a default calls may differ by row; now() is one moment, and costs nothing. A type is none. */
+const CALL = /(?<![\w.:])(?!now\s*\()[\w.]+\s*\(/;
 
-/** What of these steps an older process cannot live beside. Tables that they make themselves are nobody's yet. */
+/** What of these steps an older process cannot live beside. What they make themselves is nobody's yet. */
 export function faultsOfSteps(steps: readonly Step[]): StepFault[] {
-  const texts = steps.flatMap(({ name, statements }) => statements.map((text) => ({ step: name, text: plain(text) })));
-  const made = new Set(texts.flatMap(({ text }) => CREATED.exec(text)?.[1] ?? []));
-  return texts.flatMap(({ step, text }) =>
-    commandsIn(text).flatMap((statement) => rulesBroken(statement, made).map((rule) => ({ step, rule, statement }))),
+  const commands = steps.flatMap(({ name: step, statements }) =>
+    statements.flatMap((text) => commandsIn(plain(text)).map((statement) => ({ step, statement }))),
   );
+  const made = new Set<string>();
+  return commands.flatMap(({ step, statement }) => {
+    const rules = rulesBroken(statement, made);
+    for (const name of madeBy(statement, made)) made.add(name);
+    return rules.map((rule) => ({ step, rule, statement }));
+  });
+}
+
+/** Tables and functions by their names, indexes without their schema. What may have been there before is not made. */
+function madeBy(statement: string, made: ReadonlySet<string>): string[] {
+  if (/^create \w+ (\w+ )?if not exists /.test(statement)) return [];
+  const parent = PARTITION.exec(statement)?.[1];
+  if (parent !== undefined && !made.has(parent)) return [];
+  const [, replaces, name] = FUNCTION.exec(statement) ?? [];
+  if (name !== undefined) return replaces ? [] : [name];
+  return [CREATED.exec(statement)?.[1], INDEX.exec(statement)?.[2]].filter((one) => one !== undefined);
 }
 
 function rulesBroken(statement: string, made: ReadonlySet<string>): Rule[] {
   const alter = /^alter table (?:if exists )?(?:only )?([\w."]+) (.*)$/.exec(statement);
   if (alter) return made.has(alter[1]!) ? [] : partsOf(alter[2]!).flatMap(rulesBrokenByPart);
+  const parent = PARTITION.exec(statement)?.[1];
+  if (parent !== undefined) return made.has(parent) ? [] : ["unjudged"];
   if (CREATED.test(statement) || /^(create (schema|sequence|type|view)|comment on|grant) /.test(statement)) return [];
-  if (/^create (or replace )?function /.test(statement)) return [];
-  const index = /^create (unique )?index .*?\bon (?:only )?([\w."]+)/.exec(statement);
-  if (index) return made.has(index[2]!) ? [] : [index[1] ? "unique-index" : "index"];
+  const definition = FUNCTION.exec(statement);
+  if (definition) return definition[1] && !made.has(definition[2]!) ? ["replaced"] : [];
+  const index = INDEX.exec(statement);
+  if (index) return made.has(index[3]!) ? [] : [index[1] ? "unique-index" : "index"];
   const trigger = /^create (?:or replace )?(?:constraint )?trigger .*? on ([\w."]+)/.exec(statement);
   if (trigger) return made.has(trigger[1]!) ? [] : ["trigger"];
-  if (statement.startsWith("drop index ")) return [];
+  const dropped = /^drop index (?:concurrently )?(?:if exists )?(.*?)(?: cascade| restrict)?$/.exec(statement)?.[1];
+  if (dropped !== undefined && dropped.split(/\s*,\s*/).every((name) => made.has(name.replace(/^.*\./, "")))) return [];
   if (/^(drop|truncate|revoke) /.test(statement)) return ["drop"];
   if (/^alter .* (rename|set schema) /.test(statement)) return ["rename"];
   const written = /^(?:update|delete from|insert into) ([\w."]+)/.exec(statement);
@@ -81,7 +106,7 @@ function rulesBrokenByPart(part: string): Rule[] {
   if (!part.startsWith("add ")) return ["unjudged"];
   const rules: Rule[] = [];
   if (/\bnot null\b/.test(part) && !/\bdefault\b/.test(part)) rules.push("not-null");
-  if (FILLED_ROW_BY_ROW.test(part)) rules.push("rewrite");
+  if (FILLED_ROW_BY_ROW.test(part) || CALL.test(DEFAULT.exec(part)?.[1] ?? "")) rules.push("rewrite");
   if (/\b(check|unique|primary key|references)\b/.test(part)) rules.push("constraint");
   return rules;
 }

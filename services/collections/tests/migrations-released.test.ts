@@ -64,6 +64,11 @@ describe("a migration that was not released yet", () => {
       "alter table cases.visit add column seen_at timestamptz, add column kind text not null default 'door, or phone'",
       "alter table cases.visit set (fillfactor = 80), alter column kind set default 'phone'",
       "insert into cases.note select $1, $2 -- drop table cases.visit",
+      "create or replace function cases.noted() returns trigger language plpgsql as $$ begin return new; end $$",
+      "drop index if exists cases.note_once",
+      "create table cases.log (id uuid) partition by range (id); create table cases.log_all partition of cases.log default",
+      "create index log_by_id on cases.log_all (id); alter table cases.log_all set (fillfactor = 80)",
+      "alter table cases.visit add column at timestamptz not null default now(), add column sum numeric(9,2) default 0::numeric(9,2)",
     ];
     expect(faultsOfSteps([{ name: "cases/9999", statements }])).toEqual([]);
   });
@@ -76,6 +81,14 @@ describe("is refused, by", () => {
     ["drop", "alter table cases.visit drop constraint visit_pkey"],
     ["drop", "drop function cases.refuse"],
     ["drop", "truncate cases.visit"],
+    ["drop", "drop index cases.visit_once"],
+    ["drop", "drop index concurrently if exists cases.visit_once"],
+    [
+      "drop",
+      "create table cases.a (id uuid); create index a_id on cases.a (id); drop index cases.a_id, cases.visit_once",
+    ],
+    ["drop", "create table if not exists cases.visit (id uuid); alter table cases.visit drop column note"],
+    ["replaced", "create or replace function cases.remember_gone_case() returns trigger as $$ begin raise; end $$"],
     ["drop", "create table cases.a (id uuid); drop view cases.b"],
     ["rename", "alter table cases.visit rename to call"],
     ["rename", "alter table cases.visit rename column note to text"],
@@ -96,11 +109,14 @@ describe("is refused, by", () => {
     ["rewrite", "alter table cases.visit add column key uuid not null default gen_random_uuid()"],
     ["rewrite", "alter table cases.visit add column length int generated always as (length(note)) stored"],
     ["rewrite", "alter table cases.visit add column number bigserial"],
+    ["rewrite", "alter table cases.visit add column key uuid not null default cases.some_volatile()"],
+    ["rewrite", "alter table cases.visit add column key text default 'a' || cases.some_volatile ( now() )"],
     ["backfill", "update cases.visit set note = ''"],
     ["backfill", "delete from cases.visit"],
     ["trigger", "create trigger visit_guard before insert on cases.visit for each row execute function cases.refuse()"],
     ["unjudged", "do $$ begin execute 'drop table cases.visit'; end $$"],
     ["unjudged", "alter table cases.visit attach partition cases.old for values in (1)"],
+    ["unjudged", "create table cases.old partition of cases.visit default"],
     ["unjudged", "lock table cases.visit"],
   ])("%s: %s", (rule, statement) => {
     const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
