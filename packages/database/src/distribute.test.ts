@@ -82,6 +82,41 @@ test("it goes on where an earlier call broke off or left a table out, and then h
   });
 });
 
+test("two releases at once send each statement once", async () => {
+  await client.query("create table shop.newest (lender_id uuid, id uuid, primary key (lender_id, id))");
+  const held = { ...schema.undistributed![1]!, table: "shop.held" };
+  const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
+  const both = await Promise.all([distribute({ url, schemas: now }), distribute({ url, schemas: now })]);
+  expect(both.flatMap(({ statements }) => statements)).toHaveLength(2);
+});
+
+test("what Citus only knows of is left to do, and what it has elsewhere than declared is named", async () => {
+  const held = { ...schema.undistributed![1]!, table: "shop.held" };
+  const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
+  await placeAs("shop.a_line", "n", "s");
+  expect(await distribute({ url, schemas: now, dryRun: true })).toMatchObject({
+    statements: [ORDERED[0], ORDERED[4]],
+  });
+  await placeAs("shop.a_line", "n", "t");
+  await placeAs("shop.country", "h", "s");
+  await client.query("insert into pg_dist_partition values ('shop.visitor', 'n', 't')");
+  await expect(distribute({ url, schemas: now })).rejects.toMatchObject({
+    faults: [
+      "shop.country is declared as reference, and Citus has it as lender: take that back with undistribute_table",
+      "shop.visitor is declared as local, and Citus has it as reference: take that back with undistribute_table",
+      "shop.a_line is declared as lender, and Citus has it as reference: take that back with undistribute_table",
+    ],
+  });
+});
+
+async function placeAs(table: string, method: string, model: string): Promise<void> {
+  await client.query("update pg_dist_partition set partmethod = $2, repmodel = $3 where logicalrelid = $1::regclass", [
+    table,
+    method,
+    model,
+  ]);
+}
+
 /**
  * Not Citus: two functions that write down what they were called with, in the table that Citus has for it. They show
  * that the calls can be parsed and repeated, and nothing of what Citus would do.
@@ -91,12 +126,13 @@ async function standInForCitus(): Promise<void> {
     insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
       values (999999, 'citus', 10, 11, false, '0.0');
     create table refused (name text);
-    create table public.pg_dist_partition (logicalrelid regclass, partmethod "char", repmodel "char");
+    create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char");
     create function create_reference_table(relation regclass) returns void language sql
       as $$ insert into pg_dist_partition values (relation, 'n', 't') $$;
     create function create_distributed_table(relation regclass, distributed_by text, colocate_with text) returns void
       language plpgsql as $$
       begin
+        perform pg_sleep(0.1);
         if exists (select from refused where name = relation::text) then raise 'refused'; end if;
         insert into pg_dist_partition values (relation, 'h', 's');
       end $$`);

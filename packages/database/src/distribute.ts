@@ -1,11 +1,10 @@
-import { Client, escapeLiteral } from "pg";
+import { type Client, escapeLiteral } from "pg";
 import { distributionFaults } from "./distribution-faults.ts";
 import type { PackageSchema } from "./migrate.ts";
-import { isPooled, SessionNeededError } from "./pooler.ts";
+import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 
-export interface DistributeOptions {
-  /** As for `migrate`. */
-  url: string;
+/** As for `migrate`, and never at the same time as one. */
+export interface DistributeOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
   /** Tells what would be sent, also where Citus is not installed, and sends nothing. */
   dryRun?: boolean;
@@ -41,25 +40,25 @@ interface Table {
  * Declares to Citus where the rows of each table live: those of lenders on the node of their lender, together; what is
  * small and read everywhere on each node; the rest stays on the coordinator. It may be repeated at any time, as after
  * a release with new tables, and does what is left to do. Without Citus it does nothing.
- * @throws NotDistributableError
+ * @throws NotDistributableError, SessionNeededError
  */
 export async function distribute(options: DistributeOptions): Promise<Distribution> {
-  const { url, schemas, dryRun = false } = options;
-  if (isPooled(url)) throw new SessionNeededError("Distributing tables");
-  const client = new Client({ connectionString: url, application_name: "collections-migrate" });
-  await client.connect();
-  try {
+  const { schemas, dryRun = false } = options;
+  return await withMigrationLock("Distributing tables", options, async (client) => {
     const citus = await citusVersion(client);
     if (citus === undefined && !dryRun) return { citus, statements: [] };
-    const faults = await distributionFaults(client, schemas);
-    if (faults.length > 0) throw new NotDistributableError(faults);
+    refuseFaults(await distributionFaults(client, schemas));
+    const tables = await tablesInOrder(client, schemas);
     const placed = citus === undefined ? [] : await placedTables(client);
-    const statements = statementsFor(await tablesInOrder(client, schemas), placed);
+    refuseFaults(misplaced(tables, placed));
+    const statements = statementsFor(tables, placed);
     if (!dryRun) for (const text of statements) await client.query(text);
     return { citus, statements };
-  } finally {
-    await client.end();
-  }
+  });
+}
+
+function refuseFaults(faults: readonly string[]): void {
+  if (faults.length > 0) throw new NotDistributableError(faults);
 }
 
 async function citusVersion(client: Client): Promise<string | undefined> {
@@ -79,7 +78,10 @@ async function placedTables(client: Client): Promise<Table[]> {
   return rows;
 }
 
-/** Copied tables first, then each table behind those that its foreign keys lead to: Citus takes them in no other order. */
+/**
+ * Copied tables first, then each table behind those that its foreign keys lead to: Citus takes them in no other order.
+ * It would not end where keys lead in a circle, which `distributionFaults` finds before.
+ */
 async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]): Promise<Table[]> {
   const declared = schemas.flatMap(({ undistributed }) => undistributed ?? []);
   const { rows } = await client.query<Table & { depth: number }>(
@@ -90,7 +92,8 @@ async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]):
      deep (oid, depth) as (
        select oid, 0 from owned
        union
-       select k.conrelid, deep.depth + 1 from deep join pg_constraint k on k.confrelid = deep.oid
+       select k.conrelid, deep.depth + 1
+       from deep join pg_constraint k on k.confrelid = deep.oid join owned child on child.oid = k.conrelid
        where k.contype = 'f' and k.conrelid <> k.confrelid and k.conparentid = 0)
      select name, max(depth) as depth, coalesce(d.placement, 'lender') as placement
      from deep join owned using (oid) left join unnest($2::text[], $3::text[]) as d (name, placement) using (name)
@@ -100,20 +103,36 @@ async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]):
   return rows;
 }
 
+/**
+ * Pure. What Citus has only written down as a local table, because a key leads from it to a copied one, is where it was,
+ * and can still be distributed.
+ */
+function misplaced(tables: readonly Table[], placed: readonly Table[]): string[] {
+  return tables.flatMap(({ name, placement }) => {
+    const known = placed.find((table) => table.name === name)?.placement ?? "local";
+    if (known === "local" || known === placement) return [];
+    return [
+      `${name} is declared as ${placement}, and Citus has it as ${known}: take that back with undistribute_table`,
+    ];
+  });
+}
+
 /** Pure. The first of the lenders' tables makes the group of shards that all others join. */
 function statementsFor(tables: readonly Table[], placed: readonly Table[]): string[] {
-  const anchor = placed.find(({ name, placement }) => placement === "lender" && isOurs(name)) ?? tables.find(isLenders);
-  const missing = tables.filter(({ name, placement }) => placement !== "local" && !isOurs(name, placed));
+  const anchor =
+    placed.find((table) => isLenders(table) && tables.some(({ name }) => name === table.name)) ??
+    tables.find(isLenders);
+  const missing = tables.filter((table) => table.placement !== "local" && !isAmong(placed, table));
   const calls = missing.map(({ name, placement }) => {
     if (placement === "reference") return `select create_reference_table(${escapeLiteral(name)})`;
     const together = name === anchor?.name ? "none" : anchor!.name;
     return `select create_distributed_table(${escapeLiteral(name)}, 'lender_id', colocate_with => ${escapeLiteral(together)})`;
   });
   return calls.length === 0 ? [] : [ALLOW_TRIGGERS, ...calls];
+}
 
-  function isOurs(name: string, among: readonly Table[] = tables): boolean {
-    return among.some((table) => table.name === name);
-  }
+function isAmong(placed: readonly Table[], { name, placement }: Table): boolean {
+  return placed.some((table) => table.name === name && table.placement === placement);
 }
 
 function isLenders({ placement }: Table): boolean {

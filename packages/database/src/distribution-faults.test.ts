@@ -96,3 +96,12 @@ describe("what keeps a table from being distributed is named:", () => {
     expect(faults).toEqual([expect.stringMatching(fault)]);
   });
 });
+
+test("tables that refer to each other in a circle are named: none of them can be distributed first", async () => {
+  const faults = await faultsAfter(`alter table shop.orders add column first_line uuid,
+    add foreign key (lender_id, first_line) references shop.line (lender_id, id)`);
+  expect(faults).toEqual([
+    expect.stringMatching(/^shop\.line is in a circle of foreign keys/),
+    expect.stringMatching(/^shop\.orders is in a circle of foreign keys/),
+  ]);
+});

@@ -31,7 +31,10 @@ const TABLES = `
     select k.*, child.name as child, child.placement as child_placement, child.lender as child_lender,
       parent.name as parent, parent.placement as parent_placement, parent.lender as parent_lender
     from pg_constraint k join owned child on child.oid = k.conrelid left join owned parent on parent.oid = k.confrelid
-    where k.contype = 'f')`;
+    where k.contype = 'f'),
+  reached (first, last) as (
+    select child, parent from foreign_key where conrelid <> confrelid
+    union select r.first, k.parent from reached r join foreign_key k on k.child = r.last where k.conrelid <> k.confrelid)`;
 
 const NAMING = [
   `select name || ' has no lender_id: name it in undistributed, with the reason' from owned where placement is null`,
@@ -57,6 +60,8 @@ const FOREIGN_KEYS = [
    from foreign_key
    where (child_placement, coalesce(parent_placement, '')) not in
      (('lender', 'lender'), ('lender', 'reference'), ('reference', 'reference'), ('local', 'local'))`,
+  `select first || ' is in a circle of foreign keys, of which no table can be distributed first' from reached
+   where first = last`,
   `select format('%s: %s sets columns that it cannot when the row it leads to goes', child, conname) from foreign_key
    where confdeltype in ('n', 'd') or confupdtype in ('n', 'd')`,
 ];
@@ -77,6 +82,6 @@ const THE_REST = [
    from pg_rewrite r join owned o on o.oid = r.ev_class`,
 ];
 
-const FAULTS = `with ${TABLES}
+const FAULTS = `with recursive ${TABLES}
   select fault from (${[...NAMING, ...KEYS, ...FOREIGN_KEYS, ...THE_REST].join(" union all ")}) as found (fault)
   order by fault`;

@@ -24,7 +24,7 @@ export {
   type UndistributedTable,
 } from "./migrate.ts";
 export { type Database } from "./open-database.ts";
-export { isPooled, SessionNeededError } from "./pooler.ts";
+export { isPooled, isUnmarkedPooler, SessionNeededError } from "./pooler.ts";
 export { type Signals } from "./signals.ts";
 export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
 export { statement, type Statement } from "./statement.ts";

@@ -1,8 +1,8 @@
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
-import { Client, escapeIdentifier } from "pg";
+import { type Client, escapeIdentifier } from "pg";
 import { installJobs, type Queue } from "./jobs.ts";
-import { isPooled, SessionNeededError } from "./pooler.ts";
+import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 
 /** One step of a package's schema: its statements run in one transaction. */
 export interface PackageMigration {
@@ -35,9 +35,8 @@ export interface UndistributedTable {
   because: string;
 }
 
-export interface MigrateOptions {
-  /** A session of its own, of a role that may create schemas: not through a transaction pooler. */
-  url: string;
+/** Of a role that may create schemas. */
+export interface MigrateOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
   /** The role of this URL, when it is another one, gets the rights that the service needs and no more. */
   runtimeUrl?: string;
@@ -45,8 +44,6 @@ export interface MigrateOptions {
   jobs?: boolean;
 }
 
-/** The same for every version of every package that shares a database: "pcoll" as a number. */
-const MIGRATION_LOCK = 0x70636f6c6c;
 const TABLE = "collections_migration";
 
 /**
@@ -55,21 +52,16 @@ const TABLE = "collections_migration";
  *
  * A database that a later version has migrated is left as it is, rights and queues included: they are that version's.
  * `unknown` names what it has and this version does not know.
+ * @throws SessionNeededError
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
-  if (isPooled(options.url)) throw new SessionNeededError("A migration");
-  const lock = new Client({ connectionString: options.url, application_name: "collections-migrate" });
-  await lock.connect();
-  try {
-    await lock.query("select pg_advisory_lock($1)", [MIGRATION_LOCK]);
-    const { unknown, pending } = await comparedWith(lock, options.schemas);
+  return await withMigrationLock("A migration", options, async (client) => {
+    const { unknown, pending } = await comparedWith(client, options.schemas);
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
     const applied = await applyPending(options);
-    if (options.runtimeUrl !== undefined) await grantRuntimeRights(lock, options.runtimeUrl, options.schemas);
+    if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
     return { applied, unknown };
-  } finally {
-    await lock.end();
-  }
+  });
 }
 
 /** What the database has of these schemas and this version does not know, and the other way round. */

@@ -1,3 +1,5 @@
+import { Client } from "pg";
+
 /**
  * True where a transaction pooler is in between: `postgres://…?pgbouncer=true`. It hands each transaction to whichever
  * session is free, so statements go unnamed (the next session would not know the name), and transactions are told what
@@ -19,12 +21,53 @@ export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS)
   .map(([name, timeoutMs]) => `; set local ${name} = ${timeoutMs}`)
   .join("");
 
+const REFUSED_BY_POOLER = "idle_in_transaction_session_timeout";
+
+/** How a client connects that needs a session: by a setting at its start, which pgbouncer refuses. */
+export const AS_SESSION = { [REFUSED_BY_POOLER]: SERVER_TIMEOUTS_MS[REFUSED_BY_POOLER] };
+
+/**
+ * Connects a client that was made with `AS_SESSION`, and makes sure that it has a session before it is used: what it
+ * took or set in a pooler's session would stay there. A pooler told to ignore the setting is found out as well.
+ * @throws SessionNeededError
+ */
+export async function connectSession(client: Client, what: string): Promise<void> {
+  try {
+    await client.connect();
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("unsupported startup parameter")) {
+      throw new SessionNeededError(what, { cause: error });
+    }
+    throw error;
+  }
+  const { rows } = await client.query<{ source: string }>("select source from pg_settings where name = $1", [
+    REFUSED_BY_POOLER,
+  ]);
+  if (rows[0]?.source !== "client") throw new SessionNeededError(what);
+}
+
+/** Whether an address leads to a transaction pooler and does not say so. It is tried with a connection. */
+export async function isUnmarkedPooler(url: string): Promise<boolean> {
+  if (isPooled(url)) return false;
+  const client = new Client({ connectionString: url, ...AS_SESSION });
+  client.on("error", () => {});
+  try {
+    await connectSession(client, "A trial");
+    return false;
+  } catch (error) {
+    if (error instanceof SessionNeededError) return true;
+    throw error;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
 /** For what needs a session of its own. */
 export class SessionNeededError extends Error {
   override readonly name = "SessionNeededError";
   readonly code = "SESSION_NEEDED";
 
-  constructor(what: string) {
-    super(`${what} needs a session of its own: give it an address that leads past the pooler, without pgbouncer=true.`);
+  constructor(what: string, options?: ErrorOptions) {
+    super(`${what} needs a session of its own: give it an address that leads past the pooler.`, options);
   }
 }

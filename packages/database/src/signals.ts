@@ -1,6 +1,6 @@
 import { Client, type Pool } from "pg";
 import { randomUUID } from "node:crypto";
-import { isPooled, SessionNeededError } from "./pooler.ts";
+import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
 /** Hints between processes: "look at your rows". Nothing may depend on one arriving. */
 export interface Signals {
@@ -19,6 +19,9 @@ const RECONNECT_DELAY_MS = 1_000;
 const HEARTBEAT_INTERVAL_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const MAX_PAYLOAD_CHARACTERS = 1_000;
+/** A hint need not survive a crash: its commit does not wait for the disk. */
+const NOTIFY = `select pg_notify('${PG_CHANNEL}', payload), set_config('synchronous_commit', 'off', true)
+  from unnest($1::text[]) payload`;
 
 /**
  * Signals over LISTEN/NOTIFY. One NOTIFY is under way at a time and carries all that gathered meanwhile, so that a busy
@@ -43,7 +46,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       const payloads = [...waiting];
       waiting.clear();
       try {
-        await pool.query(`select pg_notify('${PG_CHANNEL}', payload) from unnest($1::text[]) payload`, [payloads]);
+        await pool.query(NOTIFY, [payloads]);
       } catch (error) {
         onError?.(error);
         return;
@@ -62,6 +65,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       application_name: "collections-signals",
       connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
+      ...AS_SESSION,
     });
     hearing = client;
     client.on("notification", (message) => hear(message.payload ?? ""));
@@ -73,7 +77,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       if (!closed) reconnect = setTimeout(() => void connect(), RECONNECT_DELAY_MS).unref();
     });
     try {
-      await client.connect();
+      await connectSession(client, "LISTEN");
       await client.query(`listen ${PG_CHANNEL}`);
     } catch (error) {
       onError?.(error);

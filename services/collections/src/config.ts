@@ -279,7 +279,7 @@ function isProduction(environment = "sandbox"): boolean {
 function wrongWays(given: Record<string, string | undefined>): string[] {
   const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
     .filter((name) => given[name] !== undefined && isPooled(given[name]))
-    .map((name) => `${name} leads past the pooler: take pgbouncer=true away`);
+    .map((name) => `${name} leads to a pooler (pgbouncer=true): give it an address that leads past it`);
   const pooled = given["DATABASE_URL"] !== undefined && isPooled(given["DATABASE_URL"]);
   if (pooled && given["DATABASE_DIRECT_URL"] === undefined) {
     problems.push("DATABASE_DIRECT_URL is required where DATABASE_URL leads to a pooler (pgbouncer=true)");

@@ -6,6 +6,7 @@ import { type HttpServer, startHttpServer } from "./http-server.ts";
 import { essentials } from "./local-data.ts";
 import { createLog } from "./log.ts";
 import { schemas } from "./schemas.ts";
+import { refuseUnmarkedPoolers } from "./unmarked-poolers.ts";
 import { recordKeyUses, startWorker } from "./worker.ts";
 
 /** The whole stop takes less: an orchestrator kills what is still there. */
@@ -24,15 +25,18 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, { role: config.role });
   const given = await essentials(config, (message) => log.info(message));
+  const onlyMigrates = process.argv[2] === "migrate";
+  if (!onlyMigrates) await refuseUnmarkedPoolers(given);
   const { applied, unknown } = await migrate({
     url: given.databaseMigrationUrl,
+    onWait: (message) => log.warn(message),
     runtimeUrl: given.databaseUrl,
     schemas,
     jobs: true,
   });
   if (unknown.length > 0) log.warn({ unknown }, "the database is of a later version: its schema is left as it is");
   log.info({ applied }, "database is up to date");
-  if (process.argv[2] === "migrate") return given.release();
+  if (onlyMigrates) return given.release();
 
   const app = await createApp(config, given, log);
   const server = await startHttpServer(app);

@@ -1,13 +1,15 @@
 import { directUrl, emptyDatabase } from "@collections/testing";
+import { Client } from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandsHere } from "./commands.ts";
 import type { Cli } from "./processes.ts";
 
+let url: string;
 let cli: Cli;
 
 beforeAll(async () => {
-  const { url } = await emptyDatabase();
-  cli = commandsHere({ DATABASE_URL: directUrl(url) });
+  url = directUrl((await emptyDatabase()).url);
+  cli = commandsHere({ DATABASE_URL: url });
 });
 
 describe("collections migrate", () => {
@@ -47,6 +49,25 @@ describe("collections migrate", () => {
     for (const local of ["field_partners.session", "lenders.permit_window", "webhooks.retention"]) {
       expect(at(local)).toBe(-1);
     }
+  });
+
+  test("that has to wait for another one tells people why, and not who reads its document", async () => {
+    const holder = new Client({ connectionString: url });
+    await holder.connect();
+    const { rows } = await holder.query<{ pid: number }>(
+      "select pg_backend_pid() as pid, pg_advisory_lock($1)",
+      [0x70636f6c6c],
+    );
+    const waits = cli("migrate", "--json");
+    const waiting =
+      "select from pg_stat_activity where query like 'set lock_timeout = 0;%' and wait_event_type = 'Lock'";
+    await expect.poll(async () => (await holder.query(waiting)).rowCount, { timeout: 20_000 }).toBe(1);
+    await holder.end();
+    const { code, stdout, stderr } = await waits;
+    expect({ code, answer: JSON.parse(stdout) as unknown }).toEqual({ code: 0, answer: { applied: [], unknown: [] } });
+    expect(stderr).toBe(
+      `Waiting for the lock of migrations, held by process ${rows[0]!.pid} of PostgreSQL. If no other process of ours migrates, end it: select pg_terminate_backend(${rows[0]!.pid}).\n`,
+    );
   });
 
   test("--dry-run alone is not understood: a migration has no rehearsal", async () => {

@@ -94,6 +94,14 @@ test("a misspelt endpoint among the rate limits is told which there are", () => 
   ]);
 });
 
+test("a way past the pooler that is marked as one is told to be another address, not to lose its mark", () => {
+  const [url, direct] = ["postgres://app@pooler/collections?pgbouncer=true", "postgres://app@db/collections"];
+  const problem = "leads to a pooler (pgbouncer=true): give it an address that leads past it";
+  const given = { DATABASE_URL: url, DATABASE_DIRECT_URL: direct };
+  expect(problemsOf({ ...given, DATABASE_DIRECT_URL: url })).toEqual([`DATABASE_DIRECT_URL ${problem}`]);
+  expect(problemsOf({ ...given, DATABASE_MIGRATION_URL: url })).toEqual([`DATABASE_MIGRATION_URL ${problem}`]);
+});
+
 test("all mistakes are told at once, one a line", () => {
   const env = Object.fromEntries(mistakes);
   const problems = problemsOf(env);

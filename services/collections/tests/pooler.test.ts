@@ -4,6 +4,7 @@ import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { schemas } from "../src/schemas.ts";
+import { commandsHere } from "./commands.ts";
 import { runService } from "./processes.ts";
 import { aStory, askForLink, importLoans, payAll } from "./service-story.ts";
 
@@ -18,6 +19,8 @@ const limits = statement(
 );
 
 let pooled: string;
+/** By way of a pooler that drops the settings of a session without a word. */
+let ignoring: string;
 let direct: string;
 
 beforeAll(async () => {
@@ -25,9 +28,16 @@ beforeAll(async () => {
   afterFile(() => pooler.stop());
   const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
   direct = directUrl(url);
-  const through = new URL(pooler.url);
-  through.pathname = new URL(url).pathname;
-  pooled = through.href;
+  const ignored = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"];
+  const silent = await startPooler(inject("adminUrl"), { ignored });
+  afterFile(() => silent.stop());
+  [pooled, ignoring] = [throughPooler(pooler.url), throughPooler(silent.url)];
+
+  function throughPooler(at: string): string {
+    const through = new URL(at);
+    through.pathname = new URL(url).pathname;
+    return through.href;
+  }
 });
 
 describe("behind a pgbouncer that hands out sessions by transaction", () => {
@@ -53,17 +63,71 @@ describe("behind a pgbouncer that hands out sessions by transaction", () => {
     await database.close();
     await expect(migrate({ url: pooled, schemas })).rejects.toMatchObject({ code: "SESSION_NEEDED" });
   });
+});
 
-  test("a service that was not told of it says what to add, and ends with 2", async () => {
-    const unmarked = new URL(pooled);
-    unmarked.searchParams.delete("pgbouncer");
-    const settings = { DATABASE_URL: unmarked.href, DATABASE_DIRECT_URL: direct, MASTER_KEY: "a".repeat(64) };
-    expect(await runService({ ...settings, LOG_LEVEL: "silent" })).toMatchObject({
+describe("behind a pgbouncer that nobody told of", () => {
+  const ADD = "DATABASE_URL leads to a pooler: add pgbouncer=true";
+  const PAST = "DATABASE_DIRECT_URL leads to a pooler: give it an address that leads past it";
+
+  test("a service says what to add, ends with 2, and leaves no lock behind", async () => {
+    const settings = { DATABASE_URL: unmarked(pooled), MASTER_KEY: "a".repeat(64), LOG_LEVEL: "silent" };
+    const stderr = expect.stringContaining(ADD) as string;
+    expect(await runService(settings)).toMatchObject({ code: 2, stderr });
+    expect(await sessionLocks()).toBe(0);
+  });
+
+  test("so does one whose way past the pooler leads there as well", async () => {
+    const settings = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: unmarked(pooled), MASTER_KEY: "a".repeat(64) };
+    const stderr = expect.stringContaining(PAST) as string;
+    expect(await runService({ ...settings, DATABASE_MIGRATION_URL: direct })).toMatchObject({ code: 2, stderr });
+  });
+
+  test.each([
+    ["refuses what a session is told at its start", () => unmarked(pooled)],
+    ["ignores what a session is told at its start", () => unmarked(ignoring)],
+  ])("which %s, commands, migrations and LISTEN are refused before they do anything", async (_, url) => {
+    const settings = [
+      [{ DATABASE_URL: url() }, ADD],
+      [{ DATABASE_URL: url(), DATABASE_DIRECT_URL: direct }, ADD],
+      [{ DATABASE_URL: pooled, DATABASE_DIRECT_URL: url() }, PAST],
+    ] as const;
+    for (const [given, sentence] of settings) {
+      const stderr = expect.stringContaining(sentence) as string;
+      expect(await commandsHere(given)("lender", "list")).toMatchObject({ code: 2, stderr });
+    }
+    expect(await commandsHere({ DATABASE_URL: url() })("migrate")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("DATABASE_URL leads to a pooler: add pgbouncer=true") as string,
+      stderr:
+        "A migration needs a session of its own: give it an address that leads past the pooler. It is the first that is set of DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL.\n",
     });
+    expect(await sessionLocks()).toBe(0);
+    const heard = await new Promise((resolve) => {
+      void createDatabase({ url: direct, directUrl: url(), schemas, onError: resolve }).then((database) => {
+        afterFile(() => database.close());
+        database.signals.listen();
+      });
+    });
+    expect(heard).toMatchObject({ code: "SESSION_NEEDED" });
   });
 });
+
+function unmarked(url: string): string {
+  const without = new URL(url);
+  without.searchParams.delete("pgbouncer");
+  return without.href;
+}
+
+/** What is kept by sessions that nobody uses. */
+async function sessionLocks(): Promise<number | undefined> {
+  const client = new Client({ connectionString: direct });
+  await client.connect();
+  const { rows } = await client.query<{ count: number }>(
+    `select count(*)::int from pg_locks
+     where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+  );
+  await client.end();
+  return rows[0]?.count;
+}
 
 /** What the sessions of the pooler keep, seen from inside of each: transactions at the same time have one each. */
 async function sessionsLeft(): Promise<unknown[]> {

@@ -25,6 +25,8 @@ const WITH_ITS_PARENT = '"$0" -q "$1" & read -r _; kill -KILL $!; wait';
 export interface PoolerOptions {
   /** Sessions with the server for each database and role, at most; default 20. */
   sessions?: number;
+  /** Settings at a client's start that it drops without a word, where it would refuse the client. */
+  ignored?: readonly string[];
 }
 
 /** Whether this machine has pgbouncer. */
@@ -37,14 +39,14 @@ export function hasPooler(): boolean {
  * superuser with a password. It ends with this process at the latest.
  * Errors: `pooler_missing`, `start_failed`.
  */
-export async function startPooler(url: string, { sessions = 20 }: PoolerOptions = {}): Promise<Pooler> {
+export async function startPooler(url: string, { sessions = 20, ignored = [] }: PoolerOptions = {}): Promise<Pooler> {
   const command = program();
   if (command === undefined) {
     throw new PostgresError("pooler_missing", "There is no pgbouncer on this machine: apt-get install pgbouncer.");
   }
   const folder = mkdtempSync(join(tmpdir(), "collections-pooler-"));
   const port = await freePort();
-  const settings = writeSettings(folder, new URL(url), port, sessions);
+  const settings = writeSettings(folder, new URL(url), port, { sessions, ignored });
   const child = spawn("sh", ["-c", WITH_ITS_PARENT, command, settings], {
     // pgbouncer refuses to run as root.
     ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
@@ -69,7 +71,12 @@ function program(): string | undefined {
 }
 
 /** Roles other than the superuser are looked up in the server, and sign in there with what they showed the pooler. */
-function writeSettings(folder: string, server: URL, listenPort: number, sessions: number): string {
+function writeSettings(
+  folder: string,
+  server: URL,
+  listenPort: number,
+  { sessions, ignored }: Required<PoolerOptions>,
+): string {
   const { hostname, port, username, password } = server;
   const [users, settings] = [join(folder, "users.txt"), join(folder, "pgbouncer.ini")];
   const quoted = [username, password].map((text) => `"${decodeURIComponent(text).replaceAll('"', '""')}"`);
@@ -89,6 +96,7 @@ pool_mode = transaction
 max_client_conn = 1000
 default_pool_size = ${sessions}
 server_idle_timeout = 5
+ignore_startup_parameters = ${ignored.join(",")}
 `,
     { mode: 0o600 },
   );

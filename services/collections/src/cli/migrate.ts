@@ -4,7 +4,7 @@ import { readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
 import { schemas } from "../schemas.ts";
 import { Refusal } from "./refusal.ts";
-import { answer } from "./with-database.ts";
+import { answer, tellWhileWaiting } from "./with-database.ts";
 
 interface MigrateCommandOptions {
   distribute?: boolean;
@@ -34,10 +34,16 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
   const given = await essentials(readConfig(process.env));
   try {
     const url = given.databaseMigrationUrl;
-    const { applied, unknown } = await migrate({ url, runtimeUrl: given.databaseUrl, schemas, jobs: true });
+    const { applied, unknown } = await migrate({
+      url,
+      runtimeUrl: given.databaseUrl,
+      schemas,
+      jobs: true,
+      onWait: tellWhileWaiting,
+    });
     const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
     if (!distributes) return answer({ applied, unknown }, migrated);
-    const distribution = await distribute({ url, schemas, dryRun });
+    const distribution = await distribute({ url, schemas, dryRun, onWait: tellWhileWaiting });
     const { citus = null, statements } = distribution;
     answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
   } finally {

@@ -1,4 +1,4 @@
-import { isUnavailable, sqlState } from "@collections/database";
+import { isUnavailable, SessionNeededError, sqlState } from "@collections/database";
 import { PostgresError } from "@collections/postgres";
 import { CommanderError } from "commander";
 import { InvalidConfigError } from "../config.ts";
@@ -16,9 +16,6 @@ export const EXIT = {
 
 /** A wrong role or password, or no such database. */
 const NO_WAY_IN = /^(28...|3D000)$/;
-
-/** What pgbouncer says of a connection that asks for a session's settings. */
-const UNMARKED_POOLER = /unsupported startup parameter/;
 
 /** A command that was understood and is not done: nothing was changed. */
 export class Refusal extends Error {
@@ -53,13 +50,10 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   if (error instanceof InvalidConfigError) {
     return { code: "INVALID_SETTINGS", detail: error.message, exitCode: EXIT.notUnderstood };
   }
-  if (error instanceof Error && UNMARKED_POOLER.test(error.message)) {
-    const hint = "add pgbouncer=true to its query, and set DATABASE_DIRECT_URL to an address past the pooler";
-    return {
-      code: "INVALID_SETTINGS",
-      detail: `DATABASE_URL leads to a pooler: ${hint}.`,
-      exitCode: EXIT.notUnderstood,
-    };
+  if (error instanceof SessionNeededError) {
+    const settings = "DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL";
+    const detail = `${error.message} It is the first that is set of ${settings}.`;
+    return { code: "INVALID_SETTINGS", detail, exitCode: EXIT.notUnderstood };
   }
   if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;

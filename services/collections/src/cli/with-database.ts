@@ -3,6 +3,7 @@ import { createVault, type Lender, lenderByCode, type Vault } from "@collections
 import { type Config, readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
 import { schemas } from "../schemas.ts";
+import { refuseUnmarkedPoolers } from "../unmarked-poolers.ts";
 import { notFound } from "./refusal.ts";
 
 /** What a command works with. */
@@ -18,7 +19,9 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
   const config = readConfig(process.env);
   const given = await essentials(config);
   try {
-    await migrate({ url: given.databaseMigrationUrl, runtimeUrl: given.databaseUrl, schemas, jobs: true });
+    await refuseUnmarkedPoolers(given);
+    const { databaseMigrationUrl: url, databaseUrl: runtimeUrl } = given;
+    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tellWhileWaiting });
     const database = await createDatabase({
       url: given.databaseUrl,
       directUrl: given.databaseDirectUrl,
@@ -36,6 +39,11 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
   } finally {
     await given.release();
   }
+}
+
+/** For people who wonder why nothing happens; what a command answers stands on stdout alone. */
+export function tellWhileWaiting(message: string): void {
+  process.stderr.write(`${message}\n`);
 }
 
 /** Prints what a command answers: one JSON document with `--json`, else the text for people. */
