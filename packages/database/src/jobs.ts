@@ -1,9 +1,11 @@
+import { hash } from "node:crypto";
 import type { Pool } from "pg";
-import { fromKysely, PgBoss } from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { databaseOf } from "./open-database.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "./signals.ts";
-import { kyselyOf, signal, type Tx } from "./transaction.ts";
+import { type Statement, statement } from "./statement.ts";
+import { query, signal, type Tx } from "./transaction.ts";
 
 /** How a queue treats its jobs; the names and units are pg-boss's. */
 export interface QueueOptions {
@@ -88,7 +90,7 @@ export async function enqueue<Data extends object>(
 ): Promise<void> {
   const boss = await databaseOf(tx).boss();
   const later = headStart ? { startAfter: HEAD_START_SECONDS } : {};
-  const id = await boss.send(queue.name, data, { ...options, ...later, db: fromKysely(kyselyOf(tx)) });
+  const id = await boss.send(queue.name, data, { ...options, ...later, db: executorIn(tx) });
   if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
   if (headStart) signal(tx, HEAD_START_CHANNEL, JSON.stringify({ name: queue.name, id, data }));
   else if (!options.startAfter) signal(tx, SIGNAL_CHANNEL, queue.name);
@@ -104,7 +106,7 @@ export async function enqueueAll<Data extends object>(
 ): Promise<void> {
   if (jobs.length === 0) return;
   const boss = await databaseOf(tx).boss();
-  await boss.insert(queue.name, [...jobs], { db: fromKysely(kyselyOf(tx)) });
+  await boss.insert(queue.name, [...jobs], { db: executorIn(tx) });
 }
 
 /** Installs or updates pg-boss's own tables and the queues. The caller holds the migration lock. */
@@ -160,6 +162,24 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onErro
       await Promise.all([...workers.values()].map((worker) => worker.stop(graceMs)));
     },
   };
+}
+
+/** Prepared: pg-boss writes every job by the same long text, and somebody may be waiting at a door. */
+function executorIn(tx: Tx) {
+  return {
+    async executeSql(text: string, values: readonly unknown[] = []) {
+      return { rows: await query<object>(tx, statementOf(text), values) };
+    },
+  };
+}
+
+const statements = new Map<string, Statement>();
+
+/** pg-boss's texts differ from queue to queue, and from nothing else. */
+function statementOf(text: string): Statement {
+  const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
+  statements.set(text, known);
+  return known;
 }
 
 function executor(pool: Pool) {

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
-import { type ControlledTransaction, Kysely, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect } from "kysely";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { databaseOf } from "./open-database.ts";
 import { LOCAL_TIMEOUTS } from "./pooler.ts";
@@ -17,7 +17,6 @@ export type Tx = EntityManager & { readonly [joined]: true };
 
 interface TxState {
   readonly client: PoolClient;
-  readonly kysely: ControlledTransaction<unknown>;
   readonly sent: Promise<unknown>[];
   readonly afterCommit: (() => void)[];
   failure: Error | undefined;
@@ -125,25 +124,19 @@ export function signal(tx: Tx, channel: string, payload: string): void {
   afterCommit(tx, () => signals.emit(channel, payload));
 }
 
-/** The Kysely transaction of a Tx, for libraries that enlist through one. */
-export function kyselyOf(tx: Tx): ControlledTransaction<unknown> {
-  return stateOf(tx).kysely;
-}
-
 async function begin(tx: Tx, client: PoolClient, text: string): Promise<TxState> {
-  const state = { client, sent: [], afterCommit: [], failure: undefined, open: true } as Omit<TxState, "kysely">;
+  const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
   const kysely = await oneClientKysely(state, text).startTransaction().execute();
-  const complete: TxState = Object.assign(state, { kysely });
-  states.set(tx, complete);
+  states.set(tx, state);
   tx.setTransactionContext(kysely);
-  return complete;
+  return state;
 }
 
 /**
  * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
  * statement; should it fail, that statement fails too.
  */
-function oneClientKysely(state: Omit<TxState, "kysely">, beginText: string): Kysely<unknown> {
+function oneClientKysely(state: TxState, beginText: string): Kysely<unknown> {
   const client = {
     query(text: string, values: unknown[] = []): Promise<unknown> {
       if (text !== "begin") return openClient(state).query(text, values);
@@ -221,7 +214,7 @@ function stateOf(tx: Tx): TxState {
   return state;
 }
 
-function openClient(state: Omit<TxState, "kysely">): PoolClient {
+function openClient(state: TxState): PoolClient {
   if (!state.open) throw new Error("The transaction has ended: await everything that uses its Tx inside the work.");
   gatherWrites(state.client);
   return state.client;
