@@ -1,7 +1,7 @@
 import { migrate } from "@collections/database";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schemas } from "../src/schemas.ts";
 import { growTables } from "./grown-tables.ts";
 import { lendersNamed } from "./lender-in-statement.ts";
@@ -20,6 +20,9 @@ const WITHOUT_LENDER: Record<string, string> = {
   "webhooks.claim-probes": "whose callback is due, over all lenders, one row each",
   "webhooks.replay-claim": "whose replay is due, over all lenders",
 };
+
+/** What a worker sends each second and the story does not: it may be over before. */
+const EACH_SECOND = ["webhooks.claim-probes", "webhooks.replay-claim"];
 
 /**
  * What locks or changes rows of several lenders at once. One PostgreSQL takes it, and is quick by it; Citus wants one
@@ -47,11 +50,12 @@ let lenderTables: Set<string>;
 beforeAll(async () => {
   const story = await aStory();
   const { lender } = story;
-  sent = await statementsDuring(async () => {
+  sent = await statementsDuring(async (sentSoFar) => {
     let refused = 0;
     lender.receiverBehaviour = () => ((refused += 1) === 1 ? "error500" : "ok");
     await importLoans({ lender, loans: ["LN-1", "LN-9"] });
     await payAll(story, await askForLink(story, "LN-1"));
+    await vi.waitUntil(() => EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
   });
   grown = await connected(story.service.databaseUrl);
   await growTables(grown);

@@ -8,9 +8,10 @@ type Query = { text: string; name?: string } | string;
 
 /**
  * What every connection of this process sends to PostgreSQL while `act` runs, seen where `pg` is handed it: so nothing
- * is listed or copied, and what a path begins to send tomorrow is seen too.
+ * is listed or copied, and what a path begins to send tomorrow is seen too. `act` can look at what was sent so far, and
+ * so wait for what the service sends of its own accord.
  */
-export async function statementsDuring(act: () => Promise<void>): Promise<SentStatements> {
+export async function statementsDuring(act: (sent: SentStatements) => Promise<void>): Promise<SentStatements> {
   const sent = new Map<string, string>();
   const send = Client.prototype.query as (...args: unknown[]) => unknown;
   const spy = vi.spyOn(Client.prototype, "query").mockImplementation(function (this: Client, ...args: unknown[]) {
@@ -20,7 +21,7 @@ export async function statementsDuring(act: () => Promise<void>): Promise<SentSt
     return send.apply(this, args) as undefined;
   });
   try {
-    await act();
+    await act(sent);
   } finally {
     spy.mockRestore();
   }
