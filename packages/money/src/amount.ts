@@ -2,7 +2,12 @@ import { exponentOf, type CurrencyCode } from "./currency.ts";
 import { toDecimal } from "./decimal.ts";
 import type { AmountLiteral } from "./parse-json.ts";
 
-/** The largest amount in minor units: 15 digits, so that a client which reads doubles still reads it exactly. */
+/**
+ * The largest amount in minor units: 15 digits, so that a client which reads doubles still reads it exactly.
+ *
+ * @example
+ * const most = toDecimal(MAX_MINOR, currency("INR")); // "9999999999999.99"
+ */
 export const MAX_MINOR = 999_999_999_999_999n;
 
 const MAX_DIGITS = 15;
@@ -18,6 +23,11 @@ export type AmountReading = { readonly minor: bigint } | { readonly fault: Amoun
 /**
  * Reads an amount in major units from a number's text into minor units, without ever making a double of it.
  * Zero (and `-0`) is refused unless `allowZero`. Text that is no JSON number (`01`, `0x10`) is AMOUNT_OUT_OF_RANGE.
+ *
+ * @example
+ * const reading = readAmount("2500.50", currency("INR"));
+ * if ("fault" in reading) throw new RangeError(`${reading.fault}: ${reading.detail}`);
+ * const owed = reading.minor; // 250050n
  */
 export function readAmount(
   literal: AmountLiteral | string,
@@ -46,7 +56,14 @@ export function readAmount(
   return { minor: BigInt(number.digits + "0".repeat(trailingZeros)) };
 }
 
-/** Reads an amount that is already in minor units: ASCII digits only, above 0 and at most MAX_MINOR. */
+/**
+ * Reads an amount that is already in minor units: ASCII digits only, above 0 and at most MAX_MINOR.
+ *
+ * @example
+ * const reading = readMinor("250050");
+ * if ("fault" in reading) throw new RangeError(reading.detail);
+ * const owed = money(reading.minor, currency("INR"));
+ */
 export function readMinor(text: string): AmountReading {
   if (!/^[0-9]+$/.test(text)) {
     return outOfRange(`Expected minor units in digits, such as "250000"; got "${echo(text)}".`);

@@ -5,7 +5,16 @@ declare const currencyBrand: unique symbol;
 /** The three capital letters of an active ISO 4217 currency: `INR`, `JPY`, `KWD`. */
 export type CurrencyCode = string & { readonly [currencyBrand]: true };
 
-/** The code is not an active ISO 4217 currency with a minor unit. */
+/**
+ * The code is not an active ISO 4217 currency with a minor unit.
+ *
+ * @example
+ * try {
+ *   currency("Rs");
+ * } catch (error) {
+ *   if (error instanceof InvalidCurrencyError) console.error(error.code, error.received);
+ * }
+ */
 export class InvalidCurrencyError extends Error {
   override readonly name = "InvalidCurrencyError";
   readonly code = "INVALID_CURRENCY";
@@ -17,18 +26,36 @@ export class InvalidCurrencyError extends Error {
   }
 }
 
-/** Whether `code` is an active ISO 4217 currency, in capitals. */
+/**
+ * Whether `code` is an active ISO 4217 currency, in capitals.
+ *
+ * @example
+ * isCurrency("INR"); // true
+ * isCurrency("inr"); // false
+ * isCurrency("XAU"); // false: gold has no minor unit
+ */
 export function isCurrency(code: string): code is CurrencyCode {
   return EXPONENTS.has(code);
 }
 
-/** The same code, known to be a currency. Throws InvalidCurrencyError. */
+/**
+ * The same code, known to be a currency. Throws InvalidCurrencyError.
+ *
+ * @example
+ * const rupees = currency("INR");
+ */
 export function currency(code: string): CurrencyCode {
   if (!isCurrency(code)) throw new InvalidCurrencyError(code);
   return code;
 }
 
-/** Number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws InvalidCurrencyError. */
+/**
+ * Number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws InvalidCurrencyError.
+ *
+ * @example
+ * exponentOf(currency("INR")); // 2
+ * exponentOf(currency("KWD")); // 3
+ */
 export function exponentOf(currency: CurrencyCode): number {
   const exponent = EXPONENTS.get(currency);
   if (exponent === undefined) throw new InvalidCurrencyError(currency);

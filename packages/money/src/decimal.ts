@@ -10,13 +10,24 @@ export interface WireNumber {
 // TypeScript's library does not describe JSON.rawJSON yet.
 const { rawJSON } = JSON as typeof JSON & { rawJSON(this: void, text: string): WireNumber };
 
-/** An amount in major units as the JSON number of the wire, in its shortest form: `2500`, `2500.5`, `-62.55`. */
+/**
+ * An amount in major units as the JSON number of the wire, in its shortest form: `2500`, `2500.5`, `-62.55`.
+ *
+ * @example
+ * const answer = JSON.stringify({ amount: toWire(250050n, currency("INR")) }); // {"amount":2500.5}
+ */
 export function toWire(minor: bigint, currency: CurrencyCode): WireNumber {
   const decimal = toDecimal(minor, currency);
   return rawJSON(decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal);
 }
 
-/** An amount in major units with all decimals of its currency: `62.50` for INR, `62` for JPY, `-0.050` for KWD. */
+/**
+ * An amount in major units with all decimals of its currency: `62.50` for INR, `62` for JPY, `-0.050` for KWD.
+ *
+ * @example
+ * toDecimal(6250n, currency("INR")); // "62.50"
+ * toDecimal(-62n, currency("JPY")); // "-62"
+ */
 export function toDecimal(minor: bigint, currency: CurrencyCode): string {
   const exponent = exponentOf(currency);
   const sign = minor < 0n ? "-" : "";

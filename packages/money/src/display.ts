@@ -13,6 +13,9 @@ const formats = new Map<string, Intl.NumberFormat>();
 /**
  * An amount for people, with the currency's symbol and all of its decimals: `₹62.50`.
  * A locale that is absent, malformed, too long or unknown to this runtime reads as English, on every machine alike.
+ *
+ * @example
+ * display(money(250050n, currency("INR")), "en-IN"); // "₹2,500.50"
  */
 export function display(money: Money, locale?: string): string {
   return formatFor(money.currency, shortened(locale)).format(

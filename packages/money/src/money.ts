@@ -6,7 +6,12 @@ export interface Money {
   readonly currency: CurrencyCode;
 }
 
-/** Puts an amount in minor units and its currency together. */
+/**
+ * Puts an amount in minor units and its currency together.
+ *
+ * @example
+ * const instalment = money(250000n, currency("INR")); // 2,500 rupees
+ */
 export function money(minor: bigint, currency: CurrencyCode): Money {
   return { minor, currency };
 }

@@ -1,4 +1,9 @@
-/** A JSON number exactly as it was written, before a double could round it. */
+/**
+ * A JSON number exactly as it was written, before a double could round it.
+ *
+ * @example
+ * const reading = readAmount(new AmountLiteral("2.5e3"), currency("INR")); // { minor: 250000n }
+ */
 export class AmountLiteral {
   /** The number's text: `2500`, `2500.00`, `2.5E3`. */
   readonly source: string;
@@ -16,6 +21,11 @@ const parse = JSON.parse as (text: string, reviver: ReviverWithSource) => unknow
 /**
  * JSON.parse, except that a number directly under one of `amountKeys`, at any depth, becomes an AmountLiteral.
  * Throws SyntaxError for what is not JSON, and for JSON nested too deeply to walk.
+ *
+ * @example
+ * const payment = parseJson(requestBody, new Set(["amount"])) as { amount?: unknown };
+ * if (!(payment.amount instanceof AmountLiteral)) throw new TypeError("amount: expected a number");
+ * const reading = readAmount(payment.amount, currency("INR"));
  */
 export function parseJson(text: string, amountKeys: ReadonlySet<string>): unknown {
   try {

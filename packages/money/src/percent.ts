@@ -11,7 +11,14 @@ export type PercentReading =
 const DECIMALS = 4;
 const HUNDRED_PERCENT = 1_000_000n;
 
-/** Reads a percentage such as `2.5`: from 0 to 100, with at most 4 decimals. */
+/**
+ * Reads a percentage such as `2.5`: from 0 to 100, with at most 4 decimals.
+ *
+ * @example
+ * const reading = parsePercent("2.5");
+ * if ("fault" in reading) throw new RangeError(reading.detail);
+ * const commission = percentOf(250000n, reading.percent); // 6250n
+ */
 export function parsePercent(text: string): PercentReading {
   const match = /^([0-9]{1,3})(?:\.([0-9]{1,4}))?$/.exec(text);
   const [, whole = "", fraction = ""] = match ?? [];
@@ -23,13 +30,25 @@ export function parsePercent(text: string): PercentReading {
   return { percent: percent as Percent };
 }
 
-/** A percentage as `parsePercent` reads it, in its shortest form: `2.5`. */
+/**
+ * A percentage as `parsePercent` reads it, in its shortest form: `2.5`.
+ *
+ * @example
+ * const reading = parsePercent("2.50");
+ * if ("percent" in reading) console.log(percentText(reading.percent)); // 2.5
+ */
 export function percentText(percent: Percent): string {
   const digits = percent.toString().padStart(DECIMALS + 1, "0");
   return `${digits.slice(0, -DECIMALS)}.${digits.slice(-DECIMALS)}`.replace(/\.?0+$/, "");
 }
 
-/** That part of an amount in minor units, rounded half to even: 2.5 % of 100 is 2, of 300 is 8. */
+/**
+ * That part of an amount in minor units, rounded half to even: 2.5 % of 100 is 2, of 300 is 8.
+ *
+ * @example
+ * const rate = parsePercent("2.5");
+ * const fee = "percent" in rate ? percentOf(300n, rate.percent) : 0n; // 8n, from 7.5
+ */
 export function percentOf(minor: bigint, percent: Percent): bigint {
   const product = minor * percent;
   const magnitude = product < 0n ? -product : product;
