@@ -22,47 +22,94 @@ export interface AccountToOpen {
   readonly currency: CurrencyCode;
 }
 
-/** What is still owed on a case. */
+/**
+ * What is still owed on a case.
+ *
+ * @example
+ * const owed = await balance(em, lenderId, receivableAccount(caseId));
+ */
 export function receivableAccount(caseId: string): string {
   return `receivable/${caseId}`;
 }
 
-/** What was paid on a case beyond what was owed. */
+/**
+ * What was paid on a case beyond what was owed.
+ *
+ * @example
+ * const overpaid = await balance(em, lenderId, excessAccount(caseId));
+ */
 export function excessAccount(caseId: string): string {
   return `excess/${caseId}`;
 }
 
-/** What the lender has placed for collection, the other side of every receivable. */
+/**
+ * What the lender has placed for collection, the other side of every receivable.
+ *
+ * @example
+ * const placed = await balance(em, lenderId, placedAccount(lenderId, INR));
+ */
 export function placedAccount(lenderId: string, currency: CurrencyCode): string {
   return `placed/${lenderId}/${currency}`;
 }
 
-/** What borrowers have paid to the lender directly. */
+/**
+ * What borrowers have paid to the lender directly.
+ *
+ * @example
+ * const settled = await balance(em, lenderId, settledDirectAccount(lenderId, INR));
+ */
 export function settledDirectAccount(lenderId: string, currency: CurrencyCode): string {
   return `settled_direct/${lenderId}/${currency}`;
 }
 
-/** What collecting has cost the lender in commission. */
+/**
+ * What collecting has cost the lender in commission.
+ *
+ * @example
+ * const cost = await balance(em, lenderId, commissionExpenseAccount(lenderId, INR));
+ */
 export function commissionExpenseAccount(lenderId: string, currency: CurrencyCode): string {
   return `commission_expense/${lenderId}/${currency}`;
 }
 
-/** What a field partner has earned from a lender and is not credited yet. */
+/**
+ * What a field partner has earned from a lender and is not credited yet.
+ *
+ * @example
+ * const { balanceMinor } = await balance(em, lenderId, pendingAccount(fieldPartnerId, INR));
+ * const pendingMinor = -balanceMinor;
+ */
 export function pendingAccount(fieldPartnerId: string, currency: CurrencyCode): string {
   return `pending/${fieldPartnerId}/${currency}`;
 }
 
-/** What a lender owes a field partner. */
+/**
+ * What a lender owes a field partner.
+ *
+ * @example
+ * const { creditMinor, debitMinor } = await balance(em, lenderId, creditedAccount(fieldPartnerId, INR));
+ * const toPayMinor = creditMinor - debitMinor;
+ */
 export function creditedAccount(fieldPartnerId: string, currency: CurrencyCode): string {
   return `credited/${fieldPartnerId}/${currency}`;
 }
 
-/** What a field partner has been paid out. */
+/**
+ * What a field partner has been paid out.
+ *
+ * @example
+ * const { creditMinor: paidMinor } = await balance(em, lenderId, paidAccount(fieldPartnerId, INR));
+ */
 export function paidAccount(fieldPartnerId: string, currency: CurrencyCode): string {
   return `paid/${fieldPartnerId}/${currency}`;
 }
 
-/** The two accounts of a case: open them when the case is made. */
+/**
+ * The two accounts of a case: open them when the case is made.
+ *
+ * @example
+ * openAccounts(tx, caseAccounts(lenderId, caseId, INR), now);
+ */
 export function caseAccounts(lenderId: string, caseId: string, currency: CurrencyCode): AccountToOpen[] {
   const account = { lenderId, ownerId: caseId, currency };
   return [
@@ -71,7 +118,12 @@ export function caseAccounts(lenderId: string, caseId: string, currency: Currenc
   ];
 }
 
-/** A lender's own accounts in one currency: open them before its first case in that currency. */
+/**
+ * A lender's own accounts in one currency: open them before its first case in that currency.
+ *
+ * @example
+ * openAccounts(tx, lenderAccounts(lenderId, INR), now);
+ */
 export function lenderAccounts(lenderId: string, currency: CurrencyCode): AccountToOpen[] {
   const account = { lenderId, ownerId: lenderId, currency };
   return [
@@ -81,7 +133,12 @@ export function lenderAccounts(lenderId: string, currency: CurrencyCode): Accoun
   ];
 }
 
-/** What a lender keeps for a field partner in one currency: open it when a case is assigned. */
+/**
+ * What a lender keeps for a field partner in one currency: open it when a case is assigned.
+ *
+ * @example
+ * openAccounts(tx, fieldPartnerAccounts(lenderId, fieldPartnerId, INR), now);
+ */
 export function fieldPartnerAccounts(
   lenderId: string,
   fieldPartnerId: string,
@@ -95,7 +152,12 @@ export function fieldPartnerAccounts(
   ];
 }
 
-/** Opens those of the accounts that are not open yet. */
+/**
+ * Opens those of the accounts that are not open yet.
+ *
+ * @example
+ * openAccounts(tx, [...lenderAccounts(lenderId, INR), ...caseAccounts(lenderId, caseId, INR)], now);
+ */
 export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Date): void {
   if (accounts.length === 0) return;
   send(tx, insertAccounts, [

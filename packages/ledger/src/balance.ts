@@ -30,7 +30,12 @@ export interface FieldPartnerBalance {
   readonly paidMinor: bigint;
 }
 
-/** The balance of one account: at once for a case's accounts, by reading the lender's transfers for others. */
+/**
+ * The balance of one account: at once for a case's accounts, by reading the lender's transfers for others.
+ *
+ * @example
+ * const { debitMinor, creditMinor, balanceMinor } = await balance(em, lenderId, receivableAccount(caseId));
+ */
 export async function balance(em: EntityManager, lenderId: string, accountId: string): Promise<Balance> {
   const [kind, ownerId] = accountId.split("/");
   const ofCase = kind === "receivable" || kind === "excess";
@@ -43,6 +48,10 @@ export async function balance(em: EntityManager, lenderId: string, accountId: st
 /**
  * The balances of a lender's cases in the order of their ids, a page at a time: for checks against the cases' own
  * amounts. A case without a single line is not in it.
+ *
+ * @example
+ * const first = await receivableBalances(em, lenderId, undefined, 1_000);
+ * const next = await receivableBalances(em, lenderId, first.at(-1)?.caseId, 1_000);
  */
 export async function receivableBalances(
   em: EntityManager,
@@ -53,7 +62,13 @@ export async function receivableBalances(
   return query(em, selectCaseBalances, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit], PATIENT);
 }
 
-/** What the books say of every field partner's earnings with this lender: for checks against the earnings themselves. */
+/**
+ * What the books say of every field partner's earnings with this lender: for checks against the earnings themselves.
+ *
+ * @example
+ * const balances = await fieldPartnerBalances(em, lenderId);
+ * const owing = balances.filter(({ creditedMinor }) => creditedMinor > 0n);
+ */
 export async function fieldPartnerBalances(em: EntityManager, lenderId: string): Promise<FieldPartnerBalance[]> {
   return query(em, selectFieldPartnerBalances, [lenderId], PATIENT);
 }

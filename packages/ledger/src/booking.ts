@@ -87,12 +87,22 @@ export const bookings = appendOnlyTable<Booking>("payment_booking", {
 /**
  * Books payments in one statement, whatever their number. A (lender, loan, reference) that is booked already fails the
  * transaction with a unique violation: read the bookings again. Post `paymentPostings` of each in the same transaction.
+ *
+ * @example
+ * bookPayments(tx, [booking]);
+ * postTransfers(tx, paymentPostings(booking));
  */
 export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
   if (newBookings.length > 0) send(tx, bookings.insert, bookings.values(newBookings));
 }
 
-/** Those of the keys that are booked, whole, in no particular order. contract: Errors (409 carries the original booking) */
+/**
+ * Those of the keys that are booked, whole, in no particular order. contract: Errors (409 carries the original booking)
+ *
+ * @example
+ * const [original] = await bookingsFor(tx, [{ lenderId, loan: "LN-2026-00417", reference: "UTR402812345678" }]);
+ * if (original) console.log(`Booked before, on ${original.recordedAt.toISOString()}.`);
+ */
 export async function bookingsFor(tx: EntityManager | Tx, keys: readonly BookingKey[]): Promise<Booking[]> {
   if (keys.length === 0) return [];
   return query(tx, selectBookings, [
@@ -102,7 +112,12 @@ export async function bookingsFor(tx: EntityManager | Tx, keys: readonly Booking
   ]);
 }
 
-/** The latest payments of a loan over all its cycles, the last one first. */
+/**
+ * The latest payments of a loan over all its cycles, the last one first.
+ *
+ * @example
+ * const [latest] = await paymentsOf(em, lenderId, "LN-2026-00417", 1);
+ */
 export async function paymentsOf(
   em: EntityManager | Tx,
   lenderId: string,
@@ -112,7 +127,14 @@ export async function paymentsOf(
   return query(em, selectPayments, [lenderId, loan, limit]);
 }
 
-/** The payments of each loan that were paid after its moment, in the order of their sequence: what a snapshot misses. */
+/**
+ * The payments of each loan that were paid after its moment, in the order of their sequence: what a snapshot misses.
+ *
+ * @example
+ * const snapshotTakenAt = new Date("2026-11-20T00:00:00Z");
+ * const missed = await paymentsAfter(tx, [{ lenderId, loan: "LN-2026-00417", after: snapshotTakenAt }]);
+ * const missedMinor = missed.reduce((sum, { appliedMinor }) => sum + appliedMinor, 0n);
+ */
 export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly PaymentsAfterKey[]): Promise<Booking[]> {
   if (keys.length === 0) return [];
   return query(tx, selectPaymentsAfter, [
@@ -129,7 +151,15 @@ export interface Collected {
   readonly amountMinor: bigint;
 }
 
-/** The payments attributed to a field partner that were booked from `from` on and before `to`, by currency. */
+/**
+ * The payments attributed to a field partner that were booked from `from` on and before `to`, by currency.
+ *
+ * @example
+ * const november = { from: new Date("2026-11-01T00:00:00Z"), to: new Date("2026-12-01T00:00:00Z") };
+ * for (const { currency, payments, amountMinor } of await collectedBy(em, fieldPartnerId, november)) {
+ *   console.log(`${payments} payments, ${amountMinor} in minor units of ${currency}`);
+ * }
+ */
 export async function collectedBy(
   em: EntityManager,
   fieldPartnerId: string,
@@ -138,7 +168,13 @@ export async function collectedBy(
   return query(em, selectCollected, [fieldPartnerId, from.toISOString(), to.toISOString()]);
 }
 
-/** A lender's bookings in the order of their ids, a page at a time: for checks against other domains' rows. */
+/**
+ * A lender's bookings in the order of their ids, a page at a time: for checks against other domains' rows.
+ *
+ * @example
+ * const first = await bookingPage(em, lenderId, undefined, 1_000);
+ * const next = await bookingPage(em, lenderId, first.at(-1)?.id, 1_000);
+ */
 export async function bookingPage(
   em: EntityManager,
   lenderId: string,

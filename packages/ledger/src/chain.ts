@@ -1,6 +1,7 @@
 import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
 import { BEFORE_ALL_IDS } from "./booking.ts";
 
+/** How far a call of `extendChain` looks, and the moment that its blocks carry. */
 export interface ExtendOptions {
   readonly now: Date;
   /** Look at every row of the lender, not only at recent ones: for rows that `verify` names as outside the chain. */
@@ -41,6 +42,10 @@ const PATIENT = { timeoutMs: 35_000 };
  * Adds a lender's new transfers and bookings to its hash chain. A block lists the ids of its rows, so the order in
  * which transactions commit does not matter: a row that appears late is in a later block. Processes that call this at
  * once take turns; with nothing new it writes nothing.
+ *
+ * @example
+ * const { rows, head } = await extendChain(em, lenderId, { now: new Date() });
+ * if (rows > 0) console.log(`Books of ${lenderId}: block ${head?.number}, hash ${head?.hash}`);
  */
 export async function extendChain(
   em: EntityManager,
@@ -59,7 +64,13 @@ export async function extendChain(
   }
 }
 
-/** The newest block of a lender's chain, undefined while there is none. */
+/**
+ * The newest block of a lender's chain, undefined while there is none.
+ *
+ * @example
+ * const head = await chainHead(em, lenderId);
+ * const receipt = head && `${head.number} ${head.hash}`;
+ */
 export async function chainHead(em: EntityManager, lenderId: string): Promise<ChainHead | undefined> {
   const [head] = await query<ChainHead>(em, selectHead, [lenderId]);
   return head;

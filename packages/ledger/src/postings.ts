@@ -35,7 +35,13 @@ export interface EarningToPost {
   readonly amountMinor: bigint;
 }
 
-/** A case is placed for collection. Nothing to post when nothing is owed. */
+/**
+ * A case is placed for collection. Nothing to post when nothing is owed.
+ *
+ * @example
+ * const placed = { lenderId, caseId, currency: INR, sequence: 1n, effectiveAt: now, recordedAt: now };
+ * postTransfers(tx, placement({ ...placed, amountMinor: 250_000n }));
+ */
 export function placement(change: CaseChange & { readonly amountMinor: bigint }): Posting[] {
   const { lenderId, caseId, currency, amountMinor } = change;
   if (amountMinor === 0n) return [];
@@ -50,7 +56,13 @@ export function placement(change: CaseChange & { readonly amountMinor: bigint })
   ];
 }
 
-/** The lender says that more (above 0) or less (below 0) is owed than the books say. Nothing to post for 0. */
+/**
+ * The lender says that more (above 0) or less (below 0) is owed than the books say. Nothing to post for 0.
+ *
+ * @example
+ * const change = { lenderId, caseId, currency: INR, sequence: 7n, effectiveAt: now, recordedAt: now };
+ * postTransfers(tx, adjustment({ ...change, changeMinor: -40_000n, memo: "Late fee waived" }));
+ */
 export function adjustment(change: CaseChange & { readonly changeMinor: bigint }): Posting[] {
   const { lenderId, caseId, currency, changeMinor } = change;
   if (changeMinor === 0n) return [];
@@ -67,7 +79,13 @@ export function adjustment(change: CaseChange & { readonly changeMinor: bigint }
   ];
 }
 
-/** What a booking moves: the applied part settles the receivable, the rest is excess. */
+/**
+ * What a booking moves: the applied part settles the receivable, the rest is excess.
+ *
+ * @example
+ * bookPayments(tx, [booking]);
+ * postTransfers(tx, paymentPostings(booking));
+ */
 export function paymentPostings(booking: Booking): Posting[] {
   const { lenderId, caseId, currency, appliedMinor, excessMinor } = booking;
   const line = {
@@ -85,7 +103,14 @@ export function paymentPostings(booking: Booking): Posting[] {
   return [applied, excess].filter(({ amountMinor }) => amountMinor > 0n);
 }
 
-/** A field partner earns commission on a booking: pending until the case ends. */
+/**
+ * A field partner earns commission on a booking: pending until the case ends.
+ *
+ * @example
+ * const { id: bookingId } = booking;
+ * const earned = { lenderId, caseId, bookingId, fieldPartnerId, currency: INR, amountMinor: 6_250n };
+ * postTransfers(tx, [...paymentPostings(booking), ...commission(earned, now)]);
+ */
 export function commission(earning: EarningToPost, now: Date): Posting[] {
   const { lenderId, fieldPartnerId, currency } = earning;
   return earningLine(earning, now, {
@@ -96,7 +121,12 @@ export function commission(earning: EarningToPost, now: Date): Posting[] {
   });
 }
 
-/** The case has ended: the lender owes the earning from now on. */
+/**
+ * The case has ended: the lender owes the earning from now on.
+ *
+ * @example
+ * postTransfers(tx, earningCredited(earning, now));
+ */
 export function earningCredited(earning: EarningToPost, now: Date): Posting[] {
   const { fieldPartnerId, currency } = earning;
   return earningLine(earning, now, {
@@ -107,7 +137,13 @@ export function earningCredited(earning: EarningToPost, now: Date): Posting[] {
   });
 }
 
-/** The earning has been paid out at `paidAt`, by a bank transfer of this reference. */
+/**
+ * The earning has been paid out at `paidAt`, by a bank transfer of this reference.
+ *
+ * @example
+ * const paidAt = new Date("2026-12-01T00:00:00Z");
+ * postTransfers(tx, payout(earning, { reference: "UTR402812345678", paidAt, now }));
+ */
 export function payout(
   earning: EarningToPost,
   { reference, paidAt, now }: { readonly reference: string; readonly paidAt: Date; readonly now: Date },
@@ -121,12 +157,23 @@ export function payout(
   }).map((posting) => ({ ...posting, effectiveAt: paidAt }));
 }
 
-/** How the transfers of a payout name it, for good. */
+/**
+ * How the transfers of a payout name it, for good.
+ *
+ * @example
+ * payoutMemo("UTR402812345678"); // "Paid out: UTR402812345678"
+ */
 export function payoutMemo(reference: string): string {
   return `Paid out: ${reference}`;
 }
 
-/** Undoes a transfer: the same amount the other way round, naming what it corrects and why. */
+/**
+ * Undoes a transfer: the same amount the other way round, naming what it corrects and why.
+ *
+ * @example
+ * const [wrong] = await transfersOf(em, lenderId, caseId);
+ * if (wrong) postTransfers(tx, [correction(wrong, { memo: "Placed twice by mistake", sequence: 8n, now })]);
+ */
 export function correction(
   wrong: Transfer,
   right: { readonly memo: string; readonly sequence: bigint | null; readonly now: Date },

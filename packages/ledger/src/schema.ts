@@ -21,6 +21,7 @@ export const AccountEntity = defineEntity({
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
+/** An account as its row has it; `exponent` is the number of decimals of its currency. */
 export type AccountRow = InferEntity<typeof AccountEntity>;
 
 /** Money moved from one account to another. */
@@ -47,6 +48,7 @@ export const TransferEntity = defineEntity({
     digest: p.blob(),
   },
 });
+/** A transfer as its row has it, with the SHA-256 of its content. */
 export type TransferRow = InferEntity<typeof TransferEntity>;
 
 /** A captured payment with the outcome that it had. */
@@ -83,6 +85,7 @@ export const PaymentBookingEntity = defineEntity({
     digest: p.blob(),
   },
 });
+/** A booking as its row has it, with the SHA-256 of its content. */
 export type PaymentBookingRow = InferEntity<typeof PaymentBookingEntity>;
 
 /** A link of a lender's hash chain over its transfers and bookings. */
@@ -103,6 +106,7 @@ export const ChainBlockEntity = defineEntity({
     hash: p.blob(),
   },
 });
+/** A block as its row has it: the ids of its transfers and bookings, and SHA-256 hashes of 32 bytes. */
 export type ChainBlockRow = InferEntity<typeof ChainBlockEntity>;
 
 export const ledgerSchema: PackageSchema = {

@@ -41,7 +41,15 @@ export interface CaseStatement {
   readonly totals: StatementTotals;
 }
 
-/** The statements of the given cases of a lender (the cycles of a loan, say), in their order. */
+/**
+ * The statements of the given cases of a lender (the cycles of a loan, say), in their order.
+ *
+ * @example
+ * const [account] = await statementOf(em, { lenderId, caseIds: [caseId] });
+ * for (const { at, memo, debitMinor, creditMinor, balanceMinor } of account?.lines ?? []) {
+ *   console.log(at.toISOString(), memo, debitMinor - creditMinor, balanceMinor);
+ * }
+ */
 export async function statementOf(
   em: EntityManager,
   { lenderId, caseIds }: { readonly lenderId: string; readonly caseIds: readonly string[] },

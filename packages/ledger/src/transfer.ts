@@ -2,6 +2,10 @@ import { type EntityManager, newId, query, send, statement, type Tx } from "@col
 import type { CurrencyCode } from "@collections/money";
 import { appendOnlyTable } from "./append-only-table.ts";
 
+/**
+ * What a transfer is for. The chart of accounts says which kinds of account each may move money between; a
+ * `correction` may go between any two.
+ */
 export type TransferKind =
   | "placement"
   | "adjustment"
@@ -59,18 +63,37 @@ export const transfers = appendOnlyTable<Transfer>("transfer", {
 /**
  * Writes postings in one statement, whatever their number. A posting that does not follow the chart of accounts, such
  * as a payment that credits another case, fails the transaction. Its accounts have to be open: `verify` names others.
+ *
+ * @example
+ * await transaction(em, async (tx) => {
+ *   openAccounts(tx, caseAccounts(lenderId, caseId, INR), now);
+ *   const placed = { lenderId, caseId, currency: INR, sequence: 1n, effectiveAt: now, recordedAt: now };
+ *   postTransfers(tx, placement({ ...placed, amountMinor: 250_000n }));
+ * });
  */
 export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
   if (postings.length === 0) return;
   send(tx, transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() }))));
 }
 
-/** The transfers of a case in the order of its lines; those of its earnings, which have no place in it, come last. */
+/**
+ * The transfers of a case in the order of its lines; those of its earnings, which have no place in it, come last.
+ *
+ * @example
+ * const transfers = await transfersOf(em, lenderId, caseId);
+ * const payments = transfers.filter(({ kind }) => kind === "payment");
+ */
 export async function transfersOf(em: EntityManager, lenderId: string, caseId: string): Promise<Transfer[]> {
   return query(em, selectTransfers, [lenderId, caseId]);
 }
 
-/** The transfers that paid out earnings on these cases of a lender, in the order of their ids: for checks. */
+/**
+ * The transfers that paid out earnings on these cases of a lender, in the order of their ids: for checks.
+ *
+ * @example
+ * const paidOut = await payoutTransfersOf(em, lenderId, [caseId]);
+ * const paidOutMinor = paidOut.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+ */
 export async function payoutTransfersOf(
   em: EntityManager,
   lenderId: string,

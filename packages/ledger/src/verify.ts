@@ -47,6 +47,9 @@ export interface VerifyProgress {
   readonly totalProblems: bigint;
 }
 
+/**
+ * What to verify, and as of when. Rows have 15 minutes to get into the chain unless `unchainedAfterMs` says otherwise.
+ */
 export interface VerifyOptions {
   readonly now: Date;
   /** Look at this lender only. */
@@ -63,6 +66,11 @@ const UNCHAINED_AFTER_MS = 15 * 60_000;
  * Derives everything in the ledger again and names each row that does not fit: contents against digests, bookings
  * against transfers, balances against what bookings say, accounts, sequences and the hash chain. Reads only, and may
  * run beside traffic: each check sees one moment. What other domains keep (cases, earnings, events) is not looked at.
+ *
+ * @example
+ * const { ok, problems, totalProblems } = await verify(em, { now: new Date() });
+ * if (!ok) console.error(`${totalProblems} rows do not fit`);
+ * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
 export async function verify(em: EntityManager, options: VerifyOptions): Promise<LedgerVerification> {
   const { now, unchainedAfterMs = UNCHAINED_AFTER_MS, onProgress } = options;

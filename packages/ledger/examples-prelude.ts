@@ -1,0 +1,16 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+
+import { type EntityManager, transaction, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import type * as own from "@collections/ledger";
+
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const lenderId: string;
+declare const caseId: string;
+declare const fieldPartnerId: string;
+declare const INR: CurrencyCode;
+declare const now: Date;
+declare const booking: own.Booking;
+declare const earning: own.EarningToPost;
