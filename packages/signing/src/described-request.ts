@@ -16,7 +16,14 @@ export interface DescribedRequest {
   readonly host?: string;
 }
 
-/** The request that was sent, by its headers where they are given. contract: Signature debugger */
+/**
+ * The request that was sent, by its headers where they are given. contract: Signature debugger
+ *
+ * @example
+ * const path = "https://collections.example/api/v1/partner/cases?dryRun=true";
+ * const request = requestDescribed({ method: "POST", path, timestamp, body, signature, headers });
+ * const { diagnosis } = diagnose(request, { secret }, Date.now());
+ */
 export function requestDescribed(described: DescribedRequest): RequestToDiagnose {
   const headers = new Map([...described.headers].map(([name, value]) => [name.toLowerCase(), value.trim()]));
   const { method, path, timestamp, body } = described;

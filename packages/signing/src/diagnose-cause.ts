@@ -82,10 +82,20 @@ const REMEDIES = {
 /** What can be wrong with a signature, in a word. Published: words may be added, and do not change. */
 export type SignatureCause = keyof typeof REMEDIES;
 
-/** The published list of causes. contract: Signature debugger */
+/**
+ * The published list of causes. contract: Signature debugger
+ *
+ * @example
+ * for (const cause of SIGNATURE_CAUSES) console.log(`${cause}: ${remedyFor(cause)}`);
+ */
 export const SIGNATURE_CAUSES = Object.keys(REMEDIES) as readonly SignatureCause[];
 
-/** What to do about a cause, in a sentence. */
+/**
+ * What to do about a cause, in a sentence.
+ *
+ * @example
+ * remedyFor("PATH_WITH_HOST"); // "Sign the path alone, without scheme and host."
+ */
 export function remedyFor(cause: SignatureCause): string {
   return REMEDIES[cause];
 }

@@ -4,8 +4,24 @@ import { SIGNATURE_CAUSES } from "./diagnose-cause.ts";
 import { type Mistake, type Recipe, recipeDigester, type RecipePart } from "./diagnose-recipe.ts";
 import type { ReceivedDigest } from "./diagnose-signature.ts";
 
-/** The most that one call of `diagnose` computes: signatures, and bytes read for them (roughly). */
+/**
+ * The most signatures that one call of `diagnose` computes.
+ *
+ * @example
+ * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
+ * const { search } = diagnose(request, { secret }, Date.now());
+ * console.log(`${search.signatures} signatures were tried; the most are ${MAX_SIGNATURES_TRIED}.`);
+ */
 export const MAX_SIGNATURES_TRIED = 8_000;
+
+/**
+ * The most bytes that one call of `diagnose` reads for its signatures, roughly. A large body reaches it first.
+ *
+ * @example
+ * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
+ * const { search } = diagnose(request, { secret }, Date.now());
+ * if (!search.complete) console.log(`Not all was tried: the most is ${MAX_BYTES_READ} bytes.`);
+ */
 export const MAX_BYTES_READ = 20 * 1024 * 1024;
 
 /** What a signature costs beyond its text, and how much more it costs to write a body anew than to digest it. */

@@ -55,6 +55,11 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
  * Finds out which mistake, or which two, made a wrong signature: it makes every known mistake on purpose, until one
  * gives the very signature that was sent. A pure search, of at most `MAX_SIGNATURES_TRIED` signatures.
  * Throws EmptySecretError. contract: Signature debugger
+ *
+ * @example
+ * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
+ * const { signatureMatches, diagnosis } = diagnose(request, { secret, keyId: "lk_sandbox_7f3a" }, Date.now());
+ * if (!signatureMatches) for (const { cause, certain, fix } of diagnosis) console.log(cause, certain, fix);
  */
 export function diagnose(request: RequestToDiagnose, secrets: SecretsToTry, nowMs: number): Diagnosis {
   const body = typeof request.body === "string" ? encoder.encode(request.body) : request.body.slice();

@@ -1,4 +1,10 @@
-/** Names of the service's own HTTP headers. contract: Authentication, Delivery */
+/**
+ * Names of the service's own HTTP headers. contract: Authentication, Delivery
+ *
+ * @example
+ * const signature = headers.get(HEADERS.signature);
+ * if (signature === null) throw new Error(`There is no ${HEADERS.signature} header.`);
+ */
 export const HEADERS = {
   timestamp: "X-Service-Timestamp",
   signature: "X-Service-Signature",

@@ -19,7 +19,14 @@ export interface SignedRequest {
 /** A secret as it was issued, prefix included, or prepared by `signingKey`. */
 export type Secret = string | SigningKey;
 
-/** Prepares a secret once for many calls of `sign` and `verify`. Throws EmptySecretError. */
+/**
+ * Prepares a secret once for many calls of `sign` and `verify`. Throws EmptySecretError.
+ *
+ * @example
+ * const key = signingKey(secret);
+ * const request = { method: "GET", path: "/api/v1/partner/health", timestamp: String(Date.now()), body: "" };
+ * const signature = sign({ ...request, secret: key });
+ */
 export function signingKey(secret: string): SigningKey {
   if (secret === "") throw new EmptySecretError();
   return prepareKey(encoder.encode(secret));
@@ -35,7 +42,14 @@ export interface RequestToVerify extends RequestToSign {
   readonly signature: string;
 }
 
-/** Signs a request: HMAC-SHA256 of its canonical string, in lower-case hex. Throws EmptySecretError. contract: Signature */
+/**
+ * Signs a request: HMAC-SHA256 of its canonical string, in lower-case hex. Throws EmptySecretError. contract: Signature
+ *
+ * @example
+ * const timestamp = String(Date.now());
+ * const signature = sign({ secret, method: "POST", path: "/hooks/collections", timestamp, body });
+ * const signed = { [HEADERS.timestamp]: timestamp, [HEADERS.signature]: signature };
+ */
 export function sign(request: RequestToSign): string {
   return toHex(hmacOf(request));
 }
@@ -43,6 +57,12 @@ export function sign(request: RequestToSign): string {
 /**
  * Whether `signature` is this request's, in hex of either case; anything but 64 hex digits is not.
  * The 32 bytes are compared in constant time. Says nothing about the timestamp's age: see `checkTimestamp`.
+ *
+ * @example
+ * const timestamp = headers.get(HEADERS.timestamp) ?? "";
+ * const signature = headers.get(HEADERS.signature) ?? "";
+ * const isGenuine = verify({ secret, method: "POST", path: "/hooks/collections", timestamp, body, signature });
+ * const isAccepted = isGenuine && checkTimestamp(timestamp, Date.now()).ok;
  */
 export function verify(request: RequestToVerify): boolean {
   const expected = hmacOf(request);
@@ -50,7 +70,13 @@ export function verify(request: RequestToVerify): boolean {
   return received !== undefined && equalDigests(expected, received);
 }
 
-/** The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY with a newline between. contract: Signature */
+/**
+ * The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY with a newline between. contract: Signature
+ *
+ * @example
+ * const bytes = canonicalString({ method: "get", path: "/health?full=1", timestamp: "1795167667000", body: "" });
+ * const text = new TextDecoder().decode(bytes); // "GET\n/health\n1795167667000\n"
+ */
 export function canonicalString(request: SignedRequest): Uint8Array {
   const prefix = encoder.encode(prefixOf(request));
   const body = typeof request.body === "string" ? encoder.encode(request.body) : request.body;
@@ -60,12 +86,23 @@ export function canonicalString(request: SignedRequest): Uint8Array {
   return canonical;
 }
 
-/** SHA-256 of the canonical string in lower-case hex: two sides compare it without showing a body or a secret. */
+/**
+ * SHA-256 of the canonical string in lower-case hex: two sides compare it without showing a body or a secret.
+ *
+ * @example
+ * const request = { method: "POST", path: "/hooks/collections", timestamp, body };
+ * console.log(`SHA-256 of what is signed: ${canonicalSha256(request)}`);
+ */
 export function canonicalSha256(request: SignedRequest): string {
   return toHex(sha256([prefixOf(request), request.body]));
 }
 
-/** SHA-256 in lower-case hex, of bytes or of text as UTF-8. */
+/**
+ * SHA-256 in lower-case hex, of bytes or of text as UTF-8.
+ *
+ * @example
+ * sha256Hex("abc").slice(0, 16); // "ba7816bf8f01cfea"
+ */
 export function sha256Hex(bytes: Uint8Array | string): string {
   return toHex(sha256([bytes]));
 }

@@ -5,7 +5,16 @@ export interface SigningKey {
   readonly [keyBrand]: true;
 }
 
-/** An empty secret would make signatures that everybody can make. */
+/**
+ * An empty secret would make signatures that everybody can make.
+ *
+ * @example
+ * try {
+ *   signingKey(process.env["HMAC_SECRET"] ?? "");
+ * } catch (error) {
+ *   if (error instanceof EmptySecretError) console.error(`HMAC_SECRET: ${error.message}`);
+ * }
+ */
 export class EmptySecretError extends Error {
   override readonly name = "EmptySecretError";
   readonly code = "EMPTY_SECRET";

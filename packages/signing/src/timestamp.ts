@@ -1,4 +1,10 @@
-/** How far a request's timestamp may lie from the receiver's clock, either way. contract: Signature, rule 1 */
+/**
+ * How far a request's timestamp may lie from the receiver's clock, either way. contract: Signature, rule 1
+ *
+ * @example
+ * const signedAtMs = Date.now();
+ * const acceptedUntil = new Date(signedAtMs + TIMESTAMP_TOLERANCE_MS);
+ */
 export const TIMESTAMP_TOLERANCE_MS = 5 * 60 * 1000;
 
 // The present in milliseconds has 13 digits; these lengths are the usual other units.
@@ -26,6 +32,10 @@ export type TimestampVerdict =
 /**
  * Judges the X-Service-Timestamp header: Unix milliseconds in decimal digits, within five minutes of `nowMs`, inclusive.
  * `skewMs` is left out where the number is too large to subtract exactly. contract: Signature, rule 1
+ *
+ * @example
+ * const clock = checkTimestamp(headers.get(HEADERS.timestamp) ?? undefined, Date.now());
+ * if (!clock.ok) throw new Error(`${clock.code}: ${clock.hint ?? "compare the clocks of both sides"}`);
  */
 export function checkTimestamp(header: string | undefined, nowMs: number): TimestampVerdict {
   if (header === undefined || header === "") return { ok: false, code: "MISSING_TIMESTAMP" };
