@@ -5,6 +5,11 @@ import { selectedEarning } from "./keep-earnings.ts";
 /**
  * A field partner's earnings that were made, credited or paid out since then, in the order of their ids: `limit` of
  * them behind the id `after`.
+ *
+ * @example
+ * const since = new Date("2026-11-20T09:00:00Z");
+ * const changed = await changedEarnings(em, fieldPartnerId, { since, limit: 100 });
+ * const more = await changedEarnings(em, fieldPartnerId, { since, after: changed.at(-1)?.id, limit: 100 });
  */
 export function changedEarnings(
   em: EntityManager,

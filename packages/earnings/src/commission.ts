@@ -3,12 +3,21 @@ import { type CurrencyCode, display, money, type Percent, percentOf, percentText
 /**
  * Commission in minor units on the part of a payment that lowered the outstanding amount, rounded half to even.
  * contract: What the service does (the partner earning)
+ *
+ * @example
+ * const reading = parsePercent("2.5");
+ * if ("percent" in reading) commissionOn(250_000n, reading.percent); // 6250n
  */
 export function commissionOn(appliedMinor: bigint, commission: Percent): bigint {
   return percentOf(appliedMinor, commission);
 }
 
-/** Why an earning is what it is, for the field partner to read: "2.5% of ₹2,500.00". */
+/**
+ * Why an earning is what it is, for the field partner to read: "2.5% of ₹2,500.00".
+ *
+ * @example
+ * const why = formula({ percent: commission, baseMinor: 250_000n, currency: INR }, "en-IN");
+ */
 export function formula(
   earning: { readonly percent: Percent; readonly baseMinor: bigint; readonly currency: CurrencyCode },
   locale?: string,

@@ -1,4 +1,14 @@
-/** The text is not a cursor that `earningLines` gave. */
+/**
+ * The text is not a cursor that `earningLines` gave.
+ *
+ * @example
+ * try {
+ *   return await earningLines(em, fieldPartnerId, { first: 20, after: cursorOfClient });
+ * } catch (error) {
+ *   if (error instanceof InvalidCursorError) return { code: error.code, detail: error.message };
+ *   throw error;
+ * }
+ */
 export class InvalidCursorError extends Error {
   override readonly name = "InvalidCursorError";
   readonly code = "INVALID_CURSOR";

@@ -2,6 +2,7 @@ import { newId } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { commissionOn } from "./commission.ts";
 
+/** `pending` until the case ends, `credited` until the money is sent, `paid_out` for good. */
 export type EarningStatus = "pending" | "credited" | "paid_out";
 
 /** What a field partner has earned with one payment. Minor units. */
@@ -38,7 +39,14 @@ export interface AttributedPayment {
   readonly appliedMinor: bigint;
 }
 
-/** What a payment earns, pending until its case ends: nothing without a field partner or when it rounds to 0. */
+/**
+ * What a payment earns, pending until its case ends: nothing without a field partner or when it rounds to 0.
+ *
+ * @example
+ * const payment = { lenderId, caseId, bookingId, sourceLoanNumber: "LN-2026-00417", reference: "UTR402812345678" };
+ * const earned = earningOn({ ...payment, fieldPartnerId, currency: INR, appliedMinor: 250_000n }, commission, now);
+ * if (earned) addEarnings(tx, [earned]);
+ */
 export function earningOn(payment: AttributedPayment, commission: Percent, now: Date): Earning | undefined {
   const { appliedMinor, fieldPartnerId, lenderId, caseId, bookingId, sourceLoanNumber, reference, currency } = payment;
   const amountMinor = commissionOn(appliedMinor, commission);
@@ -63,7 +71,12 @@ export function earningOn(payment: AttributedPayment, commission: Percent, now: 
   };
 }
 
-/** The same earning once its case has ended. One that is credited already stays as it is. */
+/**
+ * The same earning once its case has ended. One that is credited already stays as it is.
+ *
+ * @example
+ * addEarnings(tx, [credited(earning, now)]);
+ */
 export function credited(earning: Earning, now: Date): Earning {
   return earning.status === "pending" ? { ...earning, status: "credited", creditedAt: now } : earning;
 }

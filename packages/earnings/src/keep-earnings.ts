@@ -7,13 +7,24 @@ export interface CaseOfEarnings {
   readonly caseId: string;
 }
 
-/** The pending earnings of the given cases, in the order in which they were earned. Read them under the cases' locks. */
+/**
+ * The pending earnings of the given cases, in the order in which they were earned. Read them under the cases' locks.
+ *
+ * @example
+ * const pending = await pendingOf(tx, [{ lenderId, caseId }]);
+ * const pendingMinor = pending.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+ */
 export async function pendingOf(tx: EntityManager | Tx, cases: readonly CaseOfEarnings[]): Promise<Earning[]> {
   if (cases.length === 0) return [];
   return query(tx, selectPending, [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)]);
 }
 
-/** Writes new earnings in one statement: pending, or credited at once when the same payment clears the case. */
+/**
+ * Writes new earnings in one statement: pending, or credited at once when the same payment clears the case.
+ *
+ * @example
+ * addEarnings(tx, [earning]);
+ */
 export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
   if (earnings.length > 0) send(tx, insertEarnings, valuesOf(earnings));
 }
@@ -21,6 +32,10 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
 /**
  * Credits earnings that `pendingOf` has read, in one statement, because their case has ended. One that has been
  * credited or paid out since stays as it is.
+ *
+ * @example
+ * const pending = await pendingOf(tx, [{ lenderId, caseId }]);
+ * creditEarnings(tx, pending, now);
  */
 export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
   if (earnings.length > 0) send(tx, upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now))));

@@ -4,7 +4,13 @@ import type { Earning } from "./earning.ts";
 import { selectedEarning } from "./keep-earnings.ts";
 import type { Payout } from "./payout.ts";
 
-/** Holds a payout's reference until the transaction ends, also one that nothing was recorded under. */
+/**
+ * Holds a payout's reference until the transaction ends, also one that nothing was recorded under.
+ *
+ * @example
+ * await lockReference(tx, "UTR402812345678");
+ * const recorded = await payoutByReference(tx, "UTR402812345678");
+ */
 export async function lockReference(tx: Tx, reference: string): Promise<void> {
   await query(tx, takeReference, [reference]);
 }
@@ -12,6 +18,10 @@ export async function lockReference(tx: Tx, reference: string): Promise<void> {
 /**
  * What a field partner is credited with in one currency and has not been paid, at all lenders, locked until the
  * transaction ends: what was credited before `before`, or all of it.
+ *
+ * @example
+ * const { to: before } = spanOfDay("2026-11-30", "Asia/Kolkata");
+ * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR, before });
  */
 export async function lockCredited(
   tx: Tx,
@@ -20,7 +30,14 @@ export async function lockCredited(
   return query(tx, selectCredited, [owed.fieldPartnerId, owed.currency, owed.before?.toISOString() ?? null]);
 }
 
-/** Writes a payout and marks its lines, which `lockCredited` has read, as paid out by it. */
+/**
+ * Writes a payout and marks its lines, which `lockCredited` has read, as paid out by it.
+ *
+ * @example
+ * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
+ * const order = { fieldPartnerId, currency: INR, reference: "UTR402812345678", paidOn: "2026-12-01", until: null };
+ * if (lines.length > 0) payOut(tx, payoutOf(lines, order, now), lines);
+ */
 export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void {
   const { id, fieldPartnerId, currency, reference, paidOn, until, recordedAt, parts } = payout;
   const now = recordedAt.toISOString();

@@ -24,13 +24,20 @@ export interface Payout extends PayoutOrder {
   readonly parts: readonly PayoutPart[];
 }
 
+/** What one lender owed of a payout. Minor units. */
 export interface PayoutPart {
   readonly lenderId: string;
   readonly lines: number;
   readonly amountMinor: bigint;
 }
 
-/** The payout of these lines, at least one, all of the field partner and in the currency of the order. */
+/**
+ * The payout of these lines, at least one, all of the field partner and in the currency of the order.
+ *
+ * @example
+ * const order = { fieldPartnerId, currency: INR, reference: "UTR402812345678", paidOn: "2026-12-01", until: null };
+ * const { amountMinor, parts } = payoutOf([earning], order, now);
+ */
 export function payoutOf(lines: readonly Earning[], order: PayoutOrder, now: Date): Payout {
   const parts = [...Map.groupBy(lines, ({ lenderId }) => lenderId)].map(([lenderId, own]) => ({
     lenderId,
@@ -43,6 +50,10 @@ export function payoutOf(lines: readonly Earning[], order: PayoutOrder, now: Dat
 /**
  * The moment up to which what was credited comes to just this sum, with all that was credited at that moment; undefined
  * when it comes to it at none. Minor units, of one currency.
+ *
+ * @example
+ * const lines = await lockCredited(tx, { fieldPartnerId, currency: INR });
+ * const paidUpTo = reachedAt(lines, 125_000n);
  */
 export function reachedAt(lines: readonly Earning[], amountMinor: bigint): Date | undefined {
   const moments = Map.groupBy(lines, ({ creditedAt }) => creditedAt!.getTime());
@@ -54,7 +65,14 @@ export function reachedAt(lines: readonly Earning[], amountMinor: bigint): Date 
   return undefined;
 }
 
-/** In what an order differs from what was recorded under its reference, by the names of the fields. */
+/**
+ * In what an order differs from what was recorded under its reference, by the names of the fields.
+ *
+ * @example
+ * const order = { fieldPartnerId, currency: INR, reference: "UTR402812345678", paidOn: "2026-12-01", until: null };
+ * const recorded = await payoutByReference(tx, order.reference);
+ * const isRepeat = recorded !== undefined && payoutDifferences(recorded, order).length === 0;
+ */
 export function payoutDifferences(recorded: Payout, order: PayoutOrder): (keyof PayoutOrder)[] {
   return FIELDS.filter((field) => recorded[field] !== order[field]);
 }

@@ -19,13 +19,21 @@ interface CalendarDay {
 /**
  * The day, the week (from Monday) or the month that `now` is in where clocks show `timeZone` (IANA, "Asia/Kolkata"), or
  * the one before.
+ *
+ * @example
+ * spanOf("today", "Asia/Kolkata", new Date("2026-11-20T09:41:07Z")).from; // 2026-11-19T18:30:00Z
  */
 export function spanOf(period: Period, timeZone: string, now: Date): Span {
   const [first, next] = daysOf(period, dayAt(now, timeZone));
   return { from: midnight(first, timeZone), to: midnight(next, timeZone) };
 }
 
-/** A day of the calendar, `YYYY-MM-DD`, where clocks show `timeZone`. */
+/**
+ * A day of the calendar, `YYYY-MM-DD`, where clocks show `timeZone`.
+ *
+ * @example
+ * spanOfDay("2026-11-20", "Asia/Kolkata").to; // 2026-11-20T18:30:00Z
+ */
 export function spanOfDay(day: string, timeZone: string): Span {
   const [year, month, date] = day.split("-").map(Number) as [number, number, number];
   const next = { year, month, day: date + 1 };

@@ -33,7 +33,13 @@ export interface EarningsTotal {
 
 const MAX_FIRST = 100;
 
-/** What a field partner earned from `from` on and before `to`, by currency. */
+/**
+ * What a field partner earned from `from` on and before `to`, by currency.
+ *
+ * @example
+ * const thisMonth = spanOf("month", "Asia/Kolkata", now);
+ * const [inRupees] = await earningsSummary(em, fieldPartnerId, thisMonth);
+ */
 export async function earningsSummary(
   em: EntityManager,
   fieldPartnerId: string,
@@ -46,6 +52,10 @@ export async function earningsSummary(
  * A field partner's earnings, the latest first: `first` (1 to 100) of them behind the cursor `after`.
  *
  * @throws InvalidCursorError when `after` is not a cursor of an earning line
+ *
+ * @example
+ * const { lines, hasNextPage } = await earningLines(em, fieldPartnerId, { first: 20 });
+ * const older = hasNextPage && (await earningLines(em, fieldPartnerId, { first: 20, after: lines.at(-1)?.cursor }));
  */
 export async function earningLines(
   em: EntityManager,
@@ -62,7 +72,12 @@ export async function earningLines(
   return { lines, hasNextPage: earnings.length > limit };
 }
 
-/** Those of the earnings with these ids that are this field partner's own. */
+/**
+ * Those of the earnings with these ids that are this field partner's own.
+ *
+ * @example
+ * const [found] = await earningsByIds(em, fieldPartnerId, [earning.id]);
+ */
 export async function earningsByIds(
   em: EntityManager,
   fieldPartnerId: string,
@@ -71,7 +86,12 @@ export async function earningsByIds(
   return ids.length === 0 ? [] : query(em, selectByIds, [fieldPartnerId, ids]);
 }
 
-/** What this field partner has earned on the given cases, in the order in which it was earned. */
+/**
+ * What this field partner has earned on the given cases, in the order in which it was earned.
+ *
+ * @example
+ * const earnings = await earningsOfCases(em, fieldPartnerId, [{ lenderId, caseId }]);
+ */
 export async function earningsOfCases(
   em: EntityManager,
   fieldPartnerId: string,
@@ -82,7 +102,13 @@ export async function earningsOfCases(
   return query(em, selectOfCases, [fieldPartnerId, ...keys]);
 }
 
-/** A lender's earnings in the order of their ids, a page at a time: for checks against bookings. */
+/**
+ * A lender's earnings in the order of their ids, a page at a time: for checks against bookings.
+ *
+ * @example
+ * const first = await earningPage(em, lenderId, undefined, 1_000);
+ * const next = await earningPage(em, lenderId, first.at(-1)?.id, 1_000);
+ */
 export async function earningPage(
   em: EntityManager,
   lenderId: string,
@@ -92,7 +118,13 @@ export async function earningPage(
   return query(em, selectPage, [lenderId, afterId ?? "00000000-0000-0000-0000-000000000000", limit]);
 }
 
-/** What every field partner has earned with a lender: for checks against the books. */
+/**
+ * What every field partner has earned with a lender: for checks against the books.
+ *
+ * @example
+ * const totals = await earningsTotals(em, lenderId);
+ * const owing = totals.filter(({ creditedMinor }) => creditedMinor > 0n);
+ */
 export async function earningsTotals(em: EntityManager, lenderId: string): Promise<EarningsTotal[]> {
   return query(em, selectTotals, [lenderId], { timeoutMs: 35_000 });
 }

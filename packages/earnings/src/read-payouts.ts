@@ -21,20 +21,44 @@ export interface PayoutFilter {
   readonly limit: number;
 }
 
-/** What could be paid out now: what was credited before `before`, or all of it. */
+/**
+ * What could be paid out now: what was credited before `before`, or all of it.
+ *
+ * @example
+ * for (const { lenderId, currency, lines, amountMinor } of await creditedOf(em, fieldPartnerId)) {
+ *   console.log(`${lenderId} owes ${amountMinor} in minor units of ${currency} for ${lines} payments`);
+ * }
+ */
 export async function creditedOf(em: EntityManager, fieldPartnerId: string, before?: Date): Promise<Credited[]> {
   return query(em, selectCreditedSums, [fieldPartnerId, before?.toISOString() ?? null]);
 }
 
+/**
+ * A payout with the parts of all lenders, by its id (a UUID); undefined when there is none.
+ *
+ * @example
+ * const payout = await payoutById(em, payoutId);
+ */
 export async function payoutById(em: EntityManager, id: string): Promise<Payout | undefined> {
   return assembled(await query(em, selectById, [id]))[0];
 }
 
+/**
+ * A payout with the parts of all lenders, by the bank's reference; undefined when none was recorded under it.
+ *
+ * @example
+ * const payout = await payoutByReference(em, "UTR402812345678");
+ */
 export async function payoutByReference(em: EntityManager, reference: string): Promise<Payout | undefined> {
   return assembled(await query(em, selectByReference, [reference]))[0];
 }
 
-/** Those of the payouts with these ids that are this field partner's own. */
+/**
+ * Those of the payouts with these ids that are this field partner's own.
+ *
+ * @example
+ * const [payout] = await payoutsOfFieldPartner(em, fieldPartnerId, [payoutId]);
+ */
 export async function payoutsOfFieldPartner(
   em: EntityManager,
   fieldPartnerId: string,
@@ -43,7 +67,13 @@ export async function payoutsOfFieldPartner(
   return ids.length === 0 ? [] : assembled(await query(em, selectOwn, [fieldPartnerId, ids]));
 }
 
-/** A page of payouts, the latest first. */
+/**
+ * A page of payouts, the latest first.
+ *
+ * @example
+ * const { payouts, hasNext } = await listPayouts(em, { fieldPartnerId, limit: 20 });
+ * const older = hasNext && (await listPayouts(em, { fieldPartnerId, after: payouts.at(-1)?.id, limit: 20 }));
+ */
 export async function listPayouts(
   em: EntityManager,
   { fieldPartnerId, after, limit }: PayoutFilter,
@@ -52,7 +82,12 @@ export async function listPayouts(
   return { payouts: payouts.slice(0, limit), hasNext: payouts.length > limit };
 }
 
-/** The lines that a payout has paid, in the order in which they were earned. */
+/**
+ * The lines that a payout has paid, in the order in which they were earned.
+ *
+ * @example
+ * const lines = await linesOfPayout(em, { fieldPartnerId, id: payoutId });
+ */
 export async function linesOfPayout(
   em: EntityManager,
   { fieldPartnerId, id }: Pick<Payout, "fieldPartnerId" | "id">,
@@ -69,7 +104,14 @@ export interface PayoutMismatch {
   readonly lines: number | null;
 }
 
-/** A lender's payouts whose lines add up to something else, or are another's: for checks. */
+/**
+ * A lender's payouts whose lines add up to something else, or are another's: for checks.
+ *
+ * @example
+ * for (const { payoutId, saidMinor, linesMinor } of await payoutMismatches(em, lenderId)) {
+ *   console.error(`Payout ${payoutId} says ${saidMinor}, its lines add up to ${linesMinor}`);
+ * }
+ */
 export async function payoutMismatches(em: EntityManager, lenderId: string): Promise<PayoutMismatch[]> {
   return query(em, selectMismatches, [lenderId], { timeoutMs: 35_000 });
 }
@@ -77,7 +119,13 @@ export async function payoutMismatches(em: EntityManager, lenderId: string): Pro
 /** A line that was paid out, with the reference of its payout. */
 export type PaidOutLine = Earning & { readonly payoutReference: string };
 
-/** A lender's lines that were paid out, in the order of their ids, a page at a time: for checks against the books. */
+/**
+ * A lender's lines that were paid out, in the order of their ids, a page at a time: for checks against the books.
+ *
+ * @example
+ * const first = await paidOutPage(em, lenderId, undefined, 1_000);
+ * const next = await paidOutPage(em, lenderId, first.at(-1)?.id, 1_000);
+ */
 export async function paidOutPage(
   em: EntityManager,
   lenderId: string,

@@ -32,6 +32,7 @@ export const EarningEntity = defineEntity({
     payoutId: p.uuid().nullable(),
   },
 });
+/** An earning as its row has it. */
 export type EarningRow = InferEntity<typeof EarningEntity>;
 
 /** One lender's part of what a field partner was paid at once: the parts of a payout share its id. */

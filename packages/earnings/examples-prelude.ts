@@ -1,0 +1,19 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+
+import type { EntityManager, Tx } from "@collections/database";
+import type * as own from "@collections/earnings";
+import { type CurrencyCode, parsePercent, type Percent } from "@collections/money";
+
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const lenderId: string;
+declare const caseId: string;
+declare const bookingId: string;
+declare const fieldPartnerId: string;
+declare const payoutId: string;
+declare const INR: CurrencyCode;
+declare const commission: Percent;
+declare const now: Date;
+declare const earning: own.Earning;
+declare const cursorOfClient: string;
