@@ -25,6 +25,11 @@ export interface PaymentEffect {
 /**
  * Books one payment on a locked case. Captured money is never refused: what is more than the outstanding amount is
  * excess. Fold several payments of one loan in turn, each over the case that the one before left.
+ *
+ * @example
+ * const payment = { amountMinor: 250_000n, paidAt: new Date("2026-11-20T09:41:07Z") };
+ * const { caseAfter, excessMinor, events } = applyPayment(lockedCase, payment, now);
+ * writeCases(tx, [caseAfter], now);
  */
 export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, now: Date): PaymentEffect {
   if (payment.amountMinor <= 0n) throw new Error(`A payment is more than 0; got ${payment.amountMinor}.`);

@@ -106,7 +106,13 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Names of the fields that are amounts: parse a request with `parseJson(text, AMOUNT_FIELDS)`. */
+/**
+ * Names of the fields that are amounts: parse a request with `parseJson(text, AMOUNT_FIELDS)`.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = checkRows(rows, lender);
+ */
 export const AMOUNT_FIELDS: ReadonlySet<string> = new Set(["outstandingAmount", "minimumAmount", "emiAmount"]);
 
 const CONFIDENTIAL_FIELDS: ReadonlySet<string> = new Set(
@@ -136,7 +142,12 @@ export function publicChanges(changes: readonly FieldChange[]): FieldChange[] {
   return changes.map((change) => (CONFIDENTIAL_FIELDS.has(change.field) ? { field: change.field } : change));
 }
 
-/** The lender's own bucket, else one by days past due; null when neither is known. */
+/**
+ * The lender's own bucket, else one by days past due; null when neither is known.
+ *
+ * @example
+ * bucketOf({ bucket: null, dpd: 47 }); // "31-60"
+ */
 export function bucketOf({ bucket, dpd }: Pick<CaseDetails, "bucket" | "dpd">): string | null {
   if (bucket !== null || dpd === null) return bucket;
   if (dpd === 0) return "0";

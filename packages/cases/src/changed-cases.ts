@@ -11,6 +11,12 @@ export interface ChangedSince extends PageRequest {
 /**
  * A field partner's own current cases that look different than at `since`, in the order of their ids: also those that
  * time alone has changed, by shrinking them or by ending a rest from contact.
+ *
+ * @example
+ * const since = new Date("2026-11-20T06:00:00Z");
+ * const { items, hasNext } = await changedCases(em, fieldPartnerId, { since, first: 100 });
+ * const after = items.at(-1)?.id;
+ * const next = hasNext ? await changedCases(em, fieldPartnerId, { since, first: 100, after }) : undefined;
  */
 export function changedCases(
   em: EntityManager,

@@ -65,4 +65,7 @@ export const Case = defineEntity({
   },
 });
 
+/**
+ * A case as it is read: its balance, its state and what the lender's rows said. Amounts in minor units of `currency`.
+ */
 export type Case = InferEntity<typeof Case>;

@@ -19,6 +19,7 @@ export interface VisitCompletion {
   readonly heldSince?: Date | undefined;
 }
 
+/** What the borrower promises: an amount above 0, in minor units of the case's currency, by a day. */
 export interface PromiseTerms {
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
@@ -26,6 +27,7 @@ export interface PromiseTerms {
   readonly dueOn: string;
 }
 
+/** Why an end of a visit is refused. */
 export type CompletionRefusal = "VISIT_NOT_FOUND" | "CURRENCY_MISMATCH" | PromiseFault["code"];
 
 /** Why a promise is wrong on a case of any currency. */
@@ -53,6 +55,12 @@ const DAY_MS = 24 * 60 * 60_000;
  * Ends a visit of a locked case; in whatever state the case is by now, for what happened has happened. A dispute holds
  * the case. Of the case's visits the one that ended last by the phones' clocks gives it its last disposition, and of
  * their promises the last is open: in whatever order they are told of.
+ *
+ * @example
+ * const promise = { amountMinor: 250_000n, currency: currency("INR"), dueOn: "2026-11-27" };
+ * const end = { visitId, fieldPartnerId, disposition: "PROMISE_TO_PAY", occurredAt: now, promise } as const;
+ * const completed = await completeVisit(tx, lockedCase, end, now);
+ * if (completed.outcome === "completed") writeCaseStates(tx, [completed.caseAfter], now);
  */
 export async function completeVisit(
   tx: Tx,
@@ -88,7 +96,13 @@ export async function completeVisit(
   return { outcome: "completed", visit, promise, ...caseAfterVisit(lockedCase, { disposition, lastDisposition }, now) };
 }
 
-/** What is wrong with an end's promise, or with its lack of one, whatever the case is. Pure. */
+/**
+ * What is wrong with an end's promise, or with its lack of one, whatever the case is. Pure.
+ *
+ * @example
+ * const fault = promiseFault({ disposition: "PROMISE_TO_PAY", occurredAt: now });
+ * const code = fault?.code; // "PROMISE_REQUIRED"
+ */
 export function promiseFault({
   disposition,
   promise,

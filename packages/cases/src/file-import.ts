@@ -38,7 +38,13 @@ export interface FileProgress {
   readonly finishedAt: Date | null;
 }
 
-/** How far this file has come, undefined when nobody has begun it. */
+/**
+ * How far this file has come, undefined when nobody has begun it.
+ *
+ * @example
+ * const progress = await fileProgress(em, lenderId, "allocation-2026-11.csv/5f70bf18a086");
+ * const rowsToSkip = progress?.rowsDone ?? 0;
+ */
 export async function fileProgress(
   em: EntityManager,
   lenderId: string,
@@ -48,7 +54,14 @@ export async function fileProgress(
   return progress;
 }
 
-/** Keeps the progress of a file in the transaction of the rows that it counts. */
+/**
+ * Keeps the progress of a file in the transaction of the rows that it counts.
+ *
+ * @example
+ * const file = { lenderId, fileKey: "allocation-2026-11.csv/5f70bf18a086", fileName: "allocation-2026-11.csv" };
+ * const done = { rowsDone: 1_000, rejectedBytes: 0n, summary: { created: 1_000 }, finishedAt: null };
+ * recordFileProgress(tx, { ...file, ...done, startedAt: now }, now);
+ */
 export function recordFileProgress(tx: Tx, progress: FileProgress, now: Date): void {
   send(tx, upsertProgress, [
     progress.lenderId,

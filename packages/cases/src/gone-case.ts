@@ -47,7 +47,13 @@ export const goneCasesMigration: readonly string[] = [
    execute function cases.remember_gone_case()`,
 ];
 
-/** The ids of cases that a field partner has lost since then and not got back, in their order. `after` is an id. */
+/**
+ * The ids of cases that a field partner has lost since then and not got back, in their order. `after` is an id.
+ *
+ * @example
+ * const since = new Date("2026-11-20T06:00:00Z");
+ * const { items: goneIds } = await goneCaseIds(em, fieldPartnerId, { since, first: 100 });
+ */
 export function goneCaseIds(
   em: EntityManager,
   fieldPartnerId: string,
@@ -59,7 +65,13 @@ export function goneCaseIds(
   });
 }
 
-/** A case that was this field partner's at `at` and has been taken from them since, as long as that is remembered. */
+/**
+ * A case that was this field partner's at `at` and has been taken from them since, as long as that is remembered.
+ *
+ * @example
+ * const at = new Date("2026-11-19T16:20:00Z");
+ * const wasTheirs = (await caseGoneSince(em, { fieldPartnerId, caseId, at }, now)) !== undefined;
+ */
 export async function caseGoneSince(
   em: EntityManager,
   { fieldPartnerId, caseId, at }: { readonly fieldPartnerId: string; readonly caseId: string; readonly at: Date },
@@ -70,7 +82,12 @@ export async function caseGoneSince(
   return gone;
 }
 
-/** Deletes what was remembered long enough. Returns how many there were. */
+/**
+ * Deletes what was remembered long enough. Returns how many there were.
+ *
+ * @example
+ * const forgotten = await forgetGoneCases(tx, now);
+ */
 export async function forgetGoneCases(tx: Tx, now: Date): Promise<number> {
   const [forgotten] = await query<{ gone: bigint }>(tx, forgetGone, [new Date(now.getTime() - GONE_FOR_MS)]);
   return Number(forgotten!.gone);

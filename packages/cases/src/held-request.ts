@@ -1,9 +1,15 @@
 import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** What a phone may tell of a visit before the service has heard of the visit's start. */
+/**
+ * What a phone may tell of a visit before the service has heard of the visit's start.
+ *
+ * @example
+ * const mutation = HELD_MUTATIONS.find((held) => held === "completeVisit");
+ */
 export const HELD_MUTATIONS = ["completeVisit", "requestPaymentLink"] as const;
 
+/** One of HELD_MUTATIONS. */
 export type HeldMutation = (typeof HELD_MUTATIONS)[number];
 
 /** A field partner's visit, as the phone names it: there may be no such visit yet. */
@@ -47,12 +53,21 @@ export const HeldRequestEntity = defineEntity({
 /** As long as the results of mutations are kept. */
 export const HELD_FOR_MS = 7 * 24 * 60 * 60_000;
 
-/** So many may wait for one field partner: a phone that makes up visits fills no table. */
+/**
+ * So many may wait for one field partner: a phone that makes up visits fills no table.
+ *
+ * @example
+ * const detail = `${MAX_HELD} requests of yours wait for visits that have not begun; send their starts first.`;
+ */
 export const MAX_HELD = 200;
 
 /**
  * Whatever a field partner tells of one visit is worked one after the other from here on: what waits for a start and
  * the start itself cannot miss each other. Take it before any other lock.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
  */
 export function lockVisit(tx: Tx, { fieldPartnerId, visitId }: VisitOfFieldPartner): void {
   send(tx, lockOneVisit, [fieldPartnerId, visitId]);
@@ -61,6 +76,11 @@ export function lockVisit(tx: Tx, { fieldPartnerId, visitId }: VisitOfFieldPartn
 /**
  * Keeps a request until its visit starts; under `lockVisit`. False when too many wait already. One that waits already
  * stays as it is.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const request = { fieldPartnerId, visitId, mutation: "completeVisit", key: newId(), receivedAt: now } as const;
+ * const isHeld = await holdRequest(tx, { ...request, input: { disposition: "NOT_AT_HOME" } });
  */
 export async function holdRequest(tx: Tx, request: HeldRequest): Promise<boolean> {
   const { fieldPartnerId, mutation, key, visitId, input, receivedAt } = request;
@@ -70,7 +90,14 @@ export async function holdRequest(tx: Tx, request: HeldRequest): Promise<boolean
   return held !== undefined;
 }
 
-/** Takes out what waits for a visit; under `lockVisit`. How visits ended comes first, and each in order of arrival. */
+/**
+ * Takes out what waits for a visit; under `lockVisit`. How visits ended comes first, and each in order of arrival.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const held = await takeHeldRequests(tx, { fieldPartnerId, visitId }, now);
+ * const ends = held.filter(({ mutation }) => mutation === "completeVisit");
+ */
 export async function takeHeldRequests(
   tx: Tx,
   { fieldPartnerId, visitId }: VisitOfFieldPartner,
@@ -88,17 +115,38 @@ export async function takeHeldRequests(
     );
 }
 
-/** The visits that have begun and are waited for all the same: a process that knows nothing of it worked the start. */
+/**
+ * The visits that have begun and are waited for all the same: a process that knows nothing of it worked the start.
+ *
+ * @example
+ * for (const visit of await visitsWaitedFor(em, now)) {
+ *   await transaction(em, async (tx) => {
+ *     lockVisit(tx, visit);
+ *     const held = await takeHeldRequests(tx, visit, now);
+ *   });
+ * }
+ */
 export function visitsWaitedFor(em: EntityManager, now: Date): Promise<VisitOfFieldPartner[]> {
   return query<VisitOfFieldPartner>(em, selectWaitedFor, [new Date(now.getTime() - HELD_FOR_MS)]);
 }
 
-/** Forgets one that was done after all, without its start; under `lockVisit`. */
+/**
+ * Forgets one that was done after all, without its start; under `lockVisit`.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * dropHeldRequest(tx, { fieldPartnerId, mutation: "completeVisit", key: "0193bf7c-52a0-7000-8000-000000000001" });
+ */
 export function dropHeldRequest(tx: Tx, { fieldPartnerId, mutation, key }: HeldRequestKey): void {
   send(tx, dropHeld, [fieldPartnerId, mutation, key]);
 }
 
-/** Deletes what has waited too long. Returns how many there were. */
+/**
+ * Deletes what has waited too long. Returns how many there were.
+ *
+ * @example
+ * const forgotten = await forgetHeldRequests(tx, now);
+ */
 export async function forgetHeldRequests(tx: Tx, now: Date): Promise<number> {
   const [forgotten] = await query<{ gone: bigint }>(tx, forgetHeld, [new Date(now.getTime() - HELD_FOR_MS)]);
   return Number(forgotten!.gone);

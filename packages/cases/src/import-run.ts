@@ -25,6 +25,7 @@ export const ImportRun = defineEntity({
   },
 });
 
+/** An import as it was recorded: how many rows had which outcome, and which rows their cases refused. */
 export type ImportRun = InferEntity<typeof ImportRun>;
 
 const recordRun = statement(
@@ -32,7 +33,13 @@ const recordRun = statement(
   "insert into cases.import_run (lender_id, id, summary, refused, created_at) values ($1, $2, $3, $4, $5)",
 );
 
-/** Records an import beside the cases that it changed. An id that is taken already fails the transaction. */
+/**
+ * Records an import beside the cases that it changed. An id that is taken already fails the transaction.
+ *
+ * @example
+ * const summary = { created: 998, updated: 0, unchanged: 0, rejected: 2 };
+ * recordImport(tx, { lenderId, importId: newId(), summary, refused: [] }, now);
+ */
 export function recordImport(
   tx: Tx,
   run: { lenderId: string; importId: string; summary: ImportSummary; refused: readonly RefusedRow[] },
@@ -42,7 +49,13 @@ export function recordImport(
   send(tx, recordRun, [lenderId, importId, JSON.stringify(summary), JSON.stringify(refused), now]);
 }
 
-/** An import that was applied, or undefined. */
+/**
+ * An import that was applied, or undefined.
+ *
+ * @example
+ * const before = await importRun(em, lenderId, "0193bf7c-52a0-7000-8000-000000000001");
+ * const created = before?.summary["created"] ?? 0;
+ */
 export async function importRun(em: EntityManager, lenderId: string, id: string): Promise<ImportRun | undefined> {
   return (await em.findOne(ImportRun, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
 }

@@ -8,7 +8,14 @@ const DAY = /^(\d{4})-(\d{2})-(\d{2})$/;
 const FIRST_YEAR = 1900;
 const LAST_YEAR = 2199;
 
-/** Reads ISO 8601 with `Z` or an explicit offset. Without either it is NOT_UTC: nobody knows which instant was meant. */
+/**
+ * Reads ISO 8601 with `Z` or an explicit offset. Without either it is NOT_UTC: nobody knows which instant was meant.
+ *
+ * @example
+ * const reading = readInstant("2026-11-20T15:11:07+05:30");
+ * if ("fault" in reading) throw new Error(reading.detail);
+ * const paidAt = reading.instant;
+ */
 export function readInstant(text: string): InstantReading {
   const match = INSTANT.exec(text);
   const [, day = "", time = "", zone] = match ?? [];

@@ -26,24 +26,47 @@ const lockCurrentOf = statement(
 /**
  * Locks the current cases of the loans, in the order of lender and loan so that two batches cannot wait for each other
  * in a circle. A loan without a case is missing from the answer; the answer's order means nothing.
+ *
+ * @example
+ * const locked = await lockCurrentCases(tx, [
+ *   { lenderId, loan: "LN-1001" },
+ *   { lenderId, loan: "LN-1002" },
+ * ]);
  */
 export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
   return lockLoans<LockedCase>(tx, lockCurrent, loans);
 }
 
 /**
- * The same without waiting: a case that somebody else has locked is missing from the answer, like a loan without one.
+ * Locks the current cases of the loans without waiting: a case that somebody else has locked is missing from the
+ * answer, like a loan without one.
+ *
+ * @example
+ * const [freeCase] = await lockFreeCases(tx, [{ lenderId, loan: "LN-1001" }]);
+ * if (freeCase === undefined) return; // none, or somebody works on it: try again later
  */
 export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
   return loans.length === 0 ? [] : query<LockedCase>(tx, lockFree, unnestable(uniqueOf(loans)));
 }
 
-/** The same for an import, which reads everything that a row may change. */
+/**
+ * Locks the current cases of the loans as `lockCurrentCases` does, and reads everything that a row may change.
+ *
+ * @example
+ * const [importedCase] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
+ */
 export function lockCasesForImport(tx: Tx, loans: readonly LoanKey[]): Promise<ImportedCase[]> {
   return lockLoans<ImportedCase>(tx, lockImported, loans);
 }
 
-/** Locks the current case of the loan that a case of any cycle belongs to: one that is replaced meanwhile as above. */
+/**
+ * Locks the current case of the loan that a case of any cycle belongs to. When a new cycle begins meanwhile, it is the
+ * new one's. Undefined when the lender has no such case.
+ *
+ * @example
+ * const currentCase = await lockCurrentCaseOf(tx, { lenderId, caseId });
+ * const isEarlierCycle = currentCase !== undefined && currentCase.id !== caseId;
+ */
 export async function lockCurrentCaseOf(tx: Tx, { lenderId, caseId }: CaseKey): Promise<LockedCase | undefined> {
   const lock = () => query<LockedCase>(tx, lockCurrentOf, [lenderId, caseId]);
   return (await lock())[0] ?? (await lock())[0];
@@ -52,6 +75,10 @@ export async function lockCurrentCaseOf(tx: Tx, { lenderId, caseId }: CaseKey): 
 /**
  * Locks one case by its id, also one of an earlier cycle (`isCurrent` false). The loan's sequence goes on with its
  * current case: lock that by `lockCurrentCaseOf` before taking a number for an event of an earlier cycle.
+ *
+ * @example
+ * const lockedCase = await lockCase(tx, { lenderId, caseId });
+ * const verdict = lockedCase && transition(lockedCase, { kind: "hold", reason: "Borrower in hospital" }, now);
  */
 export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<LockedCase | undefined> {
   const [lockedCase] = await query<LockedCase>(tx, lockOne, [lenderId, caseId]);

@@ -4,7 +4,12 @@ const SHOWN_FIRST = 2;
 const SHOWN_LAST = 3;
 const LEAST_HIDDEN = 4;
 
-/** A phone number that its owner recognises and nobody can call: `+919800000001` is `98•••••001`. */
+/**
+ * A phone number that its owner recognises and nobody can call: `+919800000001` is `98•••••001`.
+ *
+ * @example
+ * maskedPhone("+919800000001"); // "98•••••001"
+ */
 export function maskedPhone(phone: string): string {
   const digits = parsePhoneNumberFromString(phone)?.nationalNumber ?? phone.replaceAll(/\D/g, "");
   const hidden = digits.length - SHOWN_FIRST - SHOWN_LAST;

@@ -15,9 +15,13 @@ import { selectOwnCases } from "./select-own-cases.ts";
  * - `dpd`: most days past due first, unknown last.
  * - `amount`: most outstanding first, currency by currency.
  * - `near`: nearest first, unknown places last; needs `near`.
+ *
+ * @example
+ * const sort = CASE_SORTS.find((known) => known === "near") ?? "priority";
  */
 export const CASE_SORTS = ["priority", "dpd", "amount", "near"] as const;
 
+/** One of CASE_SORTS: the order of a list of cases. */
 export type CaseSort = (typeof CASE_SORTS)[number];
 
 /** A case satisfies every part that is given. Where it is about is its first address. */
@@ -34,6 +38,7 @@ export interface CaseFilter {
   readonly workable?: boolean | undefined;
 }
 
+/** Which of a field partner's cases to list, in which order, and which page of them. */
 export interface CaseListRequest extends PageRequest {
   readonly filter?: CaseFilter;
   /** Every word of it in the borrower's name, or all of it at the end of the loan's number. */
@@ -56,6 +61,14 @@ export interface ListedCase {
 /**
  * The current cases that a field partner holds, a page at a time. Cases whose sorted values stay as they are come
  * exactly once, whatever comes, goes or moves between two pages. Throws InvalidCursorError, CursorOfAnotherListError.
+ *
+ * @example
+ * const request = {
+ *   lenders: [{ id: lenderId, code: "acme" }],
+ *   dayAt: (_lenderId: string, at: Date) => at.toLocaleDateString("sv-SE", { timeZone: "Asia/Kolkata" }),
+ *   filter: { statuses: ["assigned", "in_progress"], cities: ["Pune"] },
+ * } as const;
+ * const { items, hasNext } = await casesOfFieldPartner(em, fieldPartnerId, { ...request, sort: "dpd", first: 20 });
  */
 export async function casesOfFieldPartner(
   em: EntityManager,
@@ -83,13 +96,24 @@ export async function casesOfFieldPartner(
   };
 }
 
-/** The lenders of a field partner's current cases. */
+/**
+ * The lenders of a field partner's current cases.
+ *
+ * @example
+ * const lenderIds = await lenderIdsOfFieldPartner(em, fieldPartnerId);
+ */
 export async function lenderIdsOfFieldPartner(em: EntityManager, fieldPartnerId: string): Promise<string[]> {
   const rows = await query<{ lenderId: string }>(em, selectLenderIds, [fieldPartnerId]);
   return rows.map(({ lenderId }) => lenderId);
 }
 
-/** Those of the cases with these ids that are a field partner's own, by id, in one statement. */
+/**
+ * Those of the cases with these ids that are a field partner's own, by id, in one statement.
+ *
+ * @example
+ * const own = await ownCasesByIds(em, fieldPartnerId, [caseId]);
+ * const borrowerName = own.get(caseId)?.borrowerName;
+ */
 export async function ownCasesByIds(
   em: EntityManager,
   fieldPartnerId: string,

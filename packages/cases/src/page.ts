@@ -7,6 +7,7 @@ export interface Page<Item> {
   readonly hasNext: boolean;
 }
 
+/** Which page of a list to read. */
 export interface PageRequest {
   /** Items at most; 1 to 100. */
   readonly first: number;
@@ -14,7 +15,16 @@ export interface PageRequest {
   readonly after?: string | undefined;
 }
 
-/** The cursor is not one that this list gave out. */
+/**
+ * The cursor is not one that this list gave out.
+ *
+ * @example
+ * try {
+ *   await visitsOfCase(em, { lenderId, caseId }, { first: 20, after: "yesterday" });
+ * } catch (error) {
+ *   if (!(error instanceof InvalidCursorError)) throw error;
+ * }
+ */
 export class InvalidCursorError extends Error {
   override readonly name = "InvalidCursorError";
   readonly code = "INVALID_CURSOR";

@@ -57,6 +57,13 @@ export type RowPlan =
  * The verdict on one checked row over the loan's current case, which is locked or missing. The lender owns the balance,
  * but its file is a snapshot: payments after it are taken off. A case that has ended is never changed: a row with a
  * balance opens the loan's next cycle.
+ *
+ * @example
+ * const [current] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
+ * const plan = planRow(row, current, facts);
+ * if (plan.outcome === "rejected") throw new Error(plan.errors.map(({ detail }) => detail).join(" "));
+ * if (plan.outcome === "created") await insertCases(tx, [plan.caseAfter], [], now);
  */
 export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (row.action !== "upsert") return planControl(row, current, facts);

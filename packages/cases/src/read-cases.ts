@@ -3,12 +3,23 @@ import { Case } from "./collection-case.ts";
 import type { CaseKey } from "./locked-case.ts";
 import { OWN_CASE_COLUMNS } from "./own-case.ts";
 
-/** The current case of a lender's loan. */
+/**
+ * The current case of a lender's loan; null when the loan has none.
+ *
+ * @example
+ * const theCase = await caseByLoan(em, lenderId, "LN-1001");
+ */
 export function caseByLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case | null> {
   return em.findOne(Case, { lenderId, sourceLoanNumber: loan, isCurrent: true });
 }
 
-/** Every case of a lender's loan, the first cycle first. */
+/**
+ * Every case of a lender's loan, the first cycle first.
+ *
+ * @example
+ * const cycles = await casesOfLoan(em, lenderId, "LN-1001");
+ * const [firstCase] = cycles;
+ */
 export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case[]> {
   return em.find(Case, { lenderId, sourceLoanNumber: loan }, { orderBy: { cycle: "asc" } });
 }
@@ -26,7 +37,13 @@ export type CaseTotals = Pick<
   | "sequence"
 >;
 
-/** A lender's cases in the order of their ids, a page at a time: every case of every cycle. */
+/**
+ * A lender's cases in the order of their ids, a page at a time: every case of every cycle.
+ *
+ * @example
+ * const totals = await caseTotals(em, lenderId, undefined, 500);
+ * const more = await caseTotals(em, lenderId, totals.at(-1)?.id, 500);
+ */
 export async function caseTotals(
   em: EntityManager,
   lenderId: string,
@@ -46,7 +63,12 @@ const selectTotals = statement(
    from cases.collection_case where lender_id = $1 and id > $2 order by id limit $3`,
 );
 
-/** A lender's case, of any cycle. */
+/**
+ * A lender's case, of any cycle; null when the lender has no such case.
+ *
+ * @example
+ * const theCase = await caseById(em, { lenderId, caseId });
+ */
 export async function caseById(em: EntityManager, { lenderId, caseId }: CaseKey): Promise<Case | null> {
   const [found] = await query<Case>(em, selectById, [lenderId, caseId]);
   return found ?? null;
@@ -58,7 +80,13 @@ const selectById = statement(
   `select ${OWN_CASE_COLUMNS} from cases.collection_case c where c.lender_id = $1 and c.id = $2`,
 );
 
-/** Many cases in one statement, by their ids. */
+/**
+ * Many cases in one statement, by case id; one that does not exist is missing.
+ *
+ * @example
+ * const found = await casesByIds(em, [{ lenderId, caseId }]);
+ * const status = found.get(caseId)?.status;
+ */
 export async function casesByIds(em: EntityManager, keys: readonly CaseKey[]): Promise<Map<string, Case>> {
   if (keys.length === 0) return new Map();
   const lenderIds = [...new Set(keys.map(({ lenderId }) => lenderId))];
@@ -67,7 +95,12 @@ export async function casesByIds(em: EntityManager, keys: readonly CaseKey[]): P
   return new Map(found.filter(({ lenderId, id }) => wanted.has(`${lenderId}/${id}`)).map((found) => [found.id, found]));
 }
 
-/** A field partner's own case; null for one that is not theirs, whether it exists or not. */
+/**
+ * A field partner's own case; null for one that is not theirs, whether it exists or not.
+ *
+ * @example
+ * const theCase = await caseOfFieldPartner(em, fieldPartnerId, caseId);
+ */
 export function caseOfFieldPartner(em: EntityManager, fieldPartnerId: string, caseId: string): Promise<Case | null> {
   return em.findOne(Case, { assignedFieldPartnerId: fieldPartnerId, isCurrent: true, id: caseId });
 }

@@ -4,7 +4,12 @@ import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type P
 import type { PromiseToPay } from "./promise-to-pay.ts";
 import { Visit } from "./visit.ts";
 
-/** A field partner's own visit; null for anybody else's. */
+/**
+ * A field partner's own visit; null for anybody else's.
+ *
+ * @example
+ * const visit = await visitOfFieldPartner(em, fieldPartnerId, visitId);
+ */
 export async function visitOfFieldPartner(
   em: EntityManager,
   fieldPartnerId: string,
@@ -14,12 +19,25 @@ export async function visitOfFieldPartner(
   return visit ?? null;
 }
 
-/** A lender's visit. */
+/**
+ * A lender's visit; null when the lender has no such visit.
+ *
+ * @example
+ * const visit = await visitById(em, lenderId, visitId);
+ */
 export function visitById(em: EntityManager, lenderId: string, visitId: string): Promise<Visit | null> {
   return em.findOne(Visit, { lenderId, id: visitId });
 }
 
-/** The visits of a case, the last that the service heard of first. Throws InvalidCursorError. */
+/**
+ * The visits of a case, the last that the service heard of first. Throws InvalidCursorError.
+ *
+ * @example
+ * const { items, hasNext } = await visitsOfCase(em, { lenderId, caseId }, { first: 20 });
+ * const last = items.at(-1);
+ * const after = hasNext && last ? visitCursor(last) : undefined;
+ * const next = await visitsOfCase(em, { lenderId, caseId }, { first: 20, after });
+ */
 export async function visitsOfCase(
   em: EntityManager,
   { lenderId, caseId }: CaseKey,
@@ -31,7 +49,13 @@ export async function visitsOfCase(
   );
 }
 
-/** The first page of `visitsOfCase` for many cases in one statement, by case id. */
+/**
+ * The first page of `visitsOfCase` for many cases in one statement, by case id.
+ *
+ * @example
+ * const visits = await latestVisitsOf(em, [{ lenderId, caseId }], 5);
+ * const { items = [], hasNext = false } = visits.get(caseId) ?? {};
+ */
 export async function latestVisitsOf(
   em: EntityManager,
   cases: readonly CaseKey[],
@@ -51,7 +75,14 @@ export async function latestVisitsOf(
   );
 }
 
-/** How many visits a field partner began from `from` on and before `to`, by the phone's clock. */
+/**
+ * How many visits a field partner began from `from` on and before `to`, by the phone's clock.
+ *
+ * @example
+ * const from = new Date("2026-11-19T18:30:00Z");
+ * const to = new Date("2026-11-20T18:30:00Z");
+ * const visitsToday = await countVisits(em, fieldPartnerId, { from, to });
+ */
 export async function countVisits(
   em: EntityManager,
   fieldPartnerId: string,
@@ -60,12 +91,24 @@ export async function countVisits(
   return em.count(Visit, { fieldPartnerId, startedAt: { $gte: from, $lt: to } });
 }
 
-/** Where a visit stands in `visitsOfCase`. */
+/**
+ * Where a visit stands in `visitsOfCase`: the cursor that the page after it starts from.
+ *
+ * @example
+ * const visit = await visitById(em, lenderId, visitId);
+ * const after = visit ? visitCursor(visit) : undefined;
+ */
 export function visitCursor({ startReceivedAt, id }: Pick<Visit, "startReceivedAt" | "id">): string {
   return encodeCursor({ at: startReceivedAt, id });
 }
 
-/** The last visits of many cases in one statement, by case id. */
+/**
+ * The last visits of many cases in one statement, by case id.
+ *
+ * @example
+ * const visits = await lastVisitsOf(em, await casesOfLoan(em, lenderId, "LN-1001"));
+ * const disposition = visits.get(caseId)?.disposition;
+ */
 export async function lastVisitsOf(
   em: EntityManager,
   cases: readonly { readonly lenderId: string; readonly id: string; readonly lastVisitId: string | null }[],
@@ -82,7 +125,13 @@ export async function lastVisitsOf(
   );
 }
 
-/** The open promises of many cases in one statement, by case id. */
+/**
+ * The open promises of many cases in one statement, by case id.
+ *
+ * @example
+ * const promises = await openPromisesOf(em, [{ lenderId, caseId }]);
+ * const dueOn = promises.get(caseId)?.dueOn;
+ */
 export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[]): Promise<Map<string, PromiseToPay>> {
   if (cases.length === 0) return new Map();
   const promises = await query<PromiseToPay>(em, selectOpenPromises, [

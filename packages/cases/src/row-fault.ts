@@ -16,6 +16,9 @@ export type RowFaultCode =
   | "STALE_SNAPSHOT"
   | "LOAN_NOT_FOUND";
 
+/**
+ * What the sender of a row that is applied should know: a field that nobody reads, or an effect that was not asked for.
+ */
 export type RowWarningCode =
   | "UNKNOWN_FIELD"
   | "READ_ONLY_FIELD"

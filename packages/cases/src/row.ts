@@ -49,6 +49,7 @@ export interface ControlRow {
   readonly warnings: readonly RowWarning[];
 }
 
+/** A row of an import that has been read without a fault. */
 export type CaseRow = UpsertRow | ControlRow;
 
 /** A row that may be applied, or what is wrong with it; the loan number in any case, as far as it could be read. */
@@ -83,7 +84,14 @@ const ROW_FIELDS: ReadonlySet<string> = new Set([
   ...Object.values(DETAIL_FIELDS).map(({ field }) => field),
 ]);
 
-/** Checks all rows of a request. Of several rows for one loan only the first counts. */
+/**
+ * Checks all rows of a request. Of several rows for one loan only the first counts.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = checkRows(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
+ * const faults = checked.flatMap((one) => ("errors" in one ? one.errors : []));
+ */
 export function checkRows(rows: readonly unknown[], defaults: LenderDefaults): CheckedRow[] {
   const firstIndexes = new Map<string, number>();
   return rows.map((raw, index) => {
@@ -110,6 +118,11 @@ export function checkRows(rows: readonly unknown[], defaults: LenderDefaults): C
 /**
  * The row as it reads once the currency of the loan's case is known: absent is unchanged, so that amounts without a
  * currency are of the case's.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = checkRow(rows[0], lender, 0);
+ * const inItsCurrency = inCurrencyOfCase(checked, rows[0], lender, lockedCase.currency);
  */
 export function inCurrencyOfCase(
   checked: CheckedRow,
@@ -124,6 +137,11 @@ export function inCurrencyOfCase(
 /**
  * Reads one row of an import. An absent field stays unchanged, null clears it. Numbers of AMOUNT_FIELDS arrive as
  * money's AmountLiteral; pointers are `/rows/<index>/<field>`. What no field is called is a warning, not a fault.
+ *
+ * @example
+ * const raw = { sourceLoanNumber: "LN-1001", action: "hold", reason: "Borrower in hospital" };
+ * const checked = checkRow(raw, lender, 0);
+ * if ("errors" in checked) throw new Error(checked.errors.map(({ detail }) => detail).join(" "));
  */
 export function checkRow(raw: unknown, defaults: LenderDefaults, index: number): CheckedRow {
   const faults: RowFault[] = [];

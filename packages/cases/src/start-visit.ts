@@ -40,6 +40,12 @@ const insertVisit = statement(
  * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused. A visit
  * from before the case was taken from its field partner is recorded all the same. The case's last visit is the one that
  * began last by the phones' clocks, in whatever order they are told of.
+ *
+ * @example
+ * const start = { visitId, fieldPartnerId, occurredAt: now, latitude: 18.5204, longitude: 73.8567, accuracyM: 12 };
+ * const started = await startVisit(tx, lockedCase, start, now);
+ * if (started.outcome === "refused") throw new Error(started.detail);
+ * if (started.outcome === "started") writeCaseStates(tx, [started.caseAfter], now);
  */
 export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStarted> {
   const existing = await tx.findOne(Visit, { id: start.visitId });

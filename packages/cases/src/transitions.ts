@@ -20,6 +20,7 @@ export interface CaseState {
   readonly sequence: bigint;
 }
 
+/** What may change the state of a case. `reason` is in the words of whoever gives it. */
 export type Trigger =
   | { readonly kind: "assign"; readonly fieldPartnerId: string }
   | { readonly kind: "unassign" }
@@ -39,6 +40,7 @@ export type Trigger =
   | { readonly kind: "settle"; readonly reason: string | null }
   | { readonly kind: "withdraw"; readonly reason: string | null };
 
+/** Why the table of states has no transition. */
 export type RefusalCode =
   | "CASE_ENDED"
   | "CASE_ON_HOLD"
@@ -161,6 +163,11 @@ const CONDITIONS = {
  * The verdict on one trigger, by the table above. The case keeps all of its other fields, its sequence goes up by the
  * number of events. A confirmation is never refused, in whatever state it meets the case (contract: States and
  * transitions).
+ *
+ * @example
+ * const verdict = transition(lockedCase, { kind: "assign", fieldPartnerId }, now);
+ * if (!verdict.allowed) throw new Error(verdict.refusal.detail);
+ * writeCaseStates(tx, [verdict.caseAfter], now);
  */
 export function transition<C extends CaseState>(theCase: C, trigger: Trigger, now: Date): Verdict<C> {
   const row = TRANSITIONS.find(
@@ -174,7 +181,13 @@ export function transition<C extends CaseState>(theCase: C, trigger: Trigger, no
   return { allowed: true, ...numbered(blockedWhileHeldOrEnded(moved, now), row.events) };
 }
 
-/** Takes the next numbers of the loan's sequence for events that change no state. */
+/**
+ * Takes the next numbers of the loan's sequence for events that change no state.
+ *
+ * @example
+ * const { caseAfter, events } = numbered(lockedCase, ["payment_link.unavailable"]);
+ * writeCaseStates(tx, [caseAfter], now);
+ */
 export function numbered<C extends CaseState>(
   theCase: C,
   kinds: readonly CaseEventKind[],

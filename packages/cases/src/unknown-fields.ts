@@ -43,7 +43,12 @@ export function warnOfUnknown(
   }
 }
 
-/** The known name that a misspelt one most likely meant, if any is near. */
+/**
+ * The known name that a misspelt one most likely meant, if any is near.
+ *
+ * @example
+ * nearestName("borowerName", new Set(["borrowerName", "borrowerPhone"])); // "borrowerName"
+ */
 export function nearestName(name: string, known: ReadonlySet<string>): string | undefined {
   if (name.length > LONGEST_NAME) return undefined;
   const spelling = name.toLowerCase().replaceAll(/[_\- ]/g, "");

@@ -1,6 +1,11 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
-/** How a visit can end. */
+/**
+ * How a visit can end.
+ *
+ * @example
+ * const disposition = DISPOSITIONS.find((known) => known === "NOT_AT_HOME");
+ */
 export const DISPOSITIONS = [
   "PAID_VIA_LINK",
   "PAID_ELSEWHERE_CLAIMED",
@@ -19,6 +24,7 @@ export const DISPOSITIONS = [
   "OTHER",
 ] as const;
 
+/** One of DISPOSITIONS: how a visit ended. */
 export type Disposition = (typeof DISPOSITIONS)[number];
 
 /** A field partner at a borrower's door. The app makes its id, so that a visit can begin without a network. */
@@ -46,11 +52,17 @@ export const Visit = defineEntity({
   },
 });
 
+/** A visit as it is read; `disposition` and the times of its end are null until it has ended. */
 export type Visit = InferEntity<typeof Visit>;
 
 const LATE_AFTER_MS = 5 * 60_000;
 
-/** Whether a fact reached the service so late that readers should know: it waited in a phone without a network. */
+/**
+ * Whether a fact reached the service so late that readers should know: it waited in a phone without a network.
+ *
+ * @example
+ * cameLate(new Date("2026-11-20T09:00:00Z"), new Date("2026-11-20T11:30:00Z")); // true
+ */
 export function cameLate(occurredAt: Date, receivedAt: Date): boolean {
   return receivedAt.getTime() - occurredAt.getTime() > LATE_AFTER_MS;
 }

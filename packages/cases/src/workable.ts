@@ -6,6 +6,10 @@ export type BlockedReason = "ENDED" | "ON_HOLD" | "NOT_ASSIGNED" | "DO_NOT_CONTA
 /**
  * Why a case may not be worked, or undefined when visits and links are open to its field partner. `today` is the day
  * where the borrower lives, `YYYY-MM-DD`.
+ *
+ * @example
+ * const reason = blockedReason(lockedCase, "2026-11-20");
+ * if (reason === "DO_NOT_CONTACT") throw new Error(`Nobody calls before ${lockedCase.doNotContactUntil}.`);
  */
 export function blockedReason(
   theCase: Pick<LockedCase, "closedAt" | "fieldWork" | "status" | "assignedFieldPartnerId" | "doNotContactUntil">,

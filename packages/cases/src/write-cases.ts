@@ -66,17 +66,36 @@ export const retire = statement(
   `update cases.collection_case set is_current = false where lender_id = any ($1::uuid[]) and id = any ($2::uuid[])`,
 );
 
-/** Writes what payments changed on locked cases. Several payments of one case are folded first: one entry a case. */
+/**
+ * Writes what payments changed on locked cases. Several payments of one case are folded first: one entry a case.
+ *
+ * @example
+ * const payment = { amountMinor: 250_000n, paidAt: now };
+ * writeCases(tx, [applyPayment(lockedCase, payment, now).caseAfter], now);
+ */
 export function writeCases(tx: Tx, casesAfter: readonly LockedCase[], now: Date): void {
   sendUpdate(tx, writePayments, PAYMENT_PROPERTIES, casesAfter, now);
 }
 
-/** Writes what other work changed on locked cases: everything of their state, nothing of their money. */
+/**
+ * Writes what other work changed on locked cases: everything of their state, nothing of their money.
+ *
+ * @example
+ * const verdict = transition(lockedCase, { kind: "release" }, now);
+ * if (verdict.allowed) writeCaseStates(tx, [verdict.caseAfter], now);
+ */
 export function writeCaseStates(tx: Tx, casesAfter: readonly LockedCase[], now: Date): void {
   sendUpdate(tx, writeStates, STATE_PROPERTIES, casesAfter, now);
 }
 
-/** Writes what import rows changed on locked cases: details, balance and state. */
+/**
+ * Writes what import rows changed on locked cases: details, balance and state.
+ *
+ * @example
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
+ * const plan = planRow(row, importedCase, facts);
+ * if (plan.outcome === "updated") writeImportedCases(tx, [plan.caseAfter], now);
+ */
 export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], now: Date): void {
   if (casesAfter.length > 0) send(tx, updateImported, importedValues(casesAfter, now));
 }
@@ -84,6 +103,11 @@ export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], 
 /**
  * Makes new cases; the locked cases that they replace stop being current first. Answers with the new cases that were
  * not made because another transaction has just made a case of the same loan: lock it and plan the row again.
+ *
+ * @example
+ * const missed = await insertCases(tx, [importedCase], [], now);
+ * const loans = missed.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
+ * const madeByOthers = await lockCasesForImport(tx, loans);
  */
 export async function insertCases(
   tx: Tx,

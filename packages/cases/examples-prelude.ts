@@ -1,0 +1,20 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+
+import { type EntityManager, newId, transaction, type Tx } from "@collections/database";
+import { currency, parseJson } from "@collections/money";
+import type * as own from "@collections/cases";
+
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const now: Date;
+declare const lenderId: string;
+declare const caseId: string;
+declare const visitId: string;
+declare const fieldPartnerId: string;
+declare const lockedCase: own.LockedCase;
+declare const importedCase: own.ImportedCase;
+declare const lender: own.LenderDefaults;
+declare const row: own.CaseRow;
+/** What a lender's request says. */
+declare const body: string;
