@@ -10,6 +10,11 @@ const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseC
 /**
  * Why we do not connect to this address: the kind of range it lies in, or null when it is public unicast.
  * An IPv4 address inside an IPv6 one (mapped, or NAT64's well-known prefix) is judged as the IPv4 address it leads to.
+ *
+ * @example
+ * forbiddenRange("10.0.0.5"); // "private"
+ * forbiddenRange("169.254.169.254"); // "link-local"
+ * forbiddenRange("8.8.8.8"); // null
  */
 export function forbiddenRange(address: string): string | null {
   if (isIPv4(address)) return forbiddenIpv4(ipaddr.IPv4.parse(address));

@@ -3,6 +3,7 @@ export type AllowList = { readonly entries: readonly AllowEntry[] };
 
 type AllowEntry = { readonly hostname: string; readonly port: number | "*" };
 
+/** What is wrong with an entry of the allow list, in a word. */
 export type AllowListFault =
   | "EMPTY_ENTRY"
   | "HAS_SCHEME"
@@ -13,7 +14,16 @@ export type AllowListFault =
   | "PORT_MISSING"
   | "UNBRACKETED_IPV6";
 
-/** One entry of the allow list cannot be read: `entry` is its text, `code` the mistake, the message says what to write. */
+/**
+ * One entry of the allow list cannot be read: `entry` is its text, `code` the mistake, the message says what to write.
+ *
+ * @example
+ * try {
+ *   parseAllowList("http://localhost:4000");
+ * } catch (error) {
+ *   if (error instanceof InvalidAllowListError) console.error(error.code); // HAS_SCHEME
+ * }
+ */
 export class InvalidAllowListError extends Error {
   readonly code: AllowListFault;
   readonly entry: string;
@@ -40,6 +50,10 @@ const REMEDIES: Record<AllowListFault, string> = {
 /**
  * Reads `host:port` and `host:*` entries, comma-separated, IPv6 in brackets. An empty text is an empty list.
  * Throws `InvalidAllowListError` for the first entry that cannot be read.
+ *
+ * @example
+ * const allow = parseAllowList(process.env["OUTBOUND_ALLOW"] ?? ""); // such as localhost:4000,10.0.0.5:*
+ * const verdict = checkUrl(callbackUrl, allow);
  */
 export function parseAllowList(text: string): AllowList {
   if (text.trim() === "") return { entries: [] };

@@ -3,6 +3,10 @@ import { errors } from "undici";
 import { ForbiddenAddressError } from "./guarded-connector.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
 
+/**
+ * Why there is no answer, in a word. `BLOCKED_ADDRESS`: we do not connect there. `ABORTED`: we gave up ourselves.
+ * `CONNECT`: the connection failed, or what came back was not HTTP.
+ */
 export type FailureCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "BLOCKED_ADDRESS" | "ABORTED";
 
 /** What went wrong, in one plain sentence, and whether the cause lies on our side. */

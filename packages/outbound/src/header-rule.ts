@@ -16,11 +16,16 @@ const RESERVED_NAMES = new Set([
 /** Longest header value we accept from anybody. */
 export const MAX_HEADER_VALUE_CHARS = 4096;
 
+/** Whether a request may carry a header, or a sentence for the person who chose it. */
 export type HeaderVerdict = { ok: true } | { ok: false; reason: string };
 
 /**
  * Whether a request may carry this header, for one that somebody else chose (a lender's registered auth header).
  * `reason` never repeats the value: it is usually a secret.
+ *
+ * @example
+ * const verdict = checkHeader(authHeader.name, authHeader.value);
+ * if (!verdict.ok) throw new TypeError(verdict.reason);
  */
 export function checkHeader(name: string, value: string): HeaderVerdict {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) return refuse("The header's name is not a valid token.");

@@ -1,6 +1,14 @@
 import { lookup, Resolver } from "node:dns/promises";
 
+/** One address of a host. `family` is 4 or 6. */
 export type ResolvedAddress = { address: string; family: number };
+/**
+ * Finds the addresses of a host. It rejects with the resolver's own error, whose `code` says why there are none.
+ *
+ * @example
+ * const resolveByHosts: ResolveName = (hostname) => lookup(hostname, { all: true });
+ * const outbound = createOutbound({ resolve: resolveByHosts });
+ */
 export type ResolveName = (hostname: string) => Promise<ResolvedAddress[]>;
 
 /** Doubled for the second try, so that both end well within a delivery's 10 seconds. */

@@ -16,6 +16,7 @@ const MAX_HEADER_BYTES = 16_384;
 /** Idle sockets are kept no longer than this, whatever the other side offers. */
 const MAX_KEEP_ALIVE_MS = 60_000;
 
+/** How a process reaches the outside. Each has a default. */
 export type OutboundOptions = {
   /** What the operator opened: the text of `OUTBOUND_ALLOW`, or the list read from it. Default: nothing. */
   allow?: string | AllowList;
@@ -28,6 +29,7 @@ export type OutboundOptions = {
   ca?: string;
 };
 
+/** One request, sent once. `url` has to pass `checkUrl`: else the answer is the failure `BLOCKED_ADDRESS`. */
 export type OutboundRequest = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   url: string;
@@ -56,7 +58,18 @@ export type Outbound = {
   close(options?: { graceMs?: number }): Promise<void>;
 };
 
-/** Opens the door. One per process: it holds the keep-alive sockets, one pool for each origin. */
+/**
+ * Opens the door. One per process: it holds the keep-alive sockets, one pool for each origin.
+ * Throws `InvalidAllowListError` for an `allow` that cannot be read.
+ *
+ * @example
+ * const outbound = createOutbound({ userAgent: "InvoiceService/2.1" });
+ * const headers = { "content-type": "application/json" };
+ * const answer = await outbound.request({ method: "POST", url: callbackUrl, headers, body, timeoutMs: 10_000 });
+ * if (answer.kind === "failure") console.error(answer.code, answer.detail, answer.requestSent);
+ * else console.log(answer.status, answer.body.toString("utf8"));
+ * await outbound.close({ graceMs: 10_000 });
+ */
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const allow = typeof options.allow === "object" ? options.allow : parseAllowList(options.allow ?? "");
   const agent = createAgent(allow, options);

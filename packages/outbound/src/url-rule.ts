@@ -2,7 +2,12 @@ import { isIP } from "node:net";
 import { forbiddenRange } from "./address-rule.ts";
 import { type AllowList, isListed, portOf } from "./allow-list.ts";
 
-/** Longest URL we accept from anybody. */
+/**
+ * Longest URL we accept from anybody.
+ *
+ * @example
+ * const callbackUrlSchema = { type: "string", format: "uri", maxLength: MAX_URL_CHARS };
+ */
 export const MAX_URL_CHARS = 2048;
 
 /** Names that by their standard never lead to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `internal`). */
@@ -10,12 +15,18 @@ const NEVER_PUBLIC_NAMES = ["localhost", "local", "internal", "home.arpa"];
 /** At least two labels of at most 63 characters, with or without the root's dot: nothing else can be asked of the DNS. */
 const FULL_DOMAIN_NAME = /^(?=.{1,253}\.?$)([a-z0-9_-]{1,63}\.)+[a-z0-9_-]{1,63}\.?$/;
 
+/** A URL that may be called, or a sentence for the person who registers it. */
 export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
 
 /**
  * The check that needs no network, for a URL somebody else chose: absolute https, no user name, a full domain name or a
  * public address, at most 2048 characters. A `host:port` in `allow` may be plain http, private and a single label.
  * `reason` is one sentence for the person who registers the URL.
+ *
+ * @example
+ * const verdict = checkUrl(callbackUrl, parseAllowList("")); // nothing is opened: public https only
+ * if (!verdict.ok) throw new TypeError(`callbackUrl: ${verdict.reason}`);
+ * const { hostname } = verdict.url;
  */
 export function checkUrl(text: string, allow: AllowList): UrlVerdict {
   if (text.length > MAX_URL_CHARS) return refuse(`The URL is longer than ${MAX_URL_CHARS} characters.`);
