@@ -1,6 +1,17 @@
+/** Why a mail was not sent, in a word. `REFUSED`: the server said no, or the mail cannot be one. */
 export type MailFault = "NOT_CONFIGURED" | "REFUSED" | "UNREACHABLE" | "TIMEOUT";
 
-/** The mail server did not confirm that it took the mail. `detail` is one sentence without addresses or passwords. */
+/**
+ * The mail server did not confirm that it took the mail. `detail` is one sentence without addresses or passwords.
+ *
+ * @example
+ * try {
+ *   await mailer.send({ to: "asha@lender.example", subject, text, messageId: `alert:${alertId}` });
+ * } catch (error) {
+ *   if (!(error instanceof MailNotSentError) || error.retryable) throw error;
+ *   console.error(`The alert ${alertId} is given up: ${error.detail}`);
+ * }
+ */
 export class MailNotSentError extends Error {
   readonly code: MailFault;
   /** Whether sending the same mail again later may help. */

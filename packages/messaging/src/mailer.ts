@@ -8,6 +8,7 @@ const SEND_TIMEOUTS = 3;
 const MAX_ADDRESS_CHARS = 254;
 const MAX_MESSAGE_KEY_CHARS = 128;
 
+/** The mail server and the sender. */
 export type MailerOptions = {
   /** `smtp://[user:password@]host:port` (STARTTLS when offered) or `smtps://…`. Undefined: e-mail is switched off. */
   smtpUrl: string | undefined;
@@ -17,6 +18,7 @@ export type MailerOptions = {
   timeoutMs?: number;
 };
 
+/** One mail. `to` takes plain addresses, without names; line breaks in the subject become spaces. */
 export type Mail = {
   to: string | string[];
   subject: string;
@@ -26,6 +28,7 @@ export type Mail = {
   messageId?: string;
 };
 
+/** What the mail server took. */
 export type SentMail = {
   /** The Message-ID header, with its angle brackets. */
   messageId: string;
@@ -44,7 +47,16 @@ export type Mailer = {
   close(options?: { graceMs?: number }): Promise<void>;
 };
 
-/** The SMTP URL or the sender cannot be used. The message never repeats the URL: it holds a password. */
+/**
+ * The SMTP URL or the sender cannot be used. The message never repeats the URL: it holds a password.
+ *
+ * @example
+ * try {
+ *   createMailer({ smtpUrl: process.env["SMTP_URL"], from: process.env["MAIL_FROM"] ?? "" });
+ * } catch (error) {
+ *   if (error instanceof InvalidMailerOptionsError) console.error(error.message);
+ * }
+ */
 export class InvalidMailerOptionsError extends Error {
   readonly code = "INVALID_MAILER_OPTIONS";
 
@@ -54,7 +66,16 @@ export class InvalidMailerOptionsError extends Error {
   }
 }
 
-/** Throws `InvalidMailerOptionsError` for options that cannot work; the server itself is not contacted yet. */
+/**
+ * Makes a mailer; the server itself is not contacted yet.
+ * Throws `InvalidMailerOptionsError` for options that cannot work.
+ *
+ * @example
+ * const mailer = createMailer({ smtpUrl: process.env["SMTP_URL"], from: "Collections <no-reply@lender.example>" });
+ * const to = ["asha@lender.example", "ravi@lender.example"];
+ * const { refused } = await mailer.send({ to, subject, text, messageId: `alert:${alertId}` });
+ * await mailer.close({ graceMs: 5_000 });
+ */
 export function createMailer(options: MailerOptions): Mailer {
   const senderDomain = domainOf(options.from);
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;

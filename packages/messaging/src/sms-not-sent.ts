@@ -1,8 +1,19 @@
 import type { OutboundAnswer } from "@collections/outbound";
 
+/** Why a text message was not sent, or may have been (`OUTCOME_UNKNOWN`), in a word. */
 export type SmsFault = "REFUSED" | "RATE_LIMITED" | "TEMPORARY" | "UNREACHABLE" | "OUTCOME_UNKNOWN";
 
-/** The SMS gateway did not confirm the message. `detail` is one sentence without numbers, texts or its own words. */
+/**
+ * The SMS gateway did not confirm the message. `detail` is one sentence without numbers, texts or its own words.
+ *
+ * @example
+ * try {
+ *   await sms.send({ to: "+919800000001", text, key: `code:${alertId}` });
+ * } catch (error) {
+ *   if (error instanceof SmsNotSentError && error.retryable) await sendLater();
+ *   else throw error;
+ * }
+ */
 export class SmsNotSentError extends Error {
   readonly code: SmsFault;
   /** Whether sending the same message again later may help and cannot send it twice. */

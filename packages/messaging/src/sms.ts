@@ -3,6 +3,7 @@ import { explainSmsAnswer } from "./sms-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
+/** Where the gateway is, and what it takes. */
 export type SmsGatewayOptions = {
   url: string;
   /** Sent with each message, such as the gateway's key. */
@@ -26,18 +27,41 @@ export type SmsGateway = {
   send(message: { to: string; text: string; key: string }): Promise<void>;
 };
 
-/** The gateway's body has no place for the number or the text, or is no JSON. `detail` says what is expected. */
+/**
+ * The gateway's body has no place for the number or the text, or is no JSON. The message says which of them.
+ *
+ * @example
+ * try {
+ *   checkSmsBody('{"mobile":"{to}"}');
+ * } catch (error) {
+ *   if (error instanceof InvalidSmsBodyError) console.error(error.message); // has no place for {text}
+ * }
+ */
 export class InvalidSmsBodyError extends Error {
   override readonly name = "InvalidSmsBodyError";
   readonly code = "INVALID_SMS_BODY";
 }
 
-/** Whether a gateway's body can be used. @throws InvalidSmsBodyError */
+/**
+ * Refuses a gateway's body that cannot be used, before any message is sent. Throws `InvalidSmsBodyError`.
+ *
+ * @example
+ * checkSmsBody('{"mobile":"{to}","message":"{text}"}');
+ * checkSmsBody("to={to}&message={text}");
+ */
 export function checkSmsBody(body: string): void {
   readBody(body);
 }
 
-/** @throws InvalidSmsBodyError */
+/**
+ * Makes a gateway over the operator's HTTP interface; nothing is sent yet. Throws `InvalidSmsBodyError`.
+ *
+ * @example
+ * const headers = { authorization: `Bearer ${accessToken}` };
+ * const body = '{"mobile":"{to}","message":"{text}"}';
+ * const sms = createSmsGateway({ url: "https://sms.example/v1/messages", headers, body, outbound });
+ * await sms.send({ to: "+919800000001", text, key: `code:${alertId}` });
+ */
 export function createSmsGateway(options: SmsGatewayOptions): SmsGateway {
   const { url, headers, outbound, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const fill = readBody(options.body);

@@ -1,5 +1,6 @@
 import type { OutboundAnswer } from "@collections/outbound";
 
+/** Why a message was not sent, or may have been (`OUTCOME_UNKNOWN`), in a word. */
 export type WhatsAppFault =
   | "TOKEN_INVALID"
   | "NOT_PERMITTED"
@@ -12,7 +13,17 @@ export type WhatsAppFault =
   | "UNREACHABLE"
   | "OUTCOME_UNKNOWN";
 
-/** Meta did not confirm the message. `detail` is one sentence without tokens, numbers or Meta's own words. */
+/**
+ * Meta did not confirm the message. `detail` is one sentence without tokens, numbers or Meta's own words.
+ *
+ * @example
+ * try {
+ *   await whatsApp.sendTemplate({ phoneNumberId: "106540352242922", accessToken, to: "+919800000001", template });
+ * } catch (error) {
+ *   if (error instanceof WhatsAppNotSentError && error.retryable) await sendLater();
+ *   else throw error;
+ * }
+ */
 export class WhatsAppNotSentError extends Error {
   readonly code: WhatsAppFault;
   /** Whether sending the same message again later may help and cannot send it twice. */

@@ -17,12 +17,24 @@ const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent"
 
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 
-/** Whether a header could be Meta's `X-Hub-Signature-256`, before the bytes that it signs are read. */
+/**
+ * Whether a header could be Meta's `X-Hub-Signature-256`, before the bytes that it signs are read.
+ *
+ * @example
+ * const signature = headers.get("x-hub-signature-256") ?? undefined;
+ * if (!isLikeSignatureOfMeta(signature)) throw new TypeError("This is no callback of Meta.");
+ */
 export function isLikeSignatureOfMeta(signature: string | undefined): boolean {
   return SIGNATURE.test(signature ?? "");
 }
 
-/** Whether `X-Hub-Signature-256` is that of these bytes under the app's secret. In constant time. */
+/**
+ * Whether `X-Hub-Signature-256` is that of these bytes under the app's secret. In constant time.
+ *
+ * @example
+ * const signature = headers.get("x-hub-signature-256") ?? undefined;
+ * const statuses = isSignedByMeta(body, signature, appSecret) ? readWhatsAppStatuses(body) : [];
+ */
 export function isSignedByMeta(body: Uint8Array, signature: string | undefined, appSecret: string): boolean {
   const expected = createHmac("sha256", appSecret).update(body).digest();
   const given = SIGNATURE.exec(signature ?? "")?.[1] ?? "";
@@ -30,7 +42,13 @@ export function isSignedByMeta(body: Uint8Array, signature: string | undefined, 
   return presented.length === expected.length && timingSafeEqual(presented, expected);
 }
 
-/** Whether two tokens are the same. In constant time: it compares their hashes. */
+/**
+ * Whether two tokens are the same. In constant time: it compares their hashes.
+ *
+ * @example
+ * const given = url.searchParams.get("hub.verify_token") ?? "";
+ * const answer = isSameToken(given, verifyToken) ? url.searchParams.get("hub.challenge") : null;
+ */
 export function isSameToken(given: string, expected: string): boolean {
   const [one, other] = [given, expected].map((token) => createHash("sha256").update(token).digest());
   return timingSafeEqual(one!, other!);
@@ -39,6 +57,11 @@ export function isSameToken(given: string, expected: string): boolean {
 /**
  * The statuses in the body of a callback, in the order told. What is none (incoming messages, kinds to come, odd
  * shapes) is passed over: the lender's number may serve other purposes too.
+ *
+ * @example
+ * for (const { messageId, status, failure } of readWhatsAppStatuses(body)) {
+ *   if (status === "failed") console.error(`${messageId}: ${failure?.detail}`);
+ * }
  */
 export function readWhatsAppStatuses(body: Uint8Array): WhatsAppStatus[] {
   const document = parsed(body);

@@ -3,6 +3,7 @@ import { explainFailure, explainRefusal, WhatsAppNotSentError } from "./whatsapp
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
+/** Where the Cloud API is, and the way out to it. */
 export type WhatsAppOptions = {
   /** The Cloud API with its version, for example `https://graph.facebook.com/v24.0`. */
   baseUrl: string;
@@ -11,6 +12,7 @@ export type WhatsAppOptions = {
   timeoutMs?: number;
 };
 
+/** One message, made of a template that Meta has approved. */
 export type TemplateMessage = {
   /** The lender's WhatsApp account: Meta's numeric id of the sending number, and its access token. */
   phoneNumberId: string;
@@ -39,6 +41,15 @@ export type WhatsApp = {
   sendTemplate(message: TemplateMessage): Promise<{ messageId: string }>;
 };
 
+/**
+ * Makes a sender for any number of WhatsApp accounts: each message brings its own number and token.
+ *
+ * @example
+ * const whatsApp = createWhatsApp({ baseUrl: "https://graph.facebook.com/v24.0", outbound });
+ * const template = { name: "payment_link", language: "en", bodyParameters: ["Asha", "₹2,500.00"] };
+ * const to = "+919800000001";
+ * const { messageId } = await whatsApp.sendTemplate({ phoneNumberId: "106540352242922", accessToken, to, template });
+ */
 export function createWhatsApp(options: WhatsAppOptions): WhatsApp {
   const baseUrl = options.baseUrl.replace(/\/+$/, "");
 
