@@ -1,10 +1,22 @@
-/** An amount in major units as decimal text, exact: `2500`, `2500.50`. contract: Money */
+/**
+ * An amount in major units as decimal text, exact: `2500`, `2500.50`. Minor units become one by `majorUnits`.
+ * contract: Money
+ */
 export type Amount = string;
 
 const AMOUNT = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const SIGNED_AMOUNT = /^(-?)(\d+)(?:\.(\d+))?$/;
 
-/** Something that is no amount was given for one. `field` names it where it was part of a request. */
+/**
+ * Something that is no amount was given for one. `field` names it where it was part of a request.
+ *
+ * @example
+ * try {
+ *   minorUnits("2500.505", 2);
+ * } catch (error) {
+ *   if (error instanceof InvalidAmountError) console.error(error.message); // "2500.505" has more than 2 decimals.
+ * }
+ */
 export class InvalidAmountError extends TypeError {
   override readonly name = "InvalidAmountError";
   readonly code = "INVALID_AMOUNT";
@@ -33,6 +45,9 @@ export class AmountLiteral {
 /**
  * Major units of a bigint in minor units: `majorUnits(250050n, 2)` is `"2500.50"`.
  * `decimals` is what the currency has by ISO 4217: 2 for INR, 0 for JPY, 3 for KWD.
+ *
+ * @example
+ * const amount = majorUnits(250050n, 2); // "2500.50"
  */
 export function majorUnits(minor: bigint, decimals: number): Amount {
   checkDecimals(decimals);
@@ -41,7 +56,12 @@ export function majorUnits(minor: bigint, decimals: number): Amount {
   return decimals === 0 ? sign + digits : `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** Minor units of an amount: `minorUnits("2500.5", 2)` is `250050n`. Throws InvalidAmountError rather than round. */
+/**
+ * Minor units of an amount: `minorUnits("2500.5", 2)` is `250050n`. Throws InvalidAmountError rather than round.
+ *
+ * @example
+ * const minor = minorUnits("2500.5", 2); // 250050n
+ */
 export function minorUnits(amount: Amount, decimals: number): bigint {
   checkDecimals(decimals);
   const [, sign = "", whole = "", fraction = ""] = SIGNED_AMOUNT.exec(amount) ?? [];

@@ -14,7 +14,7 @@ export interface Answer {
   readonly warnings?: readonly Warning[];
 }
 
-/** contract: Health response */
+/** Who the service takes you for, and how far your clock is from its own. contract: Health response */
 export interface Health {
   readonly ok: boolean;
   readonly lenderCode: string;

@@ -1,6 +1,16 @@
 import type { Warning } from "./answer.ts";
 
-/** A call that did not succeed. `retryable`: the same call may succeed later, and repeating it does no harm. */
+/**
+ * A call that did not succeed. `retryable`: the same call may succeed later, and repeating it does no harm.
+ *
+ * @example
+ * try {
+ *   await client.confirmPayment("LN-1001", payment);
+ * } catch (error) {
+ *   if (!(error instanceof CollectionsError) || !error.retryable) throw error;
+ *   await confirmLater("LN-1001", payment, error.retryAfterMs ?? 60_000);
+ * }
+ */
 export abstract class CollectionsError extends Error {
   abstract readonly code: string;
   abstract readonly retryable: boolean;
@@ -37,7 +47,15 @@ export interface Problem {
   readonly [member: string]: unknown;
 }
 
-/** The service has answered with an error: `code` is one of the contract's. contract: Errors */
+/**
+ * The service has answered with an error: `code` is one of the contract's. contract: Errors
+ *
+ * @example
+ * const snapshot = await client.getCase("LN-1001").catch((error: unknown) => {
+ *   if (error instanceof ProblemError && error.code === "LOAN_NOT_FOUND") return undefined;
+ *   throw error;
+ * });
+ */
 export class ProblemError extends CollectionsError {
   override readonly name: string = "ProblemError";
   readonly code: string;
@@ -68,6 +86,12 @@ export class ProblemError extends CollectionsError {
 /**
  * No whole answer came in time: whether the service has acted is unknown. A payment may be confirmed again with the same
  * arguments, and is booked once; an import that is called again is another import.
+ *
+ * @example
+ * await client.confirmPayment("LN-1001", payment).catch(async (error: unknown) => {
+ *   if (!(error instanceof NoAnswerError)) throw error;
+ *   await confirmLater("LN-1001", payment, 60_000);
+ * });
  */
 export class NoAnswerError extends CollectionsError {
   override readonly name = "NoAnswerError";
@@ -75,7 +99,15 @@ export class NoAnswerError extends CollectionsError {
   readonly retryable = true;
 }
 
-/** Something has answered that is not the service's own language: a proxy, a redirect, another server. */
+/**
+ * Something has answered that is not the service's own language: a proxy, a redirect, another server.
+ *
+ * @example
+ * await client.health().catch((error: unknown) => {
+ *   if (error instanceof UnexpectedAnswerError) console.error(`Is baseUrl right? ${error.message}`);
+ *   throw error;
+ * });
+ */
 export class UnexpectedAnswerError extends CollectionsError {
   override readonly name = "UnexpectedAnswerError";
   readonly code = "UNEXPECTED_ANSWER";

@@ -6,7 +6,7 @@ import type { CaseStatus } from "./case-snapshot.ts";
 /** Columns that hold money: text here, exact JSON numbers on the wire. */
 const AMOUNT_FIELDS = ["outstandingAmount", "minimumAmount", "emiAmount"] as const;
 
-/** contract: POST cases: import */
+/** Where a borrower can be found. contract: POST cases: import */
 export interface BorrowerAddress {
   readonly line1?: string | null;
   readonly line2?: string | null;
@@ -62,8 +62,10 @@ export interface OrderRow {
   readonly reason?: string | null;
 }
 
+/** A row of an import, by its `action`. contract: POST cases: import */
 export type CaseRow = UpsertRow | OrderRow;
 
+/** What became of a row, in a word. contract: POST cases: import */
 export type RowOutcome = "created" | "updated" | "unchanged" | "reopened" | "withdrawn" | "rejected";
 
 /** A field that a row has changed. Amounts are text, other values as JSON has them; contact data is not told. */
@@ -95,7 +97,17 @@ export interface CaseImport extends Answer {
   readonly results: readonly RowResult[];
 }
 
-/** An atomic import had a wrong row, so nothing was applied: `results` says which and why. */
+/**
+ * An atomic import had a wrong row, so nothing was applied: `results` says which and why.
+ *
+ * @example
+ * await client.importCases(rows, { atomic: true }).catch((error: unknown) => {
+ *   if (!(error instanceof ImportRejectedError)) throw error;
+ *   for (const { index, errors = [] } of error.results) {
+ *     for (const { pointer, detail } of errors) console.error(`row ${index}, ${pointer}: ${detail}`);
+ *   }
+ * });
+ */
 export class ImportRejectedError extends ProblemError {
   override readonly name = "ImportRejectedError";
   readonly results: readonly RowResult[];

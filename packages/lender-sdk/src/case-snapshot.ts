@@ -25,6 +25,7 @@ export interface LoanState {
   readonly outstandingAfter: Amount;
 }
 
+/** A payment of the case, as it was confirmed. `paidAt` is your time of it, `recordedAt` the service's. */
 export interface BookedPayment {
   readonly reference: string;
   readonly amount: Amount;

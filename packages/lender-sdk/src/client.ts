@@ -46,6 +46,13 @@ export interface ReplayOptions extends CallOptions {
 /**
  * Everything that a lender may ask of the service (contract: Partner endpoints). Calls are signed, and repeated with
  * the same bytes where that may help; amounts are text. Methods throw a CollectionsError, or what `signal` says.
+ *
+ * @example
+ * const baseUrl = "https://collections.example";
+ * const client = new CollectionsClient({ baseUrl, apiKeyId: "lk_sandbox_7f3a", hmacSecret: secret });
+ * const borrower = { borrowerName: "Ravi Kumar", borrowerPhone: "+919800000001" };
+ * await client.importCases([{ sourceLoanNumber: "LN-1001", ...borrower, outstandingAmount: "5000.10" }]);
+ * const { outstandingAfter } = await client.confirmPayment("LN-1001", payment);
  */
 export class CollectionsClient {
   readonly #caller: SignedCaller;

@@ -30,6 +30,9 @@ class SenderLeftError extends Error {
 /**
  * Connects a receiver to Express, or to node:http. It reads the raw body itself; a Buffer that `express.raw()` left in
  * `req.body`, or that `express.json({ verify })` was made to keep in `req.rawBody`, is taken too.
+ *
+ * @example
+ * app.post("/hooks/collections", expressHandler(receiver)); // before any body parser
  */
 export function expressHandler(receiver: Receiver): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   return async (request, response) => {

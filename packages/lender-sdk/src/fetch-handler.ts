@@ -3,7 +3,13 @@ import { ReceiverError } from "./receiver-error.ts";
 
 const USED = "Something has read the webhook's body before the receiver, and the signature is over its exact bytes.";
 
-/** Connects a receiver where requests and responses are those of fetch: Next.js, Hono, Bun, Deno, workers. */
+/**
+ * Connects a receiver where requests and responses are those of fetch: Next.js, Hono, Bun, Deno, workers.
+ *
+ * @example
+ * const handle = fetchHandler(receiver);
+ * const response = await handle(new Request("https://lender.example/hooks/collections", { method: "POST", body }));
+ */
 export function fetchHandler(receiver: Receiver): (request: Request) => Promise<Response> {
   return async (request) => {
     const answer = await answerTo(request).catch((error: unknown) => receiver.fail(error));

@@ -4,6 +4,12 @@ import type { EventKey, HeldLoan, ReceiverStorage } from "./receiver-storage.ts"
 /**
  * Remembers in this process, and forgets when it ends: for tests, and for trying out. What `apply` stores has to be
  * forgotten with it, else an old event that is sent again would seem to be the first of its loan.
+ *
+ * @example
+ * const owed = new Map<string, Amount>();
+ * const apply = ({ state }: LoanUpdate) => void owed.set(state.sourceLoanNumber, state.outstandingAfter);
+ * const secrets = { lk_sandbox_7f3a: secret };
+ * const receiver = createReceiver({ secrets, storage: new MemoryStorage(), client, apply });
  */
 export class MemoryStorage implements ReceiverStorage<undefined> {
   readonly #loans = new OneAtATime();

@@ -3,7 +3,17 @@ import type { Answer, Warning } from "./answer.ts";
 import { type Problem, ProblemError } from "./call-error.ts";
 import type { CaseStatus } from "./case-snapshot.ts";
 
-/** A payment that was captured. contract: Payment confirmation request */
+/**
+ * A payment that was captured. contract: Payment confirmation request
+ *
+ * @example
+ * const payment: CapturedPayment = {
+ *   amount: "2500.50",
+ *   reference: "pay_Nx81",
+ *   paidAt: new Date(),
+ *   mode: "upi",
+ * };
+ */
 export interface CapturedPayment {
   /** Major units as text, such as `"2500.50"`. */
   readonly amount: Amount;
@@ -47,6 +57,12 @@ export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated">
 /**
  * This reference is booked, but for something else: `differences` names the fields. The first booking stands and this
  * payment is **not** booked. Repeats of the SDK's own never cause it, since they send the same bytes.
+ *
+ * @example
+ * await client.confirmPayment("LN-1001", payment).catch((error: unknown) => {
+ *   if (!(error instanceof ReferenceConflictError)) throw error;
+ *   console.error(`${error.original.reference} is booked with another ${error.differences.join(", ")}`);
+ * });
  */
 export class ReferenceConflictError extends ProblemError {
   override readonly name = "ReferenceConflictError";

@@ -21,14 +21,29 @@ export interface SqlPool<Client extends PooledSqlClient> {
   connect(): Promise<Client>;
 }
 
-/** How to open a transaction, and to run a statement in it, where that is not a pool's way. */
+/**
+ * How to open a transaction, and to run a statement in it, where that is not a pool's way.
+ *
+ * @example
+ * const transactions: SqlTransactions<PoolClient> = {
+ *   transaction: (work) => inTransaction(work),
+ *   query: (client, text, values) => client.query(text, values),
+ * };
+ */
 export interface SqlTransactions<Tx> {
   /** Commits what `work` did when it resolves, takes it back when it throws. READ COMMITTED, PostgreSQL's default. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
   query(tx: Tx, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
-/** The storage of `sql/receiver.sql`, over a pool; `apply` gets the pool's client that the transaction runs on. */
+/**
+ * The storage of `sql/receiver.sql`, over a pool; `apply` gets the pool's client that the transaction runs on.
+ *
+ * @example
+ * const storage = postgresStorage(pool);
+ * const keptForMs = 36 * 24 * 3_600_000;
+ * await storage.forgetBefore(new Date(Date.now() - keptForMs)); // once a day
+ */
 export function postgresStorage<Client extends PooledSqlClient>(
   pool: SqlPool<Client>,
   options?: { schema?: string },
@@ -42,7 +57,15 @@ export function postgresStorage<Client extends PooledSqlClient>(
   );
 }
 
-/** The storage of `sql/receiver.sql`, inside transactions of your own. Safe with any number of processes. */
+/**
+ * The storage of `sql/receiver.sql`, inside transactions of your own. Safe with any number of processes.
+ *
+ * @example
+ * const storage = new PostgresStorage<PoolClient>({
+ *   transaction: (work) => inTransaction(work),
+ *   query: (client, text, values) => client.query(text, values),
+ * });
+ */
 export class PostgresStorage<Tx> implements ReceiverStorage<Tx> {
   // Waiting here takes no connection; a queue of them at one row could take the whole pool.
   readonly #loans = new OneAtATime();

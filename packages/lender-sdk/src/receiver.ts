@@ -71,7 +71,17 @@ export interface Receiver {
   readonly maxBodyBytes: number;
 }
 
-/** Makes a receiver; `expressHandler` and `fetchHandler` connect it. contract: Receiver contract */
+/**
+ * Makes a receiver; `expressHandler` and `fetchHandler` connect it. contract: Receiver contract
+ *
+ * @example
+ * const secrets = { lk_sandbox_7f3a: secret };
+ * const storage = postgresStorage(pool);
+ * const apply = async ({ state }: LoanUpdate, tx: SqlClient) => {
+ *   await tx.query("update loan set owed = $2 where number = $1", [state.sourceLoanNumber, state.outstandingAfter]);
+ * };
+ * const receiver = createReceiver({ secrets, storage, client, apply });
+ */
 export function createReceiver<Tx>(options: ReceiverOptions<Tx>): Receiver {
   const { maxBodyBytes = DEFAULT_MAX_BODY_BYTES, onError = printError } = options;
 

@@ -1,6 +1,13 @@
 import type { Answer } from "./answer.ts";
 
-/** A request as it went out, for the debugger. contract: Signature debugger */
+/**
+ * A request as it went out, for the debugger. contract: Signature debugger
+ *
+ * @example
+ * const sent: RequestToDebug = { method: "POST", path: "/api/v1/partner/cases", timestamp, signature, body: text };
+ * const { diagnosis } = await client.debugSignature(sent);
+ * for (const { cause, fix } of diagnosis) console.log(cause, fix);
+ */
 export interface RequestToDebug {
   readonly method: string;
   readonly path: string;
@@ -12,7 +19,7 @@ export interface RequestToDebug {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** contract: Signature debugger */
+/** Which mistake made a wrong signature, as far as it can be told. contract: Signature debugger */
 export interface SignatureDiagnosis extends Answer {
   readonly signatureMatches: boolean;
   readonly canonicalString: string;

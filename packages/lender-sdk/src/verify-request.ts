@@ -37,6 +37,11 @@ export type RequestVerdict =
 /**
  * Whether the service has made this request, within five minutes of `nowMs`. For webhooks the receiver does this; your
  * mint endpoint asks here. contract: Webhook signing
+ *
+ * @example
+ * const request = { method: "POST", path: "/mint-link", headers, body };
+ * const verdict = await verifyRequest(request, { lk_sandbox_7f3a: secret });
+ * if (!verdict.ok) throw new Error(`${verdict.code}: ${verdict.detail}`);
  */
 export async function verifyRequest(
   request: ReceivedRequest,

@@ -8,7 +8,7 @@ export interface DeliveryFault {
   readonly remedy: string;
 }
 
-/** contract: POST webhooks/test */
+/** How the ping to your callback went, and how its endpoint stands. contract: POST webhooks/test */
 export interface WebhookTest extends Answer {
   readonly delivered: boolean;
   readonly deliveryId: string;
@@ -29,6 +29,7 @@ export interface WebhookTest extends Answer {
   };
 }
 
+/** How a delivery stands. `parked`: all attempts failed, and only a replay sends it again. */
 export type DeliveryState = "waiting" | "in_flight" | "delivered" | "parked";
 
 /** Which deliveries to list. contract: Deliveries and replays */
@@ -104,6 +105,7 @@ export interface StartedReplay extends Answer {
   readonly ratePerSecond: number;
 }
 
+/** How many events a replay would send. */
 export interface CountedReplay extends Answer {
   readonly count: number;
 }

@@ -38,6 +38,7 @@ export interface EventData {
   };
 }
 
+/** The kinds of event that this version knows. contract: Event kinds */
 export type EventKind = keyof EventData;
 
 /** Something that happened to a loan, and what the loan is after it. contract: Envelope body fields */
@@ -52,7 +53,15 @@ export interface LoanEvent<Data = Readonly<Record<string, unknown>>> extends Loa
   readonly data: Data;
 }
 
-/** Whether an event is of this kind; `data` then has its type. */
+/**
+ * Whether an event is of this kind; `data` then has its type.
+ *
+ * @example
+ * const received = readEvent(text);
+ * if (received.about === "loan" && isEvent(received.event, "payment.collected")) {
+ *   console.log(`${received.event.sourceLoanNumber} has paid ${received.event.data.amount}`);
+ * }
+ */
 export function isEvent<Kind extends EventKind>(event: LoanEvent, kind: Kind): event is LoanEvent<EventData[Kind]> {
   return event.kind === kind;
 }
@@ -62,13 +71,28 @@ export type WebhookBody =
   | { readonly about: "loan"; readonly event: LoanEvent }
   | { readonly about: "nothing"; readonly eventId: string; readonly kind: string };
 
-/** Text that is no event although it is signed. */
+/**
+ * Text that is no event although it is signed.
+ *
+ * @example
+ * try {
+ *   readEvent(text);
+ * } catch (error) {
+ *   if (error instanceof MalformedEventError) console.error(error.code, error.message);
+ * }
+ */
 export class MalformedEventError extends Error {
   override readonly name = "MalformedEventError";
   readonly code = "MALFORMED_EVENT";
 }
 
-/** The event in a webhook's body, its amounts as text. Throws MalformedEventError. */
+/**
+ * The event in a webhook's body, its amounts as text. Throws MalformedEventError.
+ *
+ * @example
+ * const received = readEvent(text);
+ * if (received.about === "loan") console.log(received.event.sourceLoanNumber, received.event.outstandingAfter);
+ */
 export function readEvent(text: string): WebhookBody {
   const body = objectIn(text);
   const { eventId, kind, sourceLoanNumber, sequence } = body;
