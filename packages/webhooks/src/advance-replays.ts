@@ -15,9 +15,12 @@ type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
 
 /**
  * Takes the steps of replays that are due. A step puts the next deliveries of a replay back among the waiting, no more
- * than its rate, and the step after it comes a second later, or once the endpoint has taken those before. To be called every second, in any number of processes: a
- * step is one transaction under the lock of the replay's row, and time is the database's. Returns the number of
- * deliveries that wait again.
+ * than its rate, and the step after it comes a second later, or once the endpoint has taken those before. To be called
+ * every second, in any number of processes: a step is one transaction under the lock of the replay's row, and time is
+ * the database's. Returns the number of deliveries that wait again.
+ *
+ * @example
+ * setInterval(() => advanceReplays(() => database.em()).catch(console.error), 1_000);
  */
 export async function advanceReplays(em: () => EntityManager): Promise<number> {
   let sent = 0;

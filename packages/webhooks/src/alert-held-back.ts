@@ -6,6 +6,9 @@ const ROWS_AT_A_TIME = 100;
 /**
  * Has the mails sent that an hour without another one held back, where what they tell is still so; the others are
  * forgotten. To be called every minute, in any number of processes: a row is one process's. Returns how many mails.
+ *
+ * @example
+ * setInterval(() => releaseHeldBack(database.em()).catch(console.error), 60_000);
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;

@@ -68,7 +68,12 @@ export const AlertEntity = defineEntity({
 
 export type Alert = InferEntity<typeof AlertEntity>;
 
-/** Mails to technical contacts: tried for about a day, every hour at the end. */
+/**
+ * Mails to technical contacts: tried for about a day, every hour at the end.
+ *
+ * @example
+ * await database.jobs.work(alertQueue, { concurrency: 32 }, ({ data }) => writeMail(data));
+ */
 export const alertQueue = queue<AlertJob>("webhooks.alert", {
   retryLimit: 30,
   retryDelay: 30,

@@ -2,13 +2,23 @@ import type { Outbound, OutboundAnswer } from "@collections/outbound";
 import { publicId } from "@collections/database";
 import { HEADERS, type Secret, sign } from "@collections/signing";
 
-/** contract: Limits, webhook acknowledgement time */
+/**
+ * How long a whole exchange with a callback may take. contract: Limits, webhook acknowledgement time
+ *
+ * @example
+ * const courier: Courier = { outbound, signingKeyOf, timeoutMs: DEFAULT_TIMEOUT_MS, now: () => new Date() };
+ */
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
 const USER_AGENT = "PartnerCollections-Webhooks/1.0";
 const KEPT_BODY_BYTES = 2_048;
 
-/** The key that signs a lender's webhooks now: the receiver finds its secret by the id. */
+/**
+ * The key that signs a lender's webhooks now: the receiver finds its secret by the id.
+ *
+ * @example
+ * const key: WebhookKey = { keyId: "wk_2026_11", secret: "kept-in-a-vault-and-never-logged" };
+ */
 export interface WebhookKey {
   readonly keyId: string;
   readonly secret: Secret;
@@ -35,8 +45,13 @@ export interface AttemptToMake {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * Why an attempt failed. `NON_2XX` and `REDIRECT` come with an answer, the others without; `BLOCKED_ADDRESS`: the URL
+ * leads to an address that nobody is sent to. contract: Delivery
+ */
 export type AttemptErrorCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "NON_2XX" | "REDIRECT" | "BLOCKED_ADDRESS";
 
+/** What was wrong with an attempt that did not deliver. */
 export interface AttemptError {
   readonly code: AttemptErrorCode;
   /** One or two plain sentences for the lender's engineer. */
@@ -50,6 +65,7 @@ export interface CallbackAnswer {
   readonly body: string;
 }
 
+/** A request as it went out, or would: its headers with timestamp and signature, its body to the byte. */
 export interface SentRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -93,6 +109,11 @@ export async function makeAttempt(courier: Courier, attempt: AttemptToMake): Pro
 /**
  * The request that an attempt would send now. Its receiver takes it for five minutes. Rejects when no signing key could
  * be had. contract: Webhook signing, Delivery
+ *
+ * @example
+ * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
+ * const attempt = { lenderId, url: "https://lender.example/hooks", eventId, kind: "ping", number: 1, body };
+ * const { url, headers } = await signedRequest(courier, attempt);
  */
 export async function signedRequest(
   { signingKeyOf, now }: Pick<Courier, "signingKeyOf" | "now">,

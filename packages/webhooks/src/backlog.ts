@@ -42,18 +42,38 @@ export interface FailedAttempt {
 /** Attempts that are looked through for a failed one. */
 const LATEST_ATTEMPTS = 10_000;
 
-/** Everything that is not delivered, counted. Its time grows with what waits and is parked, not with what was delivered. */
+/**
+ * Everything that is not delivered, counted. Its time grows with what waits and is parked, not with what was delivered.
+ *
+ * @example
+ * for (const { reach, waiting, oldestWaitingMs } of await backlogs(em)) {
+ *   console.log(`${reach}: ${waiting} events wait, the oldest for ${oldestWaitingMs ?? 0} ms`);
+ * }
+ */
 export async function backlogs(em: EntityManager): Promise<Backlog[]> {
   return query(em, selectBacklogs, [], { timeoutMs: 35_000 });
 }
 
-/** The oldest event that a lender has not acknowledged and that goes out by itself; replays are none of them. */
+/**
+ * The oldest event that a lender has not acknowledged and that goes out by itself; replays are none of them.
+ *
+ * @example
+ * const oldest = await oldestUndelivered(em, lenderId);
+ * const ageMs = oldest ? now.getTime() - oldest.createdAt.getTime() : 0;
+ */
 export async function oldestUndelivered(em: EntityManager, lenderId: string): Promise<UndeliveredEvent | undefined> {
   const [oldest] = await query<UndeliveredEvent>(em, selectOldest, [lenderId]);
   return oldest;
 }
 
-/** The latest failed attempt of a lender, or undefined when there was none among its last 10,000. */
+/**
+ * The latest failed attempt of a lender, or undefined when there was none among its last 10,000.
+ *
+ * @example
+ * const failed = await lastFailedAttempt(em, lenderId);
+ * const { url } = (await endpointOf(em, lenderId)) ?? { url: null };
+ * const advice = failed && remedyFor({ ...failed, url });
+ */
 export async function lastFailedAttempt(em: EntityManager, lenderId: string): Promise<FailedAttempt | undefined> {
   const [failed] = await query<FailedAttempt>(em, selectLastFailed, [lenderId, LATEST_ATTEMPTS]);
   return failed;

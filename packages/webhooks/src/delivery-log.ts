@@ -43,6 +43,7 @@ export interface LoggedAttempt {
   readonly replay: boolean;
 }
 
+/** A delivery with its body and the log of its attempts, the first one first. */
 export interface DeliveryDetail extends DeliverySummary {
   /** Where it goes now; null without a callback. */
   readonly url: string | null;
@@ -65,13 +66,20 @@ export interface DeliveryFilter {
   readonly limit?: number;
 }
 
+/** A page of deliveries, the newest first. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   /** The cursor of the next page, or null on the last. */
   readonly nextCursor: string | null;
 }
 
-/** Deliveries, newest first, a page at a time. `now` tells a live lease from one that has run out. */
+/**
+ * Deliveries, newest first, a page at a time. `now` tells a live lease from one that has run out.
+ *
+ * @example
+ * const { deliveries, nextCursor } = await listDeliveries(em, { lenderId, states: ["parked"], limit: 20 }, now);
+ * const older = nextCursor && (await listDeliveries(em, { lenderId, states: ["parked"], cursor: nextCursor }, now));
+ */
 export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<DeliveryPage> {
   const limit = filter.limit ?? DEFAULT_LIMIT;
   const conditions = await conditionsOf(em, filter, now);
@@ -84,7 +92,13 @@ export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, 
   return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.eventId ?? null) : null };
 }
 
-/** One delivery of a lender with its body and every attempt, or undefined. */
+/**
+ * One delivery of a lender with its body and every attempt, or undefined.
+ *
+ * @example
+ * const delivery = await deliveryById(em, lenderId, eventId, now);
+ * for (const { number, status, errorCode } of delivery?.log ?? []) console.log(number, status ?? errorCode);
+ */
 export async function deliveryById(
   em: EntityManager,
   lenderId: string,

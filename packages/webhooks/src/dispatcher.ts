@@ -15,6 +15,17 @@ const DEFAULT_POLL_INTERVAL_MS = 1_000;
 /** After the grace, for giving back what was given up. Should the database be away too, the leases run out. */
 const LAST_WRITES_MS = 2_000;
 
+/**
+ * What a dispatcher needs: a database, the way out and the key that signs each lender's events. The rest has defaults.
+ *
+ * @example
+ * const options: DispatcherOptions = {
+ *   database, outbound, signingKeyOf,
+ *   ladder: parseLadder("0s,10s,1m"),
+ *   suspension: { suspendAfter: 50, probeIntervalMs: 60_000 },
+ *   onAttempt: ({ state, durationMs }) => console.log(state, durationMs),
+ * };
+ */
 export interface DispatcherOptions {
   readonly database: Database;
   readonly outbound: Outbound;
@@ -39,6 +50,7 @@ export interface DispatcherOptions {
   readonly onAttempt?: (facts: AttemptFacts) => void;
 }
 
+/** The half of one process that delivers. */
 export interface Dispatcher {
   /** Begins to deliver, on signals and by polling. */
   start(): void;
@@ -51,6 +63,11 @@ export interface Dispatcher {
 /**
  * Delivers what is due, each lender's events in a lane of their own. Any number of processes may run one against the
  * same database: leases keep them apart. contract: Delivery
+ *
+ * @example
+ * const dispatcher = createDispatcher({ database, outbound, signingKeyOf });
+ * dispatcher.start();
+ * process.once("SIGTERM", () => void dispatcher.stop({ graceMs: 10_000 }));
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { database, log = silent, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS } = options;

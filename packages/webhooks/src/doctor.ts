@@ -15,6 +15,7 @@ export interface LenderWebhooks extends DeliveryTotals {
   readonly oldestUndelivered: UndeliveredEvent | null;
 }
 
+/** How the webhooks of all lenders are, or those of one, and what is wrong with them. */
 export interface WebhookReport {
   /** The moment, by the database's clock: everything in the report is of then. */
   readonly at: Date;
@@ -23,6 +24,7 @@ export interface WebhookReport {
   readonly problems: readonly WebhookProblem[];
 }
 
+/** Whom a check is about, and who hears how far it is. */
 export interface CheckOptions {
   /** Default: all. The tables as a whole are only looked at without it. */
   readonly lenderId?: string | undefined;
@@ -36,6 +38,11 @@ const LONG_STATEMENT_MS = 300_000;
 /**
  * Looks for what workers should have done and have not, for rows that do not fit each other, and for lenders who get
  * no events. Reads only, all of it as of one moment; it takes some seconds per million events.
+ *
+ * @example
+ * const { problems } = await checkWebhooks(em, { lenderId });
+ * const faults = problems.filter(({ severity }) => severity === "fault");
+ * for (const { code, count, detail } of faults) console.error(code, count, detail);
  */
 export async function checkWebhooks(em: EntityManager, options: CheckOptions = {}): Promise<WebhookReport> {
   const { lenderId, onProgress } = options;

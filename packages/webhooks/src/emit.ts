@@ -17,6 +17,14 @@ export interface EventToEmit {
 /**
  * Writes events and their deliveries in the transaction of the change, in one statement whatever their number, and
  * wakes the dispatchers after the commit. A lender without an endpoint row fails the transaction.
+ *
+ * @example
+ * await transaction(em, async (tx) => {
+ *   const eventId = newId();
+ *   const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "case.closed", sequence: 12 });
+ *   const closed = { lenderId, eventId, kind: "case.closed", loan: "LN-2026-00417", sequence: 12n };
+ *   emit(tx, [{ ...closed, occurredAt: now, body }]);
+ * });
  */
 export function emit(tx: Tx, events: readonly EventToEmit[]): void {
   if (events.length === 0) return;

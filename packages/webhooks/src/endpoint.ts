@@ -4,6 +4,9 @@ import { type EntityManager, newId, query, signal, statement, type Tx } from "@c
 /** Signals on this channel carry the id of a lender who has something to deliver. */
 export const WEBHOOKS_CHANNEL = "webhooks";
 
+/**
+ * `suspended` after too many failures in a row: its events wait until it answers a ping. contract: Retry and suspension
+ */
 export type EndpointState = "active" | "suspended";
 
 /** Where a lender's events go. One per lender for now; everything keys by (lender, endpoint) all the same. */
@@ -54,7 +57,17 @@ export interface EndpointStatus {
   readonly parked: number;
 }
 
-/** A lender without an endpoint row: every lender gets one, with or without a URL, when it is created. */
+/**
+ * A lender without an endpoint row: every lender gets one, with or without a URL, when it is created.
+ *
+ * @example
+ * try {
+ *   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks" }));
+ * } catch (error) {
+ *   if (!(error instanceof EndpointNotFoundError)) throw error;
+ *   console.error(error.code, error.lenderId);
+ * }
+ */
 export class EndpointNotFoundError extends Error {
   override readonly name = "EndpointNotFoundError";
   readonly code = "ENDPOINT_NOT_FOUND";
@@ -69,6 +82,9 @@ export class EndpointNotFoundError extends Error {
 /**
  * Gives a new lender its endpoint. With `url` null its events wait, and nothing is lost.
  * The URL is one that `checkUrl` of the outbound door has passed.
+ *
+ * @example
+ * await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
  */
 export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
   await query(tx, insertEndpoint, [endpoint.lenderId, newId(), endpoint.url]);
@@ -77,6 +93,9 @@ export async function registerEndpoint(tx: Tx, endpoint: { lenderId: string; url
 /**
  * Sets or clears the callback URL; what waits goes to the new one. Failures counted against another URL are forgotten,
  * and if it was suspended the new one is probed at once. Throws EndpointNotFoundError.
+ *
+ * @example
+ * await changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks/v2" });
  */
 export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: string | null }): Promise<void> {
   const changed = await query(tx, updateUrl, [endpoint.lenderId, endpoint.url]);
@@ -84,7 +103,13 @@ export async function changeEndpoint(tx: Tx, endpoint: { lenderId: string; url: 
   signal(tx, WEBHOOKS_CHANNEL, endpoint.lenderId);
 }
 
-/** The lender's endpoint and its backlog, or undefined for a lender without one. */
+/**
+ * The lender's endpoint and its backlog, or undefined for a lender without one.
+ *
+ * @example
+ * const endpoint = await endpointOf(em, lenderId);
+ * if (endpoint?.state === "suspended") console.log(`Suspended since ${endpoint.suspendedAt?.toISOString()}`);
+ */
 export async function endpointOf(em: EntityManager, lenderId: string): Promise<EndpointStatus | undefined> {
   const [endpoint] = await query<EndpointStatus>(em, selectEndpoint, [lenderId]);
   return endpoint;

@@ -30,7 +30,13 @@ export interface LoanEvent {
   readonly body: string;
 }
 
-/** All events of a loan in their sequence. */
+/**
+ * All events of a loan in their sequence.
+ *
+ * @example
+ * const events = await eventsOf(em, lenderId, "LN-2026-00417");
+ * const kinds = events.map(({ sequence, kind }) => `${sequence} ${kind}`);
+ */
 export async function eventsOf(em: EntityManager, lenderId: string, loan: string): Promise<LoanEvent[]> {
   return query(em, selectEvents, [lenderId, loan]);
 }

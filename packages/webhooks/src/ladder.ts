@@ -1,14 +1,28 @@
 /** Waits in milliseconds, one per attempt, each counted from the failure of the attempt before it. The first is 0. */
 export type Ladder = readonly [0, ...number[]];
 
-/** contract: Retry and suspension */
+/**
+ * Seven attempts in some 31 hours, in the words that `parseLadder` reads. contract: Retry and suspension
+ *
+ * @example
+ * const ladder = parseLadder(process.env["WEBHOOK_LADDER"] ?? DEFAULT_LADDER);
+ */
 export const DEFAULT_LADDER = "0s,30s,2m,10m,1h,6h,24h";
 
 const JITTER = 0.1;
 const FIRST_JITTERED_STEP = 2;
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A ladder that cannot be read: `step` is the entry at fault, the message says what to write instead. */
+/**
+ * A ladder that cannot be read: `step` is the entry at fault, the message says what to write instead.
+ *
+ * @example
+ * try {
+ *   parseLadder("0s,30s,2 minutes");
+ * } catch (error) {
+ *   if (error instanceof InvalidLadderError) console.error(error.message);
+ * }
+ */
 export class InvalidLadderError extends Error {
   override readonly name = "InvalidLadderError";
   readonly code = "INVALID_LADDER";
@@ -29,7 +43,12 @@ export interface FailedAttempt {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Reads a ladder such as `0s,30s,2m`. Throws InvalidLadderError. */
+/**
+ * Reads a ladder such as `0s,30s,2m`. Throws InvalidLadderError.
+ *
+ * @example
+ * parseLadder("0s,30s,2m"); // [0, 30000, 120000]
+ */
 export function parseLadder(text: string): Ladder {
   const [first, ...later] = text.split(",").map((step) => parseStep(step.trim()));
   if (first !== 0)

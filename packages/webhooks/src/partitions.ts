@@ -7,6 +7,7 @@ const DEFAULT_KEEP_DAYS = 35;
 /** Somebody held a table, or two waited for each other. */
 const HELD_UP = new Set(["55P03", "40P01"]);
 
+/** What a call of `keepPartitions` has made and let go. */
 export interface PartitionsKept extends RetentionStep {
   /** Partitions that were made. */
   readonly made: number;
@@ -32,6 +33,9 @@ export interface PartitionState {
  * Makes the partitions of the coming weeks and drops what is older than `keepDays` (at least 32, by default 35). Meant
  * for every hour and for any number of processes at once; time is the database's. It never holds up the others for
  * long: when they use the tables it leaves the rest for the next call.
+ *
+ * @example
+ * setInterval(() => keepPartitions(database.em(), { keepDays: 90 }).catch(console.error), 3_600_000);
  */
 export async function keepPartitions(
   em: EntityManager,
@@ -49,7 +53,13 @@ export async function keepPartitions(
   return { ...step, made, isHeldUp: false };
 }
 
-/** How far partitions are made and dropped, for each partitioned table. */
+/**
+ * How far partitions are made and dropped, for each partitioned table.
+ *
+ * @example
+ * const states = await partitionStates(em);
+ * const full = states.filter(({ unplaced }) => unplaced > 0).map(({ relation }) => relation);
+ */
 export async function partitionStates(em: EntityManager): Promise<PartitionState[]> {
   return query(em, selectStates, []);
 }

@@ -9,6 +9,7 @@ const AFTER_OWN_FAULT_MS = 60_000;
 const CLAIM_BEYOND_TIMEOUT_MS = 15_000;
 const PROBES_AT_A_TIME = 64;
 
+/** What it takes to ping suspended endpoints. */
 export interface Prober {
   readonly em: () => EntityManager;
   readonly courier: Courier;
@@ -18,6 +19,7 @@ export interface Prober {
   readonly onProbe?: (probed: ProbeFacts) => void;
 }
 
+/** How a probe went; `error` is null exactly when it passed. */
 export interface ProbeFacts {
   readonly lenderId: string;
   readonly passed: boolean;
@@ -35,6 +37,10 @@ interface DueProbe {
  * Pings each suspended endpoint whose time has come; a 2xx ends the suspension. To be called every second, in any
  * number of processes: the row is claimed, so that there is one probe. Returns how many were made.
  * contract: Retry and suspension, probing while suspended
+ *
+ * @example
+ * const prober = { em: () => database.em(), courier, pingOf, probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
+ * setInterval(() => probeDue(prober).catch(console.error), 1_000);
  */
 export async function probeDue(prober: Prober): Promise<number> {
   const claimMs = prober.courier.timeoutMs + CLAIM_BEYOND_TIMEOUT_MS;

@@ -7,8 +7,11 @@ const ROWS_AT_A_TIME = 1_000;
 
 /**
  * Ends the suspension of a lender's endpoint. What it missed goes out by itself, each loan in its sequence, slowly at
- * first; events that were waiting for a retry take their place in it. With `url`, only while that one is registered: the
- * answer of another says nothing. Returns whether the endpoint was suspended. contract: Retry and suspension
+ * first; events that were waiting for a retry take their place in it. With `url`, only while that one is registered:
+ * the answer of another says nothing. Returns whether the endpoint was suspended. contract: Retry and suspension
+ *
+ * @example
+ * const wasSuspended = await recoverEndpoint(em, lenderId);
  */
 export async function recoverEndpoint(
   em: EntityManager,

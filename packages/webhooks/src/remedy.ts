@@ -19,7 +19,14 @@ export interface Remedy {
   readonly remedy: string;
 }
 
-/** Says of a failed attempt why it failed and what to do. contract: Deliveries */
+/**
+ * Says of a failed attempt why it failed and what to do. contract: Deliveries
+ *
+ * @example
+ * const { cause, remedy } = remedyFor({
+ *   errorCode: "NON_2XX", errorDetail: null, status: 401, headers: {}, url: "https://lender.example/hooks",
+ * });
+ */
 export function remedyFor(failed: FailedAttemptFacts): Remedy {
   const { errorCode, errorDetail, status, headers, url } = failed;
   if (errorDetail?.startsWith(OUR_FAULT)) return OURS;

@@ -12,8 +12,12 @@ interface LockedDelivery {
 /**
  * Has one event sent again: same id, same bytes, same sequence. One that was delivered or parked starts its ladder
  * anew, marked as a replay; one that waits for its retry need not wait any longer; one that is due or in flight stays
- * as it is. So does one that the very same request, known by the UUID `requestId`, has had sent again before. Returns the
- * state after that, or undefined when the lender has no such event. contract: Deliveries
+ * as it is. So does one that the very same request, known by the UUID `requestId`, has had sent again before. Returns
+ * the state after that, or undefined when the lender has no such event. contract: Deliveries
+ *
+ * @example
+ * const again = await transaction(em, (tx) => replayDelivery(tx, lenderId, eventId));
+ * if (!again) console.error("There is no such event, or it is not kept any more.");
  */
 export async function replayDelivery(
   tx: Tx,

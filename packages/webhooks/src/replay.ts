@@ -1,6 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { type EntityManager, query, statement, type Tx } from "@collections/database";
 
+/** `running` until all of its events wait again (`done`) or somebody ends it (`cancelled`). */
 export type ReplayState = "running" | "done" | "cancelled";
 
 /** What a replay may be asked for: an event that is on its way goes out anyhow. */
@@ -50,16 +51,28 @@ export const ReplayEntity = defineEntity({
   },
 });
 
+/** A replay as its row has it; what is null in its filter does not restrict. */
 export type Replay = InferEntity<typeof ReplayEntity>;
 
 const LISTED = 50;
 
-/** One replay of a lender, or undefined. */
+/**
+ * One replay of a lender, or undefined.
+ *
+ * @example
+ * const replay = await replayById(em, lenderId, replayId);
+ * if (replay) console.log(`${replay.done} of ${replay.total}, ${replay.state}`);
+ */
 export async function replayById(em: EntityManager, lenderId: string, id: string): Promise<Replay | undefined> {
   return (await em.findOne(ReplayEntity, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
 }
 
-/** A lender's latest 50 replays, the newest first. */
+/**
+ * A lender's latest 50 replays, the newest first.
+ *
+ * @example
+ * const running = (await listReplays(em, lenderId)).filter(({ state }) => state === "running");
+ */
 export async function listReplays(em: EntityManager, lenderId: string): Promise<Replay[]> {
   const orderBy = { createdAt: "desc", id: "desc" } as const;
   return em.find(ReplayEntity, { lenderId }, { orderBy, limit: LISTED, disableIdentityMap: true });
@@ -68,6 +81,9 @@ export async function listReplays(em: EntityManager, lenderId: string): Promise<
 /**
  * Ends a running replay: what it has not come to yet stays as it is. One that has ended already is left alone.
  * Returns the replay as it is now, or undefined when the lender has none with this id.
+ *
+ * @example
+ * const cancelled = await transaction(em, (tx) => cancelReplay(tx, lenderId, replayId));
  */
 export async function cancelReplay(tx: Tx, lenderId: string, id: string): Promise<Replay | undefined> {
   await query(tx, cancel, [lenderId, id]);

@@ -23,7 +23,12 @@ const OVERDUE_MS = 10_000;
 /** Waits that one transaction of the sweep ends: an outage can leave many, and dispatchers want the same rows. */
 const SWEEP_ROWS = 1_000;
 
-/** Ends the wait between two attempts of a delivery. A job that is lost is made good by `sweep`. */
+/**
+ * Ends the wait between two attempts of a delivery. A job that is lost is made good by `sweep`.
+ *
+ * @example
+ * await database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data));
+ */
 export const retryQueue = queue<RetryDue>("webhooks.retry", {
   retryLimit: 5,
   retryDelay: 1,
@@ -39,7 +44,12 @@ export async function enqueueRetries(
   await enqueueAll(tx, retryQueue, retries);
 }
 
-/** Works a job of `retryQueue`: the delivery waits for a dispatcher again. Repeats and overtaken jobs do nothing. */
+/**
+ * Works a job of `retryQueue`: the delivery waits for a dispatcher again. Repeats and overtaken jobs do nothing.
+ *
+ * @example
+ * await database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data));
+ */
 export async function retryDue(em: EntityManager, { lenderId, deliveryId, attempts }: RetryDue): Promise<void> {
   await transaction(em, async (tx) => {
     const ended = await query(tx, endWait, [lenderId, deliveryId, attempts]);
@@ -51,6 +61,9 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
  * Ends the waits whose job was lost: those overdue by more than ten seconds. Returns how many.
  * Time is the database's: a process whose clock is ahead must not cut everybody's waits short.
  * Leases need no sweep, a dispatcher takes over what has expired.
+ *
+ * @example
+ * setInterval(() => sweep(database.em()).catch(console.error), 15_000);
  */
 export async function sweep(em: EntityManager): Promise<number> {
   let total = 0;

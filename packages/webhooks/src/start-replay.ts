@@ -3,10 +3,25 @@ import { type EntityManager, newId, query, statement, type Tx } from "@collectio
 import { type Replay, replayById, type ReplayFilter } from "./replay.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
 
-/** contract: Limits */
+/**
+ * Events a second that a replay sends when it does not say. contract: Limits
+ *
+ * @example
+ * const events = await previewReplay(em, lenderId, { kind: "payment.collected" });
+ * const seconds = Math.ceil(events / DEFAULT_REPLAY_RATE);
+ */
 export const DEFAULT_REPLAY_RATE = 50;
+
+/**
+ * Events a second that a replay may ask for at most. contract: Limits
+ *
+ * @example
+ * const request = { requestedBy: "operator", ratePerSecond: MAX_REPLAY_RATE };
+ * await startReplay(tx, lenderId, { kind: "payment.collected" }, request);
+ */
 export const MAX_REPLAY_RATE = 1_000;
 
+/** How fast to send again, and on whose word. */
 export interface ReplayRequest {
   /** Events a second, 1 to 1,000. Default 50. */
   readonly ratePerSecond?: number | undefined;
@@ -16,7 +31,13 @@ export interface ReplayRequest {
   readonly id?: string | undefined;
 }
 
-/** How many events a replay would send again if it were started now. */
+/**
+ * How many events a replay would send again if it were started now.
+ *
+ * @example
+ * const createdFrom = new Date("2026-11-20T00:00:00Z");
+ * const events = await previewReplay(em, lenderId, { states: ["delivered", "parked"], createdFrom });
+ */
 export async function previewReplay(em: EntityManager, lenderId: string, filter: ReplayFilter): Promise<number> {
   const scope = scopeOf(lenderId, filter);
   return countMatches(em, scope, await lastIdOf(em, scope));
@@ -26,6 +47,10 @@ export async function previewReplay(em: EntityManager, lenderId: string, filter:
  * Writes down that events are to be sent again; `advanceReplays` does it, at the rate, in the order of their making.
  * What matches now is part of it, what comes later is not. The same request again (by `id`), or another for the same
  * events while one runs, gets the replay that there is. contract: Deliveries
+ *
+ * @example
+ * const filter = { loan: "LN-2026-00417", createdFrom: new Date("2026-11-20T00:00:00Z") };
+ * const { id, total } = await startReplay(tx, lenderId, filter, { requestedBy: "operator" });
  */
 export async function startReplay(
   tx: Tx,

@@ -1,10 +1,22 @@
 import type { EndpointState } from "./endpoint.ts";
 
-/** contract: Limits, suspension threshold */
+/**
+ * Failed attempts in a row that suspend an endpoint. contract: Limits, suspension threshold
+ *
+ * @example
+ * const rule: SuspensionRule = { suspendAfter: DEFAULT_SUSPEND_AFTER, probeIntervalMs: 60_000 };
+ */
 export const DEFAULT_SUSPEND_AFTER = 20;
-/** contract: Limits, suspended-endpoint probe interval */
+
+/**
+ * The time between two pings of a suspended endpoint. contract: Limits, suspended-endpoint probe interval
+ *
+ * @example
+ * const rule: SuspensionRule = { suspendAfter: 50, probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
+ */
 export const DEFAULT_PROBE_INTERVAL_MS = 900_000;
 
+/** When an endpoint is suspended, and how often it is pinged then. contract: Retry and suspension */
 export interface SuspensionRule {
   /** Failed attempts in a row, over all deliveries of the endpoint. */
   readonly suspendAfter: number;

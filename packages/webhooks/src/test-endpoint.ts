@@ -21,7 +21,17 @@ export interface TestedDelivery {
   readonly error: AttemptError | null;
 }
 
-/** The lender has not registered a callback, so there is nothing to send a ping to. */
+/**
+ * The lender has not registered a callback, so there is nothing to send a ping to.
+ *
+ * @example
+ * try {
+ *   await testEndpoint(em, courier, await pingOf(lenderId));
+ * } catch (error) {
+ *   if (!(error instanceof CallbackNotConfiguredError)) throw error;
+ *   await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: "https://lender.example/hooks" }));
+ * }
+ */
 export class CallbackNotConfiguredError extends Error {
   override readonly name = "CallbackNotConfiguredError";
   readonly code = "CALLBACK_NOT_CONFIGURED";
@@ -33,7 +43,16 @@ export class CallbackNotConfiguredError extends Error {
   }
 }
 
-/** This process is shutting down; another one can send the ping. */
+/**
+ * This process is shutting down; another one can send the ping.
+ *
+ * @example
+ * try {
+ *   await testEndpoint(em, courier, await pingOf(lenderId));
+ * } catch (error) {
+ *   if (error instanceof PingAbandonedError) console.error(`Try again in a moment. ${error.message}`);
+ * }
+ */
 export class PingAbandonedError extends Error {
   override readonly name = "PingAbandonedError";
   readonly code = "PING_ABANDONED";
@@ -44,8 +63,15 @@ export class PingAbandonedError extends Error {
 }
 
 /**
- * Sends one signed ping to the registered callback and waits for what comes of it. It is not stored, retried or
- * counted as a failure; one that arrives ends a suspension, as a probe does. Throws CallbackNotConfiguredError, PingAbandonedError. contract: Partner endpoints, webhooks/test
+ * Sends one signed ping to the registered callback and waits for what comes of it. It is not stored, retried or counted
+ * as a failure; one that arrives ends a suspension, as a probe does. Throws CallbackNotConfiguredError,
+ * PingAbandonedError. contract: Partner endpoints, webhooks/test
+ *
+ * @example
+ * const eventId = newId();
+ * const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping", sequence: null });
+ * const { delivered, durationMs, error } = await testEndpoint(em, courier, { lenderId, eventId, body });
+ * console.log(delivered ? `Answered in ${durationMs} ms.` : error?.detail);
  */
 export async function testEndpoint(em: EntityManager, courier: Courier, ping: Ping): Promise<TestedDelivery> {
   const endpoint = await endpointOf(em, ping.lenderId);

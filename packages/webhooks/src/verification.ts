@@ -25,6 +25,12 @@ export interface DeliveryTotals {
 /**
  * Keeps partitions from being dropped until the transaction ends. To be called first in a snapshot: one that is older
  * than the drop would miss the rows that were moved by it.
+ *
+ * @example
+ * await transaction(em, async (tx) => {
+ *   await holdEvents(tx);
+ *   return { totals: await deliveryTotals(tx, lenderId), problems: await sequenceProblems(tx, lenderId) };
+ * });
  */
 export async function holdEvents(tx: Tx): Promise<void> {
   await query(tx, holdPartitions, []);
@@ -33,6 +39,11 @@ export async function holdEvents(tx: Tx): Promise<void> {
 /**
  * What breaks the promise of a sequence from 1 without gaps, of one lender or of all; where retention has let go the
  * first numbers of a loan, from the number that follows. contract: Envelope
+ *
+ * @example
+ * for (const { loan, fault, after, found } of await sequenceProblems(em, lenderId)) {
+ *   console.error(`${loan}: ${fault}, ${found} comes after ${after}`);
+ * }
  */
 export async function sequenceProblems(
   em: EntityManager,
@@ -42,7 +53,13 @@ export async function sequenceProblems(
   return query(em, selectProblems, [lenderId ?? null], options);
 }
 
-/** Counts by state, read in one statement, so that they agree with each other. */
+/**
+ * Counts by state, read in one statement, so that they agree with each other.
+ *
+ * @example
+ * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, lenderId);
+ * const isComplete = published === delivered + waiting + retrying + parked;
+ */
 export async function deliveryTotals(
   em: EntityManager,
   lenderId?: string,
@@ -52,7 +69,13 @@ export async function deliveryTotals(
   return totals as DeliveryTotals;
 }
 
-/** The number of the last event of each loan of a lender, let go or not; a loan that had none is not in the map. */
+/**
+ * The number of the last event of each loan of a lender, let go or not; a loan that had none is not in the map.
+ *
+ * @example
+ * const last = await lastSequences(em, lenderId, ["LN-2026-00417"]);
+ * const nextSequence = (last.get("LN-2026-00417") ?? 0n) + 1n;
+ */
 export async function lastSequences(
   em: EntityManager,
   lenderId: string,
