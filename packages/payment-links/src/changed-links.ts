@@ -4,6 +4,11 @@ import { linkColumns, type PaymentLink } from "./payment-link.ts";
 /**
  * The links of a field partner's that have changed since then, or whose messages have, in the order of their ids:
  * `limit` of them behind the id `after`.
+ *
+ * @example
+ * const since = new Date("2026-11-20T06:00:00Z");
+ * const links = await changedLinks(em, fieldPartnerId, { since, limit: 100 });
+ * const more = await changedLinks(em, fieldPartnerId, { since, limit: 100, after: links.at(-1)?.id });
  */
 export function changedLinks(
   em: EntityManager,

@@ -24,6 +24,10 @@ export interface PaidLink extends LenderLinkKey {
  * The links that confirmations name, in one statement and in no particular order; an unknown one has no row. A gateway
  * that was asked twice under one key answers with one linkId: then it is several links, of which the newest counts.
  * contract: Payment confirmation request
+ *
+ * @example
+ * const [paidLink] = await linksByLenderLinkId(em, [{ lenderId, linkId: "plink_77" }]);
+ * const earnedBy = paidLink?.fieldPartnerId;
  */
 export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly LenderLinkKey[]): Promise<PaidLink[]> {
   if (keys.length === 0) return [];
@@ -33,6 +37,10 @@ export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly
 /**
  * Marks links as paid in one statement, whatever their status. A paid one stays as it is; a link given twice was paid
  * at the earlier time. The caller holds the locks on their cases.
+ *
+ * @example
+ * const paidAt = new Date("2026-11-20T09:40:55Z");
+ * markPaid(tx, [{ lenderId, id: link.id, paidAt }]);
  */
 export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: Date })[]): void {
   if (links.length === 0) return;

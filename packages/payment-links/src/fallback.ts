@@ -9,6 +9,7 @@ const MAX_NOTE_CHARS = 50;
 /** Light modules around the code: with less than four, scanners may miss it. */
 const QUIET_ZONE_MODULES = 4;
 
+/** A lender's account for transfers, as the lender wrote it: `ifsc` in India, `swift` for payments from abroad. */
 export interface BankAccount {
   readonly accountNumber: string;
   readonly accountName?: string;
@@ -26,6 +27,7 @@ export interface FallbackDetails {
   readonly payeeName: string;
 }
 
+/** What is to be paid: an amount in minor units of `currency`, and what it is for. */
 export interface FallbackPayment {
   /** Without it, or at 0, the payer types an amount. */
   readonly amountMinor?: bigint;
@@ -44,7 +46,14 @@ export interface Fallback {
   readonly instructions: string | null;
 }
 
-/** The lender's QR and bank details for a payment. contract: Errors ("falls back to the lender's QR/bank details") */
+/**
+ * The lender's QR and bank details for a payment. contract: Errors ("falls back to the lender's QR/bank details")
+ *
+ * @example
+ * const details = { upiId: "acme@icici", bankAccount: null, instructions: null, payeeName: "Acme Finance" };
+ * const payment = { amountMinor: 250_000n, currency: currency("INR"), note: "LN-1001" };
+ * const { upiUri, qrSvg } = fallbackFor(details, payment);
+ */
 export function fallbackFor(details: FallbackDetails, payment: FallbackPayment): Fallback {
   const { bankAccount, instructions } = details;
   const upiUri = upiUriFor(details, payment);

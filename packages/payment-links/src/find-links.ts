@@ -11,13 +11,23 @@ export interface CaseKey {
 /** The most rows that one sweep looks at. */
 const SWEEP_ROWS = 500;
 
-/** The link with this id, or undefined. */
+/**
+ * The link with this id, or undefined.
+ *
+ * @example
+ * const found = await linkById(em, { lenderId, id: link.id });
+ */
 export async function linkById(em: EntityManager, key: LinkKey): Promise<PaymentLink | undefined> {
   const [link] = await query<PaymentLink>(em, selectLink, [key.lenderId, key.id]);
   return link;
 }
 
-/** The link if this field partner asked for it: another's is undefined, like one that does not exist. */
+/**
+ * The link if this field partner asked for it: another's is undefined, like one that does not exist.
+ *
+ * @example
+ * const own = await linkOfFieldPartner(em, fieldPartnerId, link.id);
+ */
 export async function linkOfFieldPartner(
   em: EntityManager,
   fieldPartnerId: string,
@@ -27,7 +37,12 @@ export async function linkOfFieldPartner(
   return link;
 }
 
-/** Those of the links with these ids that this field partner asked for, in one statement. */
+/**
+ * Those of the links with these ids that this field partner asked for, in one statement.
+ *
+ * @example
+ * const own = await linksOfFieldPartner(em, fieldPartnerId, [link.id]);
+ */
 export async function linksOfFieldPartner(
   em: EntityManager,
   fieldPartnerId: string,
@@ -36,7 +51,12 @@ export async function linksOfFieldPartner(
   return ids.length === 0 ? [] : query(em, selectManyOfFieldPartner, [fieldPartnerId, ids]);
 }
 
-/** Those of these links whose `fieldPartnerId` is the one who asked for them, in one statement. */
+/**
+ * Those of these links whose `fieldPartnerId` is the one who asked for them, in one statement.
+ *
+ * @example
+ * const [own] = await ownLinks(em, [{ lenderId, id: link.id, fieldPartnerId }]);
+ */
 export async function ownLinks(
   em: EntityManager,
   keys: readonly (LinkKey & { readonly fieldPartnerId: string })[],
@@ -49,19 +69,37 @@ export async function ownLinks(
   ]);
 }
 
-/** The link by which the case may be paid now. */
+/**
+ * The link by which the case may be paid now, or undefined.
+ *
+ * @example
+ * const live = await liveLink(em, { lenderId, caseId });
+ * const url = live?.url;
+ */
 export async function liveLink(em: EntityManager, key: CaseKey): Promise<PaymentLink | undefined> {
   const [link] = await activeLinks(em, [key]);
   return link;
 }
 
-/** The live link of each case that has one, in one statement. */
+/**
+ * The live link of each case that has one, in one statement.
+ *
+ * @example
+ * const links = await activeLinks(em, [{ lenderId, caseId }]);
+ * const linkOfCase = new Map(links.map((link) => [link.caseId, link]));
+ */
 export async function activeLinks(em: EntityManager, cases: readonly CaseKey[]): Promise<PaymentLink[]> {
   if (cases.length === 0) return [];
   return query(em, selectLive, [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)]);
 }
 
-/** The same as far as this field partner asked for them: another's link is none of theirs. */
+/**
+ * The live link of each case whose link this field partner asked for, in one statement: another's link is none of
+ * theirs.
+ *
+ * @example
+ * const [own] = await ownActiveLinks(em, fieldPartnerId, [{ lenderId, caseId }]);
+ */
 export async function ownActiveLinks(
   em: EntityManager,
   fieldPartnerId: string,
@@ -72,13 +110,25 @@ export async function ownActiveLinks(
   return query(em, selectOwnLive, [lenderIds, caseIds, fieldPartnerId]);
 }
 
-/** The deliveries of many links in one statement, oldest first. */
+/**
+ * The deliveries of many links in one statement, oldest first.
+ *
+ * @example
+ * const deliveries = await deliveriesOf(em, [link]);
+ * const byWhatsapp = deliveries.filter(({ channel }) => channel === "whatsapp");
+ */
 export async function deliveriesOf(em: EntityManager, links: readonly LinkKey[]): Promise<LinkDelivery[]> {
   if (links.length === 0) return [];
   return query(em, selectDeliveries, [links.map(({ lenderId }) => lenderId), links.map(({ id }) => id)]);
 }
 
-/** A delivery with its link, for the job that sends it, or undefined. */
+/**
+ * A delivery with its link, for the job that sends it, or undefined.
+ *
+ * @example
+ * const found = await deliveryById(em, { lenderId, id: delivery.id });
+ * if (found?.delivery.status !== "queued") return; // sent already, or never to be sent
+ */
 export async function deliveryById(
   em: EntityManager,
   { lenderId, id }: { readonly lenderId: string; readonly id: string },
@@ -88,7 +138,12 @@ export async function deliveryById(
   return delivery && link && { delivery, link };
 }
 
-/** The delivery that a report of the channel is about, or undefined. */
+/**
+ * The delivery that a report of the channel is about, or undefined.
+ *
+ * @example
+ * const found = await deliveryByMessageId(em, { lenderId, providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" });
+ */
 export async function deliveryByMessageId(
   em: EntityManager,
   { lenderId, providerMessageId }: { readonly lenderId: string; readonly providerMessageId: string },
@@ -103,7 +158,13 @@ export interface MessageSent extends LinkDelivery {
   readonly sourceLoanNumber: string;
 }
 
-/** The deliveries that a channel's reports are about, in one statement; an id that is nobody's has no row. */
+/**
+ * The deliveries that a channel's reports are about, in one statement; an id that is nobody's has no row.
+ *
+ * @example
+ * const [message] = await messagesSent(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
+ * const loan = message?.sourceLoanNumber;
+ */
 export async function messagesSent(
   em: EntityManager,
   lenderId: string,
@@ -112,7 +173,13 @@ export async function messagesSent(
   return messageIds.length === 0 ? [] : query(em, selectMessages, [lenderId, messageIds]);
 }
 
-/** The same by the deliveries' own ids, of WhatsApp only: of a message whose id nobody was told. */
+/**
+ * The WhatsApp messages of these deliveries, in one statement: for a report of a message whose id nobody was told. A
+ * delivery that nobody has begun to send has no row.
+ *
+ * @example
+ * const [message] = await messagesOfDeliveries(em, lenderId, [delivery.id]);
+ */
 export async function messagesOfDeliveries(
   em: EntityManager,
   lenderId: string,
@@ -121,12 +188,23 @@ export async function messagesOfDeliveries(
   return ids.length === 0 ? [] : query(em, selectMessagesOfDeliveries, [lenderId, ids]);
 }
 
-/** Links still `requested` that were asked for before `olderThan`: their mint job is lost, or its run was. At most 500. */
+/**
+ * Links still `requested` that were asked for before `olderThan`: their mint job is lost, or its run was. At most 500.
+ *
+ * @example
+ * const lost = await stuckRequested(em, new Date(now.getTime() - 5 * 60_000));
+ */
 export async function stuckRequested(em: EntityManager, olderThan: Date): Promise<PaymentLink[]> {
   return query(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
 }
 
-/** Deliveries still `queued` of which nothing was heard since `olderThan`: their job is lost, or its run was. At most 500. */
+/**
+ * Deliveries still `queued` of which nothing was heard since `olderThan`: their job is lost, or its run was. At most
+ * 500.
+ *
+ * @example
+ * const lost = await stuckDeliveries(em, new Date(now.getTime() - 15 * 60_000));
+ */
 export async function stuckDeliveries(em: EntityManager, olderThan: Date): Promise<LinkDelivery[]> {
   return query(em, selectStuckDeliveries, [olderThan, SWEEP_ROWS]);
 }

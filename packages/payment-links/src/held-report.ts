@@ -39,6 +39,10 @@ const SWEEP_ROWS = 500;
 /**
  * Keeps reports whose message nobody knows, but only while the lender has a message on its way to the channel: a report
  * can be faster than the writing down of its message's id. Everything else is about messages that are not ours.
+ *
+ * @example
+ * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;
+ * holdReports(tx, lenderId, [report], now);
  */
 export function holdReports(tx: Tx, lenderId: string, reports: readonly MessageReport[], now: Date): void {
   send(tx, insertReports, [
@@ -51,7 +55,12 @@ export function holdReports(tx: Tx, lenderId: string, reports: readonly MessageR
   ]);
 }
 
-/** What is held of these messages. */
+/**
+ * What is held of these messages.
+ *
+ * @example
+ * const reports = await heldReports(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
+ */
 export async function heldReports(
   em: EntityManager,
   lenderId: string,
@@ -65,19 +74,34 @@ export async function heldReports(
 }
 
 /**
- * Messages that are known by now and have something held: whoever should have settled it is gone. At most 500, the newest
- * first: what cannot be settled does not stand before what can.
+ * Messages that are known by now and have something held: whoever should have settled it is gone. At most 500, the
+ * newest first: what cannot be settled does not stand before what can.
+ *
+ * @example
+ * for (const { lenderId, providerMessageId } of await settleableReports(em)) {
+ *   const reports = await heldReports(em, lenderId, [providerMessageId]);
+ * }
  */
 export async function settleableReports(em: EntityManager): Promise<LenderMessage[]> {
   return query(em, selectSettleable, [SWEEP_ROWS]);
 }
 
-/** Forgets what is held of these messages. */
+/**
+ * Forgets what is held of these messages.
+ *
+ * @example
+ * forgetHeldReports(tx, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
+ */
 export function forgetHeldReports(tx: Tx, lenderId: string, messageIds: readonly string[]): void {
   send(tx, deleteReports, [lenderId, messageIds]);
 }
 
-/** Forgets what was held before `olderThan`: its message is not one of ours. */
+/**
+ * Forgets what was held before `olderThan`: its message is not one of ours.
+ *
+ * @example
+ * forgetOldReports(tx, new Date(now.getTime() - 60 * 60_000));
+ */
 export function forgetOldReports(tx: Tx, olderThan: Date): void {
   send(tx, deleteOld, [olderThan]);
 }

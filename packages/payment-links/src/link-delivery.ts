@@ -28,6 +28,7 @@ export const LinkDeliveryEntity = defineEntity({
   },
 });
 
+/** One message that carries a link to the borrower, as it is read. */
 export type LinkDelivery = Readonly<InferEntity<typeof LinkDeliveryEntity>>;
 
 const COLUMNS = [

@@ -12,7 +12,14 @@ export interface LinkMessage {
   readonly locale?: string;
 }
 
-/** The e-mail that carries a link, without its recipient. Whatever the names hold, they stay text on one line. */
+/**
+ * The e-mail that carries a link, without its recipient. Whatever the names hold, they stay text on one line.
+ *
+ * @example
+ * const amount = money(250_000n, currency("INR"));
+ * const url = "https://pay.example.com/plink_77";
+ * const mail = linkEmail({ borrowerName: "Asha Rao", lenderName: "Acme Finance", amount, url, locale: "en-IN" });
+ */
 export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> & { readonly html: string } {
   const { borrowerName, lenderName, amount, url } = textsOf(message);
   const [greeting, request, closing] = [
@@ -39,6 +46,11 @@ export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> 
 /**
  * The texts for {{1}} to {{4}} of the WhatsApp template's body: borrower, lender, amount, URL. The URL stands in the
  * body because a template's button takes only the end of a URL that Meta has approved.
+ *
+ * @example
+ * const amount = money(250_000n, currency("INR"));
+ * const url = "https://pay.example.com/plink_77";
+ * const parameters = whatsappParameters({ borrowerName: "Asha Rao", lenderName: "Acme Finance", amount, url });
  */
 export function whatsappParameters(message: LinkMessage): string[] {
   const { borrowerName, lenderName, amount, url } = textsOf(message);

@@ -13,6 +13,12 @@ export type MintAnswer =
 /**
  * Reads what came of a mint call. Any 2xx counts; `detail` never repeats what the lender wrote, because it may quote
  * the borrower's data or the auth header. contract: Mint-link response, Errors
+ *
+ * @example
+ * const url = "https://lender.example.com/links";
+ * const answer = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 10_000 });
+ * const read = readMintAnswer(answer, outbound.allow);
+ * if ("unavailable" in read) await recordUnavailable(tx, link, read, now);
  */
 export function readMintAnswer(answer: OutboundAnswer, allow: AllowList): MintAnswer {
   if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], answer.detail);

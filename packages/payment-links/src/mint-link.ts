@@ -17,6 +17,7 @@ export interface MintRequest {
   readonly description: string;
 }
 
+/** What one mint call takes: the door out, what the lender has registered, and the link to ask for. */
 export interface MintCall {
   readonly outbound: Outbound;
   /** What may stand in the link's URL although it is not public. */
@@ -37,6 +38,13 @@ export interface MintCall {
 /**
  * Asks the lender for a link, once: network only, so outside any transaction and after `claimMint` is committed.
  * Rejects only for an auth header that cannot be sent. contract: Lender-exposed endpoints
+ *
+ * @example
+ * const { mintKey } = link;
+ * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
+ * const request = { ...link, ...borrower, description: `Payment for loan ${link.sourceLoanNumber}` };
+ * const call = { ...lender, outbound, allow: outbound.allow, mintKey, request, timeoutMs: 10_000, now };
+ * const answer = await mintLink(call);
  */
 export async function mintLink(call: MintCall): Promise<MintAnswer> {
   const { url } = call;

@@ -5,8 +5,14 @@ import { columnList } from "./column-list.ts";
 import type { LinkStatus } from "./link-status.ts";
 import type { UnavailableReason } from "./unavailable-reason.ts";
 
-/** The ways in which a link reaches the borrower, apart from being shown. */
+/**
+ * The ways in which a link reaches the borrower, apart from being shown.
+ *
+ * @example
+ * const channels = CHANNELS.filter((channel) => channel !== "email");
+ */
 export const CHANNELS = ["whatsapp", "email"] as const;
+/** One of CHANNELS. */
 export type Channel = (typeof CHANNELS)[number];
 
 /** A link that a field partner asked for on a visit. Its times follow its status and are kept when it moves on. */
@@ -50,6 +56,7 @@ export const PaymentLinkEntity = defineEntity({
   },
 });
 
+/** A link as it is read. `amountMinor` in minor units of `currency`; its times follow its status and are kept. */
 export type PaymentLink = Readonly<InferEntity<typeof PaymentLinkEntity>>;
 
 /** What identifies a link. */
@@ -58,7 +65,13 @@ export interface LinkKey {
   readonly id: string;
 }
 
-/** No such link: links are never deleted, so the caller has the id from somewhere else. */
+/**
+ * No such link: links are never deleted, so the caller has the id from somewhere else.
+ *
+ * @example
+ * const found = await linkById(em, link);
+ * if (found === undefined) throw new PaymentLinkNotFoundError(link);
+ */
 export class PaymentLinkNotFoundError extends Error {
   override readonly name = "PaymentLinkNotFoundError";
   readonly code = "PAYMENT_LINK_NOT_FOUND";
@@ -126,6 +139,10 @@ export interface LinksOfCase {
 /**
  * Every link of the case that `key` belongs to under a lock. Hold the lock on the case before. Throws
  * PaymentLinkNotFoundError.
+ *
+ * @example
+ * const links = await lockLinksOfCase(tx, { lenderId, id: link.id });
+ * const live = [links.link, ...links.others].find(isLive);
  */
 export async function lockLinksOfCase(tx: Tx, key: LinkKey): Promise<LinksOfCase> {
   const links = await query<PaymentLink>(tx, selectLinksOfCaseForUpdate, [key.lenderId, key.id]);

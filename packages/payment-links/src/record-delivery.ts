@@ -16,9 +16,15 @@ export interface ChannelFacts {
   readonly isConfigured: boolean;
 }
 
+/** Why a message is not sent over a channel. */
 export type SuppressionCode = "CONSENT_REFUSED" | "NOT_CONFIGURED" | "NO_ADDRESS";
 
-/** Why no message goes out, or undefined when one does. */
+/**
+ * Why no message goes out, or undefined when one does.
+ *
+ * @example
+ * suppressionOf({ consent: false, hasAddress: true, isConfigured: true }); // "CONSENT_REFUSED"
+ */
 export function suppressionOf({ consent, hasAddress, isConfigured }: ChannelFacts): SuppressionCode | undefined {
   if (consent === false) return "CONSENT_REFUSED";
   if (!hasAddress) return "NO_ADDRESS";
@@ -42,6 +48,12 @@ export interface DeliveriesWanted {
  * One delivery for each channel: `queued`, for which a job is to be enqueued in the same transaction, or `suppressed`.
  * An earlier one that has gone, or may have, is the link's from now on, whatever is still to come of it: no further one
  * follows over its channel, and a link whose message has gone is `sent`.
+ *
+ * @example
+ * const whatsapp = { consent: true, hasAddress: true, isConfigured: true };
+ * const email = { consent: null, hasAddress: false, isConfigured: true };
+ * const { deliveries, undelivered } = createDeliveries(tx, link, { whatsapp, email }, now);
+ * const toSend = deliveries.filter(({ status }) => status === "queued"); // enqueue a job for each
  */
 export function createDeliveries(
   tx: Tx,
@@ -88,7 +100,13 @@ export interface DeliveryRecorded {
   readonly channels: readonly Channel[];
 }
 
-/** `recordDeliveries` for one report. */
+/**
+ * `recordDeliveries` for one report.
+ *
+ * @example
+ * const told = { status: "sent", providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" } as const;
+ * const { became } = await recordDelivery(tx, { lenderId, id: delivery.id, ...told }, now);
+ */
 export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date): Promise<DeliveryRecorded> {
   const [recorded] = await recordDeliveries(tx, report.lenderId, [report], now);
   assert.ok(recorded, "each report is recorded");
@@ -99,6 +117,11 @@ export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date):
  * Takes reports of a lender's deliveries in any order: the best status stays, not the last. One write, however many.
  * Report `failed` only when nobody will try again. Hold the locks on the cases before, so that no delivery moves to
  * another link meanwhile.
+ *
+ * @example
+ * const reports = [{ lenderId, id: delivery.id, status: "delivered" as const }];
+ * const recorded = await recordDeliveries(tx, lenderId, reports, now);
+ * const nowSent = recorded.filter(({ became }) => became === "sent");
  */
 export async function recordDeliveries(
   tx: Tx,

@@ -24,6 +24,10 @@ export interface MintRecorded {
 /**
  * The lender has minted the link; it takes the place of the case's live one. A link that is settled already only keeps
  * the lender's id and URL, so that a payment by it is still attributed. Takes what `lockLinksOfCase` has locked.
+ *
+ * @example
+ * const minted = { linkId: "plink_77", url: "https://pay.example.com/plink_77" };
+ * const { changed, superseded } = recordMinted(tx, await lockLinksOfCase(tx, link), minted, now);
  */
 export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: MintedLink, now: Date): MintRecorded {
   const named = { ...link, linkId: link.linkId ?? minted.linkId, url: link.url ?? minted.url, updatedAt: now };
@@ -45,6 +49,10 @@ export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: Mint
 /**
  * There is no link, and why: `detail` is a sentence for operators. A link that is settled already stays as it is, with
  * `changed` false. Throws PaymentLinkNotFoundError.
+ *
+ * @example
+ * const answer = { unavailable: "timeout", detail: "There was no answer within 10 seconds." } as const;
+ * const { changed } = await recordUnavailable(tx, { lenderId, id: link.id }, answer, now);
  */
 export async function recordUnavailable(
   tx: Tx,

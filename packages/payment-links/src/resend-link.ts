@@ -9,6 +9,10 @@ import { type ChannelFacts, createDeliveries, type DeliveriesMade } from "./reco
 /**
  * How often a link of the lender's goes over one channel, the first time included, also where it was asked for several
  * times: more would be a nuisance to the borrower.
+ *
+ * @example
+ * const sent = (await deliveriesOf(em, [link])).filter(({ channel }) => channel === "whatsapp");
+ * const left = MAX_MESSAGES_PER_CHANNEL - sent.length;
  */
 export const MAX_MESSAGES_PER_CHANNEL = 3;
 
@@ -21,6 +25,12 @@ export type LinkResent =
 /**
  * Makes a further delivery for each channel: unless told those that the link was asked for, or every one for a link
  * that was only to be shown. Throws PaymentLinkNotFoundError. Hold the lock on the case before.
+ *
+ * @example
+ * const open = { hasAddress: true, isConfigured: true };
+ * const facts = { whatsapp: open, email: open };
+ * const resent = await resendLink(tx, { lenderId, id: link.id, channels: ["email"], facts }, now);
+ * if (resent.kind === "used_up") throw new Error(`It has gone over ${resent.channel} as often as it may.`);
  */
 export async function resendLink(
   tx: Tx,

@@ -1,4 +1,9 @@
-/** Why there is no link. What field partners, lenders and operators see is this code. contract: Errors */
+/**
+ * Why there is no link. What field partners, lenders and operators see is this code. contract: Errors
+ *
+ * @example
+ * const byReason = new Map(UNAVAILABLE_REASONS.map((reason) => [reason, 0]));
+ */
 export const UNAVAILABLE_REASONS = [
   "timeout",
   "non_2xx",
@@ -16,4 +21,5 @@ export const UNAVAILABLE_REASONS = [
   "asked_too_long_ago",
 ] as const;
 
+/** One of UNAVAILABLE_REASONS. */
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
