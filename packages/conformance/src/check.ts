@@ -26,6 +26,7 @@ export interface Check {
   readonly lookedAt?: (service: StandIn) => { readonly sent: string; readonly cameBack: string };
 }
 
+/** How a check ended, in a word. `WARN`: nothing but what does no harm by itself was found. */
 export type Verdict = "PASS" | "FAIL" | "WARN" | "SKIPPED";
 
 /** How a check ended. `sent` and `cameBack` are empty where nothing was sent. */

@@ -7,7 +7,12 @@ import { receiverFirstChecks } from "./receiver-first-checks.ts";
 import { receiverOrderChecks } from "./receiver-order-checks.ts";
 import { receiverSignatureChecks } from "./receiver-signature-checks.ts";
 
-/** Every check, in the order in which they are made. */
+/**
+ * Every check, in the order in which they are made.
+ *
+ * @example
+ * for (const { name, title } of CHECKS) console.log(`${name}: ${title}`);
+ */
 export const CHECKS: readonly Check[] = [
   ...receiverFirstChecks,
   ...receiverSignatureChecks,

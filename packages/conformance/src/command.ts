@@ -22,13 +22,20 @@ export interface Output {
   write(text: string): unknown;
 }
 
+/** What the command reads its secrets from, and where it writes. `process` is one. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: Output;
   readonly stderr: Output;
 }
 
-/** The whole command; the number is its exit code: 0 no check failed, 1 one did, 2 nothing could be said. */
+/**
+ * The whole command; the number is its exit code: 0 no check failed, 1 one did, 2 nothing could be said.
+ *
+ * @example
+ * const args = ["--receiver", "http://localhost:4000/hooks/collections", "--key-id", "lk_sandbox_7f3a"];
+ * process.exitCode = await command(args, process); // the secret is in CONFORMANCE_SECRET
+ */
 export async function command(args: readonly string[], { env, stdout, stderr }: Surroundings): Promise<number> {
   try {
     const order = readArguments(args, env);

@@ -2,7 +2,12 @@ import type { CheckResult } from "./check.ts";
 import type { Report } from "./report.ts";
 import { tally } from "./run.ts";
 
-/** JUnit's XML, as CI systems read it: a suite per endpoint, a test per check. A warning is a pass with output. */
+/**
+ * JUnit's XML, as CI systems read it: a suite per endpoint, a test per check. A warning is a pass with output.
+ *
+ * @example
+ * await writeFile("conformance.xml", reportAsJunit(report));
+ */
 export function reportAsJunit(report: Report): string {
   const suites = (["receiver", "mint"] as const)
     .map((endpoint) => ({ endpoint, results: report.results.filter(({ name }) => name.startsWith(`${endpoint}.`)) }))

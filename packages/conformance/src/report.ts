@@ -1,7 +1,15 @@
 import type { CheckResult } from "./check.ts";
 import { tally } from "./run.ts";
 
-/** A whole run, for the reports. No text in it has a secret. */
+/**
+ * A whole run, for the reports. No text in it has a secret.
+ *
+ * @example
+ * const startedAt = new Date();
+ * const results = await runChecks(settings, chosenChecks(settings, []), listener);
+ * const urls = { receiver: "http://localhost:4000/hooks/collections" };
+ * const report: Report = { startedAt, durationMs: Date.now() - startedAt.getTime(), urls, results };
+ */
 export interface Report {
   readonly startedAt: Date;
   readonly durationMs: number;
@@ -10,7 +18,12 @@ export interface Report {
   readonly results: readonly CheckResult[];
 }
 
-/** The document of `--json`. Fields may be added. */
+/**
+ * The document of `--json`. Fields may be added.
+ *
+ * @example
+ * await writeFile("conformance.json", reportAsJson(report));
+ */
 export function reportAsJson({ startedAt, durationMs, urls, results }: Report): string {
   const summary = tally(results);
   const document = { passed: summary.FAIL === 0, startedAt: startedAt.toISOString(), durationMs, urls, summary };

@@ -19,6 +19,13 @@ export type Tally = Readonly<Record<Verdict, number>>;
  * Makes the checks one after the other. Once an endpoint refuses what is good, the rest of its checks would say nothing
  * and is skipped. Makes requests to the URLs of the settings and to nobody else. Throws UsageError where the service port
  * cannot be had.
+ *
+ * @example
+ * const results = await runChecks(settings, chosenChecks(settings, []), {
+ *   begins: ({ name }, index, count) => console.log(`${index + 1} of ${count}: ${name}`),
+ *   ends: ({ verdict, findings }) => console.log(verdict, findings),
+ * });
+ * process.exitCode = tally(results).FAIL > 0 ? 1 : 0;
  */
 export async function runChecks(
   settings: Settings,
@@ -55,6 +62,10 @@ async function makeAll(service: StandIn, checks: readonly Check[], listener: Lis
 /**
  * The checks of the endpoints that are given whose names are in `only`, in full or up to a dot, and those that have to
  * come before them. All of them where `only` is empty.
+ *
+ * @example
+ * const all = chosenChecks(settings, []);
+ * const some = chosenChecks(settings, ["receiver.duplicate", "mint"]);
  */
 export function chosenChecks(settings: Pick<Settings, "receiver" | "mint">, only: readonly string[]): Check[] {
   const possible = CHECKS.filter(({ name }) => settings[endpointOf(name)] !== undefined);
@@ -65,6 +76,14 @@ export function chosenChecks(settings: Pick<Settings, "receiver" | "mint">, only
   return possible.filter((check) => isWanted(check) || firsts.has(check.name));
 }
 
+/**
+ * Counts the verdicts of a run.
+ *
+ * @example
+ * const results = await runChecks(settings, chosenChecks(settings, []), listener);
+ * const { PASS, FAIL } = tally(results);
+ * console.log(`${PASS} passed, ${FAIL} failed`);
+ */
 export function tally(results: readonly CheckResult[]): Tally {
   const counts = { PASS: 0, FAIL: 0, WARN: 0, SKIPPED: 0 };
   for (const { verdict } of results) counts[verdict] += 1;

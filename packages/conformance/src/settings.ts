@@ -1,4 +1,14 @@
-/** The names of all settings are those of the command's options. */
+/**
+ * What to test, and how. The names of all settings are those of the command's options.
+ *
+ * @example
+ * const settings: Settings = {
+ *   receiver: new URL("http://localhost:4000/hooks/collections"), mint: undefined, mintAuthHeader: undefined,
+ *   key: { keyId: "lk_sandbox_7f3a", secret }, secondKey: undefined, currency: "INR", lenderCode: "ACME",
+ *   state: undefined, stateAuthHeader: undefined, stateLagMs: 5_000, servicePort: undefined,
+ *   loan: undefined, timeoutMs: 10_000,
+ * };
+ */
 export interface Settings {
   readonly receiver: URL | undefined;
   readonly mint: URL | undefined;
@@ -21,11 +31,13 @@ export interface Settings {
   readonly timeoutMs: number;
 }
 
+/** A key that the calls are signed with. `secret` is the whole of it, prefix included. */
 export interface Key {
   readonly keyId: string;
   readonly secret: string;
 }
 
+/** A header that goes with each call to an endpoint, such as a token of yours. */
 export interface Header {
   readonly name: string;
   readonly value: string;
