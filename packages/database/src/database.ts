@@ -7,6 +7,7 @@ import { type Database, type OpenDatabase, rememberDatabase } from "./open-datab
 import { isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
 import { createSignals } from "./signals.ts";
 
+/** How a process reaches PostgreSQL, and what it keeps there. */
 export interface DatabaseOptions {
   /** `postgres://…`; with `?pgbouncer=true` it leads to a transaction pooler. */
   url: string;
@@ -29,7 +30,14 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 35_000;
 const KEEP_ALIVE_AFTER_MS = 5_000;
 
-/** Connects lazily: the first statement opens the first connection. */
+/**
+ * Connects lazily: the first statement opens the first connection.
+ *
+ * @example
+ * const database = await createDatabase({ url, schemas: [billingSchema], applicationName: "billing" });
+ * const [invoice] = await query<{ paid: boolean }>(database.em(), invoiceById, [invoiceId]);
+ * await database.close();
+ */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, schemas, onError = () => {} } = options;
   const pooled = isPooled(url);

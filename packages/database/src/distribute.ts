@@ -10,6 +10,7 @@ export interface DistributeOptions extends MigrationLockOptions {
   dryRun?: boolean;
 }
 
+/** What Citus was told, or would be. */
 export interface Distribution {
   /** The version of Citus in this database; undefined where it is not installed. */
   readonly citus: string | undefined;
@@ -17,7 +18,15 @@ export interface Distribution {
   readonly statements: readonly string[];
 }
 
-/** The tables are not made for it; `faults` has a sentence for each reason. */
+/**
+ * The tables are not made for it; `faults` has a sentence for each reason.
+ *
+ * @example
+ * await distribute({ url, schemas: [billingSchema] }).catch((error: unknown) => {
+ *   if (error instanceof NotDistributableError) for (const fault of error.faults) console.error(fault);
+ *   throw error;
+ * });
+ */
 export class NotDistributableError extends Error {
   override readonly name = "NotDistributableError";
   readonly code = "NOT_DISTRIBUTABLE";
@@ -41,6 +50,11 @@ interface Table {
  * small and read everywhere on each node; the rest stays on the coordinator. It may be repeated at any time, as after
  * a release with new tables, and does what is left to do. Without Citus it does nothing.
  * @throws NotDistributableError, SessionNeededError
+ *
+ * @example
+ * const { citus, statements } = await distribute({ url, schemas: [billingSchema], dryRun: true });
+ * console.log(citus === undefined ? "Citus is not installed" : `Citus ${citus}`);
+ * for (const text of statements) console.log(text);
  */
 export async function distribute(options: DistributeOptions): Promise<Distribution> {
   const { schemas, dryRun = false } = options;

@@ -5,6 +5,11 @@ import type { PackageSchema } from "./migrate.ts";
  * What keeps a database from being distributed by `lender_id`, a sentence each. Every table with a `lender_id` is the
  * lender's and will be distributed; every other one has to be named in its schema's `undistributed`. A key holds over
  * all nodes only where it has the lender in it, so the lender comes first in each. Reads the catalog alone.
+ *
+ * @example
+ * const client = await database.pool.connect();
+ * const faults = await distributionFaults(client, [billingSchema]).finally(() => client.release());
+ * for (const fault of faults) console.error(fault);
  */
 export async function distributionFaults(client: ClientBase, schemas: readonly PackageSchema[]): Promise<string[]> {
   const declared = schemas.flatMap(({ undistributed }) => undistributed ?? []);

@@ -16,7 +16,14 @@ export interface FailedJobs {
 /** One failure may be a hiccup, a second one too. */
 const SUSPICIOUS_RETRIES = 3;
 
-/** Jobs that failed for good, as long as their queue keeps them, and those that have failed several times so far. */
+/**
+ * Jobs that failed for good, as long as their queue keeps them, and those that have failed several times so far.
+ *
+ * @example
+ * for (const { queue, state, count, lastError } of await failedJobs(em)) {
+ *   console.error(`${count} jobs of ${queue} are ${state}: ${lastError ?? "no reason was told"}`);
+ * }
+ */
 export async function failedJobs(em: EntityManager): Promise<FailedJobs[]> {
   return query(em, selectFailed, [SUSPICIOUS_RETRIES], { timeoutMs: 35_000 });
 }

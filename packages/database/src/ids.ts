@@ -7,7 +7,12 @@ let used = random.length;
 let msecs = -Infinity;
 let seq = 0;
 
-/** A new UUIDv7: made by the application, and its order is the order of time. */
+/**
+ * A new UUIDv7: made by the application, and its order is the order of time.
+ *
+ * @example
+ * const invoiceId = newId(); // such as 019aa3b7-f01c-7d22-a1b2-c3d4e5f60718
+ */
 export function newId(): string {
   if (used === random.length) [used] = [0, crypto.getRandomValues(random)];
   const own = random.subarray(used, (used += ID_BYTES));
@@ -22,12 +27,23 @@ export function newId(): string {
   return v7({ random: own, msecs, seq });
 }
 
-/** The id that people outside see: `publicId("case", uuid)` is `case_` and the 32 hex digits of the UUID. */
+/**
+ * The id that people outside see: `publicId("case", uuid)` is `case_` and the 32 hex digits of the UUID.
+ *
+ * @example
+ * publicId("inv", "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"); // "inv_019aa3b7f01c7d22a1b2c3d4e5f60718"
+ */
 export function publicId(prefix: string, id: string): string {
   return `${prefix}_${id.replaceAll("-", "")}`;
 }
 
-/** The UUID inside a public id, or undefined when the text is not a public id with this prefix. */
+/**
+ * The UUID inside a public id, or undefined when the text is not a public id with this prefix.
+ *
+ * @example
+ * parsePublicId("inv", "inv_019aa3b7f01c7d22a1b2c3d4e5f60718"); // "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"
+ * parsePublicId("inv", "case_019aa3b7f01c7d22a1b2c3d4e5f60718"); // undefined
+ */
 export function parsePublicId(prefix: string, text: string): string | undefined {
   if (!text.startsWith(`${prefix}_`)) return undefined;
   const hex = text.slice(prefix.length + 1);

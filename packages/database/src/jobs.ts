@@ -28,11 +28,21 @@ export interface Queue<Data extends object = object> {
   readonly data?: Data;
 }
 
-/** Names a queue. Queues are created by `migrate`, from the `queues` of each package's schema. */
+/**
+ * Names a queue. Queues are created by `migrate`, from the `queues` of each package's schema.
+ *
+ * @example
+ * const reminders = queue<{ invoiceId: string }>("billing.reminders", {
+ *   retryLimit: 5,
+ *   retryDelay: 30,
+ *   expireInSeconds: 60,
+ * });
+ */
 export function queue<Data extends object>(name: string, options: QueueOptions): Queue<Data> {
   return { name, options };
 }
 
+/** When a job is worked, and beside which others. Without any: at once. */
 export interface JobOptions {
   startAfter?: Date;
   /** Jobs with the same key are worked one at a time, where the worker asks for it. */
@@ -51,12 +61,21 @@ export interface Job<Data> {
   readonly attempt: number;
 }
 
+/** How a process works a queue. */
 export interface WorkOptions {
   /** Jobs of this queue under way in this process at a time. */
   concurrency: number;
 }
 
-/** The jobs of one process. */
+/**
+ * The jobs of one process.
+ *
+ * @example
+ * await database.jobs.work(reminders, { concurrency: 4 }, async ({ data, attempt }) => {
+ *   console.log(`attempt ${attempt} to remind of ${data.invoiceId}`);
+ * });
+ * process.once("SIGTERM", () => void database.jobs.stop(10_000));
+ */
 export interface Jobs {
   /**
    * Gets ready to enqueue. Without it the first `enqueue` does so, and waits for a second connection while its
@@ -81,6 +100,12 @@ const HEAD_START_SECONDS = 1;
 /**
  * Writes a job in the transaction of the change that it follows from: invisible before the commit, gone after a
  * rollback. A worker picks it up milliseconds after the commit.
+ *
+ * @example
+ * await transaction(em, async (tx) => {
+ *   send(tx, insertInvoice, [invoiceId, 250000n]);
+ *   await enqueue(tx, reminders, { invoiceId }, { startAfter: dueAt });
+ * });
  */
 export async function enqueue<Data extends object>(
   tx: Tx,
@@ -98,6 +123,10 @@ export async function enqueue<Data extends object>(
 
 /**
  * Writes many jobs in the transaction of the change, in one statement. For jobs of later: nobody is woken for them.
+ *
+ * @example
+ * const jobs = invoiceIds.map((invoiceId) => ({ data: { invoiceId }, startAfter: dueAt }));
+ * await transaction(em, (tx) => enqueueAll(tx, reminders, jobs));
  */
 export async function enqueueAll<Data extends object>(
   tx: Tx,

@@ -11,7 +11,17 @@ export interface PackageMigration {
   statements: readonly string[];
 }
 
-/** What a package keeps in PostgreSQL. */
+/**
+ * What a package keeps in PostgreSQL.
+ *
+ * @example
+ * const schema: PackageSchema = {
+ *   name: "billing",
+ *   entities: [],
+ *   migrations: [{ name: "0001", statements: ["create schema billing", "create table billing.invoice (id uuid)"] }],
+ *   queues: [reminders],
+ * };
+ */
 export interface PackageSchema {
   /** The PostgreSQL schema, and the prefix of the package's migrations. */
   name: string;
@@ -35,7 +45,7 @@ export interface UndistributedTable {
   because: string;
 }
 
-/** Of a role that may create schemas. */
+/** Which schemas to bring up, and for whom. `url` is that of a role that may create schemas. */
 export interface MigrateOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
   /** The role of this URL, when it is another one, gets the rights that the service needs and no more. */
@@ -53,6 +63,10 @@ const TABLE = "collections_migration";
  * A database that a later version has migrated is left as it is, rights and queues included: they are that version's.
  * `unknown` names what it has and this version does not know.
  * @throws SessionNeededError
+ *
+ * @example
+ * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
+ * console.log(`applied: ${applied.join(", ")}; of a later version: ${unknown.join(", ")}`);
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
   return await withMigrationLock("A migration", options, async (client) => {

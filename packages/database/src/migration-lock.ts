@@ -8,6 +8,7 @@ const MIGRATION_LOCK = 0x70636f6c6c;
 const QUIET_WAIT_MS = 2_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
+/** Which database, and who is told when it is somebody else's turn. */
 export interface MigrationLockOptions {
   /** A session of its own: not through a transaction pooler. */
   url: string;

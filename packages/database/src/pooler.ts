@@ -4,6 +4,9 @@ import { Client } from "pg";
  * True where a transaction pooler is in between: `postgres://…?pgbouncer=true`. It hands each transaction to whichever
  * session is free, so statements go unnamed (the next session would not know the name), and transactions are told what
  * else a session is told once.
+ *
+ * @example
+ * isPooled("postgres://billing@localhost:6432/billing?pgbouncer=true"); // true
  */
 export function isPooled(url: string): boolean {
   return new URL(url).searchParams.get("pgbouncer") === "true";
@@ -46,7 +49,12 @@ export async function connectSession(client: Client, what: string): Promise<void
   if (rows[0]?.source !== "client") throw new SessionNeededError(what);
 }
 
-/** Whether an address leads to a transaction pooler and does not say so. It is tried with a connection. */
+/**
+ * Whether an address leads to a transaction pooler and does not say so. It is tried with a connection.
+ *
+ * @example
+ * if (await isUnmarkedPooler(url)) throw new Error("DATABASE_URL leads to a pooler: add pgbouncer=true to it.");
+ */
 export async function isUnmarkedPooler(url: string): Promise<boolean> {
   if (isPooled(url)) return false;
   const client = new Client({ connectionString: url, ...AS_SESSION });
@@ -62,7 +70,15 @@ export async function isUnmarkedPooler(url: string): Promise<boolean> {
   }
 }
 
-/** For what needs a session of its own. */
+/**
+ * Something that needs a session of its own was given an address that leads to a transaction pooler.
+ *
+ * @example
+ * await migrate({ url, schemas: [billingSchema] }).catch((error: unknown) => {
+ *   if (error instanceof SessionNeededError) console.error(`MIGRATION_URL: ${error.message}`);
+ *   throw error;
+ * });
+ */
 export class SessionNeededError extends Error {
   override readonly name = "SessionNeededError";
   readonly code = "SESSION_NEEDED";

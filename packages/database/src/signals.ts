@@ -2,7 +2,13 @@ import { Client, type Pool } from "pg";
 import { randomUUID } from "node:crypto";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
-/** Hints between processes: "look at your rows". Nothing may depend on one arriving. */
+/**
+ * Hints between processes: "look at your rows". Nothing may depend on one arriving.
+ *
+ * @example
+ * database.signals.listen();
+ * const stop = database.signals.on("invoices", (invoiceId) => cache.delete(invoiceId));
+ */
 export interface Signals {
   /** Calls `listener` for each hint on `channel`, from this process or another; the returned function ends that. */
   on(channel: string, listener: (payload: string) => void): () => void;

@@ -1,6 +1,13 @@
 /**
  * The connection was lost while a COMMIT was on its way: the transaction may have happened or not.
  * The caller reads its rows again, or lets its client repeat an idempotent request.
+ *
+ * @example
+ * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n])).catch(async (error: unknown) => {
+ *   if (!(error instanceof CommitOutcomeUnknownError)) throw error;
+ *   const [invoice] = await query(em, invoiceById, [invoiceId]);
+ *   if (invoice === undefined) throw error; // it did not happen: the client repeats its request
+ * });
  */
 export class CommitOutcomeUnknownError extends Error {
   override readonly name = "CommitOutcomeUnknownError";
@@ -33,7 +40,15 @@ const UNAVAILABLE_ERRNOS = new Set([
 const UNAVAILABLE_MESSAGES =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
 
-/** The SQLSTATE of an error of PostgreSQL, looked for through its causes too. */
+/**
+ * The SQLSTATE of an error of PostgreSQL, looked for through its causes too.
+ *
+ * @example
+ * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, -1n])).catch((error: unknown) => {
+ *   if (sqlState(error) === "23514") throw new RangeError("The amount is below what the table allows.");
+ *   throw error;
+ * });
+ */
 export function sqlState(error: unknown): string | undefined {
   for (const link of causes(error)) {
     if (typeof link.code === "string" && SQL_STATE.test(link.code)) return link.code;
@@ -41,12 +56,27 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
-/** True for a violated unique key: somebody wrote the row first, so read it again. */
+/**
+ * True for a violated unique key: somebody wrote the row first, so read it again.
+ *
+ * @example
+ * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n])).catch((error: unknown) => {
+ *   if (!isUniqueViolation(error)) throw error; // else it is there already
+ * });
+ */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlState(error) === UNIQUE_VIOLATION;
 }
 
-/** True when the database could not answer now: the same work may succeed a moment later. */
+/**
+ * True when the database could not answer now: the same work may succeed a moment later.
+ *
+ * @example
+ * const invoices = await query(em, invoiceById, [invoiceId]).catch((error: unknown) => {
+ *   if (isUnavailable(error)) throw new Error("503: the same request may succeed in a moment.", { cause: error });
+ *   throw error;
+ * });
+ */
 export function isUnavailable(error: unknown): boolean {
   for (const link of causes(error)) {
     if (link instanceof CommitOutcomeUnknownError) return true;

@@ -11,6 +11,10 @@ const texts = new Map<string, string>();
 /**
  * Names a constant SQL text, for example `statement("ledger.book-payments", "insert …")`. The name is what PostgreSQL
  * calls the prepared statement (at most 63 bytes), so two texts may not share one.
+ *
+ * @example
+ * const byId = statement("billing.invoice-by-id", "select id, paid from billing.invoice where id = $1");
+ * const [invoice] = await query<{ id: string; paid: boolean }>(em, byId, [invoiceId]);
  */
 export function statement(name: string, text: string): Statement {
   if (name.length > 63) throw new Error(`The statement name ${name} is longer than PostgreSQL's 63 bytes.`);

@@ -33,6 +33,7 @@ const IN_FAILED_TRANSACTION = "25P02";
  */
 const ANSWER_TIMEOUT_MS = 12_000;
 
+/** How to wait for an answer. */
 export interface QueryOptions {
   /** How long to wait for the answer; then the connection is given up. For work that takes longer than a request may. */
   readonly timeoutMs?: number;
@@ -43,6 +44,12 @@ export interface QueryOptions {
  * jobs and prepared statements of `work` all share it. Rolls back and rethrows when anything fails.
  *
  * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way
+ *
+ * @example
+ * await transaction(database.em(), async (tx) => {
+ *   const [invoice] = await query<{ paid: boolean }>(tx, lockInvoice, [invoiceId]);
+ *   if (invoice?.paid === false) send(tx, markPaid, [invoiceId]);
+ * });
  */
 export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
   return run(em, work, "begin");
@@ -51,6 +58,12 @@ export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promis
 /**
  * Runs reads in one read-only transaction that sees every table as of one moment (REPEATABLE READ): what they tell
  * agrees with each other.
+ *
+ * @example
+ * const [invoices, [total]] = await readSnapshot(em, async (tx) => [
+ *   await query<{ amountMinor: bigint }>(tx, openInvoices, []),
+ *   await query<{ totalMinor: bigint }>(tx, openTotal, []),
+ * ]);
  */
 export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promise<T>): Promise<T> {
   return run(em, work, "begin isolation level repeatable read read only");
@@ -82,6 +95,9 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
 /**
  * Sends a prepared statement and waits for its rows, in the transaction or, given a plain EntityManager, outside one.
  * int8 arrives as bigint, timestamptz as Date, date and numeric as text.
+ *
+ * @example
+ * const [invoice] = await query<{ paid: boolean }>(em, invoiceById, [invoiceId]);
  */
 export async function query<Row>(
   on: EntityManager,
@@ -99,6 +115,9 @@ export async function query<Row>(
 /**
  * Sends a prepared statement without waiting for it: it travels together with what follows, and when it fails the
  * transaction fails. For writes whose result nobody reads.
+ *
+ * @example
+ * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n]));
  */
 export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
   const state = stateOf(tx);
@@ -110,7 +129,12 @@ export function send(tx: Tx, statement: Statement, values: readonly unknown[]): 
   );
 }
 
-/** Runs `act` once the commit is known. It is lost when the process dies in between, so it may only carry hints. */
+/**
+ * Runs `act` once the commit is known. It is lost when the process dies in between, so it may only carry hints.
+ *
+ * @example
+ * afterCommit(tx, () => cache.delete(invoiceId));
+ */
 export function afterCommit(tx: Tx, act: () => void): void {
   stateOf(tx).afterCommit.push(act);
 }
@@ -118,6 +142,9 @@ export function afterCommit(tx: Tx, act: () => void): void {
 /**
  * Tells every process that listens on `channel`, this one included, that something changed; after the commit, and at
  * most a hint: the rows are the truth. (A NOTIFY inside the transaction would serialise the commits of the database.)
+ *
+ * @example
+ * signal(tx, "invoices", invoiceId);
  */
 export function signal(tx: Tx, channel: string, payload: string): void {
   const { signals } = databaseOf(tx);

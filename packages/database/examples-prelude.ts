@@ -1,0 +1,21 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+import type * as own from "@collections/database";
+
+/** Of another product, that writes invoices. */
+declare const url: string;
+declare const billingSchema: own.PackageSchema;
+declare const database: own.Database;
+declare const em: own.EntityManager;
+declare const tx: own.Tx;
+declare const invoiceId: string;
+declare const invoiceIds: readonly string[];
+declare const dueAt: Date;
+declare const cache: Map<string, object>;
+declare const reminders: own.Queue<{ invoiceId: string }>;
+declare const insertInvoice: own.Statement;
+declare const invoiceById: own.Statement;
+declare const lockInvoice: own.Statement;
+declare const markPaid: own.Statement;
+declare const openInvoices: own.Statement;
+declare const openTotal: own.Statement;
