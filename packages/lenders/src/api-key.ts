@@ -22,7 +22,7 @@ export interface ApiKey {
   readonly debugUntil: Date | null;
 }
 
-/** Shown to the lender once. */
+/** A new key and its secret. Shown to the lender once: the secret is kept sealed from here on. */
 export interface IssuedKey {
   readonly apiKeyId: string;
   readonly hmacSecret: string;
@@ -48,7 +48,13 @@ function signingKeyAt(keys: readonly ApiKeyRow[], now: Date): ApiKeyRow | undefi
   );
 }
 
-/** Every key of a lender, oldest first. */
+/**
+ * Every key of a lender, oldest first.
+ *
+ * @example
+ * const keys = await keysOf(em, lenderId);
+ * const signing = keys.find((key) => key.signing);
+ */
 export async function keysOf(em: EntityManager, lenderId: string, now: Date = new Date()): Promise<ApiKey[]> {
   const rows = await em.find(ApiKeyEntity, { lenderId }, { orderBy: { createdAt: "asc", id: "asc" } });
   const signing = signingKeyAt(rows, now);
@@ -64,7 +70,12 @@ export async function keysOf(em: EntityManager, lenderId: string, now: Date = ne
   }));
 }
 
-/** The lender that a key belongs to, whatever state the key is in. */
+/**
+ * The lender that a key belongs to, whatever state the key is in.
+ *
+ * @example
+ * const lenderId = await lenderOfKey(em, "lk_4f1c09d7a2b84e63905b7d1e");
+ */
 export async function lenderOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
   const row = await em.findOne(ApiKeyEntity, { id: keyId });
   return row?.lenderId;
@@ -73,6 +84,9 @@ export async function lenderOfKey(em: EntityManager, keyId: string): Promise<str
 /**
  * Another key beside those there are. It becomes the signing key by `setSigningKey`, at its first use, or at once when
  * the lender has none. Throws LenderNotFoundError.
+ *
+ * @example
+ * const { apiKeyId, hmacSecret } = await createKey(tx, vault, { lenderId, environment: "live" });
  */
 export async function createKey(
   tx: Tx,
@@ -104,6 +118,10 @@ export async function createKey(
 /**
  * The key works until `on`, then no more; if it signs what we send, it does so until then. The last key that would work
  * after `on` is kept unless `evenIfLast`. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ *
+ * @example
+ * const on = new Date(now.getTime() + 7 * 24 * 60 * 60_000);
+ * await retireKey(tx, { lenderId, keyId, on, reason: "Yearly change of keys" });
  */
 export async function retireKey(
   tx: Tx,
@@ -127,6 +145,9 @@ export async function retireKey(
  * Ends a key: within a second every process refuses it. If it was the signing key, another one signs from now on. The last
  * key that works is kept unless `evenIfLast`; a revoked key stays revoked.
  * Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ *
+ * @example
+ * await transaction(em, (tx) => revokeKey(tx, { lenderId, keyId, reason: "The secret was in a public repository" }));
  */
 export async function revokeKey(
   tx: Tx,
@@ -145,7 +166,12 @@ export async function revokeKey(
   if (signed && heir) await moveSigning(tx, heir, others, `${keyId} was revoked`, now);
 }
 
-/** From now on this active key signs webhooks and mint calls. Throws ApiKeyNotUsableError, LenderNotFoundError. */
+/**
+ * From now on this active key signs webhooks and mint calls. Throws ApiKeyNotUsableError, LenderNotFoundError.
+ *
+ * @example
+ * await setSigningKey(tx, { lenderId, keyId, reason: "Acme has the new secret" });
+ */
 export async function setSigningKey(
   tx: Tx,
   key: { lenderId: string; keyId: string; reason?: string },
@@ -164,6 +190,9 @@ export async function setSigningKey(
  * Notes that a key was used at `at`, to the minute. The first use of a key makes it the signing key, if it is newer than
  * the one that signs: its lender has the secret now. Of two first uses at once the newer key's holds, in either order.
  * Outside the request: once a minute and key is enough (see `createKeyUses`).
+ *
+ * @example
+ * await transaction(em, (tx) => recordKeyUse(tx, { lenderId, keyId, at: now }));
  */
 export async function recordKeyUse(tx: Tx, use: { lenderId: string; keyId: string; at: Date }): Promise<void> {
   const { lenderId, keyId, at } = use;

@@ -11,6 +11,7 @@ export interface Act {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
+/** An act on a lender as it was kept: what, why and when. */
 export interface AuditEntry {
   readonly id: string;
   readonly act: string;
@@ -19,7 +20,12 @@ export interface AuditEntry {
   readonly at: Date;
 }
 
-/** Keeps for good that something was done to a lender. */
+/**
+ * Keeps for good that something was done to a lender.
+ *
+ * @example
+ * recordAct(tx, { lenderId, act: "lender.exported", reason: "Asked for by Acme", data: { rows: 1_200 } }, now);
+ */
 export function recordAct(tx: Tx, act: Act, now: Date = new Date()): void {
   tx.create(AuditEntryEntity, {
     lenderId: act.lenderId,
@@ -31,7 +37,12 @@ export function recordAct(tx: Tx, act: Act, now: Date = new Date()): void {
   });
 }
 
-/** The last acts on a lender, newest first. */
+/**
+ * The last acts on a lender, newest first.
+ *
+ * @example
+ * const [lastAct] = await actsOn(em, lenderId, 1);
+ */
 export async function actsOn(em: EntityManager, lenderId: string, limit = 50): Promise<AuditEntry[]> {
   const rows = await em.find(AuditEntryEntity, { lenderId }, { orderBy: { id: "desc" }, limit });
   return rows.map(({ id, act, reason, data, at }) => ({ id, act, reason, data, at }));

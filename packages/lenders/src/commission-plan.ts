@@ -6,7 +6,14 @@ const commissions = statement(
   `select id, commission from lenders.lender where id = any ($1::uuid[])`,
 );
 
-/** What field partners earn of a collected amount, by lender. One prepared statement, whatever the number of lenders. */
+/**
+ * What field partners earn of a collected amount, by lender. One prepared statement, whatever the number of lenders.
+ *
+ * @example
+ * const plans = await commissionPlans(em, [lenderId]);
+ * const commission = plans.get(lenderId);
+ * const earnedMinor = commission === undefined ? 0n : percentOf(250_000n, commission);
+ */
 export async function commissionPlans(
   on: EntityManager,
   lenderIds: readonly string[],

@@ -11,6 +11,10 @@ import type { Vault } from "./vault.ts";
 /**
  * Registers a lender and its first API key, which signs our webhooks too. The secret is shown here and never again.
  * `environment` is the deployment's name and stands in the secret. Throws InvalidLenderError.
+ *
+ * @example
+ * const acme = { code: "ACME", name: "Acme Finance", currency: "INR", environment: "sandbox" };
+ * const { lender, apiKeyId, hmacSecret } = await transaction(em, (tx) => createLender(tx, vault, acme));
  */
 export async function createLender(
   tx: Tx,

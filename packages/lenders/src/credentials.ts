@@ -8,7 +8,12 @@ import type { ApiKeyState } from "./schema.ts";
 import { apiKeySecretContext } from "./sealed-context.ts";
 import { SealedValueError, type Vault } from "./vault.ts";
 
-/** With a question of up to 200 ms on top, what is revoked or suspended anywhere holds here within one second. */
+/**
+ * With a question of up to 200 ms on top, what is revoked or suspended anywhere holds here within one second.
+ *
+ * @example
+ * const refusedEverywhereAt = new Date(now.getTime() + CREDENTIAL_MAX_AGE_MS + 200);
+ */
 export const CREDENTIAL_MAX_AGE_MS = 800;
 const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
@@ -40,6 +45,7 @@ export interface LenderSigningKey {
   readonly signingKey: SigningKey;
 }
 
+/** The keys of lenders, by the id in a request or by the lender that something goes to. */
 export interface Credentials {
   /** The key with this id; undefined when there is none. Throws SealedValueError. contract: Authentication */
   byKeyId(keyId: string): Promise<Credential | undefined>;
@@ -97,6 +103,11 @@ const secretsForKey = statement(
 /**
  * Keys and lenders in memory, for the hot path: no round trip while they are fresh, and none older than
  * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question; `now` dates retiring keys. One per process.
+ *
+ * @example
+ * const credentials = createCredentials(() => database.em(), vault);
+ * const found = await credentials.byKeyId("lk_4f1c09d7a2b84e63905b7d1e");
+ * const mayCall = found !== undefined && found.keyState !== "revoked" && found.lender.state === "active";
  */
 export function createCredentials(
   em: () => EntityManager,

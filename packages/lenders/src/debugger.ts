@@ -4,12 +4,21 @@ import { lockKey, stateAt } from "./api-key.ts";
 import { checkReason, recordAct } from "./audit.ts";
 import { ApiKeyNotUsableError } from "./lender-fault.ts";
 
-/** How long the signature debugger answers for a key once an operator has opened it. contract: Signature debugger */
+/**
+ * How long the signature debugger answers for a key once an operator has opened it. contract: Signature debugger
+ *
+ * @example
+ * const openMs = Math.min(15 * 60_000, DEBUGGER_OPEN_MS);
+ */
 export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
 
 /**
  * Opens the signature debugger for one key for `openMs`, an hour at most, where it is closed otherwise; doing it again
  * starts anew. Answers when it closes. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ *
+ * @example
+ * const reason = "Acme's signatures are refused since its release";
+ * const openUntil = await openDebugger(tx, { lenderId, keyId, reason, openMs: 15 * 60_000 });
  */
 export async function openDebugger(
   tx: Tx,

@@ -1,5 +1,6 @@
 const RECORD_EVERY_MS = 60_000;
 
+/** A request that a key has signed. */
 export interface KeyUse {
   readonly lenderId: string;
   readonly keyId: string;
@@ -14,7 +15,14 @@ export interface KeyUses {
   take(): KeyUse[];
 }
 
-/** Lives as long as the process; a use that is lost with it is noted again at the next. */
+/**
+ * Gathers key uses in memory for as long as the process lives; a use that is lost with it is noted again at the next.
+ *
+ * @example
+ * const keyUses = createKeyUses();
+ * keyUses.note({ lenderId, keyId, at: now });
+ * for (const use of keyUses.take()) await transaction(em, (tx) => recordKeyUse(tx, use));
+ */
 export function createKeyUses(): KeyUses {
   const noted = new Map<string, KeyUse>();
   const takenAt = new Map<string, Date>();

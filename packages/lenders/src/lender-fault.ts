@@ -1,3 +1,4 @@
+/** What is wrong with a field of a lender. */
 export type LenderFaultCode =
   | "REQUIRED"
   | "INVALID_CODE"
@@ -24,7 +25,16 @@ export interface LenderFault {
   readonly detail: string;
 }
 
-/** What was given for a lender is refused. `code`, `field` and `detail` are the first fault's, `faults` holds all. */
+/**
+ * What was given for a lender is refused. `code`, `field` and `detail` are the first fault's, `faults` holds all.
+ *
+ * @example
+ * try {
+ *   await transaction(em, (tx) => updateLender(tx, vault, lenderId, { commissionPercent: "two" }));
+ * } catch (error) {
+ *   if (error instanceof InvalidLenderError) console.error(error.faults);
+ * }
+ */
 export class InvalidLenderError extends Error {
   override readonly name = "InvalidLenderError";
   readonly code: LenderFaultCode;
@@ -42,7 +52,13 @@ export class InvalidLenderError extends Error {
   }
 }
 
-/** There is no lender with this id. */
+/**
+ * There is no lender with this id.
+ *
+ * @example
+ * const lender = await lenderById(em, lenderId);
+ * if (lender === undefined) throw new LenderNotFoundError(lenderId);
+ */
 export class LenderNotFoundError extends Error {
   override readonly name = "LenderNotFoundError";
   readonly code = "LENDER_NOT_FOUND";
@@ -54,7 +70,16 @@ export class LenderNotFoundError extends Error {
   }
 }
 
-/** The lender has no such API key, or none in a state that allows the act. */
+/**
+ * The lender has no such API key, or none in a state that allows the act.
+ *
+ * @example
+ * try {
+ *   await transaction(em, (tx) => revokeKey(tx, { lenderId, keyId, reason: "Leaked" }));
+ * } catch (error) {
+ *   if (error instanceof ApiKeyNotUsableError && error.code === "API_KEY_LAST") console.error("Create another first.");
+ * }
+ */
 export class ApiKeyNotUsableError extends Error {
   override readonly name = "ApiKeyNotUsableError";
   readonly code: "API_KEY_NOT_FOUND" | "API_KEY_REVOKED" | "API_KEY_RETIRED" | "API_KEY_LAST";

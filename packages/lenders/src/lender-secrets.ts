@@ -31,7 +31,13 @@ export interface WhatsappWebhook {
   readonly verifyToken: string | null;
 }
 
-/** Where and how links are minted, or undefined while the lender has registered no endpoint. Throws SealedValueError. */
+/**
+ * Where and how links are minted, or undefined while the lender has registered no endpoint. Throws SealedValueError.
+ *
+ * @example
+ * const registration = await mintRegistration(em, vault, lenderId);
+ * const { mintLinkUrl = null, authHeader = null } = registration ?? {};
+ */
 export async function mintRegistration(
   em: EntityManager,
   vault: Vault,
@@ -44,7 +50,13 @@ export async function mintRegistration(
   return { mintLinkUrl, authHeader: authHeader === null ? null : (JSON.parse(authHeader) as AuthHeader) };
 }
 
-/** The lender's WhatsApp account, or undefined while it has registered none. Throws SealedValueError. */
+/**
+ * The lender's WhatsApp account, or undefined while it has registered none. Throws SealedValueError.
+ *
+ * @example
+ * const account = await whatsappAccount(em, vault, lenderId);
+ * const canSend = account !== undefined && account.template !== null;
+ */
 export async function whatsappAccount(
   em: EntityManager,
   vault: Vault,
@@ -59,7 +71,13 @@ export async function whatsappAccount(
   };
 }
 
-/** What the lender with this code has registered of its WhatsApp webhook, or undefined. Throws SealedValueError. */
+/**
+ * What the lender with this code has registered of its WhatsApp webhook, or undefined. Throws SealedValueError.
+ *
+ * @example
+ * const webhook = await whatsappWebhook(em, vault, "ACME");
+ * const canCheckSignatures = webhook !== undefined && webhook.appSecret !== null;
+ */
 export async function whatsappWebhook(
   em: EntityManager,
   vault: Vault,

@@ -45,18 +45,35 @@ export interface Lender extends LenderProfile {
   readonly updatedAt: Date;
 }
 
-/** The lender with this code, exactly as registered. */
+/**
+ * The lender with this code, exactly as registered; undefined when there is none.
+ *
+ * @example
+ * const acme = await lenderByCode(em, "ACME");
+ */
 export async function lenderByCode(em: EntityManager, code: string): Promise<Lender | undefined> {
   const row = await em.findOne(LenderEntity, { code });
   return row ? asLender(row) : undefined;
 }
 
-/** The lender with this id. */
+/**
+ * The lender with this id; undefined when there is none.
+ *
+ * @example
+ * const lender = await lenderById(em, lenderId);
+ * const isActive = lender?.state === "active";
+ */
 export async function lenderById(em: EntityManager, lenderId: string): Promise<Lender | undefined> {
   return (await lendersByIds(em, [lenderId])).get(lenderId);
 }
 
-/** Many lenders in one statement, by id; one that does not exist is not in the map. */
+/**
+ * Many lenders in one statement, by id; one that does not exist is not in the map.
+ *
+ * @example
+ * const lenders = await lendersByIds(em, [lenderId]);
+ * const name = lenders.get(lenderId)?.name;
+ */
 export async function lendersByIds(em: EntityManager, lenderIds: readonly string[]): Promise<Map<string, Lender>> {
   if (lenderIds.length === 0) return new Map();
   return new Map((await lenderRows(em, lenderIds)).map((row) => [row.id, asLender(row)]));
@@ -102,7 +119,12 @@ const selectByIds = statement(
    from lenders.lender where id = any ($1::uuid[])`,
 );
 
-/** Every lender, by code. */
+/**
+ * Every lender, by code.
+ *
+ * @example
+ * const codes = (await listLenders(em)).map(({ code }) => code);
+ */
 export async function listLenders(em: EntityManager): Promise<Lender[]> {
   const rows = await em.findAll(LenderEntity, { orderBy: { code: "asc" } });
   return rows.map(asLender);

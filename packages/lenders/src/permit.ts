@@ -15,6 +15,7 @@ export interface PermitAsk {
   readonly unused: { readonly count: number; readonly aheadAt: bigint } | undefined;
 }
 
+/** What a process got of one limit. All numbers are whole and at least 0. */
 export interface PermitGrant {
   /** Of `need`: used as of now. */
   readonly granted: number;
@@ -27,6 +28,7 @@ export interface PermitGrant {
   readonly freesInMs: number;
 }
 
+/** How uses are counted: in any window of `windowMs`, for every limit of a question alike. */
 export interface PermitRules {
   readonly windowMs: number;
   /** How long permits taken ahead of need may be used. */
@@ -53,6 +55,12 @@ const forget = statement(
  * Takes permits of many limits in one statement; one grant per ask, in their order, each pair of subject and limit at most
  * once. Over all processes no window of `windowMs` ever sees more uses than `quota`: PostgreSQL's clock alone decides, and
  * a permit taken ahead counts until a window after the last moment it may be used. contract: Limits
+ *
+ * @example
+ * const ask = { subject: keyId, limit: "confirm", quota: 60_000, need: 1, ahead: 0, unused: undefined };
+ * const rules = { windowMs: 60_000, aheadMs: 1_000, timeoutMs: 500 };
+ * const [grant] = await takePermits(em, [ask], rules);
+ * if (grant?.granted === 0) throw new Error(`Come back in ${grant.freesInMs} ms.`);
  */
 export async function takePermits(
   em: EntityManager,
@@ -73,7 +81,12 @@ export async function takePermits(
   return query<PermitGrant>(em, take, values, { timeoutMs });
 }
 
-/** Forgets who has asked for nothing in two windows: nothing of theirs counts any more. */
+/**
+ * Forgets who has asked for nothing in two windows: nothing of theirs counts any more.
+ *
+ * @example
+ * await forgetPermits(em, 60_000);
+ */
 export async function forgetPermits(em: EntityManager, windowMs: number): Promise<void> {
   await query(em, forget, [windowMs]);
 }

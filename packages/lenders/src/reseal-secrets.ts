@@ -33,6 +33,11 @@ export interface ResealReport {
 /**
  * Seals every secret again under the vault's master key; the vault opens the others by its previous key. One transaction
  * a lender: processes that know both keys go on meanwhile, and a second call continues where an interrupted one ended.
+ *
+ * @example
+ * const vault = createVault({ masterKey: nextMasterKey, previous: masterKey });
+ * const { resealed, unreadable } = await resealSecrets(em, vault);
+ * if (unreadable.length > 0) throw new Error("Keep the old master key: not everything opens without it.");
  */
 export async function resealSecrets(em: EntityManager, vault: Vault): Promise<ResealReport> {
   const report = { resealed: 0, unreadable: [] as SealedValueError[] };

@@ -2,7 +2,9 @@ import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { permitMigration, PermitWindowEntity } from "./permit-schema.ts";
 
+/** Whether a lender may call and is called. */
 export type LenderState = "active" | "suspended";
+/** Whether a key works: `retiring` until its date, `revoked` never again. */
 export type ApiKeyState = "active" | "retiring" | "revoked";
 
 /** Where a borrower can pay by hand. IFSC is for Indian accounts, SWIFT for others. */

@@ -9,6 +9,11 @@ import type { Vault } from "./vault.ts";
 /**
  * Changes what is given and leaves the rest. The audit entry names the fields, not their values.
  * Throws InvalidLenderError, LenderNotFoundError.
+ *
+ * @example
+ * const mintLinkUrl = "https://acme.example/mint";
+ * const changes = { mintLinkUrl, commissionPercent: "2.5", rateLimits: { confirm: 60_000 } };
+ * const lender = await updateLender(tx, vault, lenderId, changes);
  */
 export async function updateLender(
   tx: Tx,
@@ -30,12 +35,20 @@ export async function updateLender(
 /**
  * Stops a lender: within a second its calls are refused in every process. A lender that is suspended already stays so.
  * Throws InvalidLenderError without a reason, LenderNotFoundError.
+ *
+ * @example
+ * await suspendLender(tx, lenderId, "The contract ended on 30 November");
  */
 export async function suspendLender(tx: Tx, lenderId: string, reason: string, now: Date = new Date()): Promise<Lender> {
   return setState(tx, lenderId, "suspended", reason, now);
 }
 
-/** Lets a suspended lender work again. Throws InvalidLenderError without a reason, LenderNotFoundError. */
+/**
+ * Lets a suspended lender work again. Throws InvalidLenderError without a reason, LenderNotFoundError.
+ *
+ * @example
+ * await resumeLender(tx, lenderId, "The contract goes on");
+ */
 export async function resumeLender(tx: Tx, lenderId: string, reason: string, now: Date = new Date()): Promise<Lender> {
   return setState(tx, lenderId, "active", reason, now);
 }

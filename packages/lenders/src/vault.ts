@@ -23,15 +23,34 @@ export interface Vault {
   open(sealed: string, context: string): string;
 }
 
-/** The master key given is not a key. The message never shows it. */
+/**
+ * The master key given is not a key. The message never shows it.
+ *
+ * @example
+ * try {
+ *   createVault({ masterKey: process.env["MASTER_KEY"] ?? "" });
+ * } catch (error) {
+ *   if (error instanceof InvalidMasterKeyError) console.error(`MASTER_KEY: ${error.message}`);
+ * }
+ */
 export class InvalidMasterKeyError extends Error {
   override readonly name = "InvalidMasterKeyError";
   readonly code = "INVALID_MASTER_KEY";
 }
 
+/** Why a sealed value does not open. */
 export type SealedValueFault = "UNKNOWN_MASTER_KEY" | "SEALED_VALUE_ALTERED" | "SEALED_VALUE_MALFORMED";
 
-/** A sealed value does not open. */
+/**
+ * A sealed value does not open: `code` says why, `context` where it is kept.
+ *
+ * @example
+ * try {
+ *   await whatsappAccount(em, vault, lenderId);
+ * } catch (error) {
+ *   if (error instanceof SealedValueError) console.error(error.code, error.context, error.masterKeyId);
+ * }
+ */
 export class SealedValueError extends Error {
   override readonly name = "SealedValueError";
   readonly code: SealedValueFault;
@@ -50,6 +69,11 @@ export class SealedValueError extends Error {
 /**
  * A vault over AES-256-GCM. Keys are 64 hex digits; `previous` opens what an earlier master key sealed (or what the
  * next one has sealed already), it never seals. Throws InvalidMasterKeyError.
+ *
+ * @example
+ * const vault = createVault({ masterKey });
+ * const sealed = vault.seal("Bearer 8f2e01", `lenders.lender.mint_auth_header/${lenderId}`);
+ * const opened = vault.open(sealed, `lenders.lender.mint_auth_header/${lenderId}`);
  */
 export function createVault(keys: { masterKey: string; previous?: string }): Vault {
   const current = readKey("master key", keys.masterKey);

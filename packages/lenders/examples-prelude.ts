@@ -1,0 +1,17 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+
+import { type Database, type EntityManager, transaction, type Tx } from "@collections/database";
+import { percentOf } from "@collections/money";
+import type * as own from "@collections/lenders";
+
+declare const database: Database;
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const now: Date;
+declare const lenderId: string;
+declare const keyId: string;
+declare const vault: own.Vault;
+/** 64 hex digits each. */
+declare const masterKey: string;
+declare const nextMasterKey: string;
