@@ -4,7 +4,12 @@ import { TokenPairEntity } from "./schema.ts";
 import { endSession, openSession } from "./session.ts";
 import { randomAccessToken, tokenHash } from "./token-pair.ts";
 
-/** How long a token counts that an operator hands out. */
+/**
+ * How long a token counts that an operator hands out.
+ *
+ * @example
+ * const ttlMs = Math.min(8 * 60 * 60_000, OPERATOR_TOKEN_TTL_MS);
+ */
 export const OPERATOR_TOKEN_TTL_MS = 24 * 60 * 60 * 1000;
 
 const sessionOfToken = statement(
@@ -17,6 +22,9 @@ const sessionOfToken = statement(
 /**
  * A session for an active field partner that an operator starts; it cannot be prolonged. The token, `fpt_` and 256 random
  * bits, is shown here only: the database keeps its SHA-256. Throws FieldPartnerNotFoundError.
+ *
+ * @example
+ * const { accessToken, expiresAt } = await issueAccessToken(tx, fieldPartnerId, { ttlMs: 60 * 60_000 });
  */
 export async function issueAccessToken(
   tx: Tx,
@@ -44,7 +52,12 @@ export async function issueAccessToken(
   return { accessToken, expiresAt };
 }
 
-/** Ends the session of this token; one that is no session is none afterwards either. */
+/**
+ * Ends the session of this token; one that is no session is none afterwards either.
+ *
+ * @example
+ * await transaction(em, (tx) => revokeAccessToken(tx, accessToken));
+ */
 export async function revokeAccessToken(tx: Tx, accessToken: string, now: Date = new Date()): Promise<void> {
   const [owned] = await query<{ sessionId: string; fieldPartnerId: string }>(tx, sessionOfToken, [
     tokenHash(accessToken),

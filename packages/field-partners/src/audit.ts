@@ -17,6 +17,7 @@ export interface FieldPartnerAct {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
+/** An act on a field partner as it was kept: what, why and when. `data` never holds a token, a code or a phone. */
 export interface FieldPartnerAuditEntry {
   readonly act: string;
   readonly reason: string | null;
@@ -39,7 +40,13 @@ export function recordFieldPartnerAct(tx: Tx, { fieldPartnerId, act, reason, dat
   send(tx, insert, [newId(), fieldPartnerId, act, reason ?? null, JSON.stringify(data ?? {}), now]);
 }
 
-/** The last acts on a field partner, newest first. */
+/**
+ * The last acts on a field partner, newest first.
+ *
+ * @example
+ * const acts = await actsOnFieldPartner(em, fieldPartnerId, 20);
+ * const reveals = acts.filter(({ act }) => act === "contact.revealed");
+ */
 export async function actsOnFieldPartner(
   em: EntityManager,
   fieldPartnerId: string,

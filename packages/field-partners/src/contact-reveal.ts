@@ -27,6 +27,11 @@ const countToday = statement(
 /**
  * Keeps in the audit that a field partner sees how to reach a case's borrower. False, and nothing kept, when they have
  * seen as many other cases' contacts on this day as they may; the same case counts once a day.
+ *
+ * @example
+ * const dayBegan = new Date("2026-11-19T18:30:00Z");
+ * const reveal = { fieldPartnerId, caseId, dayBegan, isRepeat: false };
+ * const maySee = await takeContactReveal(tx, reveal, 60, now);
  */
 export async function takeContactReveal(
   tx: Tx,

@@ -1,6 +1,16 @@
+/** What is wrong with a field of a field partner. */
 export type FieldPartnerFaultCode = "INVALID_DISPLAY_NAME" | "INVALID_PHONE" | "DUPLICATE_PHONE" | "INVALID_TIME_ZONE";
 
-/** What was given for a field partner is refused; `detail` says what is expected. */
+/**
+ * What was given for a field partner is refused; `detail` says what is expected.
+ *
+ * @example
+ * try {
+ *   await transaction(em, (tx) => createFieldPartner(tx, { displayName: "Asha", phone: "9800000001" }));
+ * } catch (error) {
+ *   if (error instanceof InvalidFieldPartnerError) console.error(error.code, error.field, error.detail);
+ * }
+ */
 export class InvalidFieldPartnerError extends Error {
   override readonly name = "InvalidFieldPartnerError";
   readonly code: FieldPartnerFaultCode;
@@ -15,7 +25,13 @@ export class InvalidFieldPartnerError extends Error {
   }
 }
 
-/** There is no field partner with this id, or none that is active. */
+/**
+ * There is no field partner with this id, or none that is active.
+ *
+ * @example
+ * const fieldPartner = await fieldPartnerById(em, fieldPartnerId);
+ * if (fieldPartner === undefined) throw new FieldPartnerNotFoundError(fieldPartnerId);
+ */
 export class FieldPartnerNotFoundError extends Error {
   override readonly name = "FieldPartnerNotFoundError";
   readonly code = "FIELD_PARTNER_NOT_FOUND";

@@ -19,7 +19,10 @@ export interface FieldPartner {
   readonly createdAt: Date;
 }
 
-/** What is absent follows from the phone: a number of a country with one time zone is in that zone, else UTC. */
+/**
+ * A person to register. What is absent follows from the phone: a number of a country with one time zone is in that
+ * zone, else UTC.
+ */
 export interface NewFieldPartner {
   /** 1 to 80 characters. */
   displayName: string;
@@ -28,7 +31,13 @@ export interface NewFieldPartner {
   timeZone?: string;
 }
 
-/** Registers a person. Throws InvalidFieldPartnerError. */
+/**
+ * Registers a person. Throws InvalidFieldPartnerError.
+ *
+ * @example
+ * const asha = { displayName: "Asha Rao", phone: "+919800000001", timeZone: "Asia/Kolkata" };
+ * const fieldPartner = await transaction(em, (tx) => createFieldPartner(tx, asha));
+ */
 export async function createFieldPartner(
   tx: Tx,
   fieldPartner: NewFieldPartner,
@@ -49,7 +58,12 @@ export async function createFieldPartner(
   return asFieldPartner(row);
 }
 
-/** Locks a person out at once: every session ends. Throws FieldPartnerNotFoundError. */
+/**
+ * Locks a person out at once: every session ends. Throws FieldPartnerNotFoundError.
+ *
+ * @example
+ * await suspendFieldPartner(tx, fieldPartnerId, now, "The phone was stolen");
+ */
 export async function suspendFieldPartner(
   tx: Tx,
   fieldPartnerId: string,
@@ -63,7 +77,12 @@ export async function suspendFieldPartner(
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.suspended", reason }, now);
 }
 
-/** Lets a suspended person sign in again. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError. */
+/**
+ * Lets a suspended person sign in again. Throws FieldPartnerNotFoundError, InvalidFieldPartnerError.
+ *
+ * @example
+ * await resumeFieldPartner(tx, fieldPartnerId, now, "Has a new phone");
+ */
 export async function resumeFieldPartner(
   tx: Tx,
   fieldPartnerId: string,
@@ -76,12 +95,24 @@ export async function resumeFieldPartner(
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.resumed", reason }, now);
 }
 
-/** The person with this id, also a suspended one. */
+/**
+ * The person with this id, also a suspended one; undefined when there is none.
+ *
+ * @example
+ * const fieldPartner = await fieldPartnerById(em, fieldPartnerId);
+ * const timeZone = fieldPartner?.timeZone;
+ */
 export async function fieldPartnerById(em: EntityManager, fieldPartnerId: string): Promise<FieldPartner | undefined> {
   return (await fieldPartnersByIds(em, [fieldPartnerId])).get(fieldPartnerId);
 }
 
-/** Many people in one statement, by id; who does not exist is not in the map. */
+/**
+ * Many people in one statement, by id; who does not exist is not in the map.
+ *
+ * @example
+ * const people = await fieldPartnersByIds(em, [fieldPartnerId]);
+ * const name = people.get(fieldPartnerId)?.displayName;
+ */
 export async function fieldPartnersByIds(
   em: EntityManager,
   fieldPartnerIds: readonly string[],
@@ -91,7 +122,12 @@ export async function fieldPartnersByIds(
   return new Map(rows.map((row) => [row.id, asFieldPartner(row)]));
 }
 
-/** Everybody, in the order of registration. */
+/**
+ * Everybody, in the order of registration.
+ *
+ * @example
+ * const active = (await listFieldPartners(em)).filter(({ state }) => state === "active");
+ */
 export async function listFieldPartners(em: EntityManager): Promise<FieldPartner[]> {
   const rows = await em.findAll(FieldPartnerEntity, { orderBy: { id: "asc" } });
   return rows.map(asFieldPartner);

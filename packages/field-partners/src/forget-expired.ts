@@ -14,6 +14,9 @@ const forgettings = [
 /**
  * Deletes results and one-time passwords that answer nobody any more, and sessions and tokens a week after their end.
  * Returns how many rows went.
+ *
+ * @example
+ * const forgotten = await transaction(em, (tx) => forgetExpired(tx, now));
  */
 export async function forgetExpired(tx: Tx, now: Date): Promise<number> {
   const oldest = new Date(now.getTime() - MUTATION_RESULT_TTL_MS);

@@ -1,6 +1,11 @@
 import { query, send, statement, type Tx } from "@collections/database";
 
-/** How long a mutation's result answers its repeats. */
+/**
+ * How long a mutation's result answers its repeats.
+ *
+ * @example
+ * const isStillKnown = (sentAt: Date) => now.getTime() - sentAt.getTime() < MUTATION_RESULT_TTL_MS;
+ */
 export const MUTATION_RESULT_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** One mutation as its client names it: the key is the client's, a UUID for each intention. */
@@ -11,6 +16,7 @@ export interface MutationKey {
   readonly key: string;
 }
 
+/** What to do about a mutation, by what is known of its key. */
 export type Recalled =
   | { readonly kind: "new" }
   /** The same input came before: answer this, and do nothing. */
@@ -50,6 +56,13 @@ const forget = statement(
  * Asks, as the first step of a mutation's transaction, whether it was done already. After `new` the mutation does its
  * work and calls `rememberMutation` in the same transaction; a rollback forgets both. `inputHash` is a digest of the
  * input without its key.
+ *
+ * @example
+ * const mutation = { fieldPartnerId, mutation: "startVisit", key: idempotencyKey };
+ * const inputHash = createHash("sha256").update(JSON.stringify(input)).digest();
+ * const recalled = await recallMutation(tx, { ...mutation, inputHash });
+ * if (recalled.kind === "repeat") return recalled.result;
+ * if (recalled.kind === "new") rememberMutation(tx, mutation, { visitId: "0193bf7c-52a0-7000-8000-000000000001" });
  */
 export async function recallMutation(
   tx: Tx,
@@ -69,13 +82,23 @@ export async function recallMutation(
 /**
  * Puts another result in the place of the one that is kept for the mutation's repeats; one that was forgotten stays so.
  * Without a result the mutation itself is forgotten: a repeat is worked anew.
+ *
+ * @example
+ * const mutation = { fieldPartnerId, mutation: "completeVisit", key: idempotencyKey };
+ * replaceMutationResult(tx, mutation, { outcome: "completed" });
  */
 export function replaceMutationResult(tx: Tx, mutation: MutationKey, result: unknown): void {
   if (result === undefined) send(tx, forget, [mutation.fieldPartnerId, mutation.mutation, mutation.key]);
   else rememberMutation(tx, mutation, result);
 }
 
-/** Keeps what the mutation answered, as JSON, for its repeats, where `recallMutation` has said `new`. */
+/**
+ * Keeps what the mutation answered, as JSON, for its repeats, where `recallMutation` has said `new`.
+ *
+ * @example
+ * const mutation = { fieldPartnerId, mutation: "completeVisit", key: idempotencyKey };
+ * rememberMutation(tx, mutation, { outcome: "completed" });
+ */
 export function rememberMutation(tx: Tx, { fieldPartnerId, mutation, key }: MutationKey, result: unknown): void {
   send(tx, remember, [fieldPartnerId, mutation, key, JSON.stringify(result ?? null)]);
 }

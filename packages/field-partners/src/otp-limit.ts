@@ -18,6 +18,10 @@ const forgive = statement(
 /**
  * Lets the limits of a field partner's phone begin anew, for all devices; codes that are out stay as they are, with their
  * own five tries. Returns what counts no more. Throws FieldPartnerNotFoundError.
+ *
+ * @example
+ * const reason = "Called the desk: a colleague tried the wrong number";
+ * const { codes, wrongTries } = await clearOtpLimit(tx, { fieldPartnerId, reason }, now);
  */
 export async function clearOtpLimit(
   tx: Tx,

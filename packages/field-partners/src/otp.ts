@@ -18,12 +18,20 @@ import { startSession } from "./session.ts";
 import { otpCode, type SignInKeys } from "./sign-in-keys.ts";
 import { looksLikeToken, tokenHash, type Tokens, tokensAgain } from "./token-pair.ts";
 
+/**
+ * What came of the wish for a code. `waitMs` is until the next one may be asked for; `conflict`: the key was used for
+ * another phone, or for a code that counts no more.
+ */
 export type OtpRequestOutcome =
   | { readonly kind: "requested"; readonly otpId: string; readonly expiresAt: Date }
   | { readonly kind: "too_many"; readonly waitMs: number }
   | { readonly kind: "invalid_phone" }
   | { readonly kind: "conflict" };
 
+/**
+ * What came of a code. `expired` also for one that nobody has asked for; `conflict`: the request signed somebody in
+ * with another code.
+ */
 export type OtpVerification =
   | { readonly kind: "signed_in"; readonly sessionId: string; readonly tokens: Tokens }
   | { readonly kind: "wrong"; readonly triesLeft: number }
@@ -127,6 +135,11 @@ export interface OtpWish {
  * Has a code sent to a phone, at most 3 in 15 minutes and 10 a day, and none after 15 wrong tries in a day. Nobody looks
  * here whether anybody has that phone: the job does, so the work and the answer are the same. A device that was signed in
  * has limits of its own, so that no stranger uses them up. The same key and phone again is the same code, sent once.
+ *
+ * @example
+ * const wish = { phone: "+919800000001", idempotencyKey };
+ * const outcome = await transaction(em, (tx) => requestOtp(tx, wish, now));
+ * if (outcome.kind === "too_many") throw new Error(`Ask again in ${Math.ceil(outcome.waitMs / 1000)} s.`);
  */
 export async function requestOtp(tx: Tx, wish: OtpWish, now: Date): Promise<OtpRequestOutcome> {
   const { phone, idempotencyKey } = wish;
@@ -161,6 +174,11 @@ async function isDeviceOf(tx: Tx, { phone, knownBy }: OtpWish): Promise<boolean>
 /**
  * The code to send, made out to the active field partner who has the phone; undefined when there is none, when it is too
  * late, or when it was sent. Asked again it is the same code, so that sending it twice confuses nobody.
+ *
+ * @example
+ * const otp = await otpToSend(em, keys, otpId, now);
+ * if (otp === undefined) return;
+ * const text = `${otp.code} is your code for Partner Collections.`;
  */
 export async function otpToSend(
   em: EntityManager,
@@ -173,7 +191,12 @@ export async function otpToSend(
   return madeOut && { ...madeOut, code: otpCode(keys.otp[0]!, otpId) };
 }
 
-/** Keeps what became of a code. */
+/**
+ * Keeps what became of a code.
+ *
+ * @example
+ * await transaction(em, (tx) => recordOtpSending(tx, { otpId, fieldPartnerId, channel: "sms" }, now));
+ */
 export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): Promise<void> {
   const { otpId, fieldPartnerId, channel, failureCode } = sending;
   if (channel !== null && (await query(tx, markSent, [otpId, now, channel])).length === 0) return;
@@ -186,6 +209,11 @@ export async function recordOtpSending(tx: Tx, sending: OtpSending, now: Date): 
  * Signs in whoever has the code: at most 5 wrong ones, over all processes. Wrong tries count although nobody signs in, so
  * the caller commits whatever this returns. The same request again, a moment later, gets the same tokens, or the same
  * refusal without a further try.
+ *
+ * @example
+ * const given = { otpId, code, idempotencyKey, deviceName: "Redmi 12" };
+ * const verified = await transaction(em, (tx) => verifyOtp(tx, keys, given, now));
+ * if (verified.kind === "wrong") throw new Error(`The code is wrong; ${verified.triesLeft} tries are left.`);
  */
 export async function verifyOtp(
   tx: Tx,

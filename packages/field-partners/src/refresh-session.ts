@@ -4,6 +4,7 @@ import { endSession } from "./session.ts";
 import type { SignInKeys } from "./sign-in-keys.ts";
 import { addTokenPair, looksLikeToken, tokenHash, type Tokens, tokensAgain } from "./token-pair.ts";
 
+/** What came of a refresh token. `conflict`: the key has given new tokens for another token of the session. */
 export type RefreshOutcome =
   | { readonly kind: "refreshed"; readonly sessionId: string; readonly tokens: Tokens }
   /** Unknown, expired, signed out, suspended or used before: in any case one signs in again. */
@@ -45,7 +46,12 @@ const prolong = statement(
   `update field_partners.session set refreshed_at = $2, expires_at = $3 where id = $1 returning id`,
 );
 
-/** The session that a refresh token is or was of, also when it counts no more; undefined when it is nobody's. */
+/**
+ * The session that a refresh token is or was of, also when it counts no more; undefined when it is nobody's.
+ *
+ * @example
+ * const sessionId = await sessionOfRefreshToken(em, refreshToken);
+ */
 export async function sessionOfRefreshToken(em: EntityManager, refreshToken: string): Promise<string | undefined> {
   if (!looksLikeToken("fpr", refreshToken)) return undefined;
   const [session] = await query<{ id: string }>(em, readSession, [tokenHash(refreshToken)]);
@@ -56,6 +62,11 @@ export async function sessionOfRefreshToken(em: EntityManager, refreshToken: str
  * Gives new tokens for a refresh token, once. The same request again, within a day and before anybody has used the new
  * refresh token, gets the same tokens; a used token in any other case ends the session. The caller commits whatever this
  * returns.
+ *
+ * @example
+ * const given = { refreshToken, idempotencyKey };
+ * const refreshed = await transaction(em, (tx) => refreshSession(tx, keys, given, now));
+ * if (refreshed.kind === "over") return; // the app asks to sign in again
  */
 export async function refreshSession(
   tx: Tx,

@@ -3,6 +3,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { otpQueue } from "./otp-queue.ts";
 import { signInMigration } from "./sign-in-migration.ts";
 
+/** Whether a person may sign in. */
 export type FieldPartnerState = "active" | "suspended";
 
 /** A person who visits borrowers. */

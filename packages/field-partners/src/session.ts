@@ -110,7 +110,13 @@ export async function openSession(
   return sessionId;
 }
 
-/** Who is signed in by this access token; undefined when it is unknown or expired, its session or field partner is not. */
+/**
+ * Who is signed in by this access token; undefined when it is unknown or expired, its session or field partner is not.
+ *
+ * @example
+ * const signedIn = await signedInByToken(em, accessToken, now);
+ * const name = signedIn?.fieldPartner.displayName;
+ */
 export async function signedInByToken(
   em: EntityManager,
   accessToken: string,
@@ -123,7 +129,13 @@ export async function signedInByToken(
   return { sessionId, fieldPartner };
 }
 
-/** Those of the access tokens by which somebody is signed in, in one statement. */
+/**
+ * Those of the access tokens by which somebody is signed in, in one statement.
+ *
+ * @example
+ * const counting = await accessTokensThatCount(em, [accessToken], now);
+ * if (!counting.has(accessToken)) return; // close what this token has opened
+ */
 export async function accessTokensThatCount(
   em: EntityManager,
   accessTokens: readonly string[],
@@ -135,12 +147,24 @@ export async function accessTokensThatCount(
   return new Set(tokens.filter((token) => counting.has(tokenHash(token).toString("hex"))));
 }
 
-/** A field partner's sessions that are open, the newest first. */
+/**
+ * A field partner's sessions that are open, the newest first; at most 100.
+ *
+ * @example
+ * const sessions = await openSessionsOf(em, fieldPartnerId, now);
+ * const devices = sessions.map(({ deviceName }) => deviceName ?? "unnamed");
+ */
 export async function openSessionsOf(em: EntityManager, fieldPartnerId: string, now: Date): Promise<Session[]> {
   return query(em, openSessions, [fieldPartnerId, now]);
 }
 
-/** Ends a field partner's session at once, with all its tokens. False when it is not theirs; true also when it had ended. */
+/**
+ * Ends a field partner's session at once, with all its tokens. False when it is not theirs; true also when it had
+ * ended.
+ *
+ * @example
+ * const wasTheirs = await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, now);
+ */
 export async function endSession(
   tx: Tx,
   { sessionId, fieldPartnerId, reason }: { sessionId: string; fieldPartnerId: string; reason: SessionEnd },

@@ -9,7 +9,12 @@ export interface SignInKeys {
 const KEY_BYTES = 32;
 const OTP_DIGITS = 6;
 
-/** The keys of sign-in, derived from the master keys (64 hex digits each), so that neither tells of the other. */
+/**
+ * The keys of sign-in, derived from the master keys (64 hex digits each), so that neither tells of the other.
+ *
+ * @example
+ * const keys = createSignInKeys({ masterKey });
+ */
 export function createSignInKeys(masterKeys: { masterKey: string; previous?: string }): SignInKeys {
   const known = [masterKeys.masterKey, ...(masterKeys.previous === undefined ? [] : [masterKeys.previous])];
   const derived = (purpose: string) =>

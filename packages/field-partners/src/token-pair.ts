@@ -2,9 +2,19 @@ import { createHash, type KeyObject, randomBytes } from "node:crypto";
 import { newId, query, statement, type Tx } from "@collections/database";
 import { derivedSecret, type SignInKeys } from "./sign-in-keys.ts";
 
-/** How long an access token counts that the app gets by itself. */
+/**
+ * How long an access token counts that the app gets by itself.
+ *
+ * @example
+ * const renewAt = new Date(now.getTime() + ACCESS_TOKEN_TTL_MS - 60_000);
+ */
 export const ACCESS_TOKEN_TTL_MS = 15 * 60 * 1000;
-/** How long a refresh token counts, from its issue. */
+/**
+ * How long a refresh token counts, from its issue.
+ *
+ * @example
+ * const signedOutAt = new Date(now.getTime() + REFRESH_TOKEN_TTL_MS);
+ */
 export const REFRESH_TOKEN_TTL_MS = 30 * 24 * 60 * 60 * 1000;
 
 const TOKEN_BYTES = 32;

@@ -1,0 +1,24 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+
+import { createHash } from "node:crypto";
+import { type Database, type EntityManager, transaction, type Tx } from "@collections/database";
+import type * as own from "@collections/field-partners";
+
+declare const database: Database;
+declare const em: EntityManager;
+declare const tx: Tx;
+declare const now: Date;
+declare const fieldPartnerId: string;
+declare const caseId: string;
+declare const sessionId: string;
+declare const otpId: string;
+declare const keys: own.SignInKeys;
+/** 64 hex digits. */
+declare const masterKey: string;
+/** What the app has sent. */
+declare const code: string;
+declare const accessToken: string;
+declare const refreshToken: string;
+declare const idempotencyKey: string;
+declare const input: object;
