@@ -6,6 +6,7 @@ export interface AppContext {
   readonly now?: Date;
 }
 
+/** What can be wrong with a request of the app, whatever the case or visit that it names. */
 export type AppInputFaultCode =
   | "AMOUNT_OUT_OF_RANGE"
   | "CURRENCY_MISMATCH"
@@ -40,7 +41,12 @@ export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | un
 // Making a DateTimeFormat costs a hundred times its use. Time zones come from our own rows: there are a few hundred.
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
-/** The day that it is somewhere, `YYYY-MM-DD`; `timeZone` is an IANA name. */
+/**
+ * The day that it is somewhere, `YYYY-MM-DD`; `timeZone` is an IANA name.
+ *
+ * @example
+ * dayIn("Asia/Kolkata", new Date("2026-11-20T20:00:00Z")); // "2026-11-21"
+ */
 export function dayIn(timeZone: string, now: Date): string {
   let calendar = calendars.get(timeZone);
   if (!calendar) {

@@ -9,7 +9,16 @@ export interface BatchOptions<Item, Outcome> {
   maxUnderWay: number;
 }
 
-/** So much is waiting already that one more would wait too long: try again in a moment. */
+/**
+ * So much is waiting already that one more would wait too long: try again in a moment.
+ *
+ * @example
+ * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });
+ * const outcome = await confirm(payment).catch((error: unknown) => {
+ *   if (error instanceof OverloadedError) return { kind: "try_again_later" as const };
+ *   throw error;
+ * });
+ */
 export class OverloadedError extends Error {
   override readonly name = "OverloadedError";
 }

@@ -11,6 +11,10 @@ const MAX_PAYMENTS = 50;
  * The state of a loan's current case in the names of an event, so that a receiver feeds it to the function that applies
  * events (contract: Partner endpoints, GET cases/{loan}); undefined when the lender has no such loan. All of it is read
  * at one moment: the sequence and the money agree. No contact data: the lender has it.
+ *
+ * @example
+ * const snapshot = await caseSnapshot(em, lender.id, "LN-2026-00417");
+ * if (snapshot) console.log(snapshot.sequence, JSON.stringify(snapshot.body));
  */
 export async function caseSnapshot(
   em: EntityManager,
@@ -31,6 +35,9 @@ export async function caseSnapshot(
   });
 }
 
+/**
+ * A loan's state after the event of this `sequence`; `body` is what is answered, in the names and values of the wire.
+ */
 export interface CaseSnapshot {
   readonly sequence: bigint;
   readonly body: object;

@@ -28,7 +28,14 @@ export type CaseOrderOutcome =
   | { readonly kind: "field_partner_not_found" }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
-/** Gives the loan's current case to a field partner, from whoever holds it. */
+/**
+ * Gives the loan's current case to a field partner, from whoever holds it.
+ *
+ * @example
+ * const order = { lender, loan: "LN-2026-00417", reason: null, fieldPartnerId };
+ * const outcome = await assignCase(em, order, "live");
+ * if (outcome.kind === "refused") console.error(outcome.refusal);
+ */
 export function assignCase(
   em: EntityManager,
   order: CaseOrder & { readonly fieldPartnerId: string },
@@ -37,22 +44,43 @@ export function assignCase(
   return changeCase(em, order, { kind: "assign", fieldPartnerId: order.fieldPartnerId }, environment);
 }
 
-/** Takes the case from its field partner. */
+/**
+ * Takes the case from its field partner.
+ *
+ * @example
+ * const outcome = await unassignCase(em, { lender, loan: "LN-2026-00417", reason: "On leave until Monday" }, "live");
+ */
 export function unassignCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
   return changeCase(em, order, { kind: "unassign" }, environment);
 }
 
-/** Stops all contact with the borrower until the case is released. */
+/**
+ * Stops all contact with the borrower until the case is released.
+ *
+ * @example
+ * const outcome = await holdCase(em, { lender, loan: "LN-2026-00417", reason: "The borrower disputes it" }, "live");
+ */
 export function holdCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
   return changeCase(em, order, { kind: "hold", reason: order.reason }, environment);
 }
 
-/** Ends a hold. */
+/**
+ * Ends a hold.
+ *
+ * @example
+ * const outcome = await releaseCase(em, { lender, loan: "LN-2026-00417", reason: "The dispute is settled" }, "live");
+ */
 export function releaseCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
   return changeCase(em, order, { kind: "release" }, environment);
 }
 
-/** Ends the case without full payment. */
+/**
+ * Ends the case without full payment.
+ *
+ * @example
+ * const outcome = await closeCase(em, { lender, loan: "LN-2026-00417", reason: "The lender wrote it off" }, "live");
+ * if (outcome.kind === "done") console.log(outcome.caseAfter.status);
+ */
 export function closeCase(em: EntityManager, order: CaseOrder, environment: string): Promise<CaseOrderOutcome> {
   return changeCase(em, order, { kind: "close", reason: order.reason }, environment);
 }

@@ -37,12 +37,24 @@ export type CompleteVisitOutcome =
   | { readonly kind: "conflict"; readonly visit: Visit }
   | AppInputFault;
 
+/**
+ * Characters of a visit's note at most, as JavaScript counts them.
+ *
+ * @example
+ * const note = typedNote.slice(0, MAX_NOTE_CHARS).toWellFormed();
+ */
 export const MAX_NOTE_CHARS = 2_000;
 
 /** PostgreSQL takes neither U+0000 nor half a surrogate pair, and nobody types the others. */
 const UNKEPT_CHARS = /(?![\n\r\t])[\p{Cc}\p{Cs}]/u;
 
-/** Ends a visit. The same end again answers with what is stored. A dispute holds the case. */
+/**
+ * Ends a visit. The same end again answers with what is stored. A dispute holds the case.
+ *
+ * @example
+ * const end = { fieldPartnerId, visitId, disposition: "NOT_AT_HOME", occurredAt: new Date() } as const;
+ * const outcome = await completeVisit(em, end, { environment: "live" });
+ */
 export function completeVisit(
   em: EntityManager,
   completion: VisitToComplete,
@@ -51,7 +63,14 @@ export function completeVisit(
   return transaction(em, (tx) => completeVisitIn(tx, completion, context));
 }
 
-/** `completeVisit` inside the caller's transaction. */
+/**
+ * `completeVisit` inside the caller's transaction.
+ *
+ * @example
+ * const promise = { amountMinor: 100_000n, currency: currency("INR"), dueOn: "2026-11-27" };
+ * const end = { fieldPartnerId, visitId, disposition: "PROMISE_TO_PAY", occurredAt: now, promise } as const;
+ * const outcome = await completeVisitIn(tx, end, { environment: "live", now });
+ */
 export async function completeVisitIn(
   tx: Tx,
   completion: VisitToComplete,

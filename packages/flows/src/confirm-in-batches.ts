@@ -4,6 +4,7 @@ import { inBatches } from "./batches.ts";
 import { confirmFreePayments, confirmPayments } from "./confirm-payments.ts";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 
+/** What a confirmer works with. */
 export interface ConfirmerOptions {
   /** A fresh EntityManager for each batch. */
   readonly em: () => EntityManager;
@@ -24,6 +25,10 @@ const TRY_AGAIN_AFTER_MS = [5, 20, 80];
 /**
  * Confirms payments as they come, in batches that mix loans and lenders. A batch waits for nobody: payments of a loan
  * that somebody has locked leave it, and wait in batches of their own. Throws OverloadedError.
+ *
+ * @example
+ * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });
+ * const outcome = await confirm(payment);
  */
 export function createConfirmer(options: ConfirmerOptions): (payment: Confirmation) => Promise<ConfirmationOutcome> {
   const { em, environment, onBatch } = options;

@@ -15,6 +15,13 @@ export type SwiftOutcome = ConfirmationOutcome | { readonly kind: "busy" };
 /**
  * Books captured payments, each exactly once (contract: Payment confirmation request). One outcome per confirmation,
  * in their order: booked, a repeat of what was booked, or refused; a refused one leaves the others alone.
+ *
+ * @example
+ * for (const outcome of await confirmPayments(em, [payment], "live")) {
+ *   if (outcome.kind === "booked") console.log(`Still owed: ${outcome.booking.outstandingAfterMinor}`);
+ *   if (outcome.kind === "duplicate") console.log(`Booked before: ${outcome.original.id}`);
+ *   if (outcome.kind === "refused") console.error(outcome.code, outcome.detail);
+ * }
  */
 export async function confirmPayments(
   em: EntityManager,

@@ -4,7 +4,17 @@ import { type AmountLiteral, exponentOf, readAmount } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { PaymentMode } from "./payment-mode.ts";
 
-/** A captured payment that a lender confirms (contract: Payment confirmation request), its fields read but not judged. */
+/**
+ * A captured payment that a lender confirms (contract: Payment confirmation request), its fields read but not judged.
+ *
+ * @example
+ * const payment: Confirmation = {
+ *   lender, loan: "LN-2026-00417", reference: "UTR402812345678", paidAt: new Date("2026-11-20T09:40:55Z"),
+ *   amount: new AmountLiteral("2500.50"), amountIsMajorUnits: false,
+ *   mode: "neft", rawMode: "NEFT", linkId: null, warnings: [], acceptedAt: new Date(),
+ * };
+ * const [outcome] = await confirmPayments(em, [payment], "live");
+ */
 export interface Confirmation {
   readonly lender: { readonly id: string; readonly code: string };
   readonly loan: string;
@@ -24,6 +34,7 @@ export interface Confirmation {
   readonly acceptedAt: Date;
 }
 
+/** Why a payment is not booked. contract: Payment confirmation request */
 export type ConfirmationRefusal =
   | "LOAN_NOT_FOUND"
   | "AMOUNT_PRECISION"

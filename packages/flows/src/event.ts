@@ -53,7 +53,13 @@ export function caseEvent(caseAfter: LockedCase, happening: Happening, origin: E
   };
 }
 
-/** The body of a ping: an event about no loan, to try a callback with. */
+/**
+ * The body of a ping: an event about no loan, to try a callback with.
+ *
+ * @example
+ * const eventId = newId();
+ * const body = pingBody(eventId, { lenderCode: lender.code, environment: "live", now: new Date() });
+ */
 export function pingBody(eventId: string, origin: EventOrigin): string {
   return JSON.stringify({
     eventId: publicId("evt", eventId),

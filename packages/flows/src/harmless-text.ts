@@ -1,13 +1,22 @@
 const SHOWN_LINES = 40;
 
-/** Text from outside on one line: nothing in it can end the line or turn what stands beside it. */
+/**
+ * Text from outside on one line: nothing in it can end the line or turn what stands beside it.
+ *
+ * @example
+ * onOneLine("500\r\n  Internal Server Error\n"); // "500 Internal Server Error"
+ */
 export function onOneLine(text: string): string {
   return escaped(text.toWellFormed().replaceAll(/\s+/gu, " ").trim());
 }
 
 /**
  * Text from outside as a quotation, each line behind a bar, so that it cannot pass for ours. Control characters and
- * what turns or hides text are spelled out; what goes beyond `maxBytes` of UTF-8 or 40 lines is left out, and it says so.
+ * what turns or hides text are spelled out; what goes beyond `maxBytes` of UTF-8 or 40 lines is left out, and it says
+ * so.
+ *
+ * @example
+ * quoted("Not today\nSorry", 2_048); // "| Not today\n| Sorry"
  */
 export function quoted(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text.toWellFormed());

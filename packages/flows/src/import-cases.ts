@@ -29,7 +29,15 @@ import { caseEvent } from "./event.ts";
 import { type ImportResult, importResult, type JudgedRow } from "./import-result.ts";
 import { refusedByCase, repeatedImport } from "./repeated-import.ts";
 
-/** Rows that one import takes at most (contract: Limits). */
+/**
+ * Rows that one import takes at most (contract: Limits).
+ *
+ * @example
+ * for (let from = 0; from < nightlyRows.length; from += MAX_IMPORT_ROWS) {
+ *   const rows = nightlyRows.slice(from, from + MAX_IMPORT_ROWS);
+ *   await importCases(em, { lender, rows, dryRun: false, atomic: false }, "live");
+ * }
+ */
 export const MAX_IMPORT_ROWS = 1_000;
 
 /** A lender's rows and how to take them. */
@@ -53,6 +61,12 @@ const DEADLOCK = "40P01";
  * Applies a file's rows to the lender's cases (contract: Partner endpoints, POST cases): good rows are applied although
  * others fail, unless `atomic`. Sending a file twice is harmless, also at the same time. A rehearsal does all of it,
  * and then takes it back.
+ *
+ * @example
+ * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
+ * const row = { sourceLoanNumber: "LN-2026-00417", ...borrower, outstandingAmount: new AmountLiteral("2500.50") };
+ * const request = { lender, rows: [row], dryRun: false, atomic: false };
+ * const { success, summary, results } = await importCases(em, request, "live");
  */
 export async function importCases(
   em: EntityManager,

@@ -13,6 +13,7 @@ export interface ImportResult {
   readonly results: readonly RowResult[];
 }
 
+/** What became of one row; `index` counts from 0. */
 export type RowResult =
   | {
       readonly index: number;

@@ -3,7 +3,15 @@ import type { Credentials, Vault } from "@collections/lenders";
 import type { Mailer, WhatsApp } from "@collections/messaging";
 import type { AllowList, Outbound } from "@collections/outbound";
 
-/** What the jobs of payment links work with. */
+/**
+ * What the jobs of payment links work with.
+ *
+ * @example
+ * const links: LinkDeps = {
+ *   database, outbound, allow: parseAllowList(""), credentials, vault, mailer, whatsapp,
+ *   environment: "live", mintTimeoutMs: 10_000,
+ * };
+ */
 export interface LinkDeps {
   readonly database: Database;
   readonly outbound: Outbound;
@@ -52,7 +60,12 @@ export const RECORD_FOR_MS = 45_000;
 /** A message whose end nobody recorded this long after it was started: longer than any channel takes. */
 export const SEND_LOST_AFTER_MS = 90_000;
 
-/** A retry is only ever for what comes before the call: the claim makes sure that the call is made once. */
+/**
+ * Links to mint. A retry is only ever for what comes before the call: the claim makes sure that the call is made once.
+ *
+ * @example
+ * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));
+ */
 export const mintPaymentLinkQueue = queue<MintJob>("mint-payment-link", {
   retryLimit: 5,
   retryDelay: 1,
@@ -64,6 +77,12 @@ export const mintPaymentLinkQueue = queue<MintJob>("mint-payment-link", {
 /** Attempts at a message that the channel refused for a passing reason: about 1, 2, 4 and 8 seconds apart. */
 export const SEND_RETRIES = 4;
 
+/**
+ * Links to send, a job for each channel. Tried again where the channel would not take the message for a passing reason.
+ *
+ * @example
+ * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) => sendPaymentLink(links, job));
+ */
 export const sendPaymentLinkQueue = queue<SendJob>("send-payment-link", {
   retryLimit: SEND_RETRIES,
   retryDelay: 1,

@@ -13,7 +13,12 @@ import {
 import { type AllowList, checkUrl } from "@collections/outbound";
 import { changeEndpoint, registerEndpoint } from "@collections/webhooks";
 
-/** What onboarding needs besides its input. */
+/**
+ * What onboarding needs besides its input.
+ *
+ * @example
+ * const onboarding: Onboarding = { vault, allow: parseAllowList(""), environment: "live" };
+ */
 export interface Onboarding {
   readonly vault: Vault;
   /** Hosts that may be plain http and private. */
@@ -29,6 +34,11 @@ interface Callback {
 /**
  * Registers a lender with all that belongs to it: its first API key, its webhook endpoint, its accounts. The secret is
  * in the answer and is never shown again. Throws InvalidLenderError.
+ *
+ * @example
+ * const onboarding = { vault, allow: parseAllowList(""), environment: "live" };
+ * const acme = { code: "ACME", name: "Acme Finance", currency: "INR", callbackUrl: "https://acme.example/hooks" };
+ * const { lender, ...key } = await onboardLender(em, onboarding, acme);
  */
 export async function onboardLender(
   em: EntityManager,
@@ -45,7 +55,14 @@ export async function onboardLender(
   });
 }
 
-/** Changes what is given of a lender and leaves the rest. Throws InvalidLenderError, LenderNotFoundError. */
+/**
+ * Changes what is given of a lender and leaves the rest. Throws InvalidLenderError, LenderNotFoundError.
+ *
+ * @example
+ * const onboarding = { vault, allow: parseAllowList(""), environment: "live" };
+ * const changes = { commissionPercent: "2.5", callbackUrl: "https://acme.example/hooks/v2" };
+ * const changed = await changeLender(em, onboarding, lender.id, changes);
+ */
 export async function changeLender(
   em: EntityManager,
   { vault, allow }: Onboarding,

@@ -1,4 +1,9 @@
-/** The payment modes that we know; the list is open (contract: Payment confirmation request). */
+/**
+ * The payment modes that we know; the list is open (contract: Payment confirmation request).
+ *
+ * @example
+ * const help = `The mode is one of ${PAYMENT_MODES.join(", ")}.`;
+ */
 export const PAYMENT_MODES = [
   "upi",
   "card",
@@ -17,6 +22,7 @@ export const PAYMENT_MODES = [
   "other",
 ] as const;
 
+/** One of PAYMENT_MODES. */
 export type PaymentMode = (typeof PAYMENT_MODES)[number];
 
 /** A mode as it is booked: a known one, or `other` beside the word that the lender sent. */
@@ -31,6 +37,9 @@ const TOKEN = /^[a-z][a-z0-9_.-]{0,39}$/;
 /**
  * Reads a payment mode, case-insensitively. A word that we do not know is `other`, with a warning: captured money is
  * never refused for what we do not know. Anything that is no word is undefined.
+ *
+ * @example
+ * paymentMode("NEFT"); // { mode: "neft", rawMode: "NEFT", warnings: [] }
  */
 export function paymentMode(text: string): PaymentModeReading | undefined {
   const rawMode = text.trim();

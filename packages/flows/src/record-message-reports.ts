@@ -27,6 +27,10 @@ const REPORTS_AT_A_TIME = 100;
  * Records what a channel tells of a lender's messages: in any order, as often as it likes, also of messages that are
  * not ours. Of each message the best status stays, and its link's watchers hear of it.
  * contract: Event kinds (payment_link.delivered, payment_link.undelivered)
+ *
+ * @example
+ * const reports = [{ providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "read" as const }];
+ * await recordMessageReports({ database, environment: "live" }, lender.id, reports);
  */
 export async function recordMessageReports(
   deps: ReportDeps,

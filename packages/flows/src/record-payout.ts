@@ -54,6 +54,11 @@ const LAST_TIME_ZONE = "Etc/GMT+12";
 /**
  * Records that a field partner was sent what is credited in one currency, at all lenders, up to `until`: the lines, the
  * books and the audit in one transaction. The reference is its idempotency key, for good.
+ *
+ * @example
+ * const sent = { fieldPartnerId, currency: currency("INR"), amountMinor: 125_000n, until: null };
+ * const outcome = await recordPayout(em, { ...sent, reference: "UTR402812345678", paidOn: "2026-12-01" });
+ * if (outcome.kind === "amount_differs") console.error(`${outcome.creditedMinor} is credited, not what was sent.`);
  */
 export async function recordPayout(
   em: EntityManager,
@@ -93,7 +98,14 @@ export async function recordPayout(
   });
 }
 
-/** What could be paid out to a field partner now; undefined when there is no such person. */
+/**
+ * What could be paid out to a field partner now, up to `until` as in a PayoutOrder; undefined when there is no such
+ * person.
+ *
+ * @example
+ * const preview = await payoutPreview(em, fieldPartnerId, "2026-11-30");
+ * for (const { currency, amountMinor } of preview?.credited ?? []) console.log(currency, amountMinor);
+ */
 export async function payoutPreview(
   em: EntityManager,
   fieldPartnerId: string,

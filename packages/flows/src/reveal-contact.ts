@@ -13,7 +13,14 @@ export type RevealContactOutcome =
   /** As many other cases' contacts were seen on this day as may be. */
   | { readonly kind: "limit_reached" };
 
-/** Lets a field partner see the contact of a case that they may work on, and keeps that they did, for good. */
+/**
+ * Lets a field partner see the contact of a case that they may work on, and keeps that they did, for good.
+ *
+ * @example
+ * const dayBegan = new Date("2026-11-19T18:30:00Z");
+ * const reveal = { fieldPartnerId, caseId, dayBegan, isRepeat: false };
+ * const { kind } = await revealContactIn(tx, reveal, { perDay: 60 });
+ */
 export async function revealContactIn(
   tx: Tx,
   reveal: ContactReveal,

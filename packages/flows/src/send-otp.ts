@@ -17,7 +17,14 @@ export interface OtpChannel {
   send(otp: { phone: string; code: string; otpId: string }): Promise<void>;
 }
 
-/** What the job of one-time passwords works with. */
+/**
+ * What the job of one-time passwords works with.
+ *
+ * @example
+ * const send: OtpChannel["send"] = ({ phone, code, otpId }) =>
+ *   sms.send({ to: phone, text: `${code} is your sign-in code.`, key: otpId });
+ * const otps: OtpDeps = { database, keys, channels: [{ name: "sms", send }], showsCodes: false, log: console };
+ */
 export interface OtpDeps {
   readonly database: Database;
   readonly keys: SignInKeys;
@@ -28,7 +35,17 @@ export interface OtpDeps {
   readonly log: { info(facts: object, message: string): void; warn(facts: object, message: string): void };
 }
 
-/** No channel took the code now: thrown so that the job is tried again. */
+/**
+ * No channel took the code now: thrown so that the job is tried again.
+ *
+ * @example
+ * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) =>
+ *   sendOtp(otps, job).catch((error: unknown) => {
+ *     if (error instanceof OtpNotTakenError) console.warn(`Tried again after ${error.code}`);
+ *     throw error;
+ *   }),
+ * );
+ */
 export class OtpNotTakenError extends Error {
   override readonly name = "OtpNotTakenError";
   readonly code: string;
@@ -40,8 +57,11 @@ export class OtpNotTakenError extends Error {
 }
 
 /**
- * Works a job of `otpQueue`: looks whether anybody has the phone and brings the code over the first channel that takes it.
- * Repeated after a crash it is the same code. Throws OtpNotTakenError for a fault that may pass.
+ * Works a job of `otpQueue`: looks whether anybody has the phone and brings the code over the first channel that takes
+ * it. Repeated after a crash it is the same code. Throws OtpNotTakenError for a fault that may pass.
+ *
+ * @example
+ * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) => sendOtp(otps, job));
  */
 export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Promise<void> {
   const { database, log } = deps;

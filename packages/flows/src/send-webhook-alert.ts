@@ -15,7 +15,17 @@ export interface AlertDeps {
   readonly log?: { info(facts: object, message: string): void; warn(facts: object, message: string): void };
 }
 
-/** The mail server took the alert for nobody now: thrown so that its job is tried again. */
+/**
+ * The mail server took the alert for nobody now: thrown so that its job is tried again.
+ *
+ * @example
+ * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) =>
+ *   sendWebhookAlert(alerts, job).catch((error: unknown) => {
+ *     if (error instanceof AlertNotTakenError) console.warn(`Tried again after ${error.code}`);
+ *     throw error;
+ *   }),
+ * );
+ */
 export class AlertNotTakenError extends Error {
   override readonly name = "AlertNotTakenError";
   readonly code: string;
@@ -33,6 +43,10 @@ const LATER_MS = 60_000;
  * Works a job of `alertQueue`: mails an alert to the lender's technical contacts, each by itself, so that one whom the
  * mail server refuses keeps it from nobody else. Repeated after a crash it is the same mail, by its Message-ID.
  * Throws AlertNotTakenError for a fault that may pass. contract: Retry and suspension
+ *
+ * @example
+ * const alerts = { database, mailer, environment: "live", probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
+ * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) => sendWebhookAlert(alerts, job));
  */
 export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<AlertJob>): Promise<void> {
   const { lenderId, alertId, cause, raisedAt } = data;

@@ -42,12 +42,25 @@ export type StartVisitOutcome =
   | { readonly kind: "visit_id_taken" }
   | AppInputFault;
 
-/** Starts a visit on a field partner's case. The same start again answers with the visit that there is. */
+/**
+ * Starts a visit on a field partner's case. The same start again answers with the visit that there is.
+ *
+ * @example
+ * const start = { fieldPartnerId, caseId, visitId: newId(), occurredAt: new Date() };
+ * const outcome = await startVisit(em, start, { environment: "live" });
+ */
 export function startVisit(em: EntityManager, start: VisitToStart, context: AppContext): Promise<StartVisitOutcome> {
   return transaction(em, (tx) => startVisitIn(tx, start, context));
 }
 
-/** `startVisit` inside the caller's transaction. */
+/**
+ * `startVisit` inside the caller's transaction.
+ *
+ * @example
+ * const location = { latitude: 19.076, longitude: 72.8777, accuracyM: 12 };
+ * const start = { fieldPartnerId, caseId, visitId, occurredAt: now, location };
+ * const outcome = await startVisitIn(tx, start, { environment: "live" });
+ */
 export async function startVisitIn(
   tx: Tx,
   start: VisitToStart,

@@ -24,6 +24,9 @@ const REPORT_FORGOTTEN_MS = 3_600_000;
  * Re-makes from the rows the jobs that were lost, and gives up the mint calls whose process died. A job too many is
  * harmless: it finds its link or message claimed. A call that cannot be given up is logged, and left to the next sweep.
  * `now` is by the database's clock: by one that is ahead, a call under way looks lost.
+ *
+ * @example
+ * await sweepPaymentLinks(links, await databaseTime(database.em()));
  */
 export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void> {
   const em = () => deps.database.em();

@@ -39,6 +39,11 @@ const MAX_PROBLEMS = 1_000;
  * Verifies the ledger in itself, and then what the other domains keep against it: each case's amounts against its
  * lines, what field partners have earned and were paid out, each loan's sequence against its events, and every event
  * against its delivery. Reads only.
+ *
+ * @example
+ * const { ok, problems, totalProblems } = await verifyBooks(em, { now: new Date() });
+ * if (!ok) console.error(`${totalProblems} rows do not fit`);
+ * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
 export async function verifyBooks(em: EntityManager, options: VerifyOptions): Promise<BooksVerification> {
   const { onProgress } = options;

@@ -1,0 +1,19 @@
+// What the examples in the docstrings take for granted; they are compiled with it.
+/* oxlint-disable no-unused-vars -- the examples use what is declared here */
+
+import { lockVisit } from "@collections/cases";
+import { type Database, databaseTime, type EntityManager, newId, type Tx } from "@collections/database";
+import { otpQueue, type SignInKeys } from "@collections/field-partners";
+import type * as own from "@collections/flows";
+import type { Credentials, Lender, Vault } from "@collections/lenders";
+import type { Mailer, SmsGateway, WhatsApp } from "@collections/messaging";
+import { AmountLiteral, currency } from "@collections/money";
+import { type Outbound, parseAllowList } from "@collections/outbound";
+import { alertQueue, DEFAULT_PROBE_INTERVAL_MS } from "@collections/webhooks";
+
+declare const database: Database, em: EntityManager, tx: Tx, now: Date;
+declare const outbound: Outbound, credentials: Credentials, vault: Vault, keys: SignInKeys;
+declare const mailer: Mailer, sms: SmsGateway, whatsapp: WhatsApp;
+declare const links: own.LinkDeps, otps: own.OtpDeps, alerts: own.AlertDeps;
+declare const lender: Lender, payment: own.Confirmation, nightlyRows: readonly unknown[], typedNote: string;
+declare const caseId: string, visitId: string, fieldPartnerId: string, linkId: string, idempotencyKey: string;
