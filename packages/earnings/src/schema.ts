@@ -55,6 +55,7 @@ export const PayoutEntity = defineEntity({
   },
 });
 
+/** Schema `earnings`: what field partners have earned, and the payouts that paid it. */
 export const earningsSchema: PackageSchema = {
   name: "earnings",
   entities: [EarningEntity, PayoutEntity],
