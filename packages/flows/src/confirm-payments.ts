@@ -6,7 +6,7 @@ import { commissionPlans } from "@collections/lenders";
 import { linksByLenderLinkId, markPaid } from "@collections/payment-links";
 import { emit } from "@collections/webhooks";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
-import { foldConfirmations } from "./fold-confirmations.ts";
+import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
 /** What became of a confirmation whose case is looked for without waiting: `busy` says to ask again, and to wait. */
@@ -62,6 +62,7 @@ async function confirmInOneSet(
 
   // Read what the fold has to know.
   const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));
+  const mayEnd = casesThatMayEnd(lockedCases, confirmations).map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const bookingKeys = confirmations.map(({ lender, loan, reference }) => ({ lenderId: lender.id, loan, reference }));
   const linkKeys = confirmations.flatMap(({ lender, linkId }) => (linkId ? [{ lenderId: lender.id, linkId }] : []));
   const [bookings, links, plans, pendingEarnings] = await Promise.all([
@@ -71,7 +72,7 @@ async function confirmInOneSet(
       tx,
       caseKeys.map(({ lenderId }) => lenderId),
     ),
-    pendingOf(tx, caseKeys),
+    pendingOf(tx, mayEnd),
   ]);
 
   // Fold each payment over the case that the one before it left.

@@ -2,7 +2,7 @@ import { applyPayment, type LockedCase } from "@collections/cases";
 import { newId, publicId } from "@collections/database";
 import { credited, type Earning, earningOn } from "@collections/earnings";
 import { type Booking, commission, earningCredited, paymentPostings, type Posting } from "@collections/ledger";
-import { type Percent, toWire } from "@collections/money";
+import { type Percent, readAmount, toWire } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { EventToEmit } from "@collections/webhooks";
 import {
@@ -20,6 +20,7 @@ export interface LoadedSet {
   readonly bookings: readonly Booking[];
   readonly links: readonly PaidLink[];
   readonly plans: ReadonlyMap<string, Percent>;
+  /** Of the cases that may end, by `casesThatMayEnd`. */
   readonly pendingEarnings: readonly Earning[];
 }
 
@@ -47,7 +48,7 @@ interface Fold {
   /** By the lender's id of the link, the newest first. */
   readonly links: ReadonlyMap<string, readonly PaidLink[]>;
   readonly plans: ReadonlyMap<string, Percent>;
-  /** By case: written before and not credited yet. */
+  /** By case that may end: written before and not credited yet. */
   readonly pending: Map<string, Earning[]>;
   readonly changed: Set<string>;
   readonly written: {
@@ -66,12 +67,33 @@ export function foldConfirmations(
   confirmations: readonly Confirmation[],
   surroundings: Surroundings,
 ): { outcomes: ConfirmationOutcome[]; toWrite: SetToWrite } {
-  const fold = startFold(loaded);
+  const fold = startFold(loaded, confirmations);
   const outcomes = confirmations.map((confirmation) => take(fold, confirmation, surroundings));
   return { outcomes, toWrite: { ...fold.written, cases: [...fold.changed].map((key) => fold.cases.get(key)!) } };
 }
 
-function startFold({ lockedCases, bookings, links, plans, pendingEarnings }: LoadedSet): Fold {
+/**
+ * The cases that these confirmations could end, or that have ended. Only there does anybody have to know what is
+ * pending, and a loan that is paid in many parts has much of it.
+ */
+export function casesThatMayEnd(
+  lockedCases: readonly LockedCase[],
+  confirmations: readonly Confirmation[],
+): LockedCase[] {
+  const ofLoan = Map.groupBy(confirmations, ({ lender, loan }) => keyOf(lender.id, loan));
+  return lockedCases.filter(({ lenderId, sourceLoanNumber, currency, outstandingMinor, closedAt }) => {
+    let restMinor = outstandingMinor;
+    for (const { amount } of ofLoan.get(keyOf(lenderId, sourceLoanNumber)) ?? []) {
+      const reading = readAmount(amount, currency);
+      if ("minor" in reading) restMinor -= reading.minor;
+    }
+    return closedAt !== null || restMinor <= 0n;
+  });
+}
+
+function startFold(loaded: LoadedSet, confirmations: readonly Confirmation[]): Fold {
+  const { lockedCases, bookings, links, plans, pendingEarnings } = loaded;
+  const pending = Map.groupBy(pendingEarnings, ({ caseId }) => caseId);
   return {
     cases: new Map(lockedCases.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber), one])),
     bookings: new Map(bookings.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber, one.reference), one])),
@@ -80,7 +102,7 @@ function startFold({ lockedCases, bookings, links, plans, pendingEarnings }: Loa
       ({ lenderId, linkId }) => keyOf(lenderId, linkId),
     ),
     plans,
-    pending: Map.groupBy(pendingEarnings, ({ caseId }) => caseId),
+    pending: new Map(casesThatMayEnd(lockedCases, confirmations).map(({ id }) => [id, pending.get(id) ?? []])),
     changed: new Set(),
     written: { bookings: [], postings: [], earnings: [], creditedEarnings: [], paidLinks: [], events: [] },
   };
@@ -196,8 +218,9 @@ function earn(fold: Fold, booking: Booking, now: Date): void {
 
 /** The case has ended: what was pending on it is the field partner's, also what this very set has earned. */
 function credit(fold: Fold, caseId: string, now: Date): void {
-  const before = fold.pending.get(caseId) ?? [];
-  fold.pending.delete(caseId);
+  const before = fold.pending.get(caseId);
+  if (!before) throw new Error("A case has ended whose pending earnings nobody has read.");
+  fold.pending.set(caseId, []);
   fold.written.creditedEarnings.push(...before);
   for (const earning of before) fold.written.postings.push(...earningCredited(earning, now));
   for (const [index, earning] of fold.written.earnings.entries()) {

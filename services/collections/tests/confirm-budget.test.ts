@@ -17,6 +17,7 @@ const MAX_STATEMENTS = 14;
 /** The first hint leaves at once; what gathers meanwhile leaves as one. */
 const MAX_WAKE_UPS = 2;
 const COMMIT = "commit";
+const SELECT_PENDING = "earnings.pending";
 
 interface Sent {
   readonly name: string | undefined;
@@ -118,6 +119,15 @@ describe("what a batch of confirmations asks of the database", () => {
     expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
     expect(budgetOf(many)).toEqual(budgetOf(one));
     expect(budgetOf(one).roundTrips).toBe(ROUND_TRIPS);
+  });
+
+  test("asks for what is pending only where a payment may end its case: a loan paid in many parts has much of it", async () => {
+    const [loan] = await loans(1);
+    const sentBy = async (reference: string, amount: string) =>
+      (await statementsOf([payment(loan!, { reference, amount: new AmountLiteral(amount) })])).map(({ name }) => name);
+    expect(await sentBy("pay_part", "4999")).not.toContain(SELECT_PENDING);
+    expect(await sentBy("pay_rest", "1")).toContain(SELECT_PENDING);
+    expect(await sentBy("pay_excess", "1")).toContain(SELECT_PENDING);
   });
 
   test("is at most 14 statements, also when every payment came by a link, clears its case and credits earnings", async () => {
