@@ -70,6 +70,26 @@ test(`a look takes ${LOOK.length} statements for 1 watcher and for ${WATCHERS}, 
   for (const { value } of told) expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
 });
 
+test("a look that the database cuts short ends nobody's watching", async () => {
+  // Those whose session goes on.
+  const last = watched.filter((_, at) => at % PEOPLE === PEOPLE - 1);
+  const streams = await Promise.all(last.map(begun));
+  const { pool } = service.app.database;
+  const holder = await pool.connect();
+  try {
+    await holder.query("begin; lock table payment_links.payment_link in access exclusive mode");
+    const cut = `select pg_terminate_backend(pid) from pg_locks where not granted and locktype = 'relation'
+      and database = (select oid from pg_database where datname = current_database())`;
+    await expect.poll(async () => (await pool.query(cut)).rowCount, { timeout: 30_000 }).toBe(1);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+  }
+  await pool.query("update payment_links.payment_link set updated_at = now()");
+  const told = await Promise.all(streams.map((stream) => stream.next()));
+  for (const { value } of told) expect(value).toMatchObject({ data: { paymentLinkUpdated: { status: "REQUESTED" } } });
+});
+
 test("who looks at another's link together with its owner sees nothing of it", async () => {
   const { rows } = await service.app.database.pool.query<OwnLinkKey>(
     'select lender_id as "lenderId", id, field_partner_id as "fieldPartnerId" from payment_links.payment_link order by id',

@@ -1,3 +1,4 @@
+import { isUnavailable } from "@collections/database";
 import { PAYMENT_LINK_CHANNEL } from "@collections/flows";
 import type { LinkKey, PaymentLink } from "@collections/payment-links";
 import { Repeater } from "graphql-yoga";
@@ -35,14 +36,15 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
       let shown = "";
       while (goesOn) {
         look = Promise.withResolvers();
-        const { link, fingerprint } = await lookAt(context, { lenderId, id: linkId });
-        if (fingerprint !== shown) {
-          shown = fingerprint;
+        const seen = await lookUnlessAway(context, { lenderId, id: linkId });
+        if (seen && seen.fingerprint !== shown) {
+          shown = seen.fingerprint;
           // Resolves when the next one is asked for, so nobody reads while the loaders are made anew.
-          await push(link);
+          await push(seen.link);
         }
-        if (FINAL.has(link.status)) break;
-        goesOn &&= (await look.promise) && !context.closing.aborted;
+        if (seen && FINAL.has(seen.link.status)) break;
+        const isToLookAgain = await look.promise;
+        if (!isToLookAgain || context.closing.aborted) goesOn = false;
       }
       stop();
     } catch (error) {
@@ -56,8 +58,24 @@ export async function watchPaymentLink(context: Context, linkId: string): Promis
   });
 }
 
-/** The link and its messages, and a text that differs when a client would see a difference. */
-async function lookAt(context: Context, key: LinkKey): Promise<{ link: PaymentLink; fingerprint: string }> {
+interface Seen {
+  readonly link: PaymentLink;
+  /** Differs when a client would see a difference. */
+  readonly fingerprint: string;
+}
+
+/** One look is everybody's: a database that is away for a moment ends no stream, the next look sees what has changed. */
+async function lookUnlessAway(context: Context, key: LinkKey): Promise<Seen | undefined> {
+  try {
+    return await lookAt(context, key);
+  } catch (error) {
+    if (isUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The link and its messages as they are now. */
+async function lookAt(context: Context, key: LinkKey): Promise<Seen> {
   const [isSignedIn, seen] = await Promise.all([
     context.isStillSignedIn(),
     context.linkLooks.link({ ...key, fieldPartnerId: viewer(context).id }),
