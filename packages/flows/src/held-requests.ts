@@ -5,7 +5,7 @@ import {
   takeHeldRequests,
   type VisitOfFieldPartner,
 } from "@collections/cases";
-import type { Tx } from "@collections/database";
+import { databaseTime, type Tx } from "@collections/database";
 import type { AppContext } from "./app-request.ts";
 import { completeVisitIn, type CompleteVisitOutcome, type VisitToComplete } from "./complete-visit.ts";
 import { type PaymentLinkWish, requestPaymentLinkIn, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
@@ -22,18 +22,39 @@ type Told<Fields> = {
 
 /**
  * Keeps how a visit ended until its start is told: `completeVisitIn` found no such visit, under `lockVisit`. False when
- * too much waits for this field partner already.
+ * too much waits for this field partner already. `now` is by the database's clock, and its own unless told.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const end = { fieldPartnerId, visitId, disposition: "DOOR_LOCKED", occurredAt: now } as const;
+ * const { kind } = await completeVisitIn(tx, end, { environment: "live" });
+ * const isKept = kind === "not_found" && (await holdCompletion(tx, idempotencyKey, end));
  */
-export function holdCompletion(tx: Tx, key: string, completion: VisitToComplete, now = new Date()): Promise<boolean> {
-  return hold(tx, { mutation: "completeVisit", key, receivedAt: now }, completion);
+export function holdCompletion(tx: Tx, key: string, completion: VisitToComplete, now?: Date): Promise<boolean> {
+  return hold(tx, { mutation: "completeVisit", key }, completion, now);
 }
 
-/** The same for a link that was asked for: `requestPaymentLinkIn` found no such visit, under `lockVisit`. */
-export function holdLinkWish(tx: Tx, key: string, wish: PaymentLinkWish, now = new Date()): Promise<boolean> {
-  return hold(tx, { mutation: "requestPaymentLink", key, receivedAt: now }, wish);
+/**
+ * The same for a link that was asked for: `requestPaymentLinkIn` found no such visit, under `lockVisit`.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const wish = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
+ * const { kind } = await requestPaymentLinkIn(tx, wish, {});
+ * const isKept = kind === "visit_not_found" && (await holdLinkWish(tx, idempotencyKey, wish));
+ */
+export function holdLinkWish(tx: Tx, key: string, wish: PaymentLinkWish, now?: Date): Promise<boolean> {
+  return hold(tx, { mutation: "requestPaymentLink", key }, wish, now);
 }
 
-/** Works what has waited for a visit that has begun in this transaction, under `lockVisit`. */
+/**
+ * Works what has waited for a visit that has begun in this transaction, under `lockVisit`.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * await startVisitIn(tx, { fieldPartnerId, caseId, visitId, occurredAt: now }, { environment: "live" });
+ * const worked = await workHeldRequests(tx, { fieldPartnerId, visitId }, { environment: "live" });
+ */
 export async function workHeldRequests(
   tx: Tx,
   visit: VisitOfFieldPartner,
@@ -51,14 +72,16 @@ export async function workHeldRequests(
   return worked;
 }
 
-function hold(
+async function hold(
   tx: Tx,
-  waiting: Pick<HeldRequest, "mutation" | "key" | "receivedAt">,
+  waiting: Pick<HeldRequest, "mutation" | "key">,
   { fieldPartnerId, visitId, ...fields }: VisitToComplete | PaymentLinkWish,
+  now?: Date,
 ): Promise<boolean> {
   const exact = (_name: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value);
   const input: unknown = JSON.parse(JSON.stringify(fields, exact));
-  return holdRequest(tx, { fieldPartnerId, visitId, ...waiting, input });
+  const receivedAt = now ?? (await databaseTime(tx));
+  return holdRequest(tx, { fieldPartnerId, visitId, ...waiting, receivedAt, input });
 }
 
 function completionOf({ fieldPartnerId, visitId, input, receivedAt }: HeldRequest): VisitToComplete {

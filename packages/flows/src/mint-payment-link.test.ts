@@ -98,6 +98,20 @@ describe("a link that the lender mints", () => {
     expect(twin.mints).toHaveLength(calls + 1);
   });
 
+  test.each([
+    ["behind", -660_000],
+    ["ahead", 660_000],
+  ])("is as young as it is where it was asked for at a server whose clock is %s", async (_, byMs) => {
+    const { visitId } = await visitedCase();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + byMs });
+    const requested = await request(visitId);
+    vi.useRealTimers();
+    expect(Math.abs(requested.createdAt.getTime() - Date.now())).toBeLessThan(60_000);
+    expect(requested.askedAt).toEqual(requested.createdAt);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+  });
+
   test("takes the place of the case's live one", async () => {
     const { theCase, visitId } = await visitedCase();
     const first = await request(visitId);

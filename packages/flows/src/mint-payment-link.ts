@@ -25,6 +25,9 @@ import { untilAvailable } from "./until-available.ts";
 /**
  * Works a job of `mintPaymentLinkQueue`: has the lender mint the link, by one call and never a second one, and records
  * the link or why there is none. A job too many does nothing. contract: Lender-exposed endpoints, Errors
+ *
+ * @example
+ * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));
  */
 export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<void> {
   const { lenderId, linkId } = job;
@@ -34,11 +37,11 @@ export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<voi
   if (!wanted) return;
 
   // Claim the link's only call. A call that was claimed before may have been made, so it is not made again.
-  const link = await claimMint(deps.database.em(), { lenderId, id: linkId, now: wanted.now });
+  const link = await claimMint(deps.database.em(), { lenderId, id: linkId });
   if (!link) return;
 
   // Ask the lender, outside any transaction, unless nobody is to be asked for the payment any more.
-  const answer = "unavailable" in wanted.mint ? wanted.mint : await askLender(deps, wanted.mint, link);
+  const answer = "unavailable" in wanted ? wanted : await askLender(deps, wanted, link);
   logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
   // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
@@ -56,15 +59,8 @@ interface MintCall extends MintSetup {
 
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
-interface WantedMint {
-  /** What the call takes, or why there is to be none. */
-  readonly mint: MintCall | NoLink;
-  /** By the database's clock: another process judges by it whether a call that was begun is lost. */
-  readonly now: Date;
-}
-
-/** Undefined when the link is settled, or somebody is at it. */
-async function wantedMint(deps: LinkDeps, job: MintJob): Promise<WantedMint | undefined> {
+/** What the call takes, or why there is to be none. Undefined when the link is settled, or somebody is at it. */
+async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLink | undefined> {
   const em = deps.database.em();
   const { lenderId, linkId: id, caseId } = job;
   const [link, lender, setup, now, told] = await Promise.all([
@@ -78,8 +74,8 @@ async function wantedMint(deps: LinkDeps, job: MintJob): Promise<WantedMint | un
   if (link.status !== "requested" || link.mintStartedAt !== null) return undefined;
   const theCase = (told ?? (await caseById(em, link)))!;
   const passed = passedBeforeCall(link, theCase, { today: dayIn(lender!.timeZone, now), now });
-  if (passed) return { mint: { unavailable: passed.reason, detail: passed.detail }, now };
-  return { mint: "unavailable" in setup ? setup : { ...setup, theCase }, now };
+  if (passed) return { unavailable: passed.reason, detail: passed.detail };
+  return "unavailable" in setup ? setup : { ...setup, theCase };
 }
 
 async function mintSetup({ database, vault, credentials }: LinkDeps, lenderId: string): Promise<MintSetup | NoLink> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { caseById, transition } from "@collections/cases";
-import { enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
+import { databaseTime, enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import { paymentsOf } from "@collections/ledger";
 import { toWire } from "@collections/money";
@@ -30,12 +30,13 @@ export async function recordMint(
 ): Promise<void> {
   const { lenderId, caseId } = link;
   await transaction(database.em(), async (tx) => {
-    const now = new Date();
-    // The case before its links: everybody locks in this order.
-    const [loan, theCase, lender] = await Promise.all([
+    // The case before its links: everybody locks in this order. Whoever sends the messages judges how old they are, so
+    // they are made by the clock that all share.
+    const [loan, theCase, lender, now] = await Promise.all([
       lockLoan(tx, { lenderId, caseId }),
       caseById(tx, { lenderId, caseId }),
       lenderById(tx, lenderId),
+      databaseTime(tx),
     ]);
     const origin = { lenderCode: lender!.code, environment, now };
     const facts = channelFacts(theCase!, lender!);

@@ -38,7 +38,14 @@ export type RequestPaymentLinkOutcome =
       readonly currency: CurrencyCode;
     };
 
-/** Asks for a link and answers at once: it is minted by a job, in its own time. contract: What the service does */
+/**
+ * Asks for a link and answers at once: it is minted by a job, in its own time. contract: What the service does
+ *
+ * @example
+ * const wish = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
+ * const outcome = await requestPaymentLink(em, wish, {});
+ * if (outcome.kind === "amount_not_allowed") console.log(outcome.minimumMinor, outcome.maximumMinor);
+ */
 export function requestPaymentLink(
   em: EntityManager,
   wish: PaymentLinkWish,
@@ -47,13 +54,20 @@ export function requestPaymentLink(
   return transaction(em, (tx) => requestPaymentLinkIn(tx, wish, context));
 }
 
-/** `requestPaymentLink` inside the caller's transaction. */
+/**
+ * `requestPaymentLink` inside the caller's transaction.
+ *
+ * @example
+ * const shownOnly = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR"), channels: [] };
+ * const outcome = await requestPaymentLinkIn(tx, shownOnly, {});
+ */
 export async function requestPaymentLinkIn(
   tx: Tx,
   wish: PaymentLinkWish,
-  { now = new Date() }: Pick<AppContext, "now">,
+  context: Pick<AppContext, "now">,
 ): Promise<RequestPaymentLinkOutcome> {
   const { fieldPartnerId, visitId, amountMinor, currency, occurredAt, heldSince } = wish;
+  const { now = new Date() } = context;
 
   // Find the visit, for a wish that can be right, and lock its case.
   const fault = occurredAt && occurredAtFault(occurredAt, now);
@@ -73,21 +87,22 @@ export async function requestPaymentLinkIn(
     return { kind: "amount_not_allowed", ...bounds, currency: worked.currency };
   }
 
-  // Write the link and the job that mints it.
+  // Write the link and the job that mints it. A worker judges how old the wish is, so it has the database's time.
   const { channels } = wish;
   const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: heldSince !== undefined };
-  const askedAt = earliestOf(occurredAt, heldSince, now);
+  const askedAt = earliestOf(occurredAt, heldSince);
   const { sourceLoanNumber } = worked;
   const request = { lenderId, caseId, sourceLoanNumber, ...asked, askedAt };
-  const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, now).catch(unlessTooMany);
+  const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, context.now).catch(unlessTooMany);
   if (!link) return { kind: "too_many_links" };
   await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id, caseId }, { headStart: true });
   return { kind: "requested", link };
 }
 
 /** A phone's clock that is ahead does not make a wish younger than the service knows it to be. */
-function earliestOf(...moments: readonly (Date | undefined)[]): Date {
-  return new Date(Math.min(...moments.flatMap((moment) => moment?.getTime() ?? [])));
+function earliestOf(tapped: Date | undefined, heard: Date | undefined): Date | null {
+  if (tapped && heard) return tapped < heard ? tapped : heard;
+  return tapped ?? heard ?? null;
 }
 
 function unlessTooMany(error: unknown): undefined {

@@ -1,5 +1,5 @@
 import { type BlockedReason, blockedReason, caseById } from "@collections/cases";
-import { enqueue, signal, type Tx } from "@collections/database";
+import { databaseTime, enqueue, signal, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
   type Channel,
@@ -31,14 +31,23 @@ export type ResendPaymentLinkOutcome =
   | { readonly kind: "not_live"; readonly status: LinkStatus }
   | { readonly kind: "used_up"; readonly channel: Channel };
 
-/** Sends a live link once more: jobs bring it to the borrower. contract: What the service does */
+/**
+ * Sends a live link once more: jobs bring it to the borrower. contract: What the service does
+ *
+ * @example
+ * const outcome = await resendPaymentLinkIn(tx, { fieldPartnerId, linkId, channels: ["whatsapp"] }, {});
+ * if (outcome.kind === "used_up") console.log(`No more messages over ${outcome.channel}.`);
+ */
 export async function resendPaymentLinkIn(
   tx: Tx,
   { fieldPartnerId, linkId, channels }: PaymentLinkResend,
-  { now = new Date() }: Pick<AppContext, "now">,
+  context: Pick<AppContext, "now">,
 ): Promise<ResendPaymentLinkOutcome> {
-  // Find the link and lock its case.
-  const known = await linkOfFieldPartner(tx, fieldPartnerId, linkId);
+  // Find the link and lock its case. Whoever sends the messages judges how old they are, by the database's clock.
+  const [known, now] = await Promise.all([
+    linkOfFieldPartner(tx, fieldPartnerId, linkId),
+    context.now ?? databaseTime(tx),
+  ]);
   if (!known) return { kind: "link_not_found" };
   const { lenderId } = known;
   const { worked } = await lockLoan(tx, known);

@@ -1,4 +1,5 @@
 import { caseById } from "@collections/cases";
+import { databaseTime } from "@collections/database";
 import { lenderById, SealedValueError, whatsappAccount } from "@collections/lenders";
 import { MailNotSentError, WhatsAppNotSentError } from "@collections/messaging";
 import { money } from "@collections/money";
@@ -44,10 +45,13 @@ export async function prepareMessage(
   { id, channel, createdAt }: LinkDelivery,
 ): Promise<ReadyMessage | SendReport> {
   const em = deps.database.em();
-  const now = new Date();
+  const [now, aCase, aLender] = await Promise.all([
+    databaseTime(em),
+    caseById(em, link),
+    lenderById(em, link.lenderId),
+  ]);
+  const [theCase, lender] = [aCase!, aLender!];
   if (now.getTime() - createdAt.getTime() > TOO_LATE_MS) return { status: "suppressed", failureCode: "TOO_LATE" };
-  const theCase = (await caseById(em, link))!;
-  const lender = (await lenderById(em, link.lenderId))!;
   const suppression = suppressionOf(channelFacts(theCase, lender)[channel]);
   if (suppression) return { status: "suppressed", failureCode: suppression };
   const passed = passedWish(link, theCase, dayIn(lender.timeZone, now));

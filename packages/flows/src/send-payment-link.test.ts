@@ -1,14 +1,15 @@
-import { transaction } from "@collections/database";
+import { databaseTime, transaction } from "@collections/database";
 import { createMailer } from "@collections/messaging";
 import { claimDelivery, deliveriesOf, type LinkDelivery, type PaymentLink } from "@collections/payment-links";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { aConfirmation, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../tests/fixture.ts";
-import { linkStage, type VisitedCase } from "../tests/link-stage.ts";
+import { jobsWith, linkStage, type VisitedCase } from "../tests/link-stage.ts";
 import { confirmPayments } from "./confirm-payments.ts";
-import { type LinkDeps, SEND_RETRIES } from "./link-jobs.ts";
+import { type LinkDeps, SEND_RETRIES, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
+import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
 const database = await flowsDatabase();
 const { deps, lender, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
@@ -87,6 +88,29 @@ describe("a link", () => {
     expect(mails.mails.filter(({ text }) => text.includes(stage.minted.url!))).toHaveLength(1);
     expect(whatsapp.messages.filter(({ parameters }) => parameters.includes(stage.minted.url!))).toHaveLength(1);
     expect(await kindsOf(stage)).toHaveLength(5);
+  });
+
+  test("is sent once where the worker that sends it has a clock that is behind, and a sweep leaves it alone", async () => {
+    const stage = await aMintedLink();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 180_000 });
+    const [claimed, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const held = {
+      sendTemplate: async (message: Parameters<LinkDeps["whatsapp"]["sendTemplate"]>[0]) => {
+        claimed.resolve();
+        await release.promise;
+        return deps.whatsapp.sendTemplate(message);
+      },
+    };
+    const sending = send(stage.byWhatsapp, 1, { whatsapp: held });
+    await claimed.promise;
+    vi.useRealTimers();
+    await sweepPaymentLinks(deps, await databaseTime(database.em()));
+    expect(await jobsWith(database, sendPaymentLinkQueue, stage.byWhatsapp.id)).toHaveLength(1);
+    await send(stage.byWhatsapp);
+    release.resolve();
+    await sending;
+    expect(await now(stage.byWhatsapp)).toMatchObject({ status: "sent" });
+    expect(whatsapp.messages.filter(({ parameters }) => parameters.includes(stage.minted.url!))).toHaveLength(1);
   });
 
   test("that no channel brings is told to be undelivered, once, and stays to be shown", async () => {

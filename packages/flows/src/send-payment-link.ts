@@ -18,7 +18,17 @@ import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
 import { untilAvailable } from "./until-available.ts";
 
-/** The channel would not take the message now: thrown so that its job is tried again. */
+/**
+ * The channel would not take the message now: thrown so that its job is tried again.
+ *
+ * @example
+ * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) =>
+ *   sendPaymentLink(links, job).catch((error: unknown) => {
+ *     if (error instanceof MessageNotTakenError) console.warn(`Tried again after ${error.code}`);
+ *     throw error;
+ *   }),
+ * );
+ */
 export class MessageNotTakenError extends Error {
   override readonly name = "MessageNotTakenError";
   readonly code: string;
@@ -33,6 +43,9 @@ export class MessageNotTakenError extends Error {
  * Works a job of `sendPaymentLinkQueue`: brings a link to the borrower over one channel and records what came of it.
  * Where a process died in between, an e-mail is sent again under the same Message-ID; a WhatsApp message, which has no
  * such key, is never sent twice and is given up as unknown. Throws MessageNotTakenError for a fault that may pass.
+ *
+ * @example
+ * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) => sendPaymentLink(links, job));
  */
 export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<SendJob>): Promise<void> {
   const { lenderId, deliveryId: id } = data;
@@ -45,9 +58,7 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
 
   // Claim the message; one that is settled, or that another job is at, is left alone.
   const lostAfterMs = SEND_LOST_AFTER_MS;
-  const claim = await underCase(deps, known.link, (tx) =>
-    claimDelivery(tx, { lenderId, id, now: new Date(), lostAfterMs }),
-  );
+  const claim = await underCase(deps, known.link, (tx) => claimDelivery(tx, { lenderId, id, lostAfterMs }));
   if (claim.kind === "settled" || claim.kind === "busy") return;
 
   // Send it, outside any transaction.
@@ -59,7 +70,7 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
   // What the channel would not take now, the next run of this job tries again.
   if (mayPass && attempt <= SEND_RETRIES) {
     await untilAvailable(RECORD_FOR_MS, () =>
-      underCase(deps, claim.link, (tx) => releaseDelivery(tx, { lenderId, id, now: new Date() })),
+      underCase(deps, claim.link, (tx) => releaseDelivery(tx, { lenderId, id })),
     );
     throw new MessageNotTakenError(claim.delivery, report);
   }

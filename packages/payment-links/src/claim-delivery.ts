@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Tx } from "@collections/database";
+import { databaseTime, type Tx } from "@collections/database";
 import { deliveryById } from "./find-links.ts";
 import { type LinkDelivery, saveDelivery } from "./link-delivery.ts";
 import { lockLink, type PaymentLink } from "./payment-link.ts";
@@ -22,14 +22,15 @@ export type DeliveryClaim =
 
 /**
  * Lets one job at a time send a message; commit before sending. A run that is silent for `lostAfterMs` has died: its
- * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not. Hold the lock on
- * the case before.
+ * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not. `now` is by the
+ * database's clock, and its own unless told: by one of theirs, two processes take a claim for lost that is not. Hold the
+ * lock on the case before.
  */
 export async function claimDelivery(
   tx: Tx,
-  { now, lostAfterMs, ...key }: DeliveryKey & { readonly now: Date; readonly lostAfterMs: number },
+  { now: told, lostAfterMs, ...key }: DeliveryKey & { readonly now?: Date; readonly lostAfterMs: number },
 ): Promise<DeliveryClaim> {
-  const { link, delivery } = await lockDelivery(tx, key);
+  const [{ link, delivery }, now] = await Promise.all([lockDelivery(tx, key), told ?? databaseTime(tx)]);
   if (delivery.status !== "queued") return { kind: "settled" };
   if (delivery.startedAt !== null) {
     if (now.getTime() - delivery.startedAt.getTime() < lostAfterMs) return { kind: "busy" };
@@ -41,11 +42,14 @@ export async function claimDelivery(
 }
 
 /**
- * Gives a claim back: the channel has not taken the message, so that any job may try again. Hold the lock on the case
- * before.
+ * Gives a claim back: the channel has not taken the message, so that any job may try again. `now` as for the claim.
+ * Hold the lock on the case before.
  */
-export async function releaseDelivery(tx: Tx, { now, ...key }: DeliveryKey & { readonly now: Date }): Promise<void> {
-  const { delivery } = await lockDelivery(tx, key);
+export async function releaseDelivery(
+  tx: Tx,
+  { now: told, ...key }: DeliveryKey & { readonly now?: Date },
+): Promise<void> {
+  const [{ delivery }, now] = await Promise.all([lockDelivery(tx, key), told ?? databaseTime(tx)]);
   if (delivery.status === "queued") saveDelivery(tx, { ...delivery, startedAt: null, updatedAt: now });
 }
 

@@ -4,19 +4,21 @@ import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
 /**
  * Lets one job make the one mint call of a link, by one statement that is committed when it returns: outside any
  * transaction, so that the call follows at once. Undefined when the link is settled, or when somebody has begun the call:
- * nobody knows what came of it then, and it is never made again. `now` is by the database's clock, which all share.
+ * nobody knows what came of it then, and it is never made again. `now` is by the database's clock, and its own unless
+ * told: another process judges by that whether a call that was begun is lost.
  */
 export async function claimMint(
   em: EntityManager,
-  { lenderId, id, now }: LinkKey & { readonly now: Date },
+  { lenderId, id, now }: LinkKey & { readonly now?: Date },
 ): Promise<PaymentLink | undefined> {
-  const [claimed] = await query<PaymentLink>(em, claimFree, [lenderId, id, now]);
+  const [claimed] = await query<PaymentLink>(em, claimFree, [lenderId, id, now ?? null]);
   return claimed;
 }
 
 const claimFree = statement(
   "payment-links.claim-mint",
-  `update payment_links.payment_link l set mint_started_at = $3, updated_at = $3
+  `update payment_links.payment_link l
+   set mint_started_at = coalesce($3::timestamptz, now()), updated_at = coalesce($3::timestamptz, now())
    where l.lender_id = $1 and l.id = $2 and l.status = 'requested' and l.mint_started_at is null
    returning ${linkColumns}`,
 );

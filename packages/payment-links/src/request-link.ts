@@ -32,16 +32,17 @@ export interface LinkRequest {
   readonly channels?: readonly Channel[];
   /** Whether it was asked for before the service had heard of its visit's start. */
   readonly cameOutOfOrder?: boolean;
-  /** When somebody tapped; now unless told. */
+  /** When somebody tapped; now unless told, and never later: a phone's clock that is ahead makes no wish younger. */
   readonly askedAt?: Date | null;
 }
 
 /**
  * Writes a link in status `requested`; enqueue its mint job in the same transaction. A repeat within 10 minutes makes
  * a link of its own that shares the mint key, so that the lender's gateway gives the same link again. Hold the lock on the
- * case before. Throws TooManyLinksError.
+ * case before. `now` is by the database's clock, and its own unless told: another process judges by that how old the
+ * wish is. Throws TooManyLinksError.
  */
-export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Promise<PaymentLink> {
+export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Promise<PaymentLink> {
   const earlier = await earlierLinks(tx, request, now);
   if (earlier.asked >= MAX_LINKS_PER_CASE) {
     throw new TooManyLinksError(`The case has ${earlier.asked} links of the last 24 hours.`);
@@ -69,9 +70,9 @@ export async function requestLink(tx: Tx, request: LinkRequest, now: Date): Prom
     paidAt: null,
     channels: [...new Set(request.channels ?? CHANNELS)],
     cameOutOfOrder: request.cameOutOfOrder ?? false,
-    askedAt: request.askedAt ?? now,
-    createdAt: now,
-    updatedAt: now,
+    askedAt: request.askedAt && request.askedAt < earlier.now ? request.askedAt : earlier.now,
+    createdAt: earlier.now,
+    updatedAt: earlier.now,
   };
   insertLink(tx, link);
   return link;
@@ -82,15 +83,15 @@ interface EarlierLinks {
   readonly asked: number;
   /** Of the same wish. */
   readonly mintKey: string | null;
+  readonly now: Date;
 }
 
 /** Two taps at once agree on one key: the second waits until the first is committed. */
-async function earlierLinks(tx: Tx, request: LinkRequest, now: Date): Promise<EarlierLinks> {
+async function earlierLinks(tx: Tx, request: LinkRequest, now?: Date): Promise<EarlierLinks> {
   const { lenderId, caseId, visitId, amountMinor, currency } = request;
-  const [wishSince, daySince] = [WISH_LASTS_MS, DAY_MS].map((ms) => new Date(now.getTime() - ms));
   send(tx, lockVisit, [lenderId, visitId]);
   const wish = [lenderId, caseId, visitId, amountMinor, currency];
-  const [earlier] = await query<EarlierLinks>(tx, selectEarlier, [...wish, wishSince, daySince]);
+  const [earlier] = await query<EarlierLinks>(tx, selectEarlier, [...wish, now ?? null]);
   return earlier!;
 }
 
@@ -99,15 +100,19 @@ const lockVisit = statement(
   `select pg_advisory_xact_lock(hashtextextended('payment_links.visit/' || $1::uuid || '/' || $2::uuid, 0))`,
 );
 
+const NOW = "coalesce($6::timestamptz, now())";
+
 // A key whose link has been paid would bring that same paid link back, so it is not used again.
 const selectEarlier = statement(
   "payment-links.earlier-links",
   `select count(*) filter (where l.status <> 'unavailable')::int as asked,
      (array_agg(l.mint_key order by l.id desc) filter (
-       where l.visit_id = $3 and l.amount_minor = $4 and l.currency = $5 and l.created_at >= $6
+       where l.visit_id = $3 and l.amount_minor = $4 and l.currency = $5
+         and l.created_at >= ${NOW} - interval '${WISH_LASTS_MS} milliseconds'
          and not exists (select from payment_links.payment_link paid
            where paid.lender_id = $1 and paid.case_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
-     ))[1] as "mintKey"
+     ))[1] as "mintKey",
+     ${NOW} as now
    from payment_links.payment_link l
-   where l.lender_id = $1 and l.case_id = $2 and l.created_at >= $7`,
+   where l.lender_id = $1 and l.case_id = $2 and l.created_at >= ${NOW} - interval '${DAY_MS} milliseconds'`,
 );
