@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDatabase, type Database, enqueue, migrate, type Queue, queue, transaction } from "./index.ts";
@@ -12,7 +14,10 @@ const parcels = queue<Order>("test.parcels", options);
 const letters = queue<Order>("test.letters", options);
 const calls = queue<Order>("test.calls", options);
 const gifts = queue<Order>("test.gifts", options);
-const schemas = [{ name: "test", entities: [], migrations: [], queues: [orders, parcels, letters, calls, gifts] }];
+const tools = queue<Order>("test.tools", options);
+const spares = queue<Order>("test.spares", options);
+const queues = [orders, parcels, letters, calls, gifts, tools, spares];
+const schemas = [{ name: "test", entities: [], migrations: [], queues }];
 
 let server: Database;
 let worker: Database;
@@ -77,6 +82,33 @@ test("without room there is no head start, and the job comes when there is", asy
   await expect.poll(() => called).toContain("third 1 created");
   busy.resolve();
   await expect.poll(() => seen.toSorted()).toEqual(["first 1 active", "first 1 created", "second 1 active"]);
+});
+
+test("a head start waits for what is just being fetched, and has the place that this leaves", async () => {
+  await transaction(server.em(), (tx) => enqueue(tx, tools, { item: "fetched" }));
+  const holder = await server.pool.connect();
+  await holder.query("begin; lock table pgboss.job in access exclusive mode");
+  const busy = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  for (const { name } of [tools, spares]) {
+    await worker.jobs.work({ name, options }, { concurrency: 1 }, async ({ data }: { data: Order }) => {
+      seen.push(`${data.item} of ${name}`);
+      await busy.promise;
+    });
+    server.signals.emit("jobs-at-once", JSON.stringify({ name, id: randomUUID(), data: { item: "heard" } }));
+  }
+  // Signals arrive in their order.
+  const { promise: heard, resolve } = Promise.withResolvers<string>();
+  worker.signals.on("test.last", resolve);
+  server.signals.emit("test.last", "");
+  await heard;
+  expect(seen).toEqual([]);
+  await holder.query("rollback");
+  holder.release();
+  await expect.poll(() => seen.toSorted()).toEqual(["fetched of test.tools", "heard of test.spares"]);
+  await pause(100);
+  expect(seen).toHaveLength(2);
+  busy.resolve();
 });
 
 test("what is rolled back has no head start", async () => {

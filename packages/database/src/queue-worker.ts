@@ -41,11 +41,18 @@ export class QueueWorker {
     this.#refill();
   }
 
-  /** Works a job that was only heard of, if there is room; whatever becomes of that, the job itself is still to come. */
-  begin({ id, data }: Pick<Job<never>, "id" | "data">): void {
+  /**
+   * Works a job that was only heard of, if there is room once it is known what a fetch under way brings; whatever becomes
+   * of that, the job itself is still to come.
+   */
+  begin(job: Pick<Job<never>, "id" | "data">): void {
     const { concurrency, handler, onError } = this.#options;
+    if (this.#fetching) {
+      void this.#fetching.then(() => this.begin(job));
+      return;
+    }
     if (this.#isStopped || this.#running.size >= concurrency) return;
-    this.#track(handler({ id, data, attempt: 1 }).catch(onError));
+    this.#track(handler({ ...job, attempt: 1 }).catch(onError));
   }
 
   /** Takes nothing new and resolves when what runs has ended, after `graceMs` at the latest. */
