@@ -160,7 +160,9 @@ update cases.collection_case
 set borrower_name = normalize(borrower_name), bucket = normalize(bucket), addresses = normalize(addresses::text)::jsonb
 where borrower_name is not normalized or bucket is not normalized or addresses::text is not normalized`;
 
-/** Tables of cases, visits and promises, for the composition root. */
+/**
+ * Schema `cases`: cases with their visits and promises, how far imports have come, and what field partners have lost.
+ */
 export const casesSchema: PackageSchema = {
   name: "cases",
   entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, HeldRequestEntity, GoneCaseEntity],

@@ -20,6 +20,7 @@ export const FieldPartnerEntity = defineEntity({
     createdAt: p.datetime().columnType("timestamptz"),
   },
 });
+/** A person as their row has it. */
 export type FieldPartnerRow = InferEntity<typeof FieldPartnerEntity>;
 
 /** Why a session has ended before its time. */

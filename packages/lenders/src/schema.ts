@@ -47,6 +47,7 @@ export const LenderEntity = defineEntity({
     updatedAt: p.datetime().columnType("timestamptz"),
   },
 });
+/** A lender as its row has it, secrets sealed. */
 export type LenderRow = InferEntity<typeof LenderEntity>;
 
 /**
@@ -70,6 +71,7 @@ export const ApiKeyEntity = defineEntity({
     debugUntil: p.datetime().columnType("timestamptz").strictNullable(),
   },
 });
+/** An API key as its row has it, its secret sealed. */
 export type ApiKeyRow = InferEntity<typeof ApiKeyEntity>;
 
 /** What an operator did to a lender, and why. Never changed. */

@@ -25,6 +25,12 @@ export type DeliveryClaim =
  * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not. `now` is by the
  * database's clock, and its own unless told: by one of theirs, two processes take a claim for lost that is not. Hold the
  * lock on the case before.
+ *
+ * @example
+ * const message = { lenderId, id: delivery.id, lostAfterMs: 120_000 };
+ * const claim = await transaction(em, (tx) => claimDelivery(tx, message));
+ * if (claim.kind !== "claimed") return;
+ * const { url } = claim.link; // give it to the channel now, outside any transaction
  */
 export async function claimDelivery(
   tx: Tx,
@@ -44,6 +50,9 @@ export async function claimDelivery(
 /**
  * Gives a claim back: the channel has not taken the message, so that any job may try again. `now` as for the claim.
  * Hold the lock on the case before.
+ *
+ * @example
+ * await transaction(em, (tx) => releaseDelivery(tx, { lenderId, id: delivery.id }));
  */
 export async function releaseDelivery(
   tx: Tx,

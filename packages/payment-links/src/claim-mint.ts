@@ -6,6 +6,10 @@ import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
  * transaction, so that the call follows at once. Undefined when the link is settled, or when somebody has begun the call:
  * nobody knows what came of it then, and it is never made again. `now` is by the database's clock, and its own unless
  * told: another process judges by that whether a call that was begun is lost.
+ *
+ * @example
+ * const claimed = await claimMint(em, { lenderId, id: link.id });
+ * if (claimed === undefined) return; // settled, or somebody has begun the call
  */
 export async function claimMint(
   em: EntityManager,

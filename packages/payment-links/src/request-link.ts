@@ -5,15 +5,33 @@ import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-
 /**
  * So long somebody waits for a link: a second request for the same visit and amount within it is the same wish, and one
  * that nobody has come to is not asked for any more.
+ *
+ * @example
+ * const askedAt = link.askedAt ?? link.createdAt;
+ * const isStillWaitedFor = now.getTime() - askedAt.getTime() < WISH_LASTS_MS;
  */
 export const WISH_LASTS_MS = 10 * 60_000;
 
-/** Links of one case within 24 hours, those not counted that the lender did not give: more would be a nuisance. */
+/**
+ * Links of one case within 24 hours, those not counted that the lender did not give: more would be a nuisance.
+ *
+ * @example
+ * const detail = `A case takes ${MAX_LINKS_PER_CASE} links within 24 hours; try again tomorrow.`;
+ */
 export const MAX_LINKS_PER_CASE = 10;
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** The case has as many links as it may have within a day. */
+/**
+ * The case has as many links as it may have within a day.
+ *
+ * @example
+ * try {
+ *   await transaction(em, (tx) => requestLink(tx, wish));
+ * } catch (error) {
+ *   if (!(error instanceof TooManyLinksError)) throw error;
+ * }
+ */
 export class TooManyLinksError extends Error {
   override readonly name = "TooManyLinksError";
   readonly code = "TOO_MANY_LINKS";
@@ -41,6 +59,11 @@ export interface LinkRequest {
  * a link of its own that shares the mint key, so that the lender's gateway gives the same link again. Hold the lock on the
  * case before. `now` is by the database's clock, and its own unless told: another process judges by that how old the
  * wish is. Throws TooManyLinksError.
+ *
+ * @example
+ * const loan = { lenderId, caseId, sourceLoanNumber: "LN-1001" };
+ * const amount = { amountMinor: 250_000n, currency: currency("INR") };
+ * const link = await requestLink(tx, { ...loan, ...amount, visitId, fieldPartnerId, channels: ["whatsapp"] });
  */
 export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Promise<PaymentLink> {
   const earlier = await earlierLinks(tx, request, now);
