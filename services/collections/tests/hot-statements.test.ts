@@ -19,6 +19,7 @@ const WITHOUT_LENDER: Record<string, string> = {
   "lenders.key-by-id": "a request says nothing but its key; the answer is kept for a second",
   "webhooks.claim-probes": "whose callback is due, over all lenders, one row each",
   "webhooks.replay-claim": "whose replay is due, over all lenders",
+  "webhooks.lenders-with-backlog": "whose events wait, over all lenders, one row each",
 };
 
 /** What a worker sends each second and the story does not: it may be over before. */
@@ -128,6 +129,18 @@ test.each([
   [
     "select from cases.visit v join cases.promise p on p.visit_id = v.id where v.lender_id = $1",
     { "cases.visit v": "one", "cases.promise p": "none" },
+  ],
+  [
+    "select from cases.visit v join cases.promise p on p.lender_id = v.lender_id where v.id = $1",
+    { "cases.visit v": "none", "cases.promise p": "none" },
+  ],
+  [
+    "select from cases.visit v join cases.promise p on p.visit_id = v.id where lender_id = $1",
+    { "cases.visit v": "none", "cases.promise p": "none" },
+  ],
+  [
+    "select from cases.visit v where v.id = (select visit_id from cases.promise where lender_id = $1)",
+    { "cases.visit v": "none", "cases.promise": "one" },
   ],
   ["insert into cases.visit (id, note) select $1, $2", { "cases.visit": "none" }],
   ["select from lenders.lender where id = $1", {}],
