@@ -36,6 +36,9 @@ export const RULES = {
 export type Rule = keyof typeof RULES;
 
 const CREATED = /^create (?:unlogged )?table (?:if not exists )?([\w."]+)/;
+const ALTER = /^alter table (?:if exists )?(?:only )?([\w."]+) (.*)$/;
+/** What ADD says in place of a column's name. */
+const NO_COLUMN = new Set(["if", "constraint", "check", "unique", "primary", "foreign", "exclude"]);
 const PARTITION = /^create (?:unlogged )?table (?:if not exists )?[\w."]+ partition of ([\w."]+)/;
 const INDEX = /^create (unique )?index (?:concurrently )?(?:if not exists )?(?:([\w"]+) )?on (?:only )?([\w."]+)/;
 const FUNCTION = /^create (or replace )?(?:function|procedure) ([\w."]+)/;
@@ -52,8 +55,11 @@ export function faultsOfSteps(steps: readonly Step[]): StepFault[] {
     statements.flatMap((text) => commandsIn(plain(text)).map((statement) => ({ step, statement }))),
   );
   const made = new Set<string>();
+  // Columns by their tables, "cases.visit seen_at".
+  const added = new Set<string>();
   return commands.flatMap(({ step, statement }) => {
-    const rules = rulesBroken(statement, made);
+    for (const column of columnsAddedBy(statement)) added.add(column);
+    const rules = rulesBroken(statement, made, added);
     for (const name of madeBy(statement, made)) made.add(name);
     return rules.map((rule) => ({ step, rule, statement }));
   });
@@ -69,12 +75,29 @@ function madeBy(statement: string, made: ReadonlySet<string>): string[] {
   return [CREATED.exec(statement)?.[1], INDEX.exec(statement)?.[2]].filter((one) => one !== undefined);
 }
 
-function rulesBroken(statement: string, made: ReadonlySet<string>): Rule[] {
-  const alter = /^alter table (?:if exists )?(?:only )?([\w."]+) (.*)$/.exec(statement);
-  if (alter) return made.has(alter[1]!) ? [] : partsOf(alter[2]!).flatMap(rulesBrokenByPart);
+/** What may have been there before is not added. */
+function columnsAddedBy(statement: string): string[] {
+  const [, table, actions = ""] = ALTER.exec(statement) ?? [];
+  return partsOf(actions).flatMap((part) => {
+    const name = /^add (?:column )?([\w"]+)/.exec(part)?.[1];
+    return name === undefined || NO_COLUMN.has(name) ? [] : [`${table} ${name}`];
+  });
+}
+
+function rulesBroken(statement: string, made: ReadonlySet<string>, added: ReadonlySet<string>): Rule[] {
+  const [, table, actions] = ALTER.exec(statement) ?? [];
+  if (table !== undefined) {
+    return made.has(table) ? [] : partsOf(actions!).flatMap((part) => rulesBrokenByPart(table, part, added));
+  }
   const parent = PARTITION.exec(statement)?.[1];
   if (parent !== undefined) return made.has(parent) ? [] : ["unjudged"];
-  if (CREATED.test(statement) || /^(create (schema|sequence|type|view)|comment on|grant) /.test(statement)) return [];
+  const created = CREATED.exec(statement)?.[1];
+  if (created !== undefined) {
+    // It is checked whenever an older process deletes there, and made under a lock.
+    const referred = [...statement.matchAll(/\breferences ([\w."]+)/g)].map(([, name]) => name!);
+    return referred.every((name) => name === created || made.has(name)) ? [] : ["constraint"];
+  }
+  if (/^(create (schema|sequence|type|view)|comment on|grant) /.test(statement)) return [];
   const definition = FUNCTION.exec(statement);
   if (definition) return definition[1] && !made.has(definition[2]!) ? ["replaced"] : [];
   const index = INDEX.exec(statement);
@@ -91,7 +114,7 @@ function rulesBroken(statement: string, made: ReadonlySet<string>): Rule[] {
 }
 
 /** One action of an ALTER TABLE of a table that older processes use. */
-function rulesBrokenByPart(part: string): Rule[] {
+function rulesBrokenByPart(table: string, part: string, added: ReadonlySet<string>): Rule[] {
   if (/^rename |^set schema /.test(part)) return ["rename"];
   // What narrowed writes does so no longer; a key is what ON CONFLICT names.
   if (/^drop constraint (if exists )?\w+_(check|fkey)\b/.test(part)) return [];
@@ -99,7 +122,9 @@ function rulesBrokenByPart(part: string): Rule[] {
   if (/^alter (column )?\S+ set not null/.test(part)) return ["not-null"];
   if (/^alter (column )?\S+ drop not null/.test(part)) return ["null-allowed"];
   if (/^alter (column )?\S+ drop default/.test(part)) return ["default-taken"];
-  if (/^alter (column )?\S+ set (default|statistics) /.test(part)) return [];
+  const given = /^alter (?:column )?(\S+) set default /.exec(part)?.[1];
+  if (given !== undefined) return added.has(`${table} ${given}`) ? [] : ["default-taken"];
+  if (/^alter (column )?\S+ set statistics /.test(part)) return [];
   if (part.startsWith("drop ")) return ["drop"];
   if (/^(add (constraint|check|unique|primary|foreign|exclude)|validate )/.test(part)) return ["constraint"];
   if (part.startsWith("set (")) return [];

@@ -11,25 +11,38 @@ const RELEASED = fileURLToPath(new URL("../migrations.released.json", import.met
 const steps: readonly Step[] = schemas.flatMap(({ name: schema, migrations }) =>
   migrations.map(({ name, statements }) => ({ name: `${schema}/${name}`, statements })),
 );
+/** Each by its name, with a hash of what it was when it was released. */
+type Released = Readonly<Record<string, string>>;
+
 // Whoever releases says so: from then on what there is now never changes.
 if (process.env["RELEASE_MIGRATIONS"] === "yes") {
-  writeFileSync(
-    RELEASED,
-    `${JSON.stringify(Object.fromEntries(steps.map((step) => [step.name, hashOf(step)])), null, 2)}\n`,
-  );
+  writeFileSync(RELEASED, `${JSON.stringify(withNew(readReleased(), steps), null, 2)}\n`);
 }
-const released = JSON.parse(readFileSync(RELEASED, "utf8")) as Record<string, string>;
+const released = readReleased();
 
 describe("a migration that was released", () => {
   test("is what it was: databases have it, and nobody runs it again", () => {
-    expect(faultsOfReleased(steps)).toEqual([]);
+    expect(faultsOfReleased(released, steps)).toEqual([]);
   });
 
   test("is missed when it is gone, and found out when a word of it is another one", () => {
     const [first, ...others] = steps;
-    expect(faultsOfReleased(others)).toEqual([`${first!.name} is gone: databases that have it are not made anew`]);
+    expect(faultsOfReleased(released, others)).toEqual([
+      `${first!.name} is gone: databases that have it are not made anew`,
+    ]);
     const changed = { ...first!, statements: [...first!.statements, "select 1"] };
-    expect(faultsOfReleased([changed, ...others])).toEqual([`${first!.name} has changed: add a migration instead`]);
+    expect(faultsOfReleased(released, [changed, ...others])).toEqual([
+      `${first!.name} has changed: add a migration instead`,
+    ]);
+  });
+
+  test("stays as it is where others are released: only what is new is added, and nothing while one is another or gone", () => {
+    const [first, second, ...others] = steps;
+    const before = { [first!.name]: hashOf(first!) };
+    expect(withNew(before, [first!, second!])).toEqual({ ...before, [second!.name]: hashOf(second!) });
+    const changed = { ...first!, statements: ["select 1"] };
+    expect(() => withNew(before, [changed, second!])).toThrow(`${first!.name} has changed`);
+    expect(() => withNew(before, [second!, ...others])).toThrow(`${first!.name} is gone`);
   });
 });
 
@@ -63,6 +76,8 @@ describe("a migration that was not released yet", () => {
       "create function cases.noted() returns trigger language plpgsql as $$ begin drop table x; end $$",
       "alter table cases.visit add column seen_at timestamptz, add column kind text not null default 'door, or phone'",
       "alter table cases.visit set (fillfactor = 80), alter column kind set default 'phone'",
+      "alter table cases.visit add column way text default 'a', alter way set default 'b', alter note set statistics 9",
+      "create table cases.reply (id uuid primary key, to_id uuid references cases.reply (id), note uuid references cases.note)",
       "insert into cases.note select $1, $2 -- drop table cases.visit",
       "create or replace function cases.noted() returns trigger language plpgsql as $$ begin return new; end $$",
       "drop index if exists cases.note_once",
@@ -99,6 +114,10 @@ describe("is refused, by", () => {
     ["not-null", "alter table cases.visit add column a int default 0, alter column note set not null"],
     ["null-allowed", "alter table cases.visit alter column note drop not null"],
     ["default-taken", "alter table cases.visit alter column note drop default"],
+    ["default-taken", "alter table cases.visit alter column note set default 'none'"],
+    ["default-taken", "alter table cases.visit add column if not exists note text, alter note set default 'none'"],
+    ["constraint", "create table cases.reply (id uuid primary key, visit uuid references cases.visit (id))"],
+    ["constraint", "create table cases.reply (id uuid, foreign key (id) references cases.visit (id))"],
     ["constraint", "alter table cases.visit add constraint visit_note check (note <> '') not valid"],
     ["constraint", "alter table cases.visit add unique (note)"],
     ["constraint", "alter table cases.visit add column a int check (a > 0)"],
@@ -124,7 +143,18 @@ describe("is refused, by", () => {
   });
 });
 
-function faultsOfReleased(now: readonly Step[]): string[] {
+function readReleased(): Released {
+  return JSON.parse(readFileSync(RELEASED, "utf8")) as Released;
+}
+
+/** What is released once these are, too. */
+function withNew(before: Released, now: readonly Step[]): Released {
+  const faults = faultsOfReleased(before, now);
+  if (faults.length > 0) throw new Error(`Nothing is released: ${faults.join("; ")}.`);
+  return Object.fromEntries(now.map((step) => [step.name, hashOf(step)]));
+}
+
+function faultsOfReleased(released: Released, now: readonly Step[]): string[] {
   const hashes = new Map(now.map((step) => [step.name, hashOf(step)]));
   return Object.entries(released).flatMap(([name, hash]) => {
     if (!hashes.has(name)) return [`${name} is gone: databases that have it are not made anew`];
