@@ -179,7 +179,9 @@ describe("with one lender's code and what is another's", () => {
   test("a page that goes on where another lender's ended shows one's own", async () => {
     const { a, b, cli } = world;
     const cursor = b.eventIds[1]!.replace("evt_", "").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-    const { stdout } = await cli("delivery", "list", "--lender", a.twin.code, "--cursor", cursor);
+    const { code, stdout, stderr } = await cli("delivery", "list", "--lender", a.twin.code, "--cursor", cursor);
+    expect({ code, stderr }).toEqual({ code: EXIT.done, stderr: "" });
+    expect(stdout).toContain(a.eventIds[1]);
     expect(leaksIn(world, stdout)).toEqual([]);
   });
 });
