@@ -6,7 +6,18 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { schemas } from "../src/schemas.ts";
-import { aLoan, aRegisteredLender, operatorsCli, runService, type ServiceProcess, startProcess } from "./processes.ts";
+import {
+  aLoan,
+  anApp,
+  aRegisteredFieldPartner,
+  aRegisteredLender,
+  askForLink,
+  linkNow,
+  operatorsCli,
+  runService,
+  type ServiceProcess,
+  startProcess,
+} from "./processes.ts";
 
 // A process starts in a second, and in ten on a machine that does much else.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -79,9 +90,38 @@ describe("on a database that a later version has migrated", () => {
     // A worker that is killed between sending and writing sends again; nobody is killed here.
     expect(lender.deliveries).toHaveLength(LOANS.length * 4);
     expect(await operatorsCli(settings()).json("ledger", "verify")).toMatchObject({ ok: true });
-    expect([...older, ...newer].flatMap(({ log }) => log().match(/"level":[56]0.*/g) ?? [])).toEqual([]);
+    await endWithoutFaults([...older, ...newer]);
+  });
+
+  test.each([
+    { asked: "OLDER", worked: "newer", server: OLDER, worker: undefined, phone: "+919820000001" },
+    { asked: "NEWER", worked: "older", server: undefined, worker: OLDER, phone: "+919820000002" },
+  ])("a link that is asked for at the $asked server is made by the $worked worker, and paid", async (one) => {
+    const processes = await Promise.all([
+      startProcess({ ...settings(), ROLE: "server" }, one.server),
+      startProcess({ ...settings(), ROLE: "worker" }, one.worker),
+    ]);
+    const cli = operatorsCli(settings());
+    const lender = await aRegisteredLender(cli, processes[0].url, { code: one.asked });
+    await lender.importCases([aLoan("LN-1", 5_000)]);
+    const person = await aRegisteredFieldPartner(cli, one.phone);
+    await cli.json("case", "assign", one.asked, "LN-1", person);
+    const app = await anApp(cli, processes[0].url, person);
+    const asked = await askForLink(app);
+    await expect.poll(() => linkNow(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
+    const [linkId] = lender.links.keys();
+    expect(await lender.pay(linkId!)).toMatchObject({ status: 200 });
+    expect(await linkNow(app, asked)).toMatchObject({ status: "PAID" });
+    await endWithoutFaults(processes);
   });
 });
+
+/** So that whoever comes next is alone. */
+async function endWithoutFaults(processes: readonly ServiceProcess[]): Promise<void> {
+  for (const one of processes) one.send("SIGTERM");
+  await Promise.all(processes.map(({ ended }) => ended));
+  expect(processes.flatMap(({ log }) => log().match(/"level":[56]0.*/g) ?? [])).toEqual([]);
+}
 
 let payments = 0;
 
