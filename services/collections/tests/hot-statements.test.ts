@@ -23,7 +23,7 @@ const WITHOUT_LENDER: Record<string, string> = {
 };
 
 /** What a worker sends each second and the story does not: it may be over before. */
-const EACH_SECOND = ["webhooks.claim-probes", "webhooks.replay-claim"];
+const EACH_SECOND = ["webhooks.claim-probes", "webhooks.lenders-with-backlog", "webhooks.replay-claim"];
 
 /**
  * What locks or changes rows of several lenders at once. One PostgreSQL takes it, and is quick by it; Citus wants one
