@@ -5,13 +5,18 @@ const WAITS_FOR_MS = 2_000;
 
 /**
  * Resolves the moment that a commit of a server is on its way to the disk: who is killed now will not tell anybody of
- * it. After two seconds without one any moment must do.
+ * it. After two seconds without one any moment must do, and does not count as amid one.
  */
-export async function amidCommit({ postgres }: Pick<Stage, "postgres">): Promise<void> {
+export async function amidCommit({ postgres, model }: Pick<Stage, "postgres" | "model">): Promise<void> {
+  const { counts } = model;
+  counts.killsTimed += 1;
   const until = performance.now() + WAITS_FOR_MS;
   while (performance.now() < until) {
     const { rows } = await postgres.pool.query(SELECT_COMMITTING);
-    if (rows.length > 0) return;
+    if (rows.length > 0) {
+      counts.killsAmidCommit += 1;
+      return;
+    }
     await pause(1);
   }
 }

@@ -2,8 +2,8 @@ import type { Answer, LenderClient } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Model, Payment } from "./model.ts";
 import { oneOf } from "./seeded-random.ts";
-import type { Stage } from "./stage.ts";
-import type { Pace } from "./traffic.ts";
+import type { Pace, Scene } from "./traffic.ts";
+import { UnansweredError } from "./traffic-end.ts";
 
 const LARGEST_MINOR = 50_000;
 const BY_LINK = 0.2;
@@ -13,22 +13,28 @@ const RETRY_AFTER_MS = 100;
 
 let clients = 0;
 
-/** One of the lender's servers: confirms payments one after the other, each until it is answered. */
-export async function confirmPayments(stage: Stage, pace: Pace): Promise<void> {
+/**
+ * One of the lender's servers: confirms payments one after the other, each until it is answered. Throws UnansweredError
+ * when one is not at the end.
+ */
+export async function confirmPayments(stage: Scene, pace: Pace): Promise<void> {
   const { random, isOver, rest } = pace;
   clients += 1;
   const prefix = `pay_${clients}_`;
   const client = stage.client();
-  for (let number = 1; !isOver(); number += 1) {
-    const payment = aPayment(stage, `${prefix}${number}`, random);
-    stage.model.add(payment);
-    await confirmUntilAnswered(stage, client, payment, pace);
-    await rest();
+  try {
+    for (let number = 1; !isOver(); number += 1) {
+      const payment = aPayment(stage, `${prefix}${number}`, random);
+      stage.model.add(payment);
+      await confirmUntilAnswered(stage, client, payment, pace);
+      await rest();
+    }
+  } finally {
+    client.disconnect();
   }
-  client.disconnect();
 }
 
-function aPayment({ loans, lender }: Stage, reference: string, random: () => number): Payment {
+function aPayment({ loans, lender }: Scene, reference: string, random: () => number): Payment {
   const links = [...lender.links.values()];
   const link = links.length > 0 && random() < BY_LINK ? oneOf(random, links) : undefined;
   const loan = link?.sourceLoanNumber ?? oneOf(random, loans);
@@ -46,17 +52,17 @@ function aPayment({ loans, lender }: Stage, reference: string, random: () => num
 
 /** What a lender does whose answer is lost: the same bytes again, at another server where there is one. */
 async function confirmUntilAnswered(
-  { servers, model, mayRefuse }: Stage,
+  { servers, model, mayRefuse }: Scene,
   client: LenderClient,
   payment: Payment,
-  { random, onAnswer }: Pace,
+  { random, isTooLate, onAnswer }: Pace,
 ): Promise<void> {
   for (;;) {
     client.connect({ serviceUrl: oneOf(random, servers.urls) });
     const startedAt = performance.now();
     const answer = await client.confirm(payment.loan, payment.body).catch(() => undefined);
-    if (answer !== undefined) onAnswer?.(performance.now() - startedAt);
     if (answer !== undefined && (answer.status === 200 || answer.status === 409)) {
+      onAnswer?.(performance.now() - startedAt);
       book(model, payment, answer);
       return;
     }
@@ -70,6 +76,7 @@ async function confirmUntilAnswered(
     const isNewlyDoubtful = !payment.isDoubtful && (answer === undefined || answer.status >= 500);
     if (isNewlyDoubtful) payment.isDoubtful = true;
     if (isNewlyDoubtful && random() < GIVEN_UP) return;
+    if (isTooLate()) throw new UnansweredError(`the payment ${payment.reference}`);
     await pause(RETRY_AFTER_MS + random() * RETRY_AFTER_MS);
   }
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { oneOf } from "./seeded-random.ts";
-import type { Stage } from "./stage.ts";
-import type { Pace } from "./traffic.ts";
+import type { Pace, Scene } from "./traffic.ts";
+import { UnansweredError } from "./traffic-end.ts";
 
 const RETRY_AFTER_MS = 200;
 const ANSWERED_WITHIN_MS = 15_000;
@@ -22,7 +22,7 @@ const REQUEST_LINK = `mutation ($input: RequestPaymentLinkInput!) {
 }`;
 
 /** What of a stage a field partner's app needs. */
-type Door = Pick<Stage, "model" | "accessToken" | "sendsMail"> & { readonly servers: { readonly urls: string[] } };
+type Door = Pick<Scene, "model" | "accessToken" | "sendsMail" | "servers">;
 
 interface Result {
   readonly __typename: string;
@@ -38,39 +38,42 @@ interface Data {
 
 /**
  * A field partner visits some of their cases at a time and asks for links, each with one key until there is an answer.
- * A case that has had its links of the day gives its place to the next one; once all have, the day is over.
+ * A case that has had its links of the day gives its place to the next one; once all have, the day is over. Throws
+ * UnansweredError when a request is not answered at the end.
  */
-export async function askForLinks(stage: Door, { random, isOver, rest }: Pace): Promise<void> {
-  const { cases } = await askUntilAnswered(stage, random, CASES, {});
+export async function askForLinks(stage: Door, pace: Pace): Promise<void> {
+  const { random, isOver, rest } = pace;
+  const { cases } = await askUntilAnswered(stage, pace, CASES, {});
   const toVisit = (cases?.edges ?? []).map(({ node }) => node.id);
   if (toVisit.length === 0) throw new Error("The field partner has no case.");
   const visits = new Set<string>();
   while (!isOver()) {
     const next = visits.size < CASES_AT_A_TIME ? toVisit.shift() : undefined;
-    if (next !== undefined) visits.add(await startVisit(stage, next, random));
+    if (next !== undefined) visits.add(await startVisit(stage, next, pace));
     if (visits.size === 0) return;
     const visitId = oneOf(random, [...visits]);
-    if ((await askForLink(stage, visitId, random)) === "had enough") visits.delete(visitId);
+    if ((await askForLink(stage, visitId, pace)) === "had enough") visits.delete(visitId);
     await rest();
   }
 }
 
-async function startVisit(stage: Door, caseId: string, random: () => number): Promise<string> {
+async function startVisit(stage: Door, caseId: string, pace: Pace): Promise<string> {
   const visitId = randomUUID();
   const input = { idempotencyKey: randomUUID(), visitId, caseId, occurredAt: new Date().toISOString() };
-  const { result } = await askUntilAnswered(stage, random, START_VISIT, { input });
+  const { result } = await askUntilAnswered(stage, pace, START_VISIT, { input });
   if (result?.code !== undefined) stage.model.odd(`a visit was refused: ${JSON.stringify(result)}`);
   return visitId;
 }
 
-async function askForLink(stage: Door, visitId: string, random: () => number): Promise<"asked" | "had enough"> {
+async function askForLink(stage: Door, visitId: string, pace: Pace): Promise<"asked" | "had enough"> {
+  const { random } = pace;
   const asked = { idempotencyKey: randomUUID(), linkId: undefined as string | undefined };
   stage.model.links.push(asked);
   const amount = { minor: String(100 + Math.floor(random() * LARGEST_MINOR)), currency: "INR" };
   const { idempotencyKey } = asked;
   const channels = stage.sendsMail && random() < 0.5 ? ["EMAIL"] : [];
   const input = { idempotencyKey, visitId, amount, channels };
-  const { result } = await askUntilAnswered(stage, random, REQUEST_LINK, { input });
+  const { result } = await askUntilAnswered(stage, pace, REQUEST_LINK, { input });
   asked.linkId = result?.paymentLink?.id;
   if (asked.linkId !== undefined) return "asked";
   if (result?.code !== "CASE_NOT_WORKABLE") stage.model.odd(`a link was refused: ${JSON.stringify(result)}`);
@@ -83,10 +86,13 @@ interface GraphqlAnswer {
   readonly errors?: readonly { readonly extensions: { readonly retryAfterS?: number } }[];
 }
 
-/** Asks again while the service says that it cannot now; whatever else it says that is no data is odd. */
+/**
+ * Asks again while the service says that it cannot now; whatever else it says that is no data is odd. Throws
+ * UnansweredError when the end is long past.
+ */
 export async function askUntilAnswered(
   stage: Door,
-  random: () => number,
+  { random, isTooLate }: Pick<Pace, "random" | "isTooLate">,
   query: string,
   variables: object,
 ): Promise<Data> {
@@ -94,12 +100,15 @@ export async function askUntilAnswered(
     const answer = await ask(stage, oneOf(random, stage.servers.urls), { query, variables }).catch(() => undefined);
     if (answer?.errors === undefined && answer?.data) return answer.data;
     if (answer !== undefined && !saysNotNow(answer)) stage.model.odd(`the app was answered ${JSON.stringify(answer)}`);
+    if (isTooLate()) throw new UnansweredError("a request of the app");
     await pause(RETRY_AFTER_MS);
   }
 }
 
 function saysNotNow({ status, errors = [] }: GraphqlAnswer): boolean {
-  return status === 503 || errors.every(({ extensions }) => extensions.retryAfterS !== undefined);
+  return (
+    status === 503 || (errors.length > 0 && errors.every(({ extensions }) => extensions.retryAfterS !== undefined))
+  );
 }
 
 async function ask({ accessToken }: Door, serviceUrl: string, request: object): Promise<GraphqlAnswer> {

@@ -1,6 +1,5 @@
 import { askUntilAnswered } from "./door-traffic.ts";
-import type { Stage } from "./stage.ts";
-import type { Pace } from "./traffic.ts";
+import type { Pace, Scene } from "./traffic.ts";
 
 const CASES = `{
   cases(first: 50) { edges { node { id status outstanding { minor } } } pageInfo { hasNextPage endCursor } }
@@ -8,18 +7,22 @@ const CASES = `{
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
 
 /** A field partner looks at their cases, and the lender at its deliveries, in turn. */
-export async function lookAtLists(stage: Stage, { random, isOver, rest, onAnswer }: Pace): Promise<void> {
+export async function lookAtLists(stage: Scene, pace: Pace): Promise<void> {
+  const { isOver, rest, onAnswer } = pace;
   const client = stage.client();
-  while (!isOver()) {
-    const startedAt = performance.now();
-    await askUntilAnswered(stage, random, CASES, {});
-    onAnswer?.(performance.now() - startedAt);
-    await rest();
-    const answer = await client.call("GET", DELIVERIES).catch(() => undefined);
-    if (answer !== undefined && answer.status !== 200 && !stage.mayRefuse(answer)) {
-      stage.model.odd(`a list of deliveries was answered ${answer.status}: ${answer.rawBody.slice(0, 300)}`);
+  try {
+    while (!isOver()) {
+      const startedAt = performance.now();
+      await askUntilAnswered(stage, pace, CASES, {});
+      onAnswer?.(performance.now() - startedAt);
+      await rest();
+      const answer = await client.call("GET", DELIVERIES).catch(() => undefined);
+      if (answer !== undefined && answer.status !== 200 && !stage.mayRefuse(answer)) {
+        stage.model.odd(`a list of deliveries was answered ${answer.status}: ${answer.rawBody.slice(0, 300)}`);
+      }
+      await rest();
     }
-    await rest();
+  } finally {
+    client.disconnect();
   }
-  client.disconnect();
 }

@@ -15,8 +15,9 @@ try {
   } else {
     for (const folder of clearLeftovers()) tell(`cleared away what a run left in ${folder}`);
     const report = await play(wish, STATE_FILE, tell);
-    process.stdout.write(`${wish.json ? JSON.stringify(report, null, 2) : reportText(report)}\n`);
-    process.exitCode = exitCodeOf(report);
+    // What a service that has not recovered leaves under way holds nobody up.
+    const text = wish.json ? JSON.stringify(report, null, 2) : reportText(report);
+    process.stdout.write(`${text}\n`, () => process.exit(exitCodeOf(report)));
   }
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;

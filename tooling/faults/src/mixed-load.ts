@@ -7,6 +7,7 @@ import type { Heard } from "./sampler.ts";
 import { seededRandom, seedOf } from "./seeded-random.ts";
 import type { Stage } from "./stage.ts";
 import type { Pace } from "./traffic.ts";
+import { TrafficEnd } from "./traffic-end.ts";
 import { watchLinks } from "./watch-traffic.ts";
 
 export interface MixedLoadOptions {
@@ -18,7 +19,7 @@ export interface MixedLoadOptions {
 /** What came of the parts that are not counted elsewhere. */
 export interface MixedLoad {
   readonly counts: { lists: number; updates: number };
-  /** Begins nothing new; resolves when everything under way has its answer. */
+  /** Begins nothing new; resolves when everything under way has its answer, or none is to be had: that is odd. */
   stop(): Promise<void>;
 }
 
@@ -29,11 +30,12 @@ const WATCHERS = 3;
 
 /** Lenders confirm and import, field partners ask for links, watch them and look at lists, each at its own pace. */
 export function startMixedLoad(stage: Stage, heard: Heard, options: MixedLoadOptions): MixedLoad {
-  let isOver = false;
+  const end = new TrafficEnd(stage.model);
   const counts = { lists: 0, updates: 0 };
   const pace = (who: string, everyMs: number, onAnswer?: (ms: number) => void): Pace => ({
     random: seededRandom(seedOf(stage.seed, who)),
-    isOver: () => isOver,
+    isOver: end.isOver,
+    isTooLate: end.isTooLate,
     rest: every(everyMs),
     ...(onAnswer && { onAnswer }),
   });
@@ -44,27 +46,15 @@ export function startMixedLoad(stage: Stage, heard: Heard, options: MixedLoadOpt
     counts.lists += 1;
     heard.listMs.push(ms);
   };
-  const parts = Promise.all([
-    ...times(CLIENTS, (index) => confirmPayments(stage, pace(`client ${index}`, confirmEveryMs, onConfirmed))),
-    askForLinks(stage, pace("door", linkEveryMs)),
-    importLoans(stage, pace("import", IMPORT_EVERY_MS)),
-    lookAtLists(stage, pace("list", LIST_EVERY_MS, onListed)),
-    ...times(WATCHERS, (index) =>
-      watchLinks(
-        stage,
-        pace(`watch ${index}`, 0, () => (counts.updates += 1)),
-      ),
-    ),
-  ]);
-  // Heard of in `stop`.
-  parts.catch(() => {});
-  return {
-    counts,
-    async stop() {
-      isOver = true;
-      await parts;
-    },
-  };
+  const onUpdate = () => void (counts.updates += 1);
+  for (let index = 0; index < CLIENTS; index += 1) {
+    end.join(confirmPayments(stage, pace(`client ${index}`, confirmEveryMs, onConfirmed)));
+  }
+  end.join(askForLinks(stage, pace("door", linkEveryMs)));
+  end.join(importLoans(stage, pace("import", IMPORT_EVERY_MS)));
+  end.join(lookAtLists(stage, pace("list", LIST_EVERY_MS, onListed)));
+  for (let index = 0; index < WATCHERS; index += 1) end.join(watchLinks(stage, pace(`watch ${index}`, 0, onUpdate)));
+  return { counts, stop: () => end.stop() };
 }
 
 /** Rests until the next moment of a fixed rhythm; who is late makes up for nothing. */
@@ -75,8 +65,4 @@ function every(everyMs: number): () => Promise<void> {
     nextAt = Math.max(nextAt + everyMs, now);
     await pause(nextAt - now);
   };
-}
-
-function times<Item>(count: number, make: (index: number) => Item): Item[] {
-  return Array.from({ length: count }, (_, index) => make(index));
 }

@@ -31,10 +31,25 @@ export interface Counts {
   hits: number;
   /** Payments that turned out to be booked although no answer had said so. */
   lostAnswers: number;
+  /** Kills that waited for a commit of a server's, and those of them that came while one was on its way to the disk. */
+  killsTimed: number;
+  killsAmidCommit: number;
   /** Answers of 503. */
   refused: number;
   /** The longest time from a strike to the next acknowledged payment. */
   slowestRecoveryMs: number;
+}
+
+export function noCounts(): Counts {
+  return {
+    strikes: 0,
+    hits: 0,
+    lostAnswers: 0,
+    killsTimed: 0,
+    killsAmidCommit: 0,
+    refused: 0,
+    slowestRecoveryMs: 0,
+  };
 }
 
 const ODD_ANSWERS_KEPT = 20;
@@ -44,7 +59,7 @@ export class Model {
   readonly payments: Map<string, Payment> = new Map();
   readonly batches: Batch[] = [];
   readonly links: LinkRequest[] = [];
-  readonly counts: Counts = { strikes: 0, hits: 0, lostAnswers: 0, refused: 0, slowestRecoveryMs: 0 };
+  readonly counts: Counts = noCounts();
   /** Answers that the contract does not have for what was asked, and what else must not be. */
   readonly oddities: string[] = [];
 

@@ -13,7 +13,15 @@ const stateFile = join(folder, "run.json");
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const OUTCOME: Outcome = {
-  counts: { strikes: 2, hits: 1, lostAnswers: 3, refused: 4, slowestRecoveryMs: 1_500 },
+  counts: {
+    strikes: 2,
+    hits: 1,
+    lostAnswers: 3,
+    killsTimed: 2,
+    killsAmidCommit: 1,
+    refused: 4,
+    slowestRecoveryMs: 1_500,
+  },
   sent: 1_200,
   acknowledged: 1_100,
   booked: 1_101,
@@ -98,6 +106,13 @@ test("faults are played beside each other, and one that measures alone once they
   const report = await play({ ...LONG, faults, isQuick: true, atATime: 3 }, stateFile, silently);
   expect(met).toEqual({ one: [], two: ["one"], alone: [] });
   expect(report.faults.map(({ name }) => name)).toEqual(["alone", "one", "two"]);
+});
+
+test("kills that waited for a commit are told with how many of them met one", async () => {
+  const never = aFault("never", () => ({ counts: { ...OUTCOME.counts, killsTimed: 0, killsAmidCommit: 0 } }));
+  const report = await play({ ...LONG, faults: [aFault("timed"), never] }, stateFile, silently);
+  expect(reportText(report)).toContain("How many kills came amid a commit:\n  timed: 3 of 6");
+  expect(reportText(report)).not.toContain("never: 0");
 });
 
 test("a load that had to stay flat is told with its measures", async () => {

@@ -1,5 +1,6 @@
 import type { Wish } from "./arguments.ts";
 import type { Fault, Outcome } from "./fault.ts";
+import { noCounts } from "./model.ts";
 import { type FaultReport, makeReport, type Report, sumUp } from "./report.ts";
 import { forgetRunState, readRunState, type RunState, writeRunState } from "./run-state.ts";
 import { seedOf } from "./seeded-random.ts";
@@ -65,8 +66,7 @@ async function playLeg(fault: Fault, state: RunState, number: number, tell: Tell
     return await fault.run({ seed, rounds, isQuick, onProgress: tell });
   } catch (error) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const counts = { strikes: 0, hits: 0, lostAnswers: 0, refused: 0, slowestRecoveryMs: 0 };
     const violations = [{ invariant: "the leg is played to its end", detail }];
-    return { counts, sent: 0, acknowledged: 0, booked: 0, violations };
+    return { counts: noCounts(), sent: 0, acknowledged: 0, booked: 0, violations };
   }
 }

@@ -46,6 +46,8 @@ export function sumUp(outcomes: readonly Outcome[]): Outcome {
       strikes: sum(({ counts }) => counts.strikes),
       hits: sum(({ counts }) => counts.hits),
       lostAnswers: sum(({ counts }) => counts.lostAnswers),
+      killsTimed: sum(({ counts }) => counts.killsTimed),
+      killsAmidCommit: sum(({ counts }) => counts.killsAmidCommit),
       refused: sum(({ counts }) => counts.refused),
       slowestRecoveryMs: Math.max(0, ...outcomes.map(({ counts }) => counts.slowestRecoveryMs)),
     },
@@ -63,7 +65,7 @@ export function exitCodeOf({ faults }: Report): 0 | 1 | 3 {
   return faults.some((fault) => "notPlayed" in fault) ? 3 : 0;
 }
 
-/** The report for people: a table of counts, and below it what did not hold and what was not played. */
+/** The report for people: a table of counts, and below it how kills fell, what did not hold and what was not played. */
 export function reportText(report: Report): string {
   const { seed, machine, faults } = report;
   const played = faults.flatMap((fault) => ("notPlayed" in fault ? [] : [fault]));
@@ -74,6 +76,7 @@ export function reportText(report: Report): string {
     `seed ${seed}, ${machine.processors} processors, ${machine.memoryGiB} GiB, Node ${machine.node}`,
     "",
     table([[...COLUMNS], ...rows]),
+    ...section("How many kills came amid a commit:", played.flatMap(killsText)),
     ...played.flatMap(({ name, soak }) => (soak ? ["", ...soakText(name, soak)] : [])),
     ...section("What did not hold:", violations),
     ...section("Not played on this machine:", notPlayed),
@@ -84,6 +87,11 @@ function figures({ counts, sent, acknowledged, booked, violations }: Outcome): s
   const numbers = [counts.strikes, counts.hits, sent, acknowledged, booked, counts.lostAnswers, counts.refused];
   const recovery = `${(counts.slowestRecoveryMs / 1_000).toFixed(1)} s`;
   return [...numbers.map((number) => number.toLocaleString("en")), recovery, String(violations.length)];
+}
+
+/** Of a fault that waits for a commit: at any other moment a kill takes no answer along. */
+function killsText({ name, counts }: Outcome & { readonly name: string }): string[] {
+  return counts.killsTimed === 0 ? [] : [`${name}: ${counts.killsAmidCommit} of ${counts.killsTimed}`];
 }
 
 function soakText(name: string, { capacityPerS, pacePerS, flatness, samples }: Soak): string[] {

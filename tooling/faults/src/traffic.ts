@@ -5,12 +5,13 @@ import { askForLinks } from "./door-traffic.ts";
 import { importLoans } from "./import-traffic.ts";
 import { seededRandom, seedOf } from "./seeded-random.ts";
 import type { Stage } from "./stage.ts";
+import { TrafficEnd } from "./traffic-end.ts";
 
 /** What lenders and field partners do all the while. */
 export interface Traffic {
   /** Resolves once so many more payments are acknowledged; returns the time that the first of them took. */
   flows(payments: number): Promise<number>;
-  /** Begins nothing new; resolves when everything under way has its answer. */
+  /** Begins nothing new; resolves when everything under way has its answer, or none is to be had: that is odd. */
   stop(): Promise<void>;
 }
 
@@ -20,28 +21,32 @@ export interface TrafficOptions {
   readonly restMs: number;
   readonly linkRestMs: number;
   readonly importRestMs: number;
+  /** So long after the end answers are still asked for. */
+  readonly patienceMs?: number;
 }
+
+/** What of a stage the traffic needs: where the service is, who sends, and what is known of it outside. */
+export type Scene = Pick<Stage, "seed" | "model" | "loans" | "accessToken" | "sendsMail" | "mayRefuse" | "client"> & {
+  readonly servers: Pick<Stage["servers"], "urls">;
+  readonly lender: Pick<Stage["lender"], "links">;
+};
 
 /** How long the service may take to work again by itself. */
 const RECOVERS_WITHIN_MS = 180_000;
 
-export function startTraffic(stage: Stage, options: TrafficOptions): Traffic {
-  let isOver = false;
+export function startTraffic(stage: Scene, options: TrafficOptions): Traffic {
+  const end = new TrafficEnd(stage.model, options.patienceMs);
   const randomOf = (who: string) => seededRandom(seedOf(stage.seed, who));
   const pace = (who: string, restMs: number): Pace => ({
     random: randomOf(who),
-    isOver: () => isOver,
+    isOver: end.isOver,
+    isTooLate: end.isTooLate,
     rest: () => pause(restMs),
   });
   const clients = Array.from({ length: options.clients }, (_, index) => pace(`client ${index}`, options.restMs));
-  const parts = [
-    ...clients.map((client) => confirmPayments(stage, client)),
-    askForLinks(stage, pace("door", options.linkRestMs)),
-    importLoans(stage, pace("import", options.importRestMs)),
-  ];
-  const ended = Promise.all(parts);
-  // Heard of in `stop`.
-  ended.catch(() => {});
+  for (const client of clients) end.join(confirmPayments(stage, client));
+  end.join(askForLinks(stage, pace("door", options.linkRestMs)));
+  end.join(importLoans(stage, pace("import", options.importRestMs)));
 
   return {
     async flows(payments) {
@@ -54,10 +59,7 @@ export function startTraffic(stage: Stage, options: TrafficOptions): Traffic {
       await until(`${payments} more payments are acknowledged`, RECOVERS_WITHIN_MS, reaches(payments));
       return firstMs;
     },
-    async stop() {
-      isOver = true;
-      await ended;
-    },
+    stop: () => end.stop(),
   };
 }
 
@@ -65,7 +67,9 @@ export function startTraffic(stage: Stage, options: TrafficOptions): Traffic {
 export interface Pace {
   readonly random: () => number;
   readonly isOver: () => boolean;
+  /** Whether the end is so long past that an answer is not asked for once more. */
+  readonly isTooLate: () => boolean;
   readonly rest: () => Promise<void>;
-  /** Told how long each answer took. */
+  /** Told how long each answer took that says what became of the request. */
   readonly onAnswer?: (ms: number) => void;
 }

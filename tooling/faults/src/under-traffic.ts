@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault, Leg, Outcome } from "./fault.ts";
 import { violationsIn } from "./invariants.ts";
+import { answersFair } from "./invariants/answers-fair.ts";
 import type { Counts } from "./model.ts";
 import { gatherEvidence, settle } from "./settle.ts";
 import { openStage, type Stage, type StageOptions } from "./stage.ts";
@@ -35,8 +36,7 @@ export function underTraffic(blow: Blow): Fault["run"] {
       leg.onProgress("comes to rest");
       stage.lender.receiverBehaviour = "ok";
       stage.lender.mintBehaviour = "ok";
-      await settle(stage, { hurries: leg.isQuick });
-      return await outcomeOf(stage);
+      return await judged(stage, leg);
     } finally {
       await stage.close();
     }
@@ -64,7 +64,22 @@ async function strikeAll(stage: Stage, blow: Blow, { rounds, isQuick, onProgress
     model.odd(`strike ${counts.strikes + 1}: ${String(error)}`);
   }
   if (isVacuous()) model.odd(`after ${counts.strikes} strikes there is none of: ${missing().join(", ")}`);
-  if (stage.postgres.isUp()) await traffic.stop();
+  await traffic.stop();
+}
+
+/** Where nothing can be looked at any more, what was odd until then says why. */
+async function judged(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
+  try {
+    await settle(stage, { hurries: isQuick });
+    return await outcomeOf(stage);
+  } catch (error) {
+    const { counts, payments, acknowledged, oddities } = stage.model;
+    const violations = [
+      ...oddities.map((detail) => ({ invariant: answersFair.name, detail })),
+      { invariant: "what is left can be looked at", detail: String(error) },
+    ];
+    return { counts, sent: payments.size, acknowledged, booked: 0, violations };
+  }
 }
 
 async function outcomeOf(stage: Stage): Promise<Outcome> {

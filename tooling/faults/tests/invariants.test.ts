@@ -100,6 +100,7 @@ describe.each([
       [`update ${LINK} set unavailable_at = now()`, /unavailable links, and the lender was told of 0/],
       [`update ${LINK} set minted_at = null where status = 'minted'`, /was never minted/],
       [`update ${LINK} set status = 'sent' where status = 'minted'`, /was never sent/],
+      [`update ${LINK} set unavailable_reason = 'asked_too_long_ago'`, /counts as asked too long ago/],
       ["delete from webhooks.event where kind = 'payment_link.created'", /told 0 times that it was made/],
       [`update ${LINK} set status = 'superseded' where status = 'minted'`, /no other link took its place/],
       [`update ${LINK} set status = 'superseded' where status = 'paid'`, /its payments say otherwise/],

@@ -112,6 +112,7 @@ async function askTwice(
   await askForLinks(door, {
     random: Math.random,
     isOver: () => model.links.length === 2,
+    isTooLate: () => false,
     rest: () =>
       until("the link is minted", WITHIN_MS, async () => {
         const { rows: open } = await rows.query("select from payment_links.payment_link where status = 'requested'");

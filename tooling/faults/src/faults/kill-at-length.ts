@@ -17,7 +17,7 @@ export const killAtLength: Fault = {
     paymentsBetween: { quick: 100, long: 3_340 },
     mustCount: ["lostAnswers"],
     async strike({ servers, postgres, model, random }) {
-      await amidCommit({ postgres });
+      await amidCommit({ postgres, model });
       const turn = model.counts.strikes % CYCLE;
       if (turn === 0) await servers.killOne(random);
       if (turn === 1) await servers.killAll();

@@ -11,7 +11,7 @@ export const killBoth: Fault = {
     traffic: { clients: 12, restMs: 2 },
     mustCount: ["lostAnswers"],
     async strike({ servers, workers, postgres, model }) {
-      await amidCommit({ postgres });
+      await amidCommit({ postgres, model });
       await Promise.all([servers.killAll(), workers.killAll()]);
       const revived = await Promise.all([servers.revive(), workers.revive()]);
       model.counts.hits += revived[0] + revived[1];

@@ -12,7 +12,7 @@ export const killServers: Fault = {
     mustCount: ["lostAnswers"],
     async strike({ servers, postgres, model, random }) {
       const killsAll = model.counts.lostAnswers === 0 || random() < 0.5;
-      await amidCommit({ postgres });
+      await amidCommit({ postgres, model });
       if (killsAll) await servers.killAll();
       else await servers.killOne(random);
       model.counts.hits += await servers.revive();

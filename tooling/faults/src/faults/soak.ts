@@ -44,6 +44,7 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   leg.onProgress(`${capacityPerS.toFixed(0)} confirmations/s are this machine's capacity`);
 
   const heard: Heard = { confirmMs: [], listMs: [] };
+  const before = partsOf(model);
   const load = startMixedLoad(stage, heard, { confirmationsPerS: pacePerS, linkEveryMs: form.linkEveryMs });
   const arrived = new Set<string>();
   const samples: Sample[] = [];
@@ -58,7 +59,13 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   await load.stop();
   await settle(stage, { hurries: leg.isQuick });
 
-  judgeLoad(stage, { ...load.counts, confirmed: samples.reduce((sum, one) => sum + one.confirmations, 0) });
+  const after = partsOf(model);
+  judgeLoad(stage, {
+    ...load.counts,
+    confirmed: samples.reduce((sum, one) => sum + one.confirmations, 0),
+    links: after.links - before.links,
+    imports: after.imports - before.imports,
+  });
   const evidence = await gatherEvidence(stage);
   for (const id of evidence.lender.arrived) arrived.add(id);
   const flatness = flatnessOf(samples);
@@ -98,13 +105,16 @@ async function goFlatOut(stage: Stage, form: (typeof FORMS)["quick"], forMs: num
   });
 }
 
-/** A load of which a part did not happen has shown nothing. */
-function judgeLoad({ model }: Stage, counts: { confirmed: number; lists: number; updates: number }): void {
-  const happened = {
-    ...counts,
-    links: model.links.filter(({ linkId }) => linkId !== undefined).length,
-    imports: model.batches.filter(({ isAcknowledged }) => isAcknowledged).length,
+/** What the service has answered of so far. */
+function partsOf({ links, batches }: Stage["model"]): { links: number; imports: number } {
+  return {
+    links: links.filter(({ linkId }) => linkId !== undefined).length,
+    imports: batches.filter(({ isAcknowledged }) => isAcknowledged).length,
   };
+}
+
+/** A load of which a part did not happen has shown nothing, whatever the measurement before it has sent. */
+function judgeLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
   for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load had none of: ${part}`);
 }
 

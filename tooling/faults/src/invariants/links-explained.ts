@@ -59,6 +59,8 @@ const SELECT_UNEXPLAINED = `
     (case when l.minted_at is not null and l.unavailable_at is not null then 'was both minted and not' end),
     (case when l.status in ('minted', 'sent', 'superseded') and l.minted_at is null then 'was never minted' end),
     (case when l.status = 'sent' and l.sent_at is null then 'was never sent' end),
+    (case when l.unavailable_reason = 'asked_too_long_ago'
+      then 'counts as asked too long ago, and nothing was away for ten minutes' end),
     (case when l.minted_at is not null and t.times is distinct from 1
       then format('the lender was told %s times that it was made', coalesce(t.times, 0)) end),
     (case when l.status = 'superseded' and not exists (select from payment_links.payment_link n
