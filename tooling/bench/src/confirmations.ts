@@ -86,8 +86,9 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
 
     async function round(clients: number, durationMs: number, kind: "many" | "one"): Promise<Round> {
       const measured: Partial<Record<(typeof SIDES)[number], Measured>> = {};
-      const loans = kind === "many" ? bench.loans : oneOf(bench.loans, (rounds += 1));
-      for (const side of SIDES) {
+      rounds += 1;
+      const loans = kind === "many" ? bench.loans : oneOf(bench.loans, rounds);
+      for (const side of inTurn(SIDES, rounds)) {
         measured[side] = await loads[side](clients, durationMs, loans);
         counts[side] += measured[side].completed;
       }
@@ -114,6 +115,12 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
   }
   requireSameEffect(before, await written(databaseUrls), counts);
   return figures;
+}
+
+/** Each round begins with another one: what comes first finds the machine otherwise than what comes last. */
+function inTurn<Item>(items: readonly Item[], round: number): Item[] {
+  const first = round % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
 }
 
 /** Each round another: so many payments would clear it. */

@@ -95,20 +95,23 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
   await client.query("update webhooks.delivery set state = 'delivered', settled_at = now() where state = 'waiting'");
   await server.analyze(databaseUrl);
   await server.checkpoint();
+  const confirmAndDrain = async (): Promise<number> => {
+    await confirm(stage, [confirmer], { count: plan.events });
+    return drain(stage, client, prompt);
+  };
   const round = async (): Promise<number[]> => {
     const rates: number[] = [];
     const workers: Service[] = [];
     for (const number of plan.numbers) {
-      await confirm(stage, [confirmer], { count: plan.events });
       const more = Array.from({ length: number - workers.length }, () => startService({ databaseUrl, role: "worker" }));
       workers.push(...(await Promise.all(more)));
-      rates.push(await drain(stage, client, prompt));
+      // Some have just started, the first number's all have: what counts is the second backlog, to all of them.
+      await confirmAndDrain();
+      rates.push(await confirmAndDrain());
     }
     await Promise.all(workers.map((worker) => worker.stop()));
     return rates;
   };
-  onProgress("workers: warming up");
-  await round();
   onProgress("workers: delivering");
   const figures = await figuresOf("worker", stage, round);
   await client.end();
