@@ -35,6 +35,8 @@ function rolling(ref: string, filters: readonly string[]): number {
     tell(`The tests of ${name}, each on a database that we have migrated: ${filters.join(" ")}`);
     const own = vitest(older, filters, { TEST_DATABASES_MIGRATED_BY: NEW });
     tell(`Beside each other: ${words(beside)}. The tests of ${name} on our schema: ${words(own)}.`);
+    const elsewhere = onTheirOwnSchema(older, filters);
+    if (elsewhere.length > 0) tell(`Not on our schema, but on one that they have made: ${elsewhere.join(", ")}.`);
     return beside === 0 && own === 0 ? 0 : 1;
   } finally {
     git("worktree", "remove", "--force", older);
@@ -49,6 +51,13 @@ function vitest(checkout: string, files: readonly string[], settings: Record<str
     env: { ...process.env, ...settings, PATH: `${join(checkout, "node_modules/.bin")}:${process.env["PATH"]}` },
   });
   return status ?? 1;
+}
+
+/** Those that begin with an empty database: what they migrate is of their own version, and says nothing about ours. */
+function onTheirOwnSchema(checkout: string, filters: readonly string[]): string[] {
+  const search = ["grep", "-l", "emptyDatabase", "--", "*.test.ts"];
+  const { stdout } = spawnSync("git", search, { cwd: checkout, encoding: "utf8" });
+  return stdout.split("\n").filter((file) => file !== "" && filters.some((filter) => file.includes(filter)));
 }
 
 function run(cwd: string, command: string, args: readonly string[]): void {

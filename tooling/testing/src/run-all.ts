@@ -1,37 +1,99 @@
 /** What `pnpm test` and `pnpm verify` run; see the README beside this folder. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { release } from "node:os";
 import { delimiter } from "node:path";
+import { Client } from "pg";
+import { keepPass } from "./keep-pass.ts";
+
+const CACHE = ".turbo/cache";
+const ALL_TESTS = ["run", "all-tests"];
 
 const [first, ...others] = process.argv.slice(2);
 
 if (first === undefined) {
-  await run("turbo", ["run", "all-tests", "--log-prefix=none", "--force"]);
+  await runAll();
 } else if (first === "--unless-passed" && others.length === 0) {
-  await run("turbo", ["run", "all-tests", "--log-prefix=none"]);
+  if ((await tree()).hasPassed) await run("turbo", [...ALL_TESTS, "--log-prefix=none", "--cache=local:r", inCache()]);
+  else await runAll();
 } else {
   await run("vitest", ["run", first, ...others]);
 }
 
+/** Runs everything, and keeps a pass when the tree is still the same. */
+async function runAll(): Promise<void> {
+  mkdirSync(".turbo", { recursive: true });
+  const written = mkdtempSync(".turbo/run-");
+  try {
+    await run("turbo", [...ALL_TESTS, "--log-prefix=none", "--force", `--cache-dir=${written}`]);
+    if (process.exitCode !== 0 || keepPass(written, CACHE, (await tree()).hash)) return;
+    process.stderr.write("Something has changed while the tests ran: pnpm verify will run them again.\n");
+  } finally {
+    rmSync(written, { recursive: true, force: true });
+  }
+}
+
 /** Runs a tool of the repository in its root and ends as it does. */
 async function run(tool: string, args: string[]): Promise<void> {
-  const env = { ...process.env, TEST_SURROUNDINGS: surroundings(), TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" };
-  const child = spawn(tool, args, { env, stdio: "inherit", shell: process.platform === "win32" });
+  const child = spawn(tool, args, { env: await environment(), stdio: "inherit", shell: isWindows() });
   // The terminal tells the child as well, and it has things to end first.
   process.on("SIGINT", () => {});
   const [code] = (await once(child, "close")) as [number | null];
   process.exitCode = code ?? 1;
 }
 
-/** Differs when a program that tests call has come, gone or changed: installing touches a folder of the path. */
-function surroundings(): string {
+/** The tree and its surroundings as they are now, and whether the tests have passed on them. */
+async function tree(): Promise<{ hash: string; hasPassed: boolean }> {
+  const options = { env: await environment(), encoding: "utf8", shell: isWindows(), maxBuffer: 1 << 28 } as const;
+  const { status, stdout, stderr } = spawnSync("turbo", [...ALL_TESTS, "--dry=json", inCache()], options);
+  if (status !== 0) throw new Error(`turbo cannot tell what the tests depend on: ${stderr}`);
+  const { tasks } = JSON.parse(stdout) as { tasks: { hash: string; cache: { status: string } }[] };
+  const [task] = tasks;
+  return { hash: task!.hash, hasPassed: task!.cache.status === "HIT" };
+}
+
+function inCache(): string {
+  return `--cache-dir=${CACHE}`;
+}
+
+async function environment(): Promise<NodeJS.ProcessEnv> {
+  return {
+    ...process.env,
+    TEST_SURROUNDINGS: await surroundings(),
+    TURBO_TELEMETRY_DISABLED: "1",
+    DO_NOT_TRACK: "1",
+  };
+}
+
+/**
+ * Differs when a program that tests call has come, gone or changed: installing touches a folder of the path. And when the
+ * PostgreSQL that is given is another one at the same address.
+ */
+async function surroundings(): Promise<string> {
   const folders = (process.env["PATH"] ?? "").split(delimiter).map((folder) => {
     return [folder, statSync(folder, { throwIfNoEntry: false })?.mtimeMs];
   });
+  const server = process.env["DATABASE_URL"] ? await versionOf(process.env["DATABASE_URL"]) : undefined;
   return createHash("sha256")
-    .update(JSON.stringify([process.version, release(), folders]))
+    .update(JSON.stringify([process.version, release(), folders, server]))
     .digest("hex");
+}
+
+async function versionOf(url: string): Promise<string> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ version: string }>("select version()");
+    return rows[0]!.version;
+  } catch (error) {
+    throw new Error("DATABASE_URL leads to no PostgreSQL that answers.", { cause: error });
+  } finally {
+    await client.end();
+  }
+}
+
+function isWindows(): boolean {
+  return process.platform === "win32";
 }

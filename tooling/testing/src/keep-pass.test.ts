@@ -1,0 +1,40 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { keepPass } from "./keep-pass.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "collections-passes-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const BEFORE = "fc0aab97f0043aa2";
+const AFTER = "0123456789abcdef";
+
+/** What turbo writes of a run that has begun with this tree; nothing when it failed. */
+function runOf(name: string, ...hashes: string[]): { written: string; cache: string } {
+  const written = join(folder, name, "written");
+  mkdirSync(written, { recursive: true });
+  for (const hash of hashes) {
+    for (const ending of [".tar.zst", "-meta.json"]) writeFileSync(join(written, `${hash}${ending}`), name);
+  }
+  return { written, cache: join(folder, name, "cache") };
+}
+
+test("a pass is kept when the tree is still the one that it began with", () => {
+  const { written, cache } = runOf("same", BEFORE);
+  expect(keepPass(written, cache, BEFORE)).toBe(true);
+  expect(readdirSync(cache).toSorted()).toEqual([`${BEFORE}-meta.json`, `${BEFORE}.tar.zst`]);
+});
+
+test("a pass of a tree that was changed under the run is not", () => {
+  const { written, cache } = runOf("changed", BEFORE);
+  mkdirSync(cache);
+  expect(keepPass(written, cache, AFTER)).toBe(false);
+  expect(readdirSync(cache)).toEqual([]);
+});
+
+test("a run that failed has left nothing to keep, and that is no change", () => {
+  const { written, cache } = runOf("failed");
+  expect(keepPass(written, cache, AFTER)).toBe(true);
+  expect(readdirSync(cache)).toEqual([]);
+});
