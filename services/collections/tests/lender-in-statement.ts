@@ -77,7 +77,7 @@ function selectAround(text: string, place: number): string {
   const inner = [...text.matchAll(/\((?=\s*(?:select|with|insert|update|delete)\b)/gi)].map(({ index }) => {
     return { from: index + 1, to: endOf(text, index) };
   });
-  const around = inner.filter(({ from, to }) => from <= place && place < to).at(-1) ?? { from: 0, to: text.length };
+  const around = inner.findLast(({ from, to }) => from <= place && place < to) ?? { from: 0, to: text.length };
   let own = text;
   for (const { from, to } of inner) {
     if (from > around.from && to <= around.to) own = own.slice(0, from) + " ".repeat(to - from) + own.slice(to);
