@@ -39,7 +39,10 @@ export type Confirmed =
 
 const PERCENT_SCALE = 1_000_000;
 
-/** The same tables as the service's, written by one awaited query after the other, each prepared once a connection. */
+/**
+ * The same tables as the service's, written by one awaited query after the other; each is a text and its values, as the
+ * documentation of `pg` shows it, so none is prepared.
+ */
 export class NaiveBooks {
   readonly #pool: Pool;
 
@@ -66,21 +69,19 @@ export class NaiveBooks {
 
 async function book(client: PoolClient, lender: Lender, payment: Payment): Promise<Confirmed> {
   const { loan, amountMinor, reference, paidAt, mode, linkId } = payment;
-  const { rows: cases } = await client.query<CaseRow>({
-    name: "find-case",
-    text: `select id, cycle, currency::text as currency, sequence, outstanding_minor as outstanding,
+  const { rows: cases } = await client.query<CaseRow>(
+    `select id, cycle, currency::text as currency, sequence, outstanding_minor as outstanding,
        total_collected_minor as collected, assigned_field_partner_id as "fieldPartnerId", last_visit_id as "visitId"
      from cases.collection_case where lender_id = $1 and source_loan_number = $2 and is_current for update`,
-    values: [lender.id, loan],
-  });
+    [lender.id, loan],
+  );
   const [paid] = cases;
   if (!paid) return "unknown";
-  const { rows: originals } = await client.query<object>({
-    name: "find-original",
-    text: `select reference, amount_minor, paid_at from ledger.payment_booking
+  const { rows: originals } = await client.query<object>(
+    `select reference, amount_minor, paid_at from ledger.payment_booking
      where lender_id = $1 and source_loan_number = $2 and reference = $3`,
-    values: [lender.id, loan, reference],
-  });
+    [lender.id, loan, reference],
+  );
   if (originals[0]) return { original: originals[0] };
 
   const outstanding = Number(paid.outstanding) - amountMinor;
@@ -88,13 +89,12 @@ async function book(client: PoolClient, lender: Lender, payment: Payment): Promi
   const sequence = Number(paid.sequence) + 1;
   const [bookingId, eventId] = [timeOrderedId(Date.now()), timeOrderedId(Date.now())];
   const now = new Date().toISOString();
-  await client.query({
-    name: "update-case",
-    text: `update cases.collection_case set status = 'in_progress', work_begun = true, sequence = $3, outstanding_minor = $4,
+  await client.query(
+    `update cases.collection_case set status = 'in_progress', work_begun = true, sequence = $3, outstanding_minor = $4,
        total_collected_minor = $5, last_payment_at = greatest(last_payment_at, $6), updated_at = $7
      where lender_id = $1 and id = $2`,
-    values: [lender.id, paid.id, sequence, outstanding, collected, paidAt, now],
-  });
+    [lender.id, paid.id, sequence, outstanding, collected, paidAt, now],
+  );
   await insertBooking(client, [
     lender.id,
     bookingId,
@@ -129,12 +129,11 @@ async function book(client: PoolClient, lender: Lender, payment: Payment): Promi
     `pending/${paid.fieldPartnerId}/${paid.currency}`,
   ];
   await insertTransfer(client, line, ["commission", expense, pending, earned, null, now, now]);
-  await client.query({
-    name: "insert-earning",
-    text: `insert into earnings.earning (lender_id, id, case_id, booking_id, source_loan_number, reference, field_partner_id,
+  await client.query(
+    `insert into earnings.earning (lender_id, id, case_id, booking_id, source_loan_number, reference, field_partner_id,
        currency, base_minor, percent, amount_minor, status, earned_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12)`,
-    values: [
+    [
       lender.id,
       timeOrderedId(Date.now()),
       paid.id,
@@ -148,7 +147,7 @@ async function book(client: PoolClient, lender: Lender, payment: Payment): Promi
       earned,
       now,
     ],
-  });
+  );
   const body = JSON.stringify({
     eventId: publicId("evt", eventId),
     kind: "payment.collected",
@@ -166,18 +165,16 @@ async function book(client: PoolClient, lender: Lender, payment: Payment): Promi
     outstandingAfter: outstanding / 100,
     data: { reference, amount: amountMinor / 100, mode, paidAt, linkId, visitId: paid.visitId, excessAmount: 0 },
   });
-  await client.query({
-    name: "insert-event",
-    text: `insert into webhooks.event (lender_id, id, kind, source_loan_number, sequence, body, occurred_at)
+  await client.query(
+    `insert into webhooks.event (lender_id, id, kind, source_loan_number, sequence, body, occurred_at)
      values ($1, $2, 'payment.collected', $3, $4, $5, $6)`,
-    values: [lender.id, eventId, loan, sequence, body, now],
-  });
-  await client.query({
-    name: "insert-delivery",
-    text: `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state)
+    [lender.id, eventId, loan, sequence, body, now],
+  );
+  await client.query(
+    `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state)
      select $1, $2, id, $3, $4, 'payment.collected', 'waiting' from webhooks.endpoint where lender_id = $1`,
-    values: [lender.id, eventId, loan, sequence],
-  });
+    [lender.id, eventId, loan, sequence],
+  );
   return { outstandingAfter: outstanding / 100, sequence };
 }
 
@@ -187,12 +184,11 @@ const BOOKING_TYPES =
 const BOOKING_VALUES = BOOKING_TYPES.map((type, index) => `$${index + 1}::${type}`).join(", ");
 
 async function insertBooking(client: PoolClient, values: readonly unknown[]): Promise<void> {
-  await client.query({
-    name: "insert-booking",
-    text: `insert into ledger.payment_booking (${BOOKING}, digest)
+  await client.query(
+    `insert into ledger.payment_booking (${BOOKING}, digest)
      values (${BOOKING_VALUES}, ledger.payment_booking_digest(${BOOKING_VALUES}))`,
-    values: [...values],
-  });
+    [...values],
+  );
 }
 
 interface Line {
@@ -220,11 +216,10 @@ const TRANSFER_VALUES = TRANSFER_TYPES.map((type, index) => `$${index + 1}::${ty
 async function insertTransfer(client: PoolClient, { lender, paid, bookingId, reference }: Line, move: Move) {
   const [kind, debit, credit, amountMinor, sequence, effectiveAt, recordedAt] = move;
   const memo = kind === "payment" ? `Payment ${reference}` : "Commission earned";
-  await client.query({
-    name: "insert-transfer",
-    text: `insert into ledger.transfer (${TRANSFER}, digest)
+  await client.query(
+    `insert into ledger.transfer (${TRANSFER}, digest)
      values (${TRANSFER_VALUES}, ledger.transfer_digest(${TRANSFER_VALUES}))`,
-    values: [
+    [
       lender.id,
       timeOrderedId(Date.now()),
       debit,
@@ -240,7 +235,7 @@ async function insertTransfer(client: PoolClient, { lender, paid, bookingId, ref
       effectiveAt,
       recordedAt,
     ],
-  });
+  );
 }
 
 function publicId(prefix: string, id: string): string {
