@@ -1,10 +1,12 @@
 import { MikroORM } from "@mikro-orm/postgresql";
-import { Client } from "pg";
+import { PostgresDialect } from "kysely";
+import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./open-database.ts";
 import { isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
+import { ormTypes } from "./row-types.ts";
 import { createSignals } from "./signals.ts";
 
 /** How a process reaches PostgreSQL, and what it keeps there. */
@@ -14,6 +16,11 @@ export interface DatabaseOptions {
   /** What needs a session of its own (LISTEN) connects here; `url` when absent, which then must not be pooled. */
   directUrl?: string;
   schemas: readonly PackageSchema[];
+  /**
+   * A host's own pool, when it leads to the same database as `url`: it keeps its limits and stays open when this closes.
+   * `poolMax`, `applicationName` and `onStatement` are for pools that are made here.
+   */
+  pool?: Pool;
   /** Connections of this process at most. */
   poolMax?: number;
   applicationName?: string;
@@ -43,24 +50,18 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const pooled = isPooled(url);
   const orm = await MikroORM.init({
     clientUrl: url,
+    // By the name of its own it is not taken for a host's MikroORM inside the host's `transactional`.
+    contextName: "@collections/database",
     entities: schemas.flatMap(({ entities }) => [...entities]),
     ensureDatabase: false,
     forceUtcTimezone: true,
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: options.poolMax ?? 10 },
     logger: () => {},
-    driverOptions: {
-      ...(options.onStatement && { Client: observedClient(options.onStatement) }),
-      pipeline: true,
-      application_name: options.applicationName ?? "collections",
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-      query_timeout: ANSWER_TIMEOUT_MS,
-      ...(!pooled && SERVER_TIMEOUTS_MS),
-    },
+    driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options),
   });
-  const pool = await orm.em.getConnection().getNativeClient();
+  const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
+  const forgetPool = options.pool && heedErrors(options.pool, onError);
   const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
   let boss: Promise<PgBoss> | undefined;
   const database: OpenDatabase = {
@@ -75,8 +76,9 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
       if (boss) await (await boss.catch(() => undefined))?.stop({ graceful: false, close: false });
       await signals.close();
       await orm.close();
+      forgetPool?.();
       // MikroORM ends a pool only that it has used itself.
-      if (!pool.ended) await pool.end();
+      if (!options.pool && !pool.ended) await pool.end();
     },
   };
   rememberDatabase(orm.em, database);
@@ -92,6 +94,40 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
       });
     return boss;
   }
+}
+
+/** How the clients of a pool of our own connect, what they give up on, and who is told of what they send. */
+function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
+  return {
+    ...(onStatement && { Client: observedClient(onStatement) }),
+    pipeline: true,
+    application_name: applicationName ?? "collections",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    ...(!isPooled(url) && SERVER_TIMEOUTS_MS),
+  };
+}
+
+/** A pool of somebody else's as MikroORM uses it: read in its way, given back after use and never ended. */
+function borrowed(pool: Pool): PostgresDialect {
+  const connect = async () => {
+    const client = await pool.connect();
+    return {
+      query: (text: string, values: unknown[]) => client.query({ text, values, types: ormTypes }),
+      release: () => client.release(),
+    };
+  };
+  return new PostgresDialect({ pool: { connect, end: () => Promise.resolve() } as never });
+}
+
+/** A connection that is lost while it is out on loan tells so by an event that ends the process when nobody hears it. */
+function heedErrors(pool: Pool, onError: (error: unknown) => void): () => void {
+  const onAcquire = (client: Client): void => void client.on("error", onError);
+  const onRelease = (_error: unknown, client: Client): void => void client.off("error", onError);
+  pool.on("acquire", onAcquire).on("release", onRelease);
+  return () => pool.off("acquire", onAcquire).off("release", onRelease);
 }
 
 /** A client that tells of what it sends: the statement budgets of the hot paths are counted here. */

@@ -1,5 +1,6 @@
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
+export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
 export { databaseTime } from "./database-time.ts";
 export { distribute, type DistributeOptions, type Distribution, NotDistributableError } from "./distribute.ts";
 export { distributionFaults } from "./distribution-faults.ts";

@@ -1,31 +1,12 @@
-import type { Writable } from "node:stream";
-import type { PoolClient, QueryConfig, QueryResult } from "pg";
-import { Kysely, PostgresDialect } from "kysely";
 import type { EntityManager } from "@mikro-orm/postgresql";
+import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { databaseOf } from "./open-database.ts";
+import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
 import { LOCAL_TIMEOUTS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
 import { type Statement, statementTypes } from "./statement.ts";
 
-declare const joined: unique symbol;
-
-/**
- * An EntityManager inside a transaction. Only `transaction` makes one: a verb that takes a `Tx` joins its caller's
- * transaction, a verb that takes an `EntityManager` opens one of its own or only reads.
- */
-export type Tx = EntityManager & { readonly [joined]: true };
-
-interface TxState {
-  readonly client: PoolClient;
-  readonly sent: Promise<unknown>[];
-  readonly afterCommit: (() => void)[];
-  failure: Error | undefined;
-  open: boolean;
-}
-
-const states = new WeakMap<EntityManager, TxState>();
-
-const IN_FAILED_TRANSACTION = "25P02";
+export type { Tx } from "./open-transaction.ts";
 
 /**
  * More than a statement of a request takes, its wait for a lock included. A connection that has gone silent (a failover,
@@ -70,21 +51,21 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 }
 
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
-  if (states.has(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
+  if (stateIn(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
   const { pool, isPooled } = databaseOf(em);
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
   try {
-    state = await begin(tx, client, isPooled ? beginText + LOCAL_TIMEOUTS : beginText);
+    state = await openTx(tx, client, isPooled ? beginText + LOCAL_TIMEOUTS : beginText);
     const result = await work(tx);
     await tx.flush();
     await commit(state);
     return result;
   } catch (error) {
     broken = !(await rollBack(client, state));
-    throw state?.failure !== undefined && sqlState(error) === IN_FAILED_TRANSACTION ? state.failure : error;
+    throw causeOf(error, state);
   } finally {
     if (state) state.open = false;
     client.release(broken);
@@ -105,7 +86,7 @@ export async function query<Row>(
   values: readonly unknown[],
   { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
 ): Promise<Row[]> {
-  const state = states.get(on);
+  const state = stateIn(on);
   const { pool, isPooled } = databaseOf(on);
   const target = state ? openClient(state) : pool;
   const result: QueryResult = await target.query(prepared(statement, values, isPooled, timeoutMs));
@@ -121,12 +102,7 @@ export async function query<Row>(
  */
 export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
   const state = stateOf(tx);
-  const sent = openClient(state).query(prepared(statement, values, databaseOf(tx).isPooled));
-  state.sent.push(
-    sent.catch((error: Error) => {
-      state.failure ??= error;
-    }),
-  );
+  remember(state, openClient(state).query(prepared(statement, values, databaseOf(tx).isPooled)));
 }
 
 /**
@@ -149,36 +125,6 @@ export function afterCommit(tx: Tx, act: () => void): void {
 export function signal(tx: Tx, channel: string, payload: string): void {
   const { signals } = databaseOf(tx);
   afterCommit(tx, () => signals.emit(channel, payload));
-}
-
-async function begin(tx: Tx, client: PoolClient, text: string): Promise<TxState> {
-  const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
-  const kysely = await oneClientKysely(state, text).startTransaction().execute();
-  states.set(tx, state);
-  tx.setTransactionContext(kysely);
-  return state;
-}
-
-/**
- * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
- * statement; should it fail, that statement fails too.
- */
-function oneClientKysely(state: TxState, beginText: string): Kysely<unknown> {
-  const client = {
-    query(text: string, values: unknown[] = []): Promise<unknown> {
-      if (text !== "begin") return openClient(state).query(text, values);
-      const begun = openClient(state).query(beginText);
-      state.sent.push(
-        begun.catch((error: Error) => {
-          state.failure ??= error;
-        }),
-      );
-      return Promise.resolve({ command: "BEGIN", rowCount: 0, rows: [] });
-    },
-    release(): void {},
-  };
-  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() };
-  return new Kysely({ dialect: new PostgresDialect({ pool: pool as never }) });
 }
 
 /**
@@ -214,37 +160,14 @@ async function rollBack(client: PoolClient, state: TxState | undefined): Promise
 }
 
 /** The transaction has happened: a hint that cannot be given must not look like its failure. */
-function runAfterCommit(tx: Tx, state: TxState): void {
-  for (const act of state.afterCommit) {
+export function runAfterCommit(tx: Tx, state: TxState): void {
+  for (const act of state.afterCommit.splice(0)) {
     try {
       act();
     } catch (error) {
       databaseOf(tx).onError(error);
     }
   }
-}
-
-/**
- * What one turn of the event loop sends in a transaction leaves in one write: `pg` writes each statement by itself, and
- * the system calls were a seventh of what a confirmation took.
- */
-function gatherWrites(client: PoolClient): void {
-  const { stream } = (client as PoolClient & { readonly connection: { readonly stream: Writable } }).connection;
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-}
-
-function stateOf(tx: Tx): TxState {
-  const state = states.get(tx);
-  if (!state) throw new Error("Not a Tx: only transaction() makes one.");
-  return state;
-}
-
-function openClient(state: TxState): PoolClient {
-  if (!state.open) throw new Error("The transaction has ended: await everything that uses its Tx inside the work.");
-  gatherWrites(state.client);
-  return state.client;
 }
 
 /** Behind a pooler it goes unnamed, and so for this once: only who watches is told its name. */

@@ -1,0 +1,112 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { CompiledQuery } from "kysely";
+import type { ClientBase, QueryConfig, QueryResult } from "pg";
+import type { Database } from "./open-database.ts";
+import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
+import { ormTypes } from "./row-types.ts";
+import { runAfterCommit } from "./transaction.ts";
+
+/** What was done in a host's transaction. */
+export interface Joined<T> {
+  readonly result: T;
+  /**
+   * To be called once the host's COMMIT is known, and never after a rollback: wakes the workers of what was enqueued and
+   * runs what `afterCommit` and `signal` have put off. Without it nothing is lost; workers find their jobs a little later.
+   */
+  committed(): void;
+}
+
+/**
+ * Runs `work` inside a transaction that somebody else has begun and will end: on a `pg` client after its BEGIN, or in the
+ * EntityManager that MikroORM's `transactional` hands out. All verbs that take a `Tx` join it, so that the host's rows and
+ * ours are committed together or not at all. It sends no BEGIN, COMMIT or ROLLBACK.
+ *
+ * When it returns, every statement of `work` has succeeded and the `Tx` is closed. When it throws, the host rolls back:
+ * its transaction, or to a savepoint that it set before. The isolation level and the time limits are the host's; READ
+ * COMMITTED is what the verbs are written for. Unflushed entities of the host's own EntityManager stay its own business.
+ * @throws NoTransactionError when there is none to join
+ *
+ * @example
+ * await client.query("begin");
+ * await client.query("update shop.cart set paid = true where id = $1", [cartId]);
+ * const { committed } = await joinTransaction(database, client, async (tx) => {
+ *   send(tx, insertInvoice, [invoiceId, 250000n]);
+ * });
+ * await client.query("commit");
+ * committed();
+ */
+export async function joinTransaction<T>(
+  database: Database,
+  host: ClientBase | EntityManager,
+  work: (tx: Tx) => Promise<T>,
+): Promise<Joined<T>> {
+  const tx = database.em() as Tx;
+  const state = await openTx(tx, clientOf(host));
+  try {
+    const result = await work(tx);
+    await tx.flush();
+    await settle(state);
+    return { result, committed: () => runAfterCommit(tx, state) };
+  } catch (error) {
+    await settle(state).catch(() => {});
+    throw causeOf(error, state);
+  }
+}
+
+/** Nothing of ours may still be on its way when the host goes on: it might land behind the host's ROLLBACK. */
+async function settle(state: TxState): Promise<void> {
+  state.open = false;
+  await Promise.all(state.sent);
+  if (state.failure !== undefined) throw state.failure;
+}
+
+function clientOf(host: ClientBase | EntityManager): TxClient {
+  if (!("getTransactionContext" in host)) return clientOfPg(host);
+  if (stateIn(host)) throw new Error("A transaction is open already: hand its Tx on instead of joining it.");
+  return clientOfMikroOrm(host);
+}
+
+function clientOfPg(client: ClientBase): TxClient {
+  if (client.getTransactionStatus() === "I") throw new NoTransactionError("await its BEGIN first");
+  return { query: (textOrConfig, values = []) => client.query(asConfig(textOrConfig, values)) };
+}
+
+/**
+ * By way of Kysely, whose driver hands the text of a query on to `pg` as it is: so a whole configuration gets there too,
+ * with a name to prepare by and with how to read its rows.
+ */
+function clientOfMikroOrm(em: EntityManager): TxClient {
+  const kysely = em.getTransactionContext();
+  if (!kysely) throw new NoTransactionError("give it the EntityManager that em.transactional() hands to its callback");
+  return {
+    async query(textOrConfig, values = []) {
+      const config = asConfig(textOrConfig, values);
+      const { rows, numAffectedRows } = await kysely.executeQuery(CompiledQuery.raw(config as never, config.values));
+      const command = numAffectedRows === undefined ? "SELECT" : "UPDATE";
+      return { command, rowCount: Number(numAffectedRows ?? rows.length), rows } as QueryResult;
+    },
+  };
+}
+
+/** What MikroORM sends is read as on a connection of its own, whatever the host's client is set to. */
+function asConfig(textOrConfig: string | QueryConfig, values: unknown[]): QueryConfig {
+  return typeof textOrConfig === "string" ? { text: textOrConfig, values, types: ormTypes } : textOrConfig;
+}
+
+/**
+ * The host's client or EntityManager is in no transaction: each statement would have committed by itself.
+ *
+ * @example
+ * await joinTransaction(database, client, async (tx) => send(tx, markPaid, [invoiceId])).catch((error: unknown) => {
+ *   if (error instanceof NoTransactionError) console.error(`Not booked: ${error.message}`);
+ *   throw error;
+ * });
+ */
+export class NoTransactionError extends Error {
+  override readonly name = "NoTransactionError";
+  readonly code = "NO_TRANSACTION";
+
+  constructor(remedy: string) {
+    super(`The host's transaction has not begun: ${remedy}.`);
+  }
+}

@@ -1,0 +1,15 @@
+import { createPostgreSqlTypeParsers } from "@mikro-orm/sql";
+import { type CustomTypesConfig, TypeOverrides, types } from "pg";
+
+const TEXT_ARRAY = 1009;
+const parserOf = types.getTypeParser as (oid: number) => (text: string) => string[];
+
+/** How MikroORM has rows read that it maps to entities itself; on connections of its own making it sees to that. */
+export const ormTypes: CustomTypesConfig = typesOfMikroOrm();
+
+function typesOfMikroOrm(): CustomTypesConfig {
+  const overrides = new TypeOverrides();
+  const parsers = createPostgreSqlTypeParsers(parserOf(TEXT_ARRAY));
+  for (const [oid, parse] of Object.entries(parsers)) overrides.setTypeParser(Number(oid), parse);
+  return overrides;
+}

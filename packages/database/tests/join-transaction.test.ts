@@ -1,0 +1,258 @@
+import { directUrl, testDatabase } from "@collections/testing";
+import { MikroORM } from "@mikro-orm/postgresql";
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  createDatabase,
+  type Database,
+  enqueue,
+  joinTransaction,
+  migrate,
+  newId,
+  NoTransactionError,
+  query,
+  send,
+  sqlState,
+  transaction,
+  type Tx,
+} from "../src/index.ts";
+import {
+  ADD_CART,
+  billingSchema,
+  CARTS,
+  insertReceipt,
+  Invoice,
+  invoice,
+  receiptById,
+  reminders,
+  ROWS_OF_CARTS,
+} from "./shop.ts";
+
+let url: string;
+let database: Database;
+let host: Client;
+/** Everything that the host's client was asked to send. */
+const sent: string[] = [];
+let cartId: string;
+
+beforeAll(async () => {
+  ({ url } = await testDatabase("shop", async (at) => {
+    await migrate({ url: at, schemas: [billingSchema], jobs: true });
+  }));
+  database = await createDatabase({ url, directUrl: directUrl(url), schemas: [billingSchema], works: true });
+  await database.jobs.start();
+  host = new ListeningClient({ connectionString: directUrl(url) });
+  await host.connect();
+  await host.query(CARTS);
+});
+
+afterAll(async () => {
+  await host.end();
+  await database.close();
+});
+
+beforeEach(() => {
+  cartId = newId();
+});
+
+class ListeningClient extends Client {
+  constructor(...args: ConstructorParameters<typeof Client>) {
+    super(...args);
+    const query = this.query.bind(this) as (...args: unknown[]) => unknown;
+    this.query = ((...args: unknown[]) => {
+      const [config] = args as [string | { text: string }];
+      sent.push(typeof config === "string" ? config : config.text);
+      return query(...args);
+    }) as Client["query"];
+  }
+}
+
+const bill = (tx: Tx): Promise<void> => invoice(tx, cartId, () => enqueue(tx, reminders, { cartId }));
+
+/** How many of a cart's four rows are there. */
+async function rowsOf(id: string): Promise<number> {
+  const { rows } = await database.pool.query<{ rows: number }>(`select * from (${ROWS_OF_CARTS}) c where id = $1`, [
+    id,
+  ]);
+  return rows[0]?.rows ?? 0;
+}
+
+describe("in the transaction of a host's pg client", () => {
+  test("a commit leaves the host's row and all of ours", async () => {
+    await host.query("begin");
+    await host.query(ADD_CART, [cartId]);
+    const { result } = await joinTransaction(database, host, async (tx) => {
+      await bill(tx);
+      return query(tx, receiptById, [cartId]);
+    });
+    expect(await rowsOf(cartId)).toBe(0);
+    await host.query("commit");
+    expect(result).toEqual([{ id: cartId, minor: 2500n }]);
+    expect(await rowsOf(cartId)).toBe(4);
+  });
+
+  test("a rollback leaves nothing of ours", async () => {
+    await host.query("begin");
+    await host.query(ADD_CART, [cartId]);
+    await joinTransaction(database, host, bill);
+    await host.query("rollback");
+    expect(await rowsOf(cartId)).toBe(0);
+  });
+
+  test("nothing is begun, committed or rolled back but by the host, also when the work fails", async () => {
+    await host.query("begin");
+    sent.length = 0;
+    await joinTransaction(database, host, bill);
+    await joinTransaction(database, host, () => Promise.reject(new Error("change of mind"))).catch(() => {});
+    expect(sent.length).toBeGreaterThan(2);
+    expect(sent.filter((text) => /^\s*(begin|start|commit|end|rollback|savepoint)/i.test(text))).toEqual([]);
+    await host.query("rollback");
+  });
+
+  test("entities are read as anywhere else, whatever the host's client reads by itself", async () => {
+    await host.query("begin");
+    await host.query("set local timezone to 'Asia/Kolkata'");
+    const writtenAt = new Date("2026-11-21T20:30:00.000Z");
+    await joinTransaction(database, host, async (tx) => {
+      tx.create(Invoice, { id: cartId, amountMinor: 2n ** 60n, dueOn: "2026-12-01", writtenAt });
+    });
+    const { result } = await joinTransaction(database, host, async (tx) => tx.findOneOrFail(Invoice, { id: cartId }));
+    await host.query("rollback");
+    expect(result).toMatchObject({ amountMinor: 2n ** 60n, dueOn: "2026-12-01", writtenAt });
+  });
+
+  test("a statement that nobody waited for fails the call before it returns, with its own cause", async () => {
+    await host.query("begin");
+    await host.query(ADD_CART, [cartId]);
+    const outcome = await joinTransaction(database, host, async (tx) => {
+      send(tx, insertReceipt, [cartId, 0n]);
+      await query(tx, receiptById, [cartId]);
+    }).catch((error: unknown) => error);
+    expect(sqlState(outcome)).toBe("23514");
+    await host.query("rollback");
+  });
+
+  test("a host that has set a savepoint may give up ours and keep its own", async () => {
+    await host.query("begin");
+    await host.query(ADD_CART, [cartId]);
+    await host.query("savepoint ours");
+    const refused = joinTransaction(database, host, async (tx) => {
+      await bill(tx);
+      await tx.flush();
+      send(tx, insertReceipt, [newId(), -1n]);
+    });
+    await expect(refused).rejects.toThrow("check constraint");
+    await host.query("rollback to savepoint ours");
+    await host.query("commit");
+    expect(await rowsOf(cartId)).toBe(1);
+  });
+
+  test("its Tx is closed afterwards", async () => {
+    await host.query("begin");
+    let kept: Tx | undefined;
+    await joinTransaction(database, host, async (tx) => {
+      kept = tx;
+    });
+    expect(() => send(kept!, insertReceipt, [cartId, 1n])).toThrow("The transaction has ended");
+    await expect(query(kept!, receiptById, [cartId])).rejects.toThrow("The transaction has ended");
+    await host.query("rollback");
+  });
+
+  test("without a transaction nothing is done, and the error says what to do", async () => {
+    await expect(joinTransaction(database, host, bill)).rejects.toThrow(NoTransactionError);
+    const em = database.em();
+    await expect(joinTransaction(database, em, bill)).rejects.toThrow("em.transactional()");
+    expect(await rowsOf(cartId)).toBe(0);
+  });
+
+  test("a Tx of ours is handed on instead of joined", async () => {
+    const nested = transaction(database.em(), (tx) => joinTransaction(database, tx, bill));
+    await expect(nested).rejects.toThrow("hand its Tx on");
+  });
+
+  test("a worker is woken when the host says that it has committed, and not before", async () => {
+    const woken: string[] = [];
+    const stop = database.signals.on("jobs", (name) => woken.push(name));
+    await host.query("begin");
+    const { committed } = await joinTransaction(database, host, bill);
+    await host.query("commit");
+    expect(woken).toEqual([]);
+    committed();
+    committed();
+    stop();
+    expect(woken).toEqual([reminders.name]);
+  });
+});
+
+describe("in the transaction of a host's EntityManager", () => {
+  let orm: MikroORM;
+
+  beforeAll(async () => {
+    const discovery = { warnWhenNoEntities: false };
+    orm = await MikroORM.init({ clientUrl: directUrl(url), entities: [], discovery, ensureDatabase: false });
+  });
+
+  afterAll(() => orm.close());
+
+  test("a commit leaves the host's row and all of ours, and what we read is what we wrote", async () => {
+    const { result } = await hostTransaction(async (em) => {
+      await em.execute("insert into shop.cart (id) values (?)", [cartId]);
+      return joinTransaction(database, em, async (tx) => {
+        await bill(tx);
+        await tx.flush();
+        const found = await tx.fork({ keepTransactionContext: true }).findOneOrFail(Invoice, { id: cartId });
+        return [found.amountMinor, await query(tx, receiptById, [cartId])];
+      });
+    });
+    expect(result).toEqual([2500n, [{ id: cartId, minor: 2500n }]]);
+    expect(await rowsOf(cartId)).toBe(4);
+  });
+
+  test("a rollback leaves nothing of ours, and a failed statement of ours is the reason that the host is told", async () => {
+    const undone = hostTransaction(async (em) => {
+      await em.execute("insert into shop.cart (id) values (?)", [cartId]);
+      await joinTransaction(database, em, bill);
+      await joinTransaction(database, em, async (tx) => send(tx, insertReceipt, [newId(), -1n]));
+    });
+    await expect(undone).rejects.toThrow("check constraint");
+    expect(await rowsOf(cartId)).toBe(0);
+  });
+
+  /** As a host opens one that knows nothing of ours. */
+  function hostTransaction<T>(work: (em: MikroORM["em"]) => Promise<T>): Promise<T> {
+    const em = orm.em.fork();
+    // oxlint-disable-next-line no-restricted-properties -- the host's own transaction is what this is about
+    return em.transactional(work);
+  }
+});
+
+describe("on a host's pool", () => {
+  test("everything runs, the host's clients keep their settings, and closing leaves the pool open", async () => {
+    const pool = new Pool({ connectionString: url, max: 2, application_name: "shop" });
+    const borrowing = await createDatabase({ url, pool, schemas: [billingSchema] });
+    await pool.query(ADD_CART, [cartId]);
+    await transaction(borrowing.em(), (tx) => invoice(tx, cartId, () => enqueue(tx, reminders, { cartId })));
+    const written = await borrowing.em().findOneOrFail(Invoice, { id: cartId });
+    expect(written).toMatchObject({ amountMinor: 2500n, dueOn: "2026-12-01" });
+    expect(await query(borrowing.em(), receiptById, [cartId])).toEqual([{ id: cartId, minor: 2500n }]);
+    await borrowing.close();
+    expect(await rowsOf(cartId)).toBe(4);
+    expect((await pool.query("select current_setting('application_name') as name")).rows).toEqual([{ name: "shop" }]);
+    await pool.end();
+  });
+
+  test("a connection that is lost in the middle fails its transaction and nothing else", async () => {
+    const pool = new Pool({ connectionString: directUrl(url), max: 2 });
+    const borrowing = await createDatabase({ url, pool, schemas: [billingSchema] });
+    const lost = transaction(borrowing.em(), async (tx) => {
+      await bill(tx);
+      const [session] = await tx.execute<{ pid: number }[]>("select pg_backend_pid() as pid");
+      await pool.query("select pg_terminate_backend($1)", [session!.pid]);
+      await query(tx, receiptById, [cartId]);
+    });
+    await expect(lost).rejects.toThrow(/terminat/i);
+    expect(await query(borrowing.em(), receiptById, [cartId])).toEqual([]);
+    await borrowing.close();
+    await pool.end();
+  });
+});
