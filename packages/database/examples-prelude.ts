@@ -1,6 +1,7 @@
 // What the examples in the docstrings take for granted; they are compiled with it.
 /* oxlint-disable no-unused-vars -- the examples use what is declared here */
 import type * as own from "@collections/database";
+import type { ClientBase } from "pg";
 
 /** Of another product, that writes invoices. */
 declare const url: string;
@@ -9,6 +10,9 @@ declare const database: own.Database;
 declare const em: own.EntityManager;
 declare const tx: own.Tx;
 declare const invoiceId: string;
+/** Of another product, that has a shop and its own connections. */
+declare const client: ClientBase;
+declare const cartId: string;
 declare const invoiceIds: readonly string[];
 declare const dueAt: Date;
 declare const cache: Map<string, object>;

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { type Arrow, declaredArrows, importArrows, picture, withPicture } from "./arrows.ts";
+import { type WorkspacePackage, workspacePackages } from "./workspace.ts";
+
+function aPackage(folder: string, layer: string): WorkspacePackage {
+  const [, short] = folder.split("/");
+  return { name: `@collections/${short}`, description: "", folder, layer, hasSchema: false, dependencies: [] };
+}
+
+const PACKAGES = [
+  aPackage("packages/flows", "flow"),
+  aPackage("packages/ledger", "domain"),
+  aPackage("packages/cases", "domain"),
+  aPackage("packages/money", "foundation"),
+];
+const ARROWS: readonly Arrow[] = [
+  ["@collections/flows", "@collections/ledger"],
+  ["@collections/flows", "@collections/cases"],
+  ["@collections/ledger", "@collections/money"],
+];
+
+test("a package declares exactly what it imports", async () => {
+  const packages = await workspacePackages("packages", "services", "tooling");
+  const running = packages.filter(({ layer }) => layer !== "tooling");
+  const fromRunning = (arrows: readonly Arrow[]) =>
+    arrows.filter(([from]) => running.some(({ name }) => name === from)).map((arrow) => arrow.join(" → "));
+  expect(fromRunning(await importArrows(packages))).toEqual(fromRunning(declaredArrows(packages)));
+});
+
+test("the picture has a box per layer, and one arrow to a layer that is known as a whole", () => {
+  expect(picture(PACKAGES, ARROWS)).toBe(`flowchart TB
+  subgraph all_flows["flows"]
+    flows["flows"]
+  end
+  subgraph all_domains["domains"]
+    ledger["ledger"]
+    cases["cases"]
+  end
+  subgraph all_foundation["foundation"]
+    money["money"]
+  end
+  flows --> all_domains
+  ledger --> money`);
+});
+
+test("an arrow more makes another picture", () => {
+  const bent: Arrow[] = [...ARROWS, ["@collections/cases", "@collections/ledger"]];
+  expect(picture(PACKAGES, bent)).not.toBe(picture(PACKAGES, ARROWS));
+});
+
+test("a document keeps all but its picture, and has to have a place for one", () => {
+  const place =
+    "Before.\n\n<!-- The arrows, as `pnpm surface:record` has read them from the code. -->\nold\n<!-- The end of the arrows. -->\n\nAfter.\n";
+  const once = withPicture(place, "flowchart TB");
+  expect(once).toMatch(
+    /^Before\.\n\n<!-- The arrows.*-->\n\n```mermaid\nflowchart TB\n```\n\n<!-- The end.*-->\n\nAfter\.\n$/,
+  );
+  expect(withPicture(once, "flowchart TB")).toBe(once);
+  expect(() => withPicture("No place.", "flowchart TB")).toThrow("ARCHITECTURE.md has no place for the arrows");
+});

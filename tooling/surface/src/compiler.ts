@@ -1,0 +1,104 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT, type WorkspacePackage } from "./workspace.ts";
+
+const TYPES = join(ROOT, "node_modules/@types");
+const OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** The compiler said no; its output says where. */
+export class CompilerError extends Error {
+  readonly code = "COMPILER_FAILED";
+  readonly output: string;
+
+  constructor(output: string) {
+    super(`tsc has failed:\n${output}`);
+    this.name = "CompilerError";
+    this.output = output;
+  }
+}
+
+/**
+ * Gives `use` a folder with the declarations of every package, at `packages/<folder>/src/*.d.ts`, docstrings included.
+ * The folder is gone when `use` is done.
+ */
+export function withDeclarations<Result>(
+  packages: readonly WorkspacePackage[],
+  use: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  return withFolder(async (folder) => {
+    const doors = packages.flatMap(({ folder, hasSchema }) => [
+      join(ROOT, folder, "src/index.ts"),
+      ...(hasSchema ? [join(ROOT, folder, "src/schema.ts")] : []),
+    ]);
+    const project = join(folder, "tsconfig.json");
+    const compilerOptions = {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      // Types are checked by `pnpm types`; here they are only written down, the same way each time.
+      noCheck: true,
+      singleThreaded: true,
+      rootDir: ROOT,
+      outDir: folder,
+      typeRoots: [TYPES],
+      paths: sourcePaths(packages),
+    };
+    await writeFile(
+      project,
+      JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: doors }),
+    );
+    await compile(project);
+    return use(folder);
+  });
+}
+
+/**
+ * Checks the types of one file per package, given by the package's folder. In it everything can be imported that the
+ * package itself can import, and the package by its own name.
+ *
+ * @throws CompilerError when one of them is wrong; the output names it by the package's folder
+ */
+export function checkFiles(packages: readonly WorkspacePackage[], files: ReadonlyMap<string, string>): Promise<void> {
+  return withFolder(async (folder) => {
+    await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+    for (const [packageFolder, text] of files) {
+      await mkdir(join(folder, packageFolder), { recursive: true });
+      await symlink(join(ROOT, packageFolder, "node_modules"), join(folder, packageFolder, "node_modules"));
+      await writeFile(join(folder, packageFolder, "examples.ts"), text);
+    }
+    const compilerOptions = { noEmit: true, typeRoots: [TYPES], paths: sourcePaths(packages) };
+    const project = join(folder, "tsconfig.json");
+    const checked = [...files.keys()].map((packageFolder) => join(folder, packageFolder, "examples.ts"));
+    await writeFile(
+      project,
+      JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: checked }),
+    );
+    await compile(project);
+  });
+}
+
+/** Through node_modules the compiler takes sources for somebody else's, and writes no declarations of them. */
+function sourcePaths(packages: readonly WorkspacePackage[]): Record<string, [string]> {
+  return Object.fromEntries(packages.map(({ name, folder }) => [name, [join(ROOT, folder, "src/index.ts")]]));
+}
+
+function compile(project: string): Promise<void> {
+  const tsc = join(ROOT, "node_modules/.bin/tsc");
+  return new Promise((resolve, reject) => {
+    execFile(tsc, ["-p", project], { cwd: ROOT, maxBuffer: OUTPUT_BYTES }, (error, stdout, stderr) => {
+      if (error) reject(new CompilerError(stdout + stderr));
+      else resolve();
+    });
+  });
+}
+
+async function withFolder<Result>(use: (folder: string) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), "surface-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

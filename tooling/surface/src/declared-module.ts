@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { type Directive, type Node, parseSync, type Statement, Visitor } from "oxc-parser";
+import { type Docstring, readDocstring } from "./docstring.ts";
+
+export type Kind = "function" | "class" | "constant" | "type";
+
+/** One declaration of a `.d.ts`. */
+export interface Declaration {
+  readonly kind: Kind;
+  /** Its source without its docstring, `export` and `declare`. Overloads stand below each other. */
+  readonly text: string;
+  readonly doc: Docstring | undefined;
+  /** Names of its own module that it says, and names of other modules that it says by `import("…").name`. */
+  readonly says: readonly Place[];
+}
+
+/** A name, in this module where `from` is left out, else in what `from` names. */
+export interface Place {
+  readonly name: string;
+  readonly from?: string;
+  /** Exported as a type, whatever it is where it is declared. */
+  readonly isType?: boolean;
+}
+
+/** A `.d.ts` as far as its names go. */
+export interface DeclaredModule {
+  readonly declarations: ReadonlyMap<string, Declaration>;
+  /** By the name that it has here. */
+  readonly imports: ReadonlyMap<string, Place>;
+  /** By the name that others see. */
+  readonly exports: ReadonlyMap<string, Place>;
+}
+
+/** What this reader does not know, so that nothing of a surface is lost in silence. */
+export class UnreadableDeclarationError extends Error {
+  readonly code = "UNREADABLE_DECLARATION";
+
+  constructor(file: string, what: string) {
+    super(`${file}: ${what}. Write it another way, or teach tooling/surface/src/declared-module.ts to read it.`);
+    this.name = "UnreadableDeclarationError";
+  }
+}
+
+/** Reads a file as the compiler has written it. */
+export function readModule(file: string): DeclaredModule {
+  const source = readFileSync(file, "utf8");
+  const { program, comments, errors } = parseSync(file, source);
+  if (errors[0]) throw new UnreadableDeclarationError(file, errors[0].message);
+  const declarations = new Map<string, Declaration>();
+  const imports = new Map<string, Place>();
+  const exports = new Map<string, Place>();
+  for (const statement of program.body) {
+    if (statement.type === "ImportDeclaration") readImport(statement, imports);
+    else if (statement.type === "ExportNamedDeclaration" && !statement.declaration) readExport(statement, exports);
+    else {
+      const declared = declarationOf(statement);
+      if (!declared) throw new UnreadableDeclarationError(file, `a ${statement.type} is not known`);
+      const { node, kind, name } = declared;
+      const comment = comments.findLast(({ end }) => end <= statement.start);
+      const isDoc = comment?.value.startsWith("*") && source.slice(comment.end, statement.start).trim() === "";
+      const text = source.slice(node.start, node.end).replace(/^declare /, "");
+      const before = declarations.get(name);
+      declarations.set(name, {
+        kind: before && kind === "type" ? before.kind : kind,
+        text: before ? `${before.text}\n${text}` : text,
+        doc: before?.doc ?? (isDoc ? readDocstring(comment!.value.slice(1)) : undefined),
+        says: [...(before?.says ?? []), ...namesIn(node)],
+      });
+      if (statement.type === "ExportNamedDeclaration") exports.set(name, { name });
+    }
+  }
+  return { declarations, imports, exports };
+}
+
+type Of<Type extends Statement["type"]> = Extract<Statement, { type: Type }>;
+
+function readImport({ specifiers, source }: Of<"ImportDeclaration">, imports: Map<string, Place>): void {
+  for (const one of specifiers) {
+    const name = one.type === "ImportSpecifier" ? nameOf(one.imported) : "*";
+    imports.set(one.local.name, { name, from: source.value });
+  }
+}
+
+function readExport(statement: Of<"ExportNamedDeclaration">, exports: Map<string, Place>): void {
+  const { specifiers, source, exportKind } = statement;
+  for (const { local, exported, exportKind: ownKind } of specifiers) {
+    const isType = exportKind === "type" || ownKind === "type";
+    exports.set(nameOf(exported), { name: nameOf(local), isType, ...(source && { from: source.value }) });
+  }
+}
+
+function nameOf(node: { type: string; name?: string; value?: unknown }): string {
+  return node.name ?? String(node.value);
+}
+
+interface Declared {
+  readonly node: Statement | Directive;
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+function declarationOf(statement: Statement | Directive): Declared | undefined {
+  const node = statement.type === "ExportNamedDeclaration" ? statement.declaration! : (statement as Statement);
+  switch (node.type) {
+    case "TSDeclareFunction":
+    case "FunctionDeclaration":
+      return { node: node as Statement, kind: "function", name: node.id!.name };
+    case "ClassDeclaration":
+      return { node, kind: "class", name: node.id!.name };
+    case "TSInterfaceDeclaration":
+    case "TSTypeAliasDeclaration":
+      return { node, kind: "type", name: node.id.name };
+    case "VariableDeclaration": {
+      const [first, ...others] = node.declarations;
+      if (others.length > 0 || first?.id.type !== "Identifier") return undefined;
+      return { node, kind: "constant", name: first.id.name };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What the types of a declaration are made of, by name. */
+function namesIn(node: Declared["node"]): Place[] {
+  const places: Place[] = [];
+  const say = (node: Node) => {
+    if (node.type === "Identifier") places.push({ name: node.name });
+    else if (node.type === "TSQualifiedName") say(node.left);
+  };
+  const visitor = new Visitor({
+    TSTypeReference: ({ typeName }) => say(typeName),
+    TSTypeQuery: ({ exprName }) => say(exprName),
+    TSInterfaceHeritage: ({ expression }) => say(expression),
+    TSClassImplements: ({ expression }) => say(expression),
+    ClassDeclaration: ({ superClass }) => superClass && say(superClass),
+    TSPropertySignature: ({ computed, key }) => computed && say(key),
+    TSImportType: ({ source, qualifier }) => {
+      if (qualifier?.type === "Identifier") places.push({ name: qualifier.name, from: source.value });
+    },
+  });
+  visitor.visit({ type: "Program", body: [node], sourceType: "module", hashbang: null, start: 0, end: 0 });
+  return places;
+}

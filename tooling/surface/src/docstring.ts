@@ -1,0 +1,39 @@
+/** What a docstring says. */
+export interface Docstring {
+  /** Its sentences, in Markdown. */
+  readonly text: string;
+  /** One for each `@throws`: the name of the error, and when. */
+  readonly throws: readonly string[];
+  /** The code of each `@example`. */
+  readonly examples: readonly string[];
+  /** Tags that nobody reads, such as `@param`. */
+  readonly otherTags: readonly string[];
+}
+
+/** Reads what stands between `/**` and its end. */
+export function readDocstring(comment: string): Docstring {
+  const lines = comment
+    .trim()
+    .split("\n")
+    .map((line) => line.replace(/^\s*\*+ ?/, "").trimEnd());
+  const parts: { tag: string; lines: string[] }[] = [{ tag: "", lines: [] }];
+  for (const line of lines) {
+    const [, tag, rest = ""] = /^@(\w+)\s*(.*)$/.exec(line) ?? [];
+    if (tag === undefined) parts.at(-1)!.lines.push(line);
+    else parts.push({ tag, lines: [rest] });
+  }
+  const textsOf = (wanted: string) => parts.filter(({ tag }) => tag === wanted).map(({ lines }) => textOf(lines));
+  return {
+    text: textsOf("")[0]!,
+    throws: textsOf("throws").map((text) => text.replaceAll("\n", " ")),
+    examples: textsOf("example"),
+    otherTags: parts.map(({ tag }) => tag).filter((tag) => !["", "throws", "example"].includes(tag)),
+  };
+}
+
+function textOf(lines: readonly string[]): string {
+  return lines
+    .join("\n")
+    .replace(/^\s*\n/, "")
+    .trimEnd();
+}

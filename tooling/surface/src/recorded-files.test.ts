@@ -1,0 +1,53 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { docstringFaults } from "./docstring-faults.ts";
+import { countExamples, exampleFaults } from "./examples.ts";
+import { readSurfaces, recordedFiles } from "./recorded-files.ts";
+import type { Export, Surface } from "./surface.ts";
+import { ROOT, workspacePackages } from "./workspace.ts";
+
+const RECORD =
+  "The code is not what is recorded. Was it meant? Then run `pnpm surface:record` and commit what it writes.";
+/** The compiler reads every package twice. */
+const COMPILER_TIMEOUT_MS = 120_000;
+
+let surfaces: readonly Surface[];
+
+beforeAll(async () => {
+  surfaces = await readSurfaces();
+}, COMPILER_TIMEOUT_MS);
+
+test("what each package exports, and who knows whom, is what is recorded", async () => {
+  const files = await recordedFiles(surfaces);
+  expect(files.size).toBe(surfaces.length + 1);
+  for (const [path, text] of files) {
+    const recorded = await readFile(join(ROOT, path), "utf8").catch(() => "");
+    expect(recorded, `${path}: ${RECORD}`).toBe(text);
+  }
+});
+
+test("every export has a docstring, and every value an example", () => {
+  expect(surfaces.flatMap(docstringFaults)).toEqual([]);
+});
+
+test("every example compiles, and one that does not is named", { timeout: COMPILER_TIMEOUT_MS }, async () => {
+  expect(countExamples(surfaces)).toBeGreaterThan(300);
+  const wrong = "const amount: bigint = currency(1);";
+  const withWrong = surfaces.map((surface) =>
+    surface.of.name === "@collections/money"
+      ? { ...surface, exports: surface.exports.map((one) => withExample(one, wrong)) }
+      : surface,
+  );
+  const faults = await exampleFaults(await workspacePackages("packages"), withWrong);
+  expect(faults).toEqual([
+    expect.stringMatching(/^packages\/money: the example of currency: error TS2322: /),
+    expect.stringMatching(/^packages\/money: the example of currency: error TS2345: /),
+  ]);
+});
+
+/** The example of `currency` beside its own. */
+function withExample(one: Export, example: string): Export {
+  if (one.name !== "currency" || !one.doc) return one;
+  return { ...one, doc: { ...one.doc, examples: [...one.doc.examples, example] } };
+}

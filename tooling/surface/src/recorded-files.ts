@@ -1,0 +1,31 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { apiReport } from "./api-report.ts";
+import { declaredArrows, picture, withPicture } from "./arrows.ts";
+import { withDeclarations } from "./compiler.ts";
+import { readSurface, type Surface } from "./surface.ts";
+import { ROOT, workspacePackages } from "./workspace.ts";
+
+/** The document that has the picture of the arrows. */
+export const ARCHITECTURE = "ARCHITECTURE.md";
+
+/** The surfaces of all packages under packages/, as their sources are now. */
+export async function readSurfaces(): Promise<Surface[]> {
+  const packages = await workspacePackages("packages");
+  return withDeclarations(packages, async (folder) => packages.map((one) => readSurface(one, folder)));
+}
+
+/** Every file that is made from the code, by its path below the root, as it should be now. */
+export async function recordedFiles(surfaces?: readonly Surface[]): Promise<Map<string, string>> {
+  const reports = (surfaces ?? (await readSurfaces())).map(
+    async (surface) => [`${surface.of.folder}/api.md`, await apiReport(surface)] as const,
+  );
+  return new Map([...(await Promise.all(reports)), [ARCHITECTURE, await architecture()]]);
+}
+
+async function architecture(): Promise<string> {
+  const packages = await workspacePackages("packages", "services", "tooling");
+  const running = packages.filter(({ layer }) => layer !== "tooling");
+  const arrows = declaredArrows(packages).filter(([from]) => running.some(({ name }) => name === from));
+  return withPicture(await readFile(join(ROOT, ARCHITECTURE), "utf8"), picture(packages, arrows));
+}

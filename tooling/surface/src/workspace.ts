@@ -1,0 +1,56 @@
+import { access, glob, readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the repository, with a slash at its end. */
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A package of the workspace, as its manifest and its turbo.json have it. */
+export interface WorkspacePackage {
+  /** Such as `@collections/ledger`. */
+  readonly name: string;
+  readonly description: string;
+  /** Its path below the root, such as `packages/ledger`. */
+  readonly folder: string;
+  /** `foundation`, `domain`, `flow`, `service` or `tooling`. */
+  readonly layer: string;
+  /** Whether it has the second door, `name/schema`. */
+  readonly hasSchema: boolean;
+  /** What it needs to run. */
+  readonly dependencies: readonly string[];
+}
+
+/** Reads the packages of some folders, such as `packages` and `services`, in the order of their names. */
+export async function workspacePackages(...folders: readonly string[]): Promise<WorkspacePackage[]> {
+  const manifests = await Array.fromAsync(glob(`{${folders.join(",")},}/*/package.json`, { cwd: ROOT }));
+  return Promise.all(manifests.toSorted().map((manifest) => readPackage(dirname(manifest))));
+}
+
+/** What a package is called in its own folder: `ledger` for `packages/ledger`. */
+export function shortName({ folder }: Pick<WorkspacePackage, "folder">): string {
+  return basename(folder);
+}
+
+async function readPackage(folder: string): Promise<WorkspacePackage> {
+  const manifest = await readJson<{ name: string; description: string; dependencies?: object }>(folder, "package.json");
+  const { tags } = await readJson<{ tags: [string] }>(folder, "turbo.json");
+  return {
+    name: manifest.name,
+    description: manifest.description,
+    folder,
+    layer: tags[0],
+    hasSchema: await exists(join(ROOT, folder, "src/schema.ts")),
+    dependencies: Object.keys(manifest.dependencies ?? {}),
+  };
+}
+
+async function readJson<Content>(folder: string, name: string): Promise<Content> {
+  return JSON.parse(await readFile(join(ROOT, folder, name), "utf8")) as Content;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
