@@ -1,0 +1,58 @@
+import { directUrl, testDatabase } from "@collections/testing";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Client } from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../src/index.ts";
+import { billingSchema, CARTS, ROWS_OF_CARTS } from "./shop.ts";
+
+const HOST = fileURLToPath(new URL("mortal-host.ts", import.meta.url));
+const PROCESSES = 5;
+/** Thirty are always under way: the first of them have been committed by then. */
+const BEGUN_BEFORE_KILL = 70;
+
+let url: string;
+let watcher: Client;
+
+beforeAll(async () => {
+  const { url: at } = await testDatabase("shop", async (at) => {
+    await migrate({ url: at, schemas: [billingSchema], jobs: true });
+  });
+  url = directUrl(at);
+  watcher = new Client({ connectionString: url });
+  await watcher.connect();
+  await watcher.query(CARTS);
+});
+
+afterAll(() => watcher.end());
+
+test("a hundred transactions of hosts that are killed anywhere in between leave nothing, and those before them all", async () => {
+  const begun = new Set<string>();
+  for (let n = 0; n < PROCESSES; n++) for (const cartId of await begunUntilKilled()) begun.add(cartId);
+  // The server ends a session a moment after its client is gone.
+  await expect
+    .poll(() => watcher.query("select from pg_stat_activity where datname = current_database() and xact_start < now()"))
+    .toMatchObject({ rowCount: 0 });
+  const { rows: written } = await watcher.query<{ id: string; rows: number }>(ROWS_OF_CARTS);
+  expect(written.filter(({ rows }) => rows !== 4)).toEqual([]);
+  expect(written.length).toBeGreaterThan(0);
+  expect(begun.size - written.length).toBeGreaterThanOrEqual(100);
+}, 60_000);
+
+/** The carts of one process, which is killed at some moment after its first. */
+async function begunUntilKilled(): Promise<string[]> {
+  const host = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", HOST, url], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let told = "";
+  host.stdout.setEncoding("utf8").on("data", (text: string) => {
+    told += text;
+  });
+  while (told.split("\n").length < BEGUN_BEFORE_KILL) await once(host.stdout, "data");
+  await pause(Math.random() * 100);
+  host.kill("SIGKILL");
+  await once(host, "close");
+  return told.split("\n").filter(Boolean);
+}
