@@ -27,6 +27,18 @@ test("each guide for lenders is a page, and the first is the site's front", asyn
   expect([guide.status, guide.headers.get("location")]).toEqual([301, "/docs"]);
 });
 
+test.each(["database", "flows", "ledger", "money", "webhooks"])(
+  "the page of the package %s has every name that it exports, and its examples",
+  async (name) => {
+    const exported = Object.keys((await import(`@collections/${name}`)) as object);
+    expect(exported.length).toBeGreaterThan(5);
+    const html = await htmlAt(`/docs/packages/${name}`);
+    const headings = new Set([...html.matchAll(/<h3 id="[^"]+">(\w+) /g)].map(([, heading]) => heading));
+    expect(exported.filter((one) => !headings.has(one))).toEqual([]);
+    expect(html.match(/<p>Example:<\/p>/g)!.length).toBeGreaterThanOrEqual(exported.length);
+  },
+);
+
 describe.each(PAGES)("$path", ({ path, title }) => {
   test("is a page with one heading, in the navigation", async () => {
     const html = await htmlAt(path);

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 
 /** A page of the site, under a title for the navigation. One with a `file` is that file of docs/, rendered. */
 export interface Page {
@@ -44,4 +44,11 @@ export const CHAPTERS: readonly Chapter[] = [
     ],
   },
   { title: "For the app", pages: [{ path: "/docs/app", title: "Field-partner app", file: "field-app/README.md" }] },
+  { title: "Packages", pages: packagePages() },
 ].map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }));
+
+/** What each package exports, from the files that `pnpm surface:record` writes. */
+function packagePages(): Page[] {
+  const folders = readdirSync(new URL("../packages/", DOCS)).toSorted();
+  return folders.map((name) => ({ path: `/docs/packages/${name}`, title: name, file: `../packages/${name}/api.md` }));
+}
