@@ -10,7 +10,7 @@ import { Client } from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { commandsHere } from "./commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
-import { aWire, type Cli } from "./processes.ts";
+import { aWire, type Cli, withDirectUrl } from "./processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -39,6 +39,11 @@ function aFile(...lines: string[]): string {
 
 function rowsOf(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index},Ravi Kumar,98200 00001,"1,23,456.50",,,,,`);
+}
+
+/** What a command in a process of its own is told. */
+function aloneOn(databaseUrl: string): Record<string, string | undefined> {
+  return { PATH: process.env["PATH"], MASTER_KEY: "a".repeat(64), ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
 }
 
 function importing(path: string, ...more: string[]): string[] {
@@ -214,7 +219,7 @@ describe("an import that is killed", () => {
     for (const index of [10, 1_200, 2_050, 2_400]) rows[index] = rows[index]!.replace("Ravi Kumar", "");
     const path = aFile(HEADER, ...rows);
     const holder = await holding("K-2100");
-    const env = { PATH: process.env["PATH"], DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64) };
+    const env = aloneOn(service.databaseUrl);
     const victim = spawn(process.execPath, [CLI_MAIN, ...importing(path, "--yes")], { env, stdio: "ignore" });
     await expect.poll(() => eventsOf("K"), { timeout: 60_000 }).toBe(1_998);
     await untilSomebodyWaits();
@@ -297,7 +302,7 @@ test("rows whose commit was never heard of are not applied again: what was paid 
 
 test("five thousand rows pass through a heap that could not hold them", async () => {
   const path = aFile(HEADER, ...rowsOf("H", 5_000));
-  const env = { PATH: process.env["PATH"], DATABASE_URL: service.databaseUrl, MASTER_KEY: "a".repeat(64) };
+  const env = aloneOn(service.databaseUrl);
   const args = ["--max-old-space-size=72", CLI_MAIN, ...importing(path, "--yes")];
   const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   expect(await once(child, "exit")).toEqual([0, null]);

@@ -1,5 +1,5 @@
 import { startFakeWhatsApp, startMailCatcher } from "@collections/lender-twin";
-import { afterFile, emptyDatabase } from "@collections/testing";
+import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { randomBytes } from "node:crypto";
 import { Client, DatabaseError } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
@@ -224,7 +224,7 @@ async function aDatabaseWithTwoRoles(): Promise<{ ownerUrl: string; runtimeUrl: 
     await admin.query(`drop role ${role}`);
     await admin.end();
   });
-  return { ownerUrl: database.url, runtimeUrl: url.href };
+  return { ownerUrl: directUrl(database.url), runtimeUrl: url.href };
 }
 
 function roleOf(client: Client): string {
