@@ -23,3 +23,5 @@ declare const lockInvoice: own.Statement;
 declare const markPaid: own.Statement;
 declare const openInvoices: own.Statement;
 declare const openTotal: own.Statement;
+declare const settleInvoices: own.LenderStatement;
+declare const invoices: readonly { lenderId: string; id: string }[];

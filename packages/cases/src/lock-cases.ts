@@ -1,11 +1,11 @@
-import { query, type Statement, statement, type Tx } from "@collections/database";
+import { forLenders, type LenderStatement, lenderStatement, query, statement, type Tx } from "@collections/database";
 import { type CaseProperty, IMPORTED_PROPERTIES, LOCKED_PROPERTIES, selectList } from "./case-columns.ts";
 import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 
 // NO KEY: a plain FOR UPDATE would also stop every insert of a row that references the case.
-export const lockCurrent = statement("cases.lock-current", lockText(LOCKED_PROPERTIES, ""));
-export const lockFree = statement("cases.lock-free", lockText(LOCKED_PROPERTIES, "skip locked"));
-export const lockImported = statement("cases.lock-imported", lockText(IMPORTED_PROPERTIES, ""));
+export const lockCurrent = lockStatement("cases.lock-current", LOCKED_PROPERTIES, "");
+export const lockFree = lockStatement("cases.lock-free", LOCKED_PROPERTIES, "skip locked");
+export const lockImported = lockStatement("cases.lock-imported", IMPORTED_PROPERTIES, "");
 const lockOne = statement(
   "cases.lock-one",
   `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
@@ -46,7 +46,7 @@ export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<Loc
  * if (freeCase === undefined) return; // none, or somebody works on it: try again later
  */
 export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
-  return loans.length === 0 ? [] : query<LockedCase>(tx, lockFree, unnestable(uniqueOf(loans)));
+  return loans.length === 0 ? [] : query<LockedCase>(tx, ...forLenders(lockFree, unnestable(uniqueOf(loans))));
 }
 
 /**
@@ -91,29 +91,37 @@ export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<L
  */
 async function lockLoans<Row extends LockedCase>(
   tx: Tx,
-  statement: Statement,
+  lock: LenderStatement,
   loans: readonly LoanKey[],
 ): Promise<Row[]> {
   if (loans.length === 0) return [];
   const unique = uniqueOf(loans);
-  const locked = await query<Row>(tx, statement, unnestable(unique));
+  const locked = await query<Row>(tx, ...forLenders(lock, unnestable(unique)));
   if (locked.length === unique.length) return locked;
   const found = new Set(locked.map(({ lenderId, sourceLoanNumber }) => keyOf({ lenderId, loan: sourceLoanNumber })));
   const missing = unique.filter((loan) => !found.has(keyOf(loan)));
-  return [...locked, ...(await query<Row>(tx, statement, unnestable(missing)))];
+  return [...locked, ...(await query<Row>(tx, ...forLenders(lock, unnestable(missing))))];
 }
 
 // The LIMIT holds the planner to one probe of the index per loan, in their order, also in a plan that was made while the
 // table was empty: a join would read all of it then, and go on doing so.
-function lockText(properties: readonly CaseProperty[], ifLocked: "" | "skip locked"): string {
-  return `select ${selectList(properties)}
+function lockStatement(
+  name: string,
+  properties: readonly CaseProperty[],
+  ifLocked: "" | "skip locked",
+): LenderStatement {
+  return lenderStatement(
+    name,
+    "p.lender_id = $3",
+    (isTheLenders) => `select ${selectList(properties)}
     from (select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan) order by lender_id, loan) k
     cross join lateral (
       select * from cases.collection_case p
-      where p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.is_current
+      where ${isTheLenders} and p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.is_current
       limit 1
       for no key update ${ifLocked}
-    ) c`;
+    ) c`,
+  );
 }
 
 function uniqueOf(loans: readonly LoanKey[]): LoanKey[] {

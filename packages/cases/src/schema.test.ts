@@ -7,20 +7,25 @@ import { lockCurrent, lockFree, lockImported } from "./lock-cases.ts";
 import { PROMISE_STATES } from "./promise-to-pay.ts";
 import { casesSchema } from "./schema.ts";
 import { DISPOSITIONS } from "./visit.ts";
-import { insertCases, retire, updateImported } from "./write-cases.ts";
+import { insertCases, retire, updateImported, writePayments, writeStates } from "./write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
 afterAll(() => database.close());
 
 const byLoan = /Index Cond: \(\(lender_id = .*source_loan_number = /;
+const byId = /Index Cond: \(\(lender_id = .*id = /;
 
 // The worst moment to prepare a statement: with an empty table, reading all of it looks as good as an index.
 test.each([
-  { ...lockCurrent, finds: byLoan },
-  { ...lockFree, finds: byLoan },
-  { ...lockImported, finds: byLoan },
-  { ...retire, finds: /Index Cond: \(\(lender_id = .*id = / },
+  { ...lockCurrent.ofOne, finds: byLoan },
+  { ...lockCurrent.ofMany, finds: byLoan },
+  { ...lockFree.ofOne, finds: byLoan },
+  { ...lockFree.ofMany, finds: byLoan },
+  { ...lockImported.ofOne, finds: byLoan },
+  { ...retire.ofOne, finds: byId },
+  { ...writePayments.ofOne, finds: byId },
+  { ...writeStates.ofOne, finds: byId },
   { ...updateImported, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
 ])("$name, prepared on an empty table, searches a key", async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;

@@ -1,4 +1,12 @@
-import { query, send, type Statement, statement, type Tx } from "@collections/database";
+import {
+  forLenders,
+  type LenderStatement,
+  lenderStatement,
+  query,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
 import { type CaseProperty, columnOf, columnTypeOf, IMPORTED_PROPERTIES } from "./case-columns.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 
@@ -38,8 +46,8 @@ const STATE_PROPERTIES = [
 
 const KEY_PROPERTIES = ["lenderId", "id"] as const;
 
-const writePayments = statement("cases.write-payments", unnestUpdate(PAYMENT_PROPERTIES));
-const writeStates = statement("cases.write-states", unnestUpdate(STATE_PROPERTIES));
+export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPERTIES);
+export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
 
 const CHANGED_BY_IMPORT = IMPORTED_PROPERTIES.filter((property) => property !== "lenderId" && property !== "id");
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
@@ -61,9 +69,11 @@ export const updateImported = statement(
      updated_at = excluded.updated_at`,
 );
 
-export const retire = statement(
+export const retire = lenderStatement(
   "cases.retire",
-  `update cases.collection_case set is_current = false where lender_id = any ($1::uuid[]) and id = any ($2::uuid[])`,
+  "lender_id = $3",
+  (isTheLenders) => `update cases.collection_case set is_current = false
+   where ${isTheLenders} and lender_id = any ($1::uuid[]) and id = any ($2::uuid[])`,
 );
 
 /**
@@ -116,12 +126,9 @@ export async function insertCases(
   now: Date,
 ): Promise<ImportedCase[]> {
   if (newCases.length === 0) return [];
-  if (replaced.length > 0)
-    send(
-      tx,
-      retire,
-      KEY_PROPERTIES.map((property) => replaced.map((old) => old[property])),
-    );
+  if (replaced.length > 0) {
+    send(tx, ...forLenders(retire, [replaced.map(({ lenderId }) => lenderId), replaced.map(({ id }) => id)]));
+  }
   const rows = await query<{ id: string }>(tx, insertImported, importedValues(newCases, now));
   const made = new Set(rows.map(({ id }) => id));
   return newCases.filter(({ id }) => !made.has(id));
@@ -133,22 +140,29 @@ function importedValues(cases: readonly ImportedCase[], now: Date): unknown[] {
 
 function sendUpdate(
   tx: Tx,
-  update: Statement,
+  update: LenderStatement,
   properties: readonly (keyof LockedCase)[],
   casesAfter: readonly LockedCase[],
   now: Date,
 ): void {
   if (casesAfter.length === 0) return;
-  send(tx, update, [...columnsOf(casesAfter, [...KEY_PROPERTIES, ...properties]), now.toISOString()]);
+  const lenderIds = casesAfter.map(({ lenderId }) => lenderId);
+  send(tx, ...forLenders(update, [lenderIds, ...columnsOf(casesAfter, ["id", ...properties]), now.toISOString()]));
 }
 
-function unnestUpdate(properties: readonly CaseProperty[]): string {
+// Of one lender the ids are named twice: so the key finds them also in a plan that was made while the table was empty,
+// where a join alone would read all that the lender has.
+function unnestUpdate(name: string, properties: readonly CaseProperty[]): LenderStatement {
   const all = [...KEY_PROPERTIES, ...properties];
-  return `update cases.collection_case c
+  return lenderStatement(
+    name,
+    `c.lender_id = $${all.length + 2} and c.id = any ($2)`,
+    (isTheLenders) => `update cases.collection_case c
     set ${properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`).join(", ")},
       updated_at = $${all.length + 1}::timestamptz
     from ${unnested(all)}
-    where c.lender_id = v.lender_id and c.id = v.id`;
+    where ${isTheLenders} and c.lender_id = v.lender_id and c.id = v.id`,
+  );
 }
 
 /** The parameters from $1 on, one array a column, as rows `v`. A value that is an array itself travels as its text. */

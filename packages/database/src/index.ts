@@ -17,6 +17,8 @@ export {
   type QueueOptions,
   type WorkOptions,
 } from "./jobs.ts";
+export { isDistributed } from "./is-distributed.ts";
+export { forLenders, type LenderStatement, lenderStatement } from "./lender-statement.ts";
 export {
   migrate,
   type MigrateOptions,

@@ -89,7 +89,7 @@ describe("an earning", () => {
       creditEarnings(tx, pending, LATER);
     });
     expect(sent.filter((name) => name.startsWith("earnings."))).toEqual([
-      "earnings.pending",
+      "earnings.pending-of-many",
       "earnings.add",
       "earnings.credit",
     ]);

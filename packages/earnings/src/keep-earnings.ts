@@ -1,4 +1,12 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  forLenders,
+  lenderStatement,
+  query,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
 import { credited, type Earning } from "./earning.ts";
 
 /** Which case: its lender and its id. */
@@ -16,7 +24,8 @@ export interface CaseOfEarnings {
  */
 export async function pendingOf(tx: EntityManager | Tx, cases: readonly CaseOfEarnings[]): Promise<Earning[]> {
   if (cases.length === 0) return [];
-  return query(tx, selectPending, [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)]);
+  const values = [cases.map(({ lenderId }) => lenderId), cases.map(({ caseId }) => caseId)] as const;
+  return query(tx, ...forLenders(selectPending, values));
 }
 
 /**
@@ -90,13 +99,14 @@ export const upsertCredited = statement(
 );
 
 // Lateral, with a barrier: one index probe per case, on every plan.
-export const selectPending = statement(
+export const selectPending = lenderStatement(
   "earnings.pending",
-  `select ${selectedEarning("e")}
+  "p.lender_id = $3",
+  (isTheLenders) => `select ${selectedEarning("e")}
    from unnest($1::uuid[], $2::uuid[]) as c (lender_id, case_id)
    cross join lateral (
      select * from earnings.earning p
-     where p.lender_id = c.lender_id and p.case_id = c.case_id and p.status = 'pending'
+     where ${isTheLenders} and p.lender_id = c.lender_id and p.case_id = c.case_id and p.status = 'pending'
      offset 0
    ) e
    order by e.earned_at, e.id`,

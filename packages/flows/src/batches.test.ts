@@ -41,6 +41,23 @@ test("no batch is larger and no more are under way than allowed", async () => {
   expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
 });
 
+test("items of different kinds never share a batch, and who waits longest leaves first", async () => {
+  const batches: string[][] = [];
+  const echo = inBatches<string, string>({
+    maxItems: 2,
+    maxUnderWay: 1,
+    kindOf: (item) => item[0],
+    async run(items) {
+      batches.push(items);
+      await delay(1);
+      return items;
+    },
+  });
+  const items = ["a1", "b1", "a2", "a3", "b2"];
+  expect(await Promise.all(items.map(echo))).toEqual(items);
+  expect(batches).toEqual([["a1", "a2"], ["b1", "b2"], ["a3"]]);
+});
+
 test("one bad item fails alone", async () => {
   const echo = inBatches<number, number>({
     maxItems: 8,

@@ -7,6 +7,8 @@ export interface BatchOptions<Item, Outcome> {
   maxItems: number;
   /** Batches under way at a time. */
   maxUnderWay: number;
+  /** Items may share a batch when this is the same of both. Default: any may. */
+  kindOf?: ((item: Item) => unknown) | undefined;
 }
 
 /**
@@ -37,8 +39,8 @@ interface Waiting<Item, Outcome> {
  * leaves as the next. An idle caller is served at once, a crowd shares its round trips. Throws OverloadedError.
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
-  const { run, maxItems, maxUnderWay } = options;
-  const gathered: Waiting<Item, Outcome>[] = [];
+  const { run, maxItems, maxUnderWay, kindOf } = options;
+  let gathered: Waiting<Item, Outcome>[] = [];
   let underWay = 0;
   let scheduled = false;
 
@@ -46,11 +48,21 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     scheduled = false;
     while (gathered.length > 0 && underWay < maxUnderWay) {
       underWay += 1;
-      void carry(gathered.splice(0, maxItems)).finally(() => {
+      void carry(nextBatch()).finally(() => {
         underWay -= 1;
         leave();
       });
     }
+  }
+
+  /** Led by who has waited longest. */
+  function nextBatch(): Waiting<Item, Outcome>[] {
+    if (!kindOf) return gathered.splice(0, maxItems);
+    const kind = kindOf(gathered[0]!.item);
+    const batch = gathered.filter(({ item }) => kindOf(item) === kind).slice(0, maxItems);
+    const leaving = new Set(batch);
+    gathered = gathered.filter((waiting) => !leaving.has(waiting));
+    return batch;
   }
 
   async function carry(batch: Waiting<Item, Outcome>[]): Promise<void> {

@@ -9,6 +9,8 @@ export interface ConfirmerOptions {
   /** A fresh EntityManager for each batch. */
   readonly em: () => EntityManager;
   readonly environment: string;
+  /** A batch never mixes lenders: for a database that has their rows on several nodes. Default: it may. */
+  readonly oneLenderABatch?: boolean;
   /** Told of each batch that leaves. */
   readonly onBatch?: (confirmations: number) => void;
 }
@@ -23,17 +25,19 @@ const PATIENT = { maxItems: 64, maxUnderWay: 4 };
 const TRY_AGAIN_AFTER_MS = [5, 20, 80];
 
 /**
- * Confirms payments as they come, in batches that mix loans and lenders. A batch waits for nobody: payments of a loan
- * that somebody has locked leave it, and wait in batches of their own. Throws OverloadedError.
+ * Confirms payments as they come, in batches that mix loans and, by default, lenders. A batch waits for nobody: payments
+ * of a loan that somebody has locked leave it, and wait in batches of their own. Throws OverloadedError.
  *
  * @example
  * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });
  * const outcome = await confirm(payment);
  */
 export function createConfirmer(options: ConfirmerOptions): (payment: Confirmation) => Promise<ConfirmationOutcome> {
-  const { em, environment, onBatch } = options;
+  const { em, environment, oneLenderABatch = false, onBatch } = options;
+  const kindOf = oneLenderABatch ? ({ lender }: Confirmation) => lender.id : undefined;
   const swift = inBatches({
     ...SWIFT,
+    kindOf,
     run(payments: Confirmation[]) {
       onBatch?.(payments.length);
       return confirmFreePayments(em(), payments, environment);
@@ -41,6 +45,7 @@ export function createConfirmer(options: ConfirmerOptions): (payment: Confirmati
   });
   const patient = inBatches({
     ...PATIENT,
+    kindOf,
     run: (payments: Confirmation[]) => confirmPayments(em(), payments, environment),
   });
   return async (payment) => {

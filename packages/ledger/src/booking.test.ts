@@ -111,7 +111,7 @@ describe("a booking", () => {
       );
     });
     expect(sent.filter((name) => name.startsWith("ledger."))).toEqual([
-      "ledger.bookings-for",
+      "ledger.bookings-for-of-many",
       "ledger.insert-payment_booking",
       "ledger.insert-transfer",
     ]);

@@ -1,4 +1,12 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  forLenders,
+  lenderStatement,
+  query,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { appendOnlyTable } from "./append-only-table.ts";
 
@@ -105,11 +113,9 @@ export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
  */
 export async function bookingsFor(tx: EntityManager | Tx, keys: readonly BookingKey[]): Promise<Booking[]> {
   if (keys.length === 0) return [];
-  return query(tx, selectBookings, [
-    keys.map(({ lenderId }) => lenderId),
-    keys.map(({ loan }) => loan),
-    keys.map(({ reference }) => reference),
-  ]);
+  const lenderIds = keys.map(({ lenderId }) => lenderId);
+  const [loans, references] = [keys.map(({ loan }) => loan), keys.map(({ reference }) => reference)];
+  return query(tx, ...forLenders(selectBookings, [lenderIds, loans, references]));
 }
 
 /**
@@ -137,11 +143,9 @@ export async function paymentsOf(
  */
 export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly PaymentsAfterKey[]): Promise<Booking[]> {
   if (keys.length === 0) return [];
-  return query(tx, selectPaymentsAfter, [
-    keys.map(({ lenderId }) => lenderId),
-    keys.map(({ loan }) => loan),
-    keys.map(({ after }) => after.toISOString()),
-  ]);
+  const lenderIds = keys.map(({ lenderId }) => lenderId);
+  const [loans, moments] = [keys.map(({ loan }) => loan), keys.map(({ after }) => after.toISOString())];
+  return query(tx, ...forLenders(selectPaymentsAfter, [lenderIds, loans, moments]));
 }
 
 /** What was captured with a field partner's help, of all lenders, in one currency. */
@@ -187,13 +191,14 @@ export async function bookingPage(
 export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 // Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
-export const selectBookings = statement(
+export const selectBookings = lenderStatement(
   "ledger.bookings-for",
-  `select ${bookings.selected("b")}
+  "p.lender_id = $4",
+  (isTheLenders) => `select ${bookings.selected("b")}
    from unnest($1::uuid[], $2::text[], $3::text[]) as k (lender_id, loan, reference)
    cross join lateral (
      select * from ledger.payment_booking p
-     where p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.reference = k.reference
+     where ${isTheLenders} and p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.reference = k.reference
      limit 1
    ) b`,
 );
@@ -205,13 +210,14 @@ export const selectPayments = statement(
    order by b.sequence desc limit $3`,
 );
 
-export const selectPaymentsAfter = statement(
+export const selectPaymentsAfter = lenderStatement(
   "ledger.payments-after",
-  `select ${bookings.selected("b")}
+  "p.lender_id = $4",
+  (isTheLenders) => `select ${bookings.selected("b")}
    from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as k (lender_id, loan, after)
    cross join lateral (
      select * from ledger.payment_booking p
-     where p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.paid_at > k.after
+     where ${isTheLenders} and p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.paid_at > k.after
      offset 0
    ) b
    order by b.lender_id, b.source_loan_number, b.sequence`,

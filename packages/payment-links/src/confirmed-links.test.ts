@@ -47,18 +47,23 @@ describe("a confirmation finds its link", () => {
     expect(found.map(({ id }) => id).toSorted()).toEqual([first.id, second.id].toSorted());
   });
 
-  test("by one look into the index, also in a plan that was made while the table was empty", async () => {
-    await linksByLenderLinkId(database.em(), [{ lenderId: newId(), linkId: "plink_0" }]);
-    const { text } = sent.find(({ name }) => name === "payment-links.links-by-lender-link-id")!;
+  test.each([
+    ["one lender", 1, "payment-links.links-by-lender-link-id"],
+    ["several lenders", 2, "payment-links.links-by-lender-link-id-of-many"],
+  ])("of %s by one look into the index, also in a plan that was made while the table was empty", async (...given) => {
+    const [, lenders, sentAs] = given;
+    const keys = Array.from({ length: lenders }, () => ({ lenderId: newId(), linkId: "plink_0" }));
+    await linksByLenderLinkId(database.em(), keys);
+    const { text } = sent.find(({ name }) => name === sentAs)!;
     const client = await database.pool.connect();
-    await client.query("create table payment_links.other (like payment_links.payment_link including all)");
-    await client.query("set plan_cache_mode = force_generic_plan");
     await client.query(
-      `prepare lookup (uuid[], text[]) as ${text.replace("payment_links.payment_link", "payment_links.other")}`,
+      "create table if not exists payment_links.other (like payment_links.payment_link including all)",
     );
-    const { rows } = await client.query(`explain execute lookup ('{}', '{}')`);
+    await client.query("set plan_cache_mode = force_generic_plan");
+    await client.query(`prepare lookup as ${text.replace("payment_links.payment_link", "payment_links.other")}`);
+    const { rows } = await client.query(`explain execute lookup ('{}', '{}'${lenders === 1 ? ", null" : ""})`);
     client.release(true);
-    expect(JSON.stringify(rows)).toContain("Index Cond: ((lender_id = k.lender_id) AND (link_id = k.link_id))");
+    expect(JSON.stringify(rows)).toMatch(/Index Cond: \(\(lender_id = [^)]+\) AND .*\(link_id = k\.link_id\)/);
   });
 
   test("many in one statement", async () => {
@@ -107,8 +112,11 @@ describe("a payment", () => {
     }
   });
 
-  test("is found in one statement and recorded in one, however many there are, and in none when there are none", async () => {
-    const links = await Promise.all(Array.from({ length: 5 }, () => aMintedLink(database)));
+  test.each([
+    ["one lender", { lenderId: newId() }, ""],
+    ["several lenders", {}, "-of-many"],
+  ])("of %s is found in one statement and recorded in one, and none in none", async (_whose, owner, suffix) => {
+    const links = await Promise.all(Array.from({ length: 5 }, () => aMintedLink(database, owner)));
     sent.length = 0;
     await transaction(database.em(), async (tx) => {
       await linksByLenderLinkId(
@@ -124,8 +132,8 @@ describe("a payment", () => {
     });
     expect(sent.map(({ name, text }) => name ?? text)).toEqual([
       expect.stringMatching(/^begin\b/),
-      "payment-links.links-by-lender-link-id",
-      "payment-links.mark-paid",
+      `payment-links.links-by-lender-link-id${suffix}`,
+      `payment-links.mark-paid${suffix}`,
       "commit",
     ]);
   });

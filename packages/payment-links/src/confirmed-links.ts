@@ -1,4 +1,4 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, forLenders, lenderStatement, query, send, type Tx } from "@collections/database";
 import type { LinkStatus } from "./link-status.ts";
 import type { LinkKey } from "./payment-link.ts";
 
@@ -31,7 +31,8 @@ export interface PaidLink extends LenderLinkKey {
  */
 export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly LenderLinkKey[]): Promise<PaidLink[]> {
   if (keys.length === 0) return [];
-  return query(tx, selectByLinkId, [keys.map(({ lenderId }) => lenderId), keys.map(({ linkId }) => linkId)]);
+  const values = [keys.map(({ lenderId }) => lenderId), keys.map(({ linkId }) => linkId)] as const;
+  return query(tx, ...forLenders(selectByLinkId, values));
 }
 
 /**
@@ -44,36 +45,42 @@ export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly
  */
 export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: Date })[]): void {
   if (links.length === 0) return;
-  send(tx, updatePaid, [
-    links.map(({ lenderId }) => lenderId),
-    links.map(({ id }) => id),
-    links.map(({ paidAt }) => paidAt.toISOString()),
-  ]);
+  send(
+    tx,
+    ...forLenders(updatePaid, [
+      links.map(({ lenderId }) => lenderId),
+      links.map(({ id }) => id),
+      links.map(({ paidAt }) => paidAt.toISOString()),
+    ]),
+  );
 }
 
 // Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
-const selectByLinkId = statement(
+const selectByLinkId = lenderStatement(
   "payment-links.links-by-lender-link-id",
-  `select l.lender_id as "lenderId", l.link_id as "linkId", l.id, l.case_id as "caseId",
+  "p.lender_id = $3",
+  (isTheLenders) => `select l.lender_id as "lenderId", l.link_id as "linkId", l.id, l.case_id as "caseId",
      l.source_loan_number as "sourceLoanNumber", l.visit_id as "visitId", l.field_partner_id as "fieldPartnerId",
      l.amount_minor as "amountMinor", l.status
    from (select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)) k
    cross join lateral (
      select * from payment_links.payment_link p
-     where p.lender_id = k.lender_id and p.link_id = k.link_id
+     where ${isTheLenders} and p.lender_id = k.lender_id and p.link_id = k.link_id
      order by p.id desc
      limit 8
    ) l`,
 );
 
-const updatePaid = statement(
+// Of one lender the ids are named twice: so the key finds them also in a plan made while the table was empty.
+const updatePaid = lenderStatement(
   "payment-links.mark-paid",
-  `update payment_links.payment_link l
+  "l.lender_id = $4 and l.id = any ($2)",
+  (isTheLenders) => `update payment_links.payment_link l
    set status = 'paid', paid_at = k.paid_at, updated_at = now()
    from (
      select lender_id, id, min(paid_at) as paid_at
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as k (lender_id, id, paid_at)
      group by lender_id, id
    ) k
-   where l.lender_id = k.lender_id and l.id = k.id and l.status <> 'paid'`,
+   where ${isTheLenders} and l.lender_id = k.lender_id and l.id = k.id and l.status <> 'paid'`,
 );

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDatabase, type Database } from "@collections/database";
+import { createDatabase, type Database, isDistributed } from "@collections/database";
 import {
   caseSnapshot,
   type CaseSnapshot,
@@ -73,6 +73,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     onError: (error) => log.warn({ error }, "fault in the background"),
   });
   await database.jobs.start();
+  const oneLenderABatch = await isDistributed(database.em());
   const masterKeys = {
     masterKey: given.masterKey,
     ...(config.masterKeyPrevious !== undefined && { previous: config.masterKeyPrevious }),
@@ -100,7 +101,12 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     whatsapp,
     signInKeys: createSignInKeys(masterKeys),
     otpChannels: createOtpChannels(config.otp, { whatsapp, outbound: messengerOutbound }),
-    confirmPayment: createConfirmer({ em: () => database.em(), environment, onBatch: metrics.onBatch }),
+    confirmPayment: createConfirmer({
+      em: () => database.em(),
+      environment,
+      oneLenderABatch,
+      onBatch: metrics.onBatch,
+    }),
     importCases: (request) => importCases(database.em(), request, environment),
     caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
     async pingFor(lenderId) {

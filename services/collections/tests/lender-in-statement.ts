@@ -28,6 +28,12 @@ export function lendersNamed(text: string, tables: ReadonlySet<string>): Map<str
   return named;
 }
 
+/** Whether a statement locks or changes rows of these tables otherwise than of one lender, whose id is a value in it. */
+export function locksManyLenders(text: string, tables: ReadonlySet<string>): boolean {
+  if (!/\bfor (no key )?update\b|^\s*update\b/i.test(text)) return false;
+  return [...lendersNamed(text, tables).values()].some((named) => named !== "one");
+}
+
 /** A table without an alias goes by its own name. */
 function aliasOf({ table, alias }: { readonly table: string; readonly alias: string | undefined }): string {
   return alias ?? table.slice(table.indexOf(".") + 1);

@@ -1,0 +1,106 @@
+import { isDistributed, migrate } from "@collections/database";
+import type { Confirmation } from "@collections/flows";
+import { lenderByCode } from "@collections/lenders";
+import { AmountLiteral } from "@collections/money";
+import { directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { schemas } from "../src/schemas.ts";
+import { aLender } from "./fixture.ts";
+import { locksManyLenders } from "./lender-in-statement.ts";
+import { type SentStatements, statementsDuring } from "./sent-statements.ts";
+import { aStory, askForLink, importLoans, payAll, type Story } from "./service-story.ts";
+
+/** What reaches rows of several lenders by their keys: as quick as can be on one PostgreSQL, and not for a cluster. */
+const OF_MANY = [
+  "cases.lock-free-of-many",
+  "cases.write-payments-of-many",
+  "earnings.pending-of-many",
+  "ledger.bookings-for-of-many",
+  "payment-links.links-by-lender-link-id-of-many",
+];
+
+/** What a worker looks for now and then: docs/operations.md says of each what a cluster makes of it. */
+const OVER_ALL_LENDERS = new Set(["webhooks.claim-probes", "webhooks.replay-claim", "webhooks.end-overdue-waits"]);
+
+test("on one PostgreSQL, payments of several lenders that come at once share a transaction", async () => {
+  const story = await aStory({ DATABASE_URL: await aDatabase() });
+  expect(await isDistributed(story.service.app.database.em())).toBe(false);
+  const sent = await statementsDuring(() => lendersPayAtOnce(story));
+  expect(namesOfMany(sent)).toEqual(OF_MANY);
+});
+
+test("where the tables are distributed, a statement finds, locks and changes rows of one lender, whose id is a value in it", async () => {
+  const databaseUrl = await aDatabase();
+  await standInForCatalogOfCitus(databaseUrl);
+  const story = await aStory({ DATABASE_URL: databaseUrl });
+  expect(await isDistributed(story.service.app.database.em())).toBe(true);
+  const sent = await statementsDuring(async () => {
+    await importLoans({ lender: story.lender, loans: ["LN-1", "LN-9"] });
+    await payAll(story, await askForLink(story, "LN-1"));
+    await lendersPayAtOnce(story);
+  });
+  expect(namesOfMany(sent)).toEqual([]);
+  expect([...sent.keys()]).toEqual(expect.arrayContaining(["cases.lock-free", "payment-links.mark-paid"]));
+  const tables = await tablesOfLenders(databaseUrl);
+  const many = [...sent].filter(([name, text]) => !OVER_ALL_LENDERS.has(name) && locksManyLenders(text, tables));
+  expect(many).toEqual([]);
+});
+
+/** Two lenders' borrowers pay in one turn of the event loop, by links that the service does not know. */
+async function lendersPayAtOnce({ service, lender }: Story): Promise<void> {
+  const { app } = service;
+  const other = await aLender(service);
+  const payments = await Promise.all(
+    [lender, other].map(async (one): Promise<Confirmation> => {
+      await importLoans({ lender: one, loans: ["LN-77", "LN-78"] as const });
+      return {
+        lender: (await lenderByCode(app.database.em(), one.code))!,
+        loan: "LN-77",
+        amount: new AmountLiteral("5000"),
+        amountIsMajorUnits: false,
+        reference: "pay_77",
+        paidAt: new Date(),
+        mode: "upi",
+        rawMode: "upi",
+        linkId: "plink_77",
+        warnings: [],
+        acceptedAt: new Date(),
+      };
+    }),
+  );
+  const outcomes = await Promise.all(payments.map((payment) => app.confirmPayment(payment)));
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["booked", "booked"]);
+}
+
+function namesOfMany(sent: SentStatements): string[] {
+  return [...sent.keys()].filter((name) => name.endsWith("-of-many")).sort();
+}
+
+async function aDatabase(): Promise<string> {
+  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  return url;
+}
+
+async function tablesOfLenders(databaseUrl: string): Promise<Set<string>> {
+  const client = new Client({ connectionString: directUrl(databaseUrl) });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%s.%s', table_schema, table_name) as name from information_schema.columns
+     where column_name = 'lender_id' and table_schema = any ($1)`,
+    [schemas.map(({ name }) => name)],
+  );
+  await client.end();
+  expect(rows.length).toBeGreaterThan(10);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Not Citus: the one table of its catalog that says so, as `migrate --distribute` would leave it. */
+async function standInForCatalogOfCitus(databaseUrl: string): Promise<void> {
+  const client = new Client({ connectionString: directUrl(databaseUrl) });
+  await client.connect();
+  await client.query(`
+    create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char");
+    insert into public.pg_dist_partition values ('cases.collection_case', 'h', 's')`);
+  await client.end();
+}
