@@ -162,6 +162,9 @@ where borrower_name is not normalized or bucket is not normalized or addresses::
 
 /**
  * Schema `cases`: cases with their visits and promises, how far imports have come, and what field partners have lost.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [casesSchema] });
  */
 export const casesSchema: PackageSchema = {
   name: "cases",

@@ -55,7 +55,12 @@ export const PayoutEntity = defineEntity({
   },
 });
 
-/** Schema `earnings`: what field partners have earned, and the payouts that paid it. */
+/**
+ * Schema `earnings`: what field partners have earned, and the payouts that paid it.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [earningsSchema] });
+ */
 export const earningsSchema: PackageSchema = {
   name: "earnings",
   entities: [EarningEntity, PayoutEntity],

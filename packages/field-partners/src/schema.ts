@@ -119,7 +119,12 @@ export const MutationResultEntity = defineEntity({
   },
 });
 
-/** Schema `field_partners`: people, how they sign in, and the results that make their mutations idempotent. */
+/**
+ * Schema `field_partners`: people, how they sign in, and the results that make their mutations idempotent.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [fieldPartnersSchema], jobs: true });
+ */
 export const fieldPartnersSchema: PackageSchema = {
   name: "field_partners",
   entities: [FieldPartnerEntity, SessionEntity, TokenPairEntity, OtpEntity, AuditEntryEntity, MutationResultEntity],

@@ -1,7 +1,12 @@
 import type { PackageSchema } from "@collections/database";
 import { mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
 
-/** The jobs of the flows. Flows keep no rows of their own. */
+/**
+ * The jobs of the flows. Flows keep no rows of their own.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [flowsSchema], jobs: true });
+ */
 export const flowsSchema: PackageSchema = {
   name: "flows",
   entities: [],

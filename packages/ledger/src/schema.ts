@@ -109,7 +109,12 @@ export const ChainBlockEntity = defineEntity({
 /** A block as its row has it: the ids of its transfers and bookings, and SHA-256 hashes of 32 bytes. */
 export type ChainBlockRow = InferEntity<typeof ChainBlockEntity>;
 
-/** Schema `ledger`: accounts, transfers, payment bookings and the chain over them, all of them append-only. */
+/**
+ * Schema `ledger`: accounts, transfers, payment bookings and the chain over them, all of them append-only.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [ledgerSchema] });
+ */
 export const ledgerSchema: PackageSchema = {
   name: "ledger",
   entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity],

@@ -89,7 +89,12 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
-/** Schema `lenders`: organisations, API keys, the audit of what was done to them, and how much of a limit is used. */
+/**
+ * Schema `lenders`: organisations, API keys, the audit of what was done to them, and how much of a limit is used.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [lendersSchema] });
+ */
 export const lendersSchema: PackageSchema = {
   name: "lenders",
   entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity, PermitWindowEntity],

@@ -3,7 +3,12 @@ import { HeldReportEntity } from "./held-report.ts";
 import { LinkDeliveryEntity } from "./link-delivery.ts";
 import { PaymentLinkEntity } from "./payment-link.ts";
 
-/** Schema `payment_links`: the links that field partners asked for, and their way to the borrower. */
+/**
+ * Schema `payment_links`: the links that field partners asked for, and their way to the borrower.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [paymentLinksSchema] });
+ */
 export const paymentLinksSchema: PackageSchema = {
   name: "payment_links",
   entities: [PaymentLinkEntity, LinkDeliveryEntity, HeldReportEntity],

@@ -14,6 +14,9 @@ import { retryQueue } from "./retry.ts";
  * only, and nothing refers to them by a foreign key: they are partitioned by id, which is time.
  * Only primary keys begin with the lender: on a table without statistics a second index that does looks as good to the
  * planner, and a statement prepared then would read all of a lender's rows to find one.
+ *
+ * @example
+ * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [webhooksSchema], jobs: true });
  */
 export const webhooksSchema: PackageSchema = {
   name: "webhooks",

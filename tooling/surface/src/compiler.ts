@@ -81,7 +81,12 @@ export function checkFiles(packages: readonly WorkspacePackage[], files: Readonl
 
 /** Through node_modules the compiler takes sources for somebody else's, and writes no declarations of them. */
 function sourcePaths(packages: readonly WorkspacePackage[]): Record<string, [string]> {
-  return Object.fromEntries(packages.map(({ name, folder }) => [name, [join(ROOT, folder, "src/index.ts")]]));
+  return Object.fromEntries(
+    packages.flatMap(({ name, folder }) => [
+      [name, [join(ROOT, folder, "src/index.ts")]],
+      [`${name}/schema`, [join(ROOT, folder, "src/schema.ts")]],
+    ]),
+  );
 }
 
 function compile(project: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { isEntity } from "./entity.ts";
 import type { Export, Surface } from "./surface.ts";
 
 /** Names of other people's packages that one of ours hands on: their docstrings are theirs. */
@@ -6,12 +7,11 @@ const HANDED_ON: ReadonlyMap<string, string> = new Map([
   ["EntityManager", "@mikro-orm/postgresql"],
 ]);
 
-/** What the docstrings of a package lack, a sentence each. */
+/** What the docstrings of a package lack, a sentence each. A table needs no example: the schema that it is in has one. */
 export function docstringFaults({ of, exports, handedOn, schema }: Surface): string[] {
   return [
     ...exports.flatMap((one) => [...faultsOf(one), ...exampleMissing(one)]),
-    // Tables; how they come into a database is shown by `migrate`.
-    ...schema.flatMap(faultsOf),
+    ...schema.flatMap((one) => [...faultsOf(one), ...(isEntity(one.text) ? [] : exampleMissing(one))]),
     ...handedOn
       .filter(({ name, from }) => !from.startsWith("@collections/") && HANDED_ON.get(name) !== from)
       .map(({ name, from }) => `${name} is handed on from ${from}: say why in tooling/surface/src/docstring-faults.ts`),

@@ -4,6 +4,11 @@ import { parseSync, Visitor } from "oxc-parser";
 const ENTITY = /^const (\w+): import\("@mikro-orm\/core"\)\.EntitySchemaWithMeta<"(\w+)", "(\w+)"/;
 const BUILDER = "UniversalPropertyOptionsBuilder";
 
+/** Whether a declaration is that of an entity, and so of a table. */
+export function isEntity(declaration: string): boolean {
+  return ENTITY.test(declaration);
+}
+
 /** An entity's declaration as `const X: Entity<"table", { column: type; … }>`; others as they are. */
 export function withoutBuilders(declaration: string): string {
   const [, name, , table] = ENTITY.exec(declaration) ?? [];

@@ -31,18 +31,39 @@ export async function exampleFaults(
 
 /** How many examples there are, so that a check of none at all is seen. */
 export function countExamples(surfaces: readonly Surface[]): number {
-  return surfaces.flatMap(({ exports }) => exports.flatMap(({ doc }) => doc?.examples ?? [])).length;
+  return surfaces.flatMap((surface) => examplesOf(surface)).length;
 }
 
-function fileOf({ of, exports, handedOn }: Surface, prelude: string): string {
-  const names = [
-    ...exports.map(({ name, kind }) => (kind === "type" ? `type ${name}` : name)),
-    ...handedOn.map(({ name, isType }) => (isType ? `type ${name}` : name)),
-  ];
-  const functions = exports.flatMap(({ name, doc }) =>
-    (doc?.examples ?? []).map((example, index) => `async function exampleOf_${name}_${index}() {\n${example}\n}`),
+interface Example {
+  readonly of: string;
+  readonly code: string;
+}
+
+function examplesOf({ exports, schema }: Surface): Example[] {
+  return [...exports, ...schema].flatMap(({ name, doc }) => (doc?.examples ?? []).map((code) => ({ of: name, code })));
+}
+
+function fileOf(surface: Surface, prelude: string): string {
+  const { of, exports, handedOn } = surface;
+  // Some types are behind both doors.
+  const schema = surface.schema.filter(({ name }) => exports.every((one) => one.name !== name));
+  const functions = examplesOf(surface).map(
+    ({ of, code }, index) => `async function exampleOf_${of}_${index}() {\n${code}\n}`,
   );
-  return [`import { ${names.join(", ")} } from "${of.name}";`, prelude, ...functions, "export {};"].join("\n");
+  return [
+    importOf(of.name, [...exports, ...handedOn.map(({ name, isType }) => ({ name, kind: isType ? "type" : "" }))]),
+    // What a schema is there for.
+    ...(of.hasSchema
+      ? [importOf(`${of.name}/schema`, schema), 'import { migrate } from "@collections/database";']
+      : []),
+    prelude,
+    ...functions,
+    "export {};",
+  ].join("\n");
+}
+
+function importOf(from: string, exports: readonly { readonly name: string; readonly kind: string }[]): string {
+  return `import { ${exports.map(({ name, kind }) => (kind === "type" ? `type ${name}` : name)).join(", ")} } from "${from}";`;
 }
 
 function faultsIn(output: string, files: ReadonlyMap<string, string>): string[] {
