@@ -40,6 +40,7 @@ interface Stage extends ProcessesBench {
 
 const CODE = "SHARED";
 /** A worker that has just started looks for what waits at once; one that has lost its work gives it back. */
+const WARM_UP_PART = 4;
 const SETTLED_MS = 400;
 
 /** Servers and workers by ones, twos and fours; in a round each number in turn. */
@@ -95,9 +96,9 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
   await client.query("update webhooks.delivery set state = 'delivered', settled_at = now() where state = 'waiting'");
   await server.analyze(databaseUrl);
   await server.checkpoint();
-  const confirmAndDrain = async (): Promise<number> => {
-    await confirm(stage, [confirmer], { count: plan.events });
-    return drain(stage, client, prompt);
+  const confirmAndDrain = async (count: number): Promise<number> => {
+    await confirm(stage, [confirmer], { count });
+    return drain(stage, client, { url: prompt, count });
   };
   const round = async (): Promise<number[]> => {
     const rates: number[] = [];
@@ -106,8 +107,8 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
       const more = Array.from({ length: number - workers.length }, () => startService({ databaseUrl, role: "worker" }));
       workers.push(...(await Promise.all(more)));
       // Some have just started, the first number's all have: what counts is the second backlog, to all of them.
-      await confirmAndDrain();
-      rates.push(await confirmAndDrain());
+      await confirmAndDrain(plan.events / WARM_UP_PART);
+      rates.push(await confirmAndDrain(plan.events));
     }
     await Promise.all(workers.map((worker) => worker.stop()));
     return rates;
@@ -118,15 +119,19 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
   return figures;
 }
 
-async function drain({ plan: { events }, receiver }: Stage, client: Client, url: string): Promise<number> {
+async function drain(
+  { receiver }: Stage,
+  client: Client,
+  { url, count }: { readonly url: string; readonly count: number },
+): Promise<number> {
   await delay(SETTLED_MS);
   await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
   await client.query("update webhooks.endpoint set url = $1", [url]);
-  const question: ReceiverQuestion = { ask: "arrivals", expected: events };
+  const question: ReceiverQuestion = { ask: "arrivals", expected: count };
   const arrivals = Object.values(await receiver.ask<Arrivals>(question));
   await client.query("update webhooks.endpoint set url = null");
   await delay(SETTLED_MS);
-  return (events / (Math.max(...arrivals) - Math.min(...arrivals))) * 1_000;
+  return (count / (Math.max(...arrivals) - Math.min(...arrivals))) * 1_000;
 }
 
 let series = 0;
