@@ -27,8 +27,7 @@ export interface ProbeFacts {
   readonly durationMs: number;
 }
 
-interface DueProbe {
-  readonly lenderId: string;
+interface ClaimedProbe {
   readonly url: string;
   readonly claimedUntil: Date;
 }
@@ -43,13 +42,20 @@ interface DueProbe {
  * setInterval(() => probeDue(prober).catch(console.error), 1_000);
  */
 export async function probeDue(prober: Prober): Promise<number> {
-  const claimMs = prober.courier.timeoutMs + CLAIM_BEYOND_TIMEOUT_MS;
-  const due = await query<DueProbe>(prober.em(), claimProbes, [claimMs, PROBES_AT_A_TIME]);
-  await Promise.all(due.map((probe) => makeProbe(prober, probe)));
-  return due.length;
+  const due = await query<{ lenderId: string }>(prober.em(), selectDue, [PROBES_AT_A_TIME]);
+  const made = await Promise.all(due.map(({ lenderId }) => claimAndMake(prober, lenderId)));
+  return made.filter((isOurs) => isOurs).length;
 }
 
-async function makeProbe(prober: Prober, { lenderId, url, claimedUntil }: DueProbe): Promise<void> {
+/** False when another process was faster. */
+async function claimAndMake(prober: Prober, lenderId: string): Promise<boolean> {
+  const claimMs = prober.courier.timeoutMs + CLAIM_BEYOND_TIMEOUT_MS;
+  const [claimed] = await query<ClaimedProbe>(prober.em(), claimProbe, [lenderId, claimMs]);
+  if (claimed) await makeProbe(prober, lenderId, claimed);
+  return claimed !== undefined;
+}
+
+async function makeProbe(prober: Prober, lenderId: string, { url, claimedUntil }: ClaimedProbe): Promise<void> {
   const ping = await prober.pingOf(lenderId);
   const result = await makeAttempt(prober.courier, { ...ping, url, kind: "ping", number: 1 });
   if (result.outcome === "abandoned") return;
@@ -67,20 +73,21 @@ function wordsOf(error: AttemptError | null): string | null {
   return error && `${error.code}: ${error.detail}`;
 }
 
+const selectDue = statement(
+  "webhooks.due-probes",
+  `select lender_id as "lenderId" from webhooks.endpoint
+   where state = 'suspended' and url is not null and next_probe_at <= now()
+   order by next_probe_at
+   limit $1`,
+);
+
 // Whole milliseconds: the claim is compared with what came back to us.
-const claimProbes = statement(
-  "webhooks.claim-probes",
-  `with due as materialized (
-     select lender_id, id from webhooks.endpoint
-     where state = 'suspended' and url is not null and next_probe_at <= now()
-     order by next_probe_at
-     limit $2
-     for update skip locked
-   )
-   update webhooks.endpoint e
-   set next_probe_at = date_trunc('milliseconds', now()) + $1 * interval '1 millisecond'
-   from due where e.lender_id = due.lender_id and e.id = due.id
-   returning e.lender_id as "lenderId", e.url, e.next_probe_at as "claimedUntil"`,
+const claimProbe = statement(
+  "webhooks.claim-probe",
+  `update webhooks.endpoint
+   set next_probe_at = date_trunc('milliseconds', now()) + $2 * interval '1 millisecond'
+   where lender_id = $1 and state = 'suspended' and url is not null and next_probe_at <= now()
+   returning url, next_probe_at as "claimedUntil"`,
 );
 
 const recordProbe = statement(

@@ -20,7 +20,7 @@ export interface RetryDue {
 const JOB_EXPIRES_SECONDS = 60;
 /** A retry that is this late has lost its job: its worker died, or PostgreSQL was away. Should it come, it does nothing. */
 const OVERDUE_MS = 10_000;
-/** Waits that one transaction of the sweep ends: an outage can leave many, and dispatchers want the same rows. */
+/** Waits that the sweep ends at a time: an outage can leave many, and dispatchers want the same rows. */
 const SWEEP_ROWS = 1_000;
 
 /**
@@ -68,15 +68,23 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
 export async function sweep(em: EntityManager): Promise<number> {
   let total = 0;
   for (;;) {
-    const ended = await transaction(em, (tx) => endOverdue(tx));
+    let ended = 0;
+    for (const overdue of await query<OverdueWaits>(em, selectOverdueWaits, [OVERDUE_MS, SWEEP_ROWS])) {
+      ended += await transaction(em, (tx) => endOverdue(tx, overdue));
+    }
     total += ended;
     if (ended < SWEEP_ROWS) return total;
   }
 }
 
-async function endOverdue(tx: Tx): Promise<number> {
-  const ended = await query<{ lenderId: string }>(tx, endOverdueWaits, [OVERDUE_MS, SWEEP_ROWS]);
-  for (const lenderId of new Set(ended.map((row) => row.lenderId))) signal(tx, WEBHOOKS_CHANNEL, lenderId);
+interface OverdueWaits {
+  readonly lenderId: string;
+  readonly deliveryIds: readonly string[];
+}
+
+async function endOverdue(tx: Tx, { lenderId, deliveryIds }: OverdueWaits): Promise<number> {
+  const ended = await query(tx, endOverdueWaits, [lenderId, deliveryIds, OVERDUE_MS]);
+  if (ended.length > 0) signal(tx, WEBHOOKS_CHANNEL, lenderId);
   return ended.length;
 }
 
@@ -87,15 +95,26 @@ const endWait = statement(
    returning id`,
 );
 
-const endOverdueWaits = statement(
-  "webhooks.end-overdue-waits",
-  `with overdue as materialized (
+const selectOverdueWaits = statement(
+  "webhooks.overdue-waits",
+  `select lender_id as "lenderId", array_agg(id) as "deliveryIds"
+   from (
      select lender_id, id from webhooks.delivery
      where state = 'retrying' and next_attempt_at < now() - $1 * interval '1 millisecond'
      limit $2
+   ) overdue
+   group by lender_id`,
+);
+
+const endOverdueWaits = statement(
+  "webhooks.end-overdue-waits",
+  `with overdue as materialized (
+     select d.id from webhooks.delivery d
+     where d.lender_id = $1 and d.id = any ($2)
+       and d.state = 'retrying' and d.next_attempt_at < now() - $3 * interval '1 millisecond'
      for update skip locked
    )
    update webhooks.delivery d set state = 'waiting', next_attempt_at = null
-   from overdue where d.lender_id = overdue.lender_id and d.id = overdue.id
-   returning d.lender_id as "lenderId"`,
+   where d.lender_id = $1 and d.id = any (array(select id from overdue))
+   returning d.id`,
 );

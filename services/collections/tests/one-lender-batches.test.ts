@@ -20,8 +20,8 @@ const OF_MANY = [
   "payment-links.links-by-lender-link-id-of-many",
 ];
 
-/** What a worker looks for now and then: docs/operations.md says of each what a cluster makes of it. */
-const OVER_ALL_LENDERS = new Set(["webhooks.claim-probes", "webhooks.replay-claim", "webhooks.end-overdue-waits"]);
+/** What a worker looks for each second, and locks: docs/operations.md says what becomes of it on a cluster. */
+const OVER_ALL_LENDERS = new Set(["webhooks.replay-claim"]);
 
 test("on one PostgreSQL, payments of several lenders that come at once share a transaction", async () => {
   const story = await aStory({ DATABASE_URL: await aDatabase() });
