@@ -10,6 +10,11 @@ const STEPS_AT_A_TIME = 20;
 /** Of one endpoint's replayed deliveries, unless the rate is higher: the next step waits until some have gone out. */
 const MOST_WAITING = 1_000;
 
+interface ReplayKey {
+  readonly lenderId: string;
+  readonly id: string;
+}
+
 /** A replay's row under its lock; `createdAt` is text, to the microsecond. */
 type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
 
@@ -23,18 +28,23 @@ type DueReplay = Omit<Replay, "createdAt"> & { readonly createdAt: string };
  * setInterval(() => advanceReplays(() => database.em()).catch(console.error), 1_000);
  */
 export async function advanceReplays(em: () => EntityManager): Promise<number> {
-  let sent = 0;
-  for (let steps = 0; steps < STEPS_AT_A_TIME; steps += 1) {
-    const sentByStep = await transaction(em(), takeStep);
-    if (sentByStep === undefined) break;
-    sent += sentByStep;
+  let [sent, steps] = [0, 0];
+  while (steps < STEPS_AT_A_TIME) {
+    const stepsBefore = steps;
+    for (const key of await query<ReplayKey>(em(), selectDue, [STEPS_AT_A_TIME - steps])) {
+      const sentByStep = await transaction(em(), (tx) => takeStep(tx, key));
+      if (sentByStep === undefined) continue;
+      sent += sentByStep;
+      steps += 1;
+    }
+    if (steps === stepsBefore) break;
   }
   return sent;
 }
 
-/** Undefined when no replay is due. */
-async function takeStep(tx: Tx): Promise<number | undefined> {
-  const [replay] = await query<DueReplay>(tx, claimDue, []);
+/** Undefined when another process is at this replay. */
+async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
+  const [replay] = await query<DueReplay>(tx, claimDue, [key.lenderId, key.id]);
   if (!replay) return undefined;
   const { lenderId, id, ratePerSecond, cursor, upTo, createdAt } = replay;
   const { ids, last, looked } = await lookFor(tx, replay, {
@@ -55,11 +65,9 @@ async function takeStep(tx: Tx): Promise<number | undefined> {
 
 // A replay waits while its endpoint has not taken what was replayed before: many waiting replays would hold up new
 // events of their loans, and every lease would have to look past them.
-const claimDue = statement(
-  "webhooks.replay-claim",
-  `select r.lender_id as "lenderId", r.id, r.loan, r.kind, r.states, r.created_from as "createdFrom",
-     r.created_to as "createdTo", r.rate_per_second as "ratePerSecond", r.cursor, r.up_to as "upTo",
-     r.created_at::text as "createdAt"
+const selectDue = statement(
+  "webhooks.due-replays",
+  `select r.lender_id as "lenderId", r.id
    from webhooks.replay r
    join webhooks.endpoint e on e.lender_id = r.lender_id
    cross join lateral (
@@ -70,8 +78,17 @@ const claimDue = statement(
    ) backlog
    where r.state = 'running' and r.next_step_at <= now() and backlog.waiting < greatest(r.rate_per_second, ${MOST_WAITING})
    order by r.next_step_at
-   limit 1
-   for update of r skip locked`,
+   limit $1`,
+);
+
+const claimDue = statement(
+  "webhooks.replay-claim",
+  `select r.lender_id as "lenderId", r.id, r.loan, r.kind, r.states, r.created_from as "createdFrom",
+     r.created_to as "createdTo", r.rate_per_second as "ratePerSecond", r.cursor, r.up_to as "upTo",
+     r.created_at::text as "createdAt"
+   from webhooks.replay r
+   where r.lender_id = $1 and r.id = $2 and r.state = 'running' and r.next_step_at <= now()
+   for update skip locked`,
 );
 
 // Where nothing was found to send, nothing has to be waited for. `total` was counted before the rows were locked:

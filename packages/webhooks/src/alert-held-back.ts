@@ -1,8 +1,6 @@
 import { type EntityManager, query, statement, transaction } from "@collections/database";
 import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
 
-const ROWS_AT_A_TIME = 100;
-
 /**
  * Has the mails sent that an hour without another one held back, where what they tell is still so; the others are
  * forgotten. To be called every minute, in any number of processes: a row is one process's. Returns how many mails.
@@ -12,15 +10,15 @@ const ROWS_AT_A_TIME = 100;
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;
-  for (;;) {
-    const ripe = await transaction(em, async (tx) => {
-      const released = await query<ReleasedAlert>(tx, release, [ROWS_AT_A_TIME]);
-      for (const alert of released.filter(({ holds }) => holds)) await enqueueMail(tx, alert);
-      return released;
+  for (const { lenderId } of await query<{ lenderId: string }>(em, lendersWithRipe, [])) {
+    mails += await transaction(em, async (tx) => {
+      const released = await query<ReleasedAlert>(tx, release, [lenderId]);
+      const holding = released.filter(({ holds }) => holds);
+      for (const alert of holding) await enqueueMail(tx, alert);
+      return holding.length;
     });
-    mails += ripe.filter(({ holds }) => holds).length;
-    if (ripe.length < ROWS_AT_A_TIME) return mails;
   }
+  return mails;
 }
 
 interface ReleasedAlert extends RaisedAlert {
@@ -28,22 +26,27 @@ interface ReleasedAlert extends RaisedAlert {
   readonly holds: boolean;
 }
 
+const lendersWithRipe = statement(
+  "webhooks.lenders-with-ripe-alerts",
+  `select distinct lender_id as "lenderId" from webhooks.alert
+   where held_back > 0 and raised_at <= now() - interval '1 hour'`,
+);
+
 // The mail tells of the newest occasion itself, so it adds to one less than were held back.
 const release = statement(
   "webhooks.release-held-back",
   `with ripe as materialized (
-     select a.lender_id, a.id, a.held_back - 1 as others,
+     select a.id, a.held_back - 1 as others,
        case a.cause
          when 'suspended' then coalesce(e.state = 'suspended', false)
          when 'recovered' then coalesce(e.state = 'active', false)
          else true end as holds
-     from webhooks.alert a left join webhooks.endpoint e on e.lender_id = a.lender_id
-     where a.held_back > 0 and a.raised_at <= now() - interval '1 hour'
-     limit $1
+     from webhooks.alert a left join webhooks.endpoint e on e.lender_id = $1
+     where a.lender_id = $1 and a.held_back > 0 and a.raised_at <= now() - interval '1 hour'
      for update of a skip locked
    )
    update webhooks.alert a
    set held_back = 0, raised_at = case when holds then date_trunc('milliseconds', now()) else a.raised_at end
-   from ripe where a.lender_id = ripe.lender_id and a.id = ripe.id
+   from ripe where a.lender_id = $1 and a.id = ripe.id
    returning ${RAISED_COLUMNS}, ripe.others as "heldBack", ripe.holds`,
 );

@@ -18,12 +18,12 @@ const WITHOUT_LENDER: Record<string, string> = {
   "payment-links.links-of-field-partner": "a field partner's links; whose they are is what it answers",
   "lenders.key-by-id": "a request says nothing but its key; the answer is kept for a second",
   "webhooks.due-probes": "whose callback is due, over all lenders, one row each",
-  "webhooks.replay-claim": "whose replay is due, over all lenders",
+  "webhooks.due-replays": "whose replay is due, over all lenders",
   "webhooks.lenders-with-backlog": "whose events wait, over all lenders, one row each",
 };
 
 /** What a worker sends each second and the story does not: it may be over before. */
-const EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.replay-claim"];
+const EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
 
 /** What a worker sends each quarter of a minute, over all lenders: on no hot path, and seen only if the story takes long. */
 const SWEPT = new Set([
