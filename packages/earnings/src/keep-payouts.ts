@@ -17,7 +17,8 @@ export async function lockReference(tx: Tx, reference: string): Promise<void> {
 
 /**
  * What a field partner is credited with in one currency and has not been paid, at all lenders, locked until the
- * transaction ends: what was credited before `before`, or all of it.
+ * transaction ends: what was credited before `before`, or all of it. In the order of lender and id, so that two payouts
+ * of one field partner wait for each other and never deadlock.
  *
  * @example
  * const { to: before } = spanOfDay("2026-11-30", "Asia/Kolkata");
@@ -27,7 +28,12 @@ export async function lockCredited(
   tx: Tx,
   owed: { readonly fieldPartnerId: string; readonly currency: CurrencyCode; readonly before?: Date | undefined },
 ): Promise<Earning[]> {
-  return query(tx, selectCredited, [owed.fieldPartnerId, owed.currency, owed.before?.toISOString() ?? null]);
+  const values = [owed.fieldPartnerId, owed.currency, owed.before?.toISOString() ?? null];
+  const lines: Earning[] = [];
+  for (const { lenderId } of await query<{ lenderId: string }>(tx, selectCreditors, values)) {
+    lines.push(...(await query<Earning>(tx, selectCredited, [...values, lenderId])));
+  }
+  return lines;
 }
 
 /**
@@ -53,7 +59,9 @@ export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void 
     until,
     now,
   ]);
-  send(tx, updatePaidOut, [lines.map(({ lenderId }) => lenderId), lines.map((line) => line.id), now, id]);
+  for (const [lenderId, ofLender] of Map.groupBy(lines, (line) => line.lenderId)) {
+    send(tx, updatePaidOut, [lenderId, ofLender.map((line) => line.id), now, id]);
+  }
 }
 
 // A key of 64 bits that two references share makes one wait for the other, and no more.
@@ -62,13 +70,19 @@ const takeReference = statement(
   `select pg_advisory_xact_lock(hashtextextended('earnings.payout ' || $1, 0))`,
 );
 
-// In the order of the key, so that two payouts of one field partner wait for each other and never deadlock.
+const IS_CREDITED = `e.field_partner_id = $1 and e.currency = $2 and e.status = 'credited'
+     and ($3::timestamptz is null or e.credited_at < $3)`;
+
+const selectCreditors = statement(
+  "earnings.creditors",
+  `select distinct e.lender_id as "lenderId" from earnings.earning e where ${IS_CREDITED} order by e.lender_id`,
+);
+
 const selectCredited = statement(
   "earnings.credited",
   `select ${selectedEarning("e")} from earnings.earning e
-   where e.field_partner_id = $1 and e.currency = $2 and e.status = 'credited'
-     and ($3::timestamptz is null or e.credited_at < $3)
-   order by e.lender_id, e.id for no key update`,
+   where e.lender_id = $4 and ${IS_CREDITED}
+   order by e.id for no key update`,
 );
 
 const insertPayout = statement(
@@ -83,7 +97,6 @@ const insertPayout = statement(
 
 const updatePaidOut = statement(
   "earnings.pay-out",
-  `update earnings.earning e set status = 'paid_out', paid_out_at = $3::timestamptz, payout_id = $4::uuid
-   from unnest($1::uuid[], $2::uuid[]) as i (lender_id, id)
-   where e.lender_id = i.lender_id and e.id = i.id and e.status = 'credited'`,
+  `update earnings.earning set status = 'paid_out', paid_out_at = $3::timestamptz, payout_id = $4::uuid
+   where lender_id = $1 and id = any ($2) and status = 'credited'`,
 );
