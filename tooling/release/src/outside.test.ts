@@ -1,0 +1,193 @@
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { cp, mkdir, readdir, readFile, symlink, unlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { installOutside, type Outside, run } from "./outside.ts";
+import { ROOT } from "./pack-all.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+
+const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
+
+interface Manifest {
+  name: string;
+  license: string;
+  type: string;
+  exports: Record<string, string | { types: string; default: string }>;
+  dependencies?: Record<string, string>;
+  engines: { node: string };
+}
+
+let outside: Outside;
+let manifests: Manifest[];
+
+beforeAll(async () => {
+  outside = await installOutside();
+  manifests = await Promise.all(outside.tarballs.map(({ name }) => manifestOf(name)));
+});
+
+afterAll(() => outside.remove());
+
+async function manifestOf(name: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(outside.app, "node_modules", name, "package.json"), "utf8")) as Manifest;
+}
+
+/** Of all packages, what an `import` may name that is code. */
+function doors(): string[] {
+  return manifests.flatMap(({ name, exports }) =>
+    Object.keys(exports)
+      .filter((door) => !/\.\w+$/.test(door))
+      .map((door) => name + door.slice(1)),
+  );
+}
+
+async function script(name: string, text: string): Promise<string> {
+  await writeFile(join(outside.app, name), text);
+  return name;
+}
+
+describe("what is published", () => {
+  test("is every package: what is built, its README and the licence, and nothing that it is built from", async () => {
+    const folders = (await readdir(join(ROOT, "packages"))).map((folder) => `@collections/${folder}`);
+    expect(outside.tarballs.map(({ name }) => name).toSorted()).toEqual(folders.toSorted());
+    for (const { name, files } of outside.tarballs) {
+      expect(files, name).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]));
+      expect(files.filter((path) => /\.test\.|(?<!\.d)\.ts$|^src|^tests/.test(path))).toEqual([]);
+      const modules = files.filter((path) => path.endsWith(".js"));
+      expect(
+        modules.filter((path) => !files.includes(`${path}.map`) || !files.includes(path.replace(/js$/, "d.ts"))),
+      ).toEqual([]);
+    }
+  });
+
+  test("names exact versions, a licence, its Node, and the types of each door", () => {
+    for (const { name, license, type, engines, dependencies = {}, exports } of manifests) {
+      expect({ license, type }, name).toEqual({ license: "Apache-2.0", type: "module" });
+      expect(engines.node).toMatch(/^>=2[02]\.\d+$/);
+      expect(Object.values(dependencies).filter((range) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range))).toEqual([]);
+      const untyped = Object.values(exports).filter(
+        (door) => typeof door !== "string" && !door.types.endsWith(".d.ts"),
+      );
+      expect(untyped).toEqual([]);
+    }
+  });
+});
+
+describe("in a folder with nothing of the workspace", () => {
+  test("every door of every package opens on Node 24 and on Node 22", async () => {
+    const opened = `for (const door of ${JSON.stringify(doors())}) if (Object.keys(await import(door)).length === 0) throw door;
+      console.log(process.versions.node);`;
+    const file = await script("open.js", opened);
+    const versions = await Promise.all(
+      outside.nodes.map(async (node) => (await run(node, [file], { cwd: outside.app })).stdout),
+    );
+    expect(versions.map((version) => version.split(".")[0])).toEqual(["24", "22"]);
+  });
+
+  test("no declaration of ours has a fault in a strict project that checks its libraries too", async () => {
+    const lines = doors().map((door, index) => `export * as door${index} from ${JSON.stringify(door)};`);
+    const options = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--noEmit"];
+    const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+    const args = [TSC, ...options, ...checks, await script("typed.ts", lines.join("\n"))];
+    const { stdout } = await run(process.execPath, args, { cwd: outside.app }).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(stdout.split("\n").filter((line) => /^(typed\.ts|node_modules\/@collections)/.test(line))).toEqual([]);
+  });
+
+  test("ten processes on both Nodes that bring two packages into one empty database all succeed, once", async () => {
+    const url = directUrl((await emptyDatabase()).url);
+    const file = await script(
+      "migrate.js",
+      `import { migrate } from "@collections/database";
+       import { ledgerSchema } from "@collections/ledger/schema";
+       import { webhooksSchema } from "@collections/webhooks/schema";
+       const schemas = process.argv[3].split(",").map((name) => ({ ledger: ledgerSchema, webhooks: webhooksSchema })[name]);
+       const { applied, unknown } = await migrate({ url: process.argv[2], schemas, jobs: true });
+       console.log(JSON.stringify({ applied, unknown, known: schemas.flatMap((s) => s.migrations.map((m) => s.name + "/" + m.name)) }));`,
+    );
+    const wishes = ["ledger", "webhooks", "ledger,webhooks", "webhooks,ledger", "ledger"];
+    const outcomes = await Promise.all(
+      outside.nodes.flatMap((node) => wishes.map((wish) => run(node, [file, url, wish], { cwd: outside.app }))),
+    );
+    const told = outcomes.map(({ stdout }) => JSON.parse(stdout) as Record<"applied" | "unknown" | "known", string[]>);
+    expect(told.flatMap(({ unknown }) => unknown)).toEqual([]);
+    const all = [...new Set(told.flatMap(({ known }) => known))];
+    expect(told.flatMap(({ applied }) => applied).toSorted()).toEqual(all.toSorted());
+  });
+
+  test("one call brings one package and no table of any other, whichever it is", async () => {
+    const file = await script(
+      "alone.js",
+      `import { createDatabase, migrate } from "@collections/database";
+       const brought = [];
+       for (const [door, url] of JSON.parse(process.argv[2])) {
+         const schema = Object.values(await import(door)).find((it) => Array.isArray(it.migrations));
+         await migrate({ url, schemas: [schema], jobs: true });
+         const database = await createDatabase({ url, schemas: [schema] });
+         for (const entity of schema.entities) await database.em().find(entity, {}, { limit: 1 });
+         await database.close();
+         brought.push(schema.migrations.length > 0 ? [schema.name, "pgboss"].sort() : ["pgboss"]);
+       }
+       console.log(JSON.stringify(brought));`,
+    );
+    const schemaDoors = doors().filter((door) => door.endsWith("/schema"));
+    expect(schemaDoors).toHaveLength(8);
+    const urls = await Promise.all(schemaDoors.map(async () => directUrl((await emptyDatabase()).url)));
+    const pairs = JSON.stringify(schemaDoors.map((door, index) => [door, urls[index]]));
+    const { stdout } = await run(outside.nodes[1], [file, pairs], { cwd: outside.app });
+    expect(await Promise.all(urls.map(schemasIn))).toEqual(JSON.parse(stdout));
+  });
+});
+
+describe("a package with only what it declares beside it", () => {
+  test("builds, each of them", async () => {
+    const waiting = manifests.values();
+    const buildNext = async (): Promise<void> => {
+      for (const manifest of waiting) expect(await buildAlone(manifest), manifest.name).toBe("");
+    };
+    await Promise.all([buildNext(), buildNext()]);
+  });
+
+  test("does not build when one of these is missing", async () => {
+    const ledger = manifests.find(({ name }) => name === "@collections/ledger")!;
+    await unlink(join(outside.alone, "packages/ledger/node_modules/@collections/money"));
+    expect(await compile("ledger")).toContain("Cannot find module '@collections/money'");
+    expect(Object.keys(ledger.dependencies!)).toContain("@collections/money");
+  });
+});
+
+/** What the compiler objects to. The types of Node are the only thing that is there unasked. */
+async function buildAlone({ name, dependencies = {} }: Manifest): Promise<string> {
+  const folder = name.replace("@collections/", "");
+  const here = join(outside.alone, "packages", folder);
+  const there = join(ROOT, "packages", folder);
+  await mkdir(here, { recursive: true });
+  for (const part of ["src", "package.json", "tsconfig.build.json"]) {
+    await cp(join(there, part), join(here, part), { recursive: true, filter: (path) => !path.endsWith(".test.ts") });
+  }
+  for (const dependency of [...Object.keys(dependencies), "@types/node"]) {
+    const link = join(here, "node_modules", dependency);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(outside.app, "node_modules", dependency), link);
+  }
+  return compile(folder);
+}
+
+async function compile(folder: string): Promise<string> {
+  const args = [TSC, "-p", join(outside.alone, "packages", folder, "tsconfig.build.json")];
+  const { stdout } = await run(process.execPath, args).catch((error: { stdout: string }) => error);
+  return stdout;
+}
+
+async function schemasIn(url: string): Promise<string[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    `select distinct table_schema as name from information_schema.tables
+     where table_schema not in ('pg_catalog', 'information_schema', 'public') order by 1`,
+  );
+  await client.end();
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** The folder of the workspace. */
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** What the registry would get of one package. */
+export interface Tarball {
+  readonly name: string;
+  readonly version: string;
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: number;
+  /** As they lie in the package, sorted. */
+  readonly files: readonly string[];
+}
+
+const run = promisify(execFile);
+
+/**
+ * Builds and packs every package under `packages/` into a folder, as a release does. That happens in a copy of the
+ * sources: a `dist` that others look at, or build at this moment, is left alone.
+ */
+export async function packAll(destination: string): Promise<Tarball[]> {
+  const tree = await mkdtemp(join(tmpdir(), "collections-release-"));
+  try {
+    await copySources(tree);
+    await mkdir(destination, { recursive: true });
+    const args = ["--recursive", "--filter", "./packages/*", "pack", "--json", "--pack-destination", destination];
+    const { stdout } = await pnpm(["--config.verify-deps-before-run=false", ...args], tree);
+    return await Promise.all(packedIn(stdout).map(asTarball));
+  } finally {
+    await rm(tree, { recursive: true, force: true });
+  }
+}
+
+async function copySources(tree: string): Promise<void> {
+  const files = ["package.json", "pnpm-workspace.yaml", "pnpm-lock.yaml", "LICENSE"];
+  for (const file of [...files, "tsconfig.base.json", "tsconfig.build.json"])
+    await cp(join(ROOT, file), join(tree, file));
+  const isSource = (path: string): boolean => basename(path) !== "dist";
+  await cp(join(ROOT, "packages"), join(tree, "packages"), {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: isSource,
+  });
+  for (const folder of ["node_modules", "tooling"]) await symlink(join(ROOT, folder), join(tree, folder));
+}
+
+/** By the pnpm that runs this, or by the one that the project is installed with. */
+async function pnpm(args: string[], cwd: string): Promise<{ stdout: string }> {
+  const itself = process.env["npm_execpath"] ?? "";
+  const options = { cwd, maxBuffer: 64 * 1024 * 1024 };
+  if (/pnpm\.[cm]?js$/.test(itself)) return run(process.execPath, [itself, ...args], options);
+  if (/pnpm(?:\.\w+)?$/.test(itself)) return run(itself, args, options);
+  return run("npx", ["-y", "pnpm@12", ...args], options);
+}
+
+interface Packed {
+  name: string;
+  version: string;
+  filename: string;
+  files: { path: string }[];
+}
+
+/** The scripts of the packages may have written something before it. */
+function packedIn(output: string): Packed[] {
+  return JSON.parse(output.slice(output.search(/^\[/m))) as Packed[];
+}
+
+async function asTarball({ name, version, filename, files }: Packed): Promise<Tarball> {
+  const { size } = await stat(filename);
+  return { name, version, path: filename, bytes: size, files: files.map(({ path }) => path).toSorted() };
+}
