@@ -9,6 +9,7 @@ import { migrate } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schemas } from "../src/schemas.ts";
+import { withDirectUrl } from "./processes.ts";
 
 /** In the order in which a reader pastes their commands into one shell. */
 const PAGES = ["guide.md", "receiver.md", "retries.md", "errors.md", "keys.md"];
@@ -60,7 +61,7 @@ beforeAll(async () => {
     await migrate({ url: at, schemas, jobs: true });
   });
   const settings = {
-    DATABASE_URL: url,
+    ...withDirectUrl({ DATABASE_URL: url }),
     PORT: "0",
     MASTER_KEY: "c".repeat(64),
     OUTBOUND_ALLOW: "127.0.0.1:*",

@@ -1,6 +1,6 @@
 import { migrate, type PackageSchema } from "@collections/database";
 import type { LenderTwin } from "@collections/lender-twin";
-import { afterFile, emptyDatabase } from "@collections/testing";
+import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -54,8 +54,9 @@ let owner: Client;
 
 beforeAll(async () => {
   const role = await aRuntimeRole();
-  url = (await emptyDatabase()).url;
-  runtimeUrl = asRole(url, role);
+  const database = await emptyDatabase();
+  url = directUrl(database.url);
+  runtimeUrl = asRole(database.url, role);
   await migrate({ url, runtimeUrl, schemas: laterSchemas, jobs: true });
   owner = new Client({ connectionString: url });
   await owner.connect();

@@ -4,7 +4,7 @@ import { vi } from "vitest";
 /** Statements as a path sent them: text by name, or by the text itself where it has no name. */
 export type SentStatements = ReadonlyMap<string, string>;
 
-type Query = { text: string; name?: string } | string;
+type Query = { text: string; name?: string; goesBy?: string } | string;
 
 /**
  * What every connection of this process sends to PostgreSQL while `act` runs, seen where `pg` is handed it: so nothing
@@ -16,8 +16,8 @@ export async function statementsDuring(act: (sent: SentStatements) => Promise<vo
   const send = Client.prototype.query as (...args: unknown[]) => unknown;
   const spy = vi.spyOn(Client.prototype, "query").mockImplementation(function (this: Client, ...args: unknown[]) {
     const query = args[0] as Query;
-    const { text, name } = typeof query === "string" ? { text: query } : query;
-    sent.set(name ?? text, text);
+    const { text, name, goesBy } = typeof query === "string" ? { text: query } : query;
+    sent.set(name ?? goesBy ?? text, text);
     return send.apply(this, args) as undefined;
   });
   try {
