@@ -70,6 +70,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     signals,
     jobs: createJobs(startedBoss, signals, onError),
     isPooled: pooled,
+    isBorrowed: options.pool !== undefined,
     boss: startedBoss,
     onError,
     async close() {

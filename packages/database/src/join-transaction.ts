@@ -3,6 +3,7 @@ import { CompiledQuery } from "kysely";
 import type { ClientBase, QueryConfig, QueryResult } from "pg";
 import type { Database } from "./open-database.ts";
 import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
+import { oneByOne, type PatientClient } from "./one-by-one.ts";
 import { ormTypes } from "./row-types.ts";
 import { runAfterCommit } from "./transaction.ts";
 
@@ -41,22 +42,23 @@ export async function joinTransaction<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<Joined<T>> {
   const tx = database.em() as Tx;
-  const state = await openTx(tx, clientOf(host));
+  const client = oneByOne(clientOf(host));
+  const state = await openTx(tx, client);
   try {
     const result = await work(tx);
     await tx.flush();
-    await settle(state);
+    await settle(state, client);
     return { result, committed: () => runAfterCommit(tx, state) };
   } catch (error) {
-    await settle(state).catch(() => {});
+    await settle(state, client).catch(() => {});
     throw causeOf(error, state);
   }
 }
 
 /** Nothing of ours may still be on its way when the host goes on: it might land behind the host's ROLLBACK. */
-async function settle(state: TxState): Promise<void> {
+async function settle(state: TxState, client: PatientClient): Promise<void> {
   state.open = false;
-  await Promise.all(state.sent);
+  await Promise.all([...state.sent, client.drained()]);
   if (state.failure !== undefined) throw state.failure;
 }
 

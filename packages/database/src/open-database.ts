@@ -18,6 +18,8 @@ export interface Database {
 export interface OpenDatabase extends Database {
   /** Whether a transaction pooler is in between. */
   readonly isPooled: boolean;
+  /** Whether the pool is a host's, whose clients need not pipeline. */
+  readonly isBorrowed: boolean;
   boss(): Promise<PgBoss>;
   onError(error: unknown): void;
 }

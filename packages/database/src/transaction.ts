@@ -2,6 +2,7 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { databaseOf } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
+import { oneByOne } from "./one-by-one.ts";
 import { LOCAL_TIMEOUTS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
 import { type Statement, statementTypes } from "./statement.ts";
@@ -52,13 +53,13 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
   if (stateIn(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
-  const { pool, isPooled } = databaseOf(em);
+  const { pool, isPooled, isBorrowed } = databaseOf(em);
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
   try {
-    state = await openTx(tx, client, isPooled ? beginText + LOCAL_TIMEOUTS : beginText);
+    state = await openTx(tx, isBorrowed ? oneByOne(client) : client, isPooled ? beginText + LOCAL_TIMEOUTS : beginText);
     const result = await work(tx);
     await tx.flush();
     await commit(state);
@@ -151,7 +152,7 @@ async function rollBack(client: PoolClient, state: TxState | undefined): Promise
   if (state) state.open = false;
   try {
     await Promise.all(state?.sent ?? []);
-    await client.query("rollback");
+    await (state?.client ?? client).query("rollback");
     state?.afterCommit.splice(0);
     return true;
   } catch {

@@ -33,6 +33,9 @@ let database: Database;
 let host: Client;
 /** Everything that the host's client was asked to send. */
 const sent: string[] = [];
+let unanswered = 0;
+/** How many statements were under way on it whenever one was sent, this one included. */
+const atATime: number[] = [];
 let cartId: string;
 
 beforeAll(async () => {
@@ -62,7 +65,8 @@ class ListeningClient extends Client {
     this.query = ((...args: unknown[]) => {
       const [config] = args as [string | { text: string }];
       sent.push(typeof config === "string" ? config : config.text);
-      return query(...args);
+      atATime.push((unanswered += 1));
+      return (query(...args) as Promise<unknown>).finally(() => (unanswered -= 1));
     }) as Client["query"];
   }
 }
@@ -107,6 +111,14 @@ describe("in the transaction of a host's pg client", () => {
     expect(sent.length).toBeGreaterThan(2);
     expect(sent.filter((text) => /^\s*(begin|start|commit|end|rollback|savepoint)/i.test(text))).toEqual([]);
     await host.query("rollback");
+  });
+
+  test("the host's client is asked one thing at a time", async () => {
+    await host.query("begin");
+    atATime.length = 0;
+    await joinTransaction(database, host, bill);
+    await host.query("rollback");
+    expect(new Set(atATime)).toEqual(new Set([1]));
   });
 
   test("entities are read as anywhere else, whatever the host's client reads by itself", async () => {
