@@ -112,12 +112,12 @@ function lockStatement(
 ): LenderStatement {
   return lenderStatement(
     name,
-    "p.lender_id = $3",
+    { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
     (isTheLenders) => `select ${selectList(properties)}
     from (select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan) order by lender_id, loan) k
     cross join lateral (
       select * from cases.collection_case p
-      where ${isTheLenders} and p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.is_current
+      where ${isTheLenders} and p.source_loan_number = k.loan and p.is_current
       limit 1
       for no key update ${ifLocked}
     ) c`,

@@ -71,7 +71,7 @@ export const updateImported = statement(
 
 export const retire = lenderStatement(
   "cases.retire",
-  "lender_id = $3",
+  { ofOne: "lender_id = $3", ofMany: "true" },
   (isTheLenders) => `update cases.collection_case set is_current = false
    where ${isTheLenders} and lender_id = any ($1::uuid[]) and id = any ($2::uuid[])`,
 );
@@ -156,12 +156,12 @@ function unnestUpdate(name: string, properties: readonly CaseProperty[]): Lender
   const all = [...KEY_PROPERTIES, ...properties];
   return lenderStatement(
     name,
-    `c.lender_id = $${all.length + 2} and c.id = any ($2)`,
+    { ofOne: `c.lender_id = $${all.length + 2} and c.id = any ($2)`, ofMany: "c.lender_id = v.lender_id" },
     (isTheLenders) => `update cases.collection_case c
     set ${properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`).join(", ")},
       updated_at = $${all.length + 1}::timestamptz
     from ${unnested(all)}
-    where ${isTheLenders} and c.lender_id = v.lender_id and c.id = v.id`,
+    where ${isTheLenders} and c.id = v.id`,
   );
 }
 

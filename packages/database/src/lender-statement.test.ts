@@ -10,9 +10,9 @@ await database.pool.query("create table toy (lender_id uuid, name text, primary 
 
 const find = lenderStatement(
   "test.find-toys",
-  "t.lender_id = $3",
+  { ofOne: "t.lender_id = $3", ofMany: "t.lender_id = k.lender_id" },
   (isTheLenders) => `select t.name from toy t join unnest($1::uuid[], $2::text[]) as k (lender_id, name)
-    on ${isTheLenders} and t.lender_id = k.lender_id and t.name = k.name order by t.name`,
+    on ${isTheLenders} and t.name = k.name order by t.name`,
 );
 
 test("keys of one lender are looked for by a text with its id as a value, those of several by one without", async () => {

@@ -10,24 +10,27 @@ export interface LenderStatement {
 }
 
 /**
- * Makes both texts of one: `text` is handed `isTheLenders`, a condition on the only lender, or `true` where there are
- * several. The lender is one parameter more, the last.
+ * Makes both texts of one: `text` is handed the condition that says whose rows are meant. Of one lender it is a value, one
+ * parameter more, the last; of several it is that of each key.
  *
  * @example
  * const settleInvoices = lenderStatement(
  *   "billing.settle-invoices",
- *   "i.lender_id = $3",
+ *   { ofOne: "i.lender_id = $3", ofMany: "i.lender_id = k.lender_id" },
  *   (isTheLenders) => `update billing.invoice i set paid = true
  *     from unnest($1::uuid[], $2::uuid[]) as k (lender_id, id)
- *     where ${isTheLenders} and i.lender_id = k.lender_id and i.id = k.id`,
+ *     where ${isTheLenders} and i.id = k.id`,
  * );
  */
 export function lenderStatement(
   name: string,
-  isTheLenders: string,
+  isTheLenders: { readonly ofOne: string; readonly ofMany: string },
   text: (isTheLenders: string) => string,
 ): LenderStatement {
-  return { ofOne: statement(name, text(isTheLenders)), ofMany: statement(`${name}-of-many`, text("true")) };
+  return {
+    ofOne: statement(name, text(isTheLenders.ofOne)),
+    ofMany: statement(`${name}-of-many`, text(isTheLenders.ofMany)),
+  };
 }
 
 /**

@@ -101,12 +101,12 @@ export const upsertCredited = statement(
 // Lateral, with a barrier: one index probe per case, on every plan.
 export const selectPending = lenderStatement(
   "earnings.pending",
-  "p.lender_id = $3",
+  { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = c.lender_id" },
   (isTheLenders) => `select ${selectedEarning("e")}
    from unnest($1::uuid[], $2::uuid[]) as c (lender_id, case_id)
    cross join lateral (
      select * from earnings.earning p
-     where ${isTheLenders} and p.lender_id = c.lender_id and p.case_id = c.case_id and p.status = 'pending'
+     where ${isTheLenders} and p.case_id = c.case_id and p.status = 'pending'
      offset 0
    ) e
    order by e.earned_at, e.id`,

@@ -193,12 +193,12 @@ export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 // Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
 export const selectBookings = lenderStatement(
   "ledger.bookings-for",
-  "p.lender_id = $4",
+  { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },
   (isTheLenders) => `select ${bookings.selected("b")}
    from unnest($1::uuid[], $2::text[], $3::text[]) as k (lender_id, loan, reference)
    cross join lateral (
      select * from ledger.payment_booking p
-     where ${isTheLenders} and p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.reference = k.reference
+     where ${isTheLenders} and p.source_loan_number = k.loan and p.reference = k.reference
      limit 1
    ) b`,
 );
@@ -212,12 +212,12 @@ export const selectPayments = statement(
 
 export const selectPaymentsAfter = lenderStatement(
   "ledger.payments-after",
-  "p.lender_id = $4",
+  { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },
   (isTheLenders) => `select ${bookings.selected("b")}
    from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as k (lender_id, loan, after)
    cross join lateral (
      select * from ledger.payment_booking p
-     where ${isTheLenders} and p.lender_id = k.lender_id and p.source_loan_number = k.loan and p.paid_at > k.after
+     where ${isTheLenders} and p.source_loan_number = k.loan and p.paid_at > k.after
      offset 0
    ) b
    order by b.lender_id, b.source_loan_number, b.sequence`,

@@ -58,14 +58,14 @@ export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: D
 // Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
 const selectByLinkId = lenderStatement(
   "payment-links.links-by-lender-link-id",
-  "p.lender_id = $3",
+  { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
   (isTheLenders) => `select l.lender_id as "lenderId", l.link_id as "linkId", l.id, l.case_id as "caseId",
      l.source_loan_number as "sourceLoanNumber", l.visit_id as "visitId", l.field_partner_id as "fieldPartnerId",
      l.amount_minor as "amountMinor", l.status
    from (select distinct lender_id, link_id from unnest($1::uuid[], $2::text[]) as k (lender_id, link_id)) k
    cross join lateral (
      select * from payment_links.payment_link p
-     where ${isTheLenders} and p.lender_id = k.lender_id and p.link_id = k.link_id
+     where ${isTheLenders} and p.link_id = k.link_id
      order by p.id desc
      limit 8
    ) l`,
@@ -74,7 +74,7 @@ const selectByLinkId = lenderStatement(
 // Of one lender the ids are named twice: so the key finds them also in a plan made while the table was empty.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
-  "l.lender_id = $4 and l.id = any ($2)",
+  { ofOne: "l.lender_id = $4 and l.id = any ($2)", ofMany: "l.lender_id = k.lender_id" },
   (isTheLenders) => `update payment_links.payment_link l
    set status = 'paid', paid_at = k.paid_at, updated_at = now()
    from (
@@ -82,5 +82,5 @@ const updatePaid = lenderStatement(
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as k (lender_id, id, paid_at)
      group by lender_id, id
    ) k
-   where ${isTheLenders} and l.lender_id = k.lender_id and l.id = k.id and l.status <> 'paid'`,
+   where ${isTheLenders} and l.id = k.id and l.status <> 'paid'`,
 );
