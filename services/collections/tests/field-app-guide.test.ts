@@ -30,6 +30,7 @@ import {
   type ServiceProcess,
   type Settings,
   startProcess,
+  withDirectUrl,
 } from "./processes.ts";
 
 // A process starts in a second, and in ten on a machine that does much else.
@@ -55,7 +56,7 @@ beforeAll(async () => {
   });
   const whatsapp = await startFakeWhatsApp(WHATSAPP);
   afterFile(() => whatsapp.close());
-  settings = { DATABASE_URL: databaseUrl, WHATSAPP_BASE_URL: whatsapp.url };
+  settings = withDirectUrl({ DATABASE_URL: databaseUrl, WHATSAPP_BASE_URL: whatsapp.url });
   cli = operatorsCli(settings);
   service = await startProcess(settings);
   const twin = { publicUrl: "https://pay.acme.example" };
