@@ -64,7 +64,7 @@ async function work() {
       await apply(JSON.parse(body));
       setApplied.run(eventId);
     } catch (error) {
-      console.error(`${eventId} has to wait: ${error.message}`);
+      console.error(eventId, "has to wait:", error.message);
       clearTimeout(again);
       again = setTimeout(wake, AGAIN_AFTER_MS);
     }
