@@ -1,5 +1,4 @@
 // What the examples in the docstrings take for granted; they are compiled with it.
-/* oxlint-disable no-unused-vars -- the examples use what is declared here */
 import type * as own from "@collections/lender-sdk";
 import type { Express } from "express";
 import type { Pool, PoolClient } from "pg";

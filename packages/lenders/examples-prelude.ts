@@ -1,5 +1,4 @@
 // What the examples in the docstrings take for granted; they are compiled with it.
-/* oxlint-disable no-unused-vars -- the examples use what is declared here */
 
 import { type Database, type EntityManager, transaction, type Tx } from "@collections/database";
 import { percentOf } from "@collections/money";

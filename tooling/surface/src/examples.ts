@@ -17,8 +17,7 @@ export async function exampleFaults(
 ): Promise<string[]> {
   const files = new Map<string, string>();
   for (const surface of surfaces) {
-    const prelude = await readFile(join(ROOT, surface.of.folder, PRELUDE), "utf8");
-    files.set(surface.of.folder, fileOf(surface, prelude));
+    files.set(surface.of.folder, fileOf(surface, await preludeOf(surface)));
   }
   try {
     await checkFiles(packages, files);
@@ -27,6 +26,22 @@ export async function exampleFaults(
     if (error instanceof CompilerError) return faultsIn(error.output, files);
     throw error;
   }
+}
+
+/** The names that a prelude declares and neither an example nor the prelude itself uses. */
+export function unusedNames(surface: Surface, prelude: string): string[] {
+  const declared = [...prelude.matchAll(/^declare (?:const|function) (\w+)/gm)].map(([, name]) => name!);
+  const imported = [...prelude.matchAll(/^import (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) =>
+    names!.split(",").map((one) => one.trim().split(" ").at(-1)!),
+  );
+  const text = [prelude, ...examplesOf(surface).map(({ code }) => code)].join("\n");
+  const isUsed = (name: string) => text.match(new RegExp(`\\b${name}\\b`, "g"))!.length > 1;
+  return [...declared, ...imported].filter((name) => name !== "" && !isUsed(name));
+}
+
+/** What a package's examples take for granted, as text. */
+export function preludeOf({ of }: Surface): Promise<string> {
+  return readFile(join(ROOT, of.folder, PRELUDE), "utf8");
 }
 
 /** How many examples there are, so that a check of none at all is seen. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { docstringFaults } from "./docstring-faults.ts";
-import { countExamples, exampleFaults } from "./examples.ts";
+import { countExamples, exampleFaults, preludeOf, unusedNames } from "./examples.ts";
 import { readSurfaces, recordedFiles } from "./recorded-files.ts";
 import type { Export, Surface } from "./surface.ts";
 import { ROOT, workspacePackages } from "./workspace.ts";
@@ -44,6 +44,15 @@ test("every example compiles, and one that does not is named", { timeout: COMPIL
     expect.stringMatching(/^packages\/money: the example of currency: error TS2322: /),
     expect.stringMatching(/^packages\/money: the example of currency: error TS2345: /),
   ]);
+});
+
+test("a prelude declares what an example uses and nothing else: the linter cannot see it", async () => {
+  for (const surface of surfaces) {
+    const prelude = await preludeOf(surface);
+    expect(unusedNames(surface, prelude), surface.of.name).toEqual([]);
+    const more = `${prelude}\nimport { type Odd } from "odd";\ndeclare const nobodyUsesIt: string;\n`;
+    expect(unusedNames(surface, more)).toEqual(["nobodyUsesIt", "Odd"]);
+  }
 });
 
 /** The example of `currency` beside its own. */
