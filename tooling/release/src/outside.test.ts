@@ -89,11 +89,12 @@ describe("in a folder with nothing of the workspace", () => {
     const lines = doors().map((door, index) => `export * as door${index} from ${JSON.stringify(door)};`);
     const options = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--noEmit"];
     const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
-    const args = [TSC, ...options, ...checks, await script("typed.ts", lines.join("\n"))];
-    const { stdout } = await run(process.execPath, args, { cwd: outside.app }).catch(
-      (error: { stdout: string }) => error,
-    );
-    expect(stdout.split("\n").filter((line) => /^(typed\.ts|node_modules\/@collections)/.test(line))).toEqual([]);
+    // Shows that the compiler has come so far.
+    const wrong = "export const wrong: string = 1;";
+    const args = [TSC, ...options, ...checks, await script("typed.ts", [...lines, wrong].join("\n"))];
+    const faults = (await compilerSays(args)).split("\n");
+    const ours = faults.filter((line) => /^(typed\.ts|node_modules\/@collections|error )/.test(line));
+    expect(ours).toEqual([expect.stringMatching(/^typed\.ts\(\d+,14\): error TS2322: /)]);
   });
 
   test("ten processes on both Nodes that bring two packages into one empty database all succeed, once", async () => {
@@ -245,9 +246,7 @@ async function buildAlone({ name, dependencies = {} }: Manifest): Promise<string
 }
 
 async function compile(folder: string): Promise<string> {
-  const args = [TSC, "-p", join(outside.alone, "packages", folder, "tsconfig.build.json")];
-  const { stdout } = await run(process.execPath, args).catch((error: { stdout: string }) => error);
-  return stdout;
+  return compilerSays([TSC, "-p", join(outside.alone, "packages", folder, "tsconfig.build.json")]);
 }
 
 async function schemasIn(url: string): Promise<string[]> {
@@ -259,4 +258,15 @@ async function schemasIn(url: string): Promise<string[]> {
   );
   await client.end();
   return rows.map(({ name }) => name);
+}
+
+/** What the compiler prints: nothing when all is well. One that dies says nothing either, and throws here. */
+async function compilerSays(args: string[]): Promise<string> {
+  try {
+    return (await run(process.execPath, args, { cwd: outside.app })).stdout;
+  } catch (error) {
+    const { stdout } = error as { stdout?: string };
+    if (!stdout) throw error;
+    return stdout;
+  }
 }
