@@ -20,7 +20,7 @@ const stopWorker = await startWorker(database, {
   ladder: parseLadder("0s,100ms,200ms"), // by default seven attempts in some 31 hours
   suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // by default 20 failures in a row, and 15 minutes
   onAttempt: ({ loan, sequence, attempt, state }) => console.log(`${loan}/${sequence}, attempt ${attempt}: ${state}`),
-  onProbe: ({ passed }) => console.log(`ping: ${passed ? "answered" : "not answered"}`),
+  onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
 });
 
 const shop = new Client({ connectionString: at.url });
@@ -43,17 +43,16 @@ await book("ORDER-1", 1n, "commit"); // climbs the whole ladder, and is parked
 await until(async () => (await deliveryTotals(database.em(), merchantId)).parked === 1);
 await book("ORDER-2", 1n, "commit"); // the fourth failure in a row: the endpoint is suspended
 await until(async () => (await endpointOf(database.em(), merchantId))?.state === "suspended");
-console.log("suspended: nothing leaves but a ping now and then");
 await book("ORDER-2", 2n, "commit"); // waits, and comes after the first one
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 2);
 const { deliveries } = await listDeliveries(database.em(), { lenderId: merchantId, states: ["parked"] }, new Date());
 for (const { eventId } of deliveries) await transaction(database.em(), (tx) => replayDelivery(tx, merchantId, eventId));
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 3);
 
+await stopWorker(10_000);
 const { rowCount: orders } = await shop.query("select from shop_order");
 const { published, delivered } = await deliveryTotals(database.em(), merchantId);
 console.log(`${orders} orders, ${published} events, ${delivered} of them delivered`);
-await stopWorker(10_000);
 receiver.close();
 await Promise.all([shop.end(), database.close()]);
 
