@@ -26,7 +26,7 @@ await batch.catch((error: unknown) => {
 // The month's payout, one for each person. The bank's reference is its name for good.
 for (const fieldPartnerId of new Set(earned.map((earning) => earning.fieldPartnerId))) {
   const reference = `NOV-${fieldPartnerId.slice(-2)}`;
-  const order = { fieldPartnerId, currency: INR, reference, paidOn: "2026-12-01", until: null };
+  const order = { fieldPartnerId, currency: INR, reference, paidOn: "2025-12-01", until: null };
   const paid = await transaction(database.em(), async (tx) => {
     const lines = await earnings.lockCredited(tx, order);
     if (lines.length === 0) return earnings.payoutByReference(tx, reference);
