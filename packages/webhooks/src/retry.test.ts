@@ -216,6 +216,15 @@ describe("the end of a wait", () => {
     expect(await sweep(database.em())).toBe(2_001);
     expect(await countIn(database, lenderId, "waiting")).toBe(2_001);
   });
+
+  test("comes to all of them by sweeps of several processes at once", async () => {
+    const lenderId = await trial.addLender("https://example.com/");
+    await trial.publish(eventsOn(lenderId, "LN-1", 1, 4_001));
+    await query(database.em(), loseJobs, [lenderId]);
+    const ended = await Promise.all(Array.from({ length: 3 }, () => sweep(database.em())));
+    expect(ended.reduce((sum, one) => sum + one, 0)).toBe(4_001);
+    expect(await countIn(database, lenderId, "waiting")).toBe(4_001);
+  });
 });
 
 async function retryingDelivery(): Promise<{ lenderId: string; deliveryId: string }> {

@@ -68,12 +68,15 @@ export async function retryDue(em: EntityManager, { lenderId, deliveryId, attemp
 export async function sweep(em: EntityManager): Promise<number> {
   let total = 0;
   for (;;) {
+    let seen = 0;
     let ended = 0;
     for (const overdue of await query<OverdueWaits>(em, selectOverdueWaits, [OVERDUE_MS, SWEEP_ROWS])) {
+      seen += overdue.deliveryIds.length;
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
     }
     total += ended;
-    if (ended < SWEEP_ROWS) return total;
+    // Another process may have ended some of what was seen: there is more all the same. Where it has ended all, it goes on.
+    if (seen < SWEEP_ROWS || ended === 0) return total;
   }
 }
 

@@ -48,10 +48,15 @@ export const CHAPTERS: readonly Chapter[] = [
     title: "Packages",
     pages: [{ path: "/docs/examples", title: "Examples", file: "../examples/README.md" }, ...packagePages()],
   },
-].map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }));
+]
+  .map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }))
+  .filter(({ pages }) => pages.length > 0);
 
-/** What each package exports, from the files that `pnpm surface:record` writes. */
+/** What each package exports, from the files that `pnpm surface:record` writes; none where the service stands alone. */
 function packagePages(): Page[] {
-  const folders = readdirSync(new URL("../packages/", DOCS)).toSorted();
-  return folders.map((name) => ({ path: `/docs/packages/${name}`, title: name, file: `../packages/${name}/api.md` }));
+  const packages = new URL("../packages/", DOCS);
+  if (!existsSync(packages)) return [];
+  return readdirSync(packages)
+    .toSorted()
+    .map((name) => ({ path: `/docs/packages/${name}`, title: name, file: `../packages/${name}/api.md` }));
 }
