@@ -19,7 +19,8 @@ const stopWorker = await startWorker(database, {
   signingKeyOf: () => key,
   ladder: parseLadder("0s,100ms,200ms"), // by default seven attempts in some 31 hours
   suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // by default 20 failures in a row, and 15 minutes
-  onAttempt: ({ loan, sequence, attempt, state }) => console.log(`${loan}/${sequence}, attempt ${attempt}: ${state}`),
+  onAttempt: ({ loan, sequence, attempt, replay, state }) =>
+    console.log(`${loan}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
   onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
 });
 

@@ -67,9 +67,9 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** The scripts of the packages may have written something before it. */
+/** The scripts of the packages may have written something before it. One package comes without a list around it. */
 function packedIn(output: string): Packed[] {
-  return JSON.parse(output.slice(output.search(/^\[/m))) as Packed[];
+  return [JSON.parse(output.slice(output.search(/^[[{]/m))) as Packed | Packed[]].flat();
 }
 
 async function asTarball({ name, version, filename, files }: Packed): Promise<Tarball> {
