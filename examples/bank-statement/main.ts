@@ -11,7 +11,9 @@ import { AmountLiteral, display, money } from "@collections/money";
 import { acmeWithLoans } from "./lender.ts";
 import { schemas } from "./schemas.ts";
 
-const at = { url: process.env["DATABASE_URL"] ?? "", schemas };
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase(at);
 const lender = await acmeWithLoans(database.em());

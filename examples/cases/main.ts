@@ -4,7 +4,9 @@ import { casesSchema } from "@collections/cases/schema";
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
 import { currency, parseJson } from "@collections/money";
 
-const at = { url: process.env["DATABASE_URL"] ?? "", schemas: [casesSchema] };
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas: [casesSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 

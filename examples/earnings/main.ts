@@ -4,7 +4,9 @@ import * as earnings from "@collections/earnings";
 import { earningsSchema } from "@collections/earnings/schema";
 import { currency, display, money, parsePercent } from "@collections/money";
 
-const at = { url: process.env["DATABASE_URL"] ?? "", schemas: [earningsSchema] };
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas: [earningsSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 const [lenderId, INR, now] = ["019aa3b7-f01c-7d22-a1b2-c3d4e5f60718", currency("INR"), new Date()];

@@ -4,7 +4,9 @@ import { ledgerSchema } from "@collections/ledger/schema";
 import { currency, display, money } from "@collections/money";
 import { bookingOf } from "./receipt.ts";
 
-const at = { url: process.env["DATABASE_URL"] ?? "", schemas: [ledgerSchema] };
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas: [ledgerSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 

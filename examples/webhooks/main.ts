@@ -7,7 +7,9 @@ import { Client } from "pg";
 import { startReceiver } from "./receiver.ts";
 import { startWorker } from "./worker.ts";
 
-const at = { url: process.env["DATABASE_URL"] ?? "", schemas: [webhooksSchema] };
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas: [webhooksSchema] };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase({ ...at, works: true });
 
@@ -24,7 +26,7 @@ const stopWorker = await startWorker(database, {
   onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
 });
 
-const shop = new Client({ connectionString: at.url });
+const shop = new Client({ connectionString: url });
 await shop.connect();
 await shop.query("create temp table shop_order (id uuid primary key, name text)");
 async function book(loan: string, sequence: bigint, end: "commit" | "rollback"): Promise<void> {
