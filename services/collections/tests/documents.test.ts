@@ -10,7 +10,13 @@ import { Problem, problemBody, PROBLEM_CODES } from "../src/rest/problem.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-const names = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", ...(await filesLike("docs/**/*.md"))];
+const names = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  ...(await filesLike("docs/**/*.md")),
+  ...(await filesLike("{examples,examples/*}/*.md")),
+];
 const documents = new Map(await Promise.all(names.map(async (name) => [name, await textOf(name)] as const)));
 const contract = documents.get("docs/interface.md")!;
 

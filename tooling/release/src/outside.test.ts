@@ -3,8 +3,11 @@ import { cp, mkdir, readdir, readFile, symlink, unlink, writeFile } from "node:f
 import { dirname, join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { EXAMPLES, copyExamples, exampleNames, importedBy, installExample } from "./example.ts";
+import { promisedOutputs, readManifest } from "./example.ts";
+import { HOST } from "./host-script.ts";
 import { installOutside, type Outside, run } from "./outside.ts";
-import { ROOT } from "./pack-all.ts";
+import { ROOT, type Tarball } from "./pack-all.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
@@ -85,15 +88,19 @@ describe("in a folder with nothing of the workspace", () => {
     expect(versions.map((version) => version.split(".")[0])).toEqual(["24", "22"]);
   });
 
-  test("no declaration of ours has a fault in a strict project that checks its libraries too", async () => {
+  test("no declaration has a fault in a strict project that checks its libraries too, and no example", async () => {
     const lines = doors().map((door, index) => `export * as door${index} from ${JSON.stringify(door)};`);
-    const options = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--noEmit"];
+    await copyExamples(EXAMPLES, join(outside.app, "examples"));
+    const written = (await readdir(join(outside.app, "examples"), { recursive: true })).filter(isTypeScript);
+    const files = ["typed.ts", ...written.map((file) => join("examples", file))];
+    const language = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--types", "node"];
+    const options = [...language, "--noEmit", "--allowImportingTsExtensions"];
     const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
     // Shows that the compiler has come so far.
     const wrong = "export const wrong: string = 1;";
-    const args = [TSC, ...options, ...checks, await script("typed.ts", [...lines, wrong].join("\n"))];
-    const faults = (await compilerSays(args)).split("\n");
-    const ours = faults.filter((line) => /^(typed\.ts|node_modules\/@collections|error )/.test(line));
+    await script("typed.ts", [...lines, wrong].join("\n"));
+    const faults = (await compilerSays([TSC, ...options, ...checks, ...files])).split("\n");
+    const ours = faults.filter((line) => /^(typed\.ts|examples|node_modules\/@collections|error )/.test(line));
     expect(ours).toEqual([expect.stringMatching(/^typed\.ts\(\d+,14\): error TS2322: /)]);
   });
 
@@ -170,63 +177,25 @@ describe("a package with only what it declares beside it", () => {
   });
 });
 
-/** Rolls back and commits, on its own client of `pg` and then in its own MikroORM, and says each time what is there. */
-const HOST = `
-import { createDatabase, joinTransaction, migrate, newId } from "@collections/database";
-import { caseAccounts, lenderAccounts, openAccounts, placement, postTransfers } from "@collections/ledger";
-import { ledgerSchema } from "@collections/ledger/schema";
-import { currency } from "@collections/money";
-import { emit, registerEndpoint } from "@collections/webhooks";
-import { webhooksSchema } from "@collections/webhooks/schema";
-import { MikroORM } from "@mikro-orm/postgresql";
-import pg from "pg";
+describe.each(exampleNames())("the example %s", (name) => {
+  test("names what it imports, in the versions that there are", async () => {
+    const { dependencies = {} } = await readManifest(join(EXAMPLES, name));
+    expect(Object.keys(dependencies).toSorted()).toEqual((await importedBy(name)).toSorted());
+    const versions = Object.fromEntries(outside.tarballs.map((tarball) => [tarball.name, tarball.version]));
+    expect(dependencies).toEqual({ ...dependencies, ...pick(versions, Object.keys(dependencies)) });
+  });
 
-const at = { url: process.argv[2], schemas: [ledgerSchema, webhooksSchema] };
-await migrate({ ...at, jobs: true });
-const database = await createDatabase(at);
-const client = new pg.Client({ connectionString: at.url });
-await client.connect();
-await client.query("create table shop_order (id uuid primary key)");
-const discovery = { warnWhenNoEntities: false };
-const orm = await MikroORM.init({ clientUrl: at.url, entities: [], discovery, ensureDatabase: false });
-const said = [];
-
-async function book(tx) {
-  const [lenderId, caseId, INR, now] = [newId(), newId(), currency("INR"), new Date()];
-  const change = { lenderId, caseId, currency: INR, sequence: 1n, effectiveAt: now, recordedAt: now };
-  openAccounts(tx, [...lenderAccounts(lenderId, INR), ...caseAccounts(lenderId, caseId, INR)], now);
-  postTransfers(tx, placement({ ...change, amountMinor: 250000n }));
-  const event = { lenderId, eventId: newId(), kind: "case.created", loan: "LN-1", sequence: 1n };
-  await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
-  emit(tx, [{ ...event, occurredAt: now, body: "{}" }]);
-}
-
-async function say() {
-  const { rows } = await client.query(\`select (select count(*)::int from shop_order) as orders,
-    (select count(*)::int from ledger.transfer) as transfers, (select count(*)::int from webhooks.event) as events\`);
-  said.push(rows[0]);
-}
-
-for (const end of ["rollback", "commit"]) {
-  await client.query("begin");
-  await client.query("insert into shop_order values ($1)", [newId()]);
-  const { committed } = await joinTransaction(database, client, book);
-  await client.query(end);
-  if (end === "commit") committed();
-  await say();
-}
-for (const outcome of [() => Promise.reject(new Error("change of mind")), () => Promise.resolve()]) {
-  await orm.em.fork().transactional(async (em) => {
-    await em.execute("insert into shop_order values (?)", [newId()]);
-    await joinTransaction(database, em, book);
-    await outcome();
-  }).catch(() => {});
-  await say();
-}
-await Promise.all([orm.close(), client.end()]);
-await database.close();
-console.log(JSON.stringify(said));
-`;
+  test("runs alone on Node 24, then on Node 22, and prints what its README says", async () => {
+    const { folder, start, tarballs, installedBytes } = await installExample(name, outside);
+    const url = directUrl((await emptyDatabase()).url);
+    const env = { PATH: process.env["PATH"], DATABASE_URL: url };
+    const printed: string[] = [];
+    for (const node of outside.nodes) printed.push((await run(node, [...start], { cwd: folder, env })).stdout);
+    const [first, again = first] = await promisedOutputs(name);
+    expect(printed).toEqual([first, again]);
+    process.stdout.write(`${name}: ${sizes(tarballs, installedBytes)}\n`);
+  });
+});
 
 /** What the compiler objects to. The types of Node are the only thing that is there unasked. */
 async function buildAlone({ name, dependencies = {} }: Manifest): Promise<string> {
@@ -247,6 +216,20 @@ async function buildAlone({ name, dependencies = {} }: Manifest): Promise<string
 
 async function compile(folder: string): Promise<string> {
   return compilerSays([TSC, "-p", join(outside.alone, "packages", folder, "tsconfig.build.json")]);
+}
+
+function isTypeScript(path: string): boolean {
+  return path.endsWith(".ts");
+}
+
+function pick(all: Record<string, string>, names: string[]): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (all[name] === undefined ? [] : [[name, all[name]]])));
+}
+
+function sizes(tarballs: readonly Tarball[], installedBytes: number): string {
+  const packedBytes = tarballs.reduce((sum, { bytes }) => sum + bytes, 0);
+  const packed = `${tarballs.length} packages of ours, ${Math.ceil(packedBytes / 1024)} KiB packed`;
+  return `${packed}; ${(installedBytes / 1024 / 1024).toFixed(1)} MiB installed with all dependencies`;
 }
 
 async function schemasIn(url: string): Promise<string[]> {

@@ -16,6 +16,8 @@ export interface Outside {
   readonly app: string;
   /** A folder beside it that has the settings of the builds and nothing else. */
   readonly alone: string;
+  /** A folder beside it, for examples that are installed each by itself. */
+  readonly examples: string;
   readonly tarballs: readonly Tarball[];
   /** The executables of both versions, this one first. */
   readonly nodes: readonly [string, string];
@@ -25,8 +27,8 @@ export interface Outside {
 /** Packs all packages and installs them in an empty folder under the folder for temporary files. */
 export async function installOutside(): Promise<Outside> {
   const folder = await mkdtemp(join(tmpdir(), "collections-outside-"));
-  const [app, alone, other] = await Promise.all(
-    ["app", "alone", "node"].map((name) => emptyPackage(join(folder, name))),
+  const [app, alone, examples, other] = await Promise.all(
+    ["app", "alone", "examples", "node"].map((name) => emptyPackage(join(folder, name))),
   );
   const nodeIsThere = npmInstall(other!, [`node@${OTHER_NODE}`]);
   const tarballs = await packAll(join(folder, "tarballs"));
@@ -36,6 +38,7 @@ export async function installOutside(): Promise<Outside> {
   return {
     app: app!,
     alone: alone!,
+    examples: examples!,
     tarballs,
     nodes: [process.execPath, join(other!, "node_modules/node/bin/node")],
     remove: () => rm(folder, { recursive: true, force: true }),
@@ -48,6 +51,7 @@ async function emptyPackage(folder: string): Promise<string> {
   return folder;
 }
 
-async function npmInstall(cwd: string, what: string[]): Promise<void> {
+/** Installs what the folder's manifest names, and `what` besides. */
+export async function npmInstall(cwd: string, what: readonly string[] = []): Promise<void> {
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...what], { cwd });
 }

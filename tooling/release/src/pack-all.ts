@@ -22,15 +22,15 @@ export interface Tarball {
 const run = promisify(execFile);
 
 /**
- * Builds and packs every package under `packages/` into a folder, as a release does. That happens in a copy of the
- * sources: a `dist` that others look at, or build at this moment, is left alone.
+ * Builds and packs every package under `packages/`, or those that a filter of pnpm's names, into a folder, as a release
+ * does. That happens in a copy of the sources: a `dist` that others look at, or build at this moment, is left alone.
  */
-export async function packAll(destination: string): Promise<Tarball[]> {
+export async function packAll(destination: string, filter = "./packages/*"): Promise<Tarball[]> {
   const tree = await mkdtemp(join(tmpdir(), "collections-release-"));
   try {
     await copySources(tree);
     await mkdir(destination, { recursive: true });
-    const args = ["--recursive", "--filter", "./packages/*", "pack", "--json", "--pack-destination", destination];
+    const args = ["--recursive", "--filter", filter, "pack", "--json", "--pack-destination", destination];
     const { stdout } = await pnpm(["--config.verify-deps-before-run=false", ...args], tree);
     return await Promise.all(packedIn(stdout).map(asTarball));
   } finally {
@@ -67,9 +67,9 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** The scripts of the packages may have written something before it. */
+/** The scripts of the packages may have written something before it. One package comes without a list around it. */
 function packedIn(output: string): Packed[] {
-  return JSON.parse(output.slice(output.search(/^\[/m))) as Packed[];
+  return [JSON.parse(output.slice(output.search(/^[[{]/m))) as Packed | Packed[]].flat();
 }
 
 async function asTarball({ name, version, filename, files }: Packed): Promise<Tarball> {

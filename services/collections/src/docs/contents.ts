@@ -44,7 +44,10 @@ export const CHAPTERS: readonly Chapter[] = [
     ],
   },
   { title: "For the app", pages: [{ path: "/docs/app", title: "Field-partner app", file: "field-app/README.md" }] },
-  { title: "Packages", pages: packagePages() },
+  {
+    title: "Packages",
+    pages: [{ path: "/docs/examples", title: "Examples", file: "../examples/README.md" }, ...packagePages()],
+  },
 ]
   .map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }))
   .filter(({ pages }) => pages.length > 0);

@@ -1,0 +1,23 @@
+import { randomBytes } from "node:crypto";
+import type { EntityManager } from "@collections/database";
+import { importCases, onboardLender } from "@collections/flows";
+import { createVault, type Lender, lenderByCode } from "@collections/lenders";
+import { AmountLiteral } from "@collections/money";
+import { parseAllowList } from "@collections/outbound";
+
+/** The lender of this example with two loans; it is made the first time. */
+export async function acmeWithLoans(em: EntityManager): Promise<Lender> {
+  const known = await lenderByCode(em, "ACME");
+  if (known) return known;
+  // It seals the lender's API key, which nobody here uses. Keep yours, where only the service can read it.
+  const vault = createVault({ masterKey: randomBytes(32).toString("hex") });
+  const onboarding = { vault, allow: parseAllowList(""), environment: "sandbox" };
+  const { lender } = await onboardLender(em, onboarding, { code: "ACME", name: "Acme Finance", currency: "INR" });
+  const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
+  const rows = [
+    { sourceLoanNumber: "LN-1001", ...borrower, outstandingAmount: new AmountLiteral("5000.50") },
+    { sourceLoanNumber: "LN-1002", ...borrower, outstandingAmount: new AmountLiteral("12000") },
+  ];
+  await importCases(em, { lender, rows, dryRun: false, atomic: true }, "sandbox");
+  return lender;
+}

@@ -1,0 +1,15 @@
+import { casesSchema } from "@collections/cases/schema";
+import type { PackageSchema } from "@collections/database";
+import { earningsSchema } from "@collections/earnings/schema";
+import { fieldPartnersSchema } from "@collections/field-partners/schema";
+import { flowsSchema } from "@collections/flows/schema";
+import { ledgerSchema } from "@collections/ledger/schema";
+import { lendersSchema } from "@collections/lenders/schema";
+import { paymentLinksSchema } from "@collections/payment-links/schema";
+import { webhooksSchema } from "@collections/webhooks/schema";
+
+const parties: PackageSchema[] = [lendersSchema, fieldPartnersSchema];
+const work: PackageSchema[] = [casesSchema, paymentLinksSchema, ledgerSchema, earningsSchema, webhooksSchema];
+
+/** What the flows keep, all domains together. */
+export const schemas: PackageSchema[] = [...parties, ...work, flowsSchema];

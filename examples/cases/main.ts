@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import * as cases from "@collections/cases";
+import { casesSchema } from "@collections/cases/schema";
+import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { currency, parseJson } from "@collections/money";
+
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas: [casesSchema] };
+await migrate(at);
+const database = await createDatabase(at);
+
+const lenderId = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"; // yours, the same every night
+const file = await readFile(new URL("loans.json", import.meta.url), "utf8");
+const rows = parseJson(file, cases.AMOUNT_FIELDS) as unknown[]; // no amount becomes a double
+const checked = cases.checkRows(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
+const good = checked.flatMap((one) => ("row" in one ? [one.row] : []));
+
+const plans = await transaction(database.em(), async (tx) => {
+  const [importId, now] = [newId(), new Date()];
+  const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
+  const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
+  const plans = good.map((row) => {
+    const facts = { lenderId, importId, newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
+    return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
+  });
+  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // what to tell, and to book, is in them
+  const [made, changed] = [true, false].map((isNew) =>
+    changes.filter(({ outcome }) => /created|reopened/.test(outcome) === isNew),
+  );
+  const casesOf = (some = changes) => some.map(({ caseAfter }) => caseAfter);
+  const missed = await cases.insertCases(
+    tx,
+    casesOf(made),
+    changes.flatMap(({ replaces }) => replaces ?? []),
+    now,
+  );
+  if (missed.length > 0) throw new Error("Somebody else imports the same loans at this moment. Run this again.");
+  cases.writeImportedCases(tx, casesOf(changed), now);
+  return plans;
+});
+
+for (const plan of plans) console.log(plan.loan, plan.outcome);
+for (const one of checked) if ("errors" in one) console.log(one.sourceLoanNumber, "rejected:", one.errors[0]?.code);
+await database.close();

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { createDatabase, joinTransaction, migrate, newId, transaction } from "@collections/database";
+import { deliveryTotals, emit, endpointOf, listDeliveries } from "@collections/webhooks";
+import { parseLadder, registerEndpoint, replayDelivery } from "@collections/webhooks";
+import { webhooksSchema } from "@collections/webhooks/schema";
+import { Client } from "pg";
+import { startReceiver } from "./receiver.ts";
+import { startWorker } from "./worker.ts";
+
+const url = process.env["DATABASE_URL"];
+if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+const at = { url, schemas: [webhooksSchema] };
+await migrate({ ...at, jobs: true });
+const database = await createDatabase({ ...at, works: true });
+
+// To webhooks a merchant of this shop is a lender, and an order is a loan. The endpoint answers 503 five times.
+const [merchantId, key] = [newId(), { keyId: "wk_2026_11", secret: "kept-in-a-vault-and-never-logged" }];
+const receiver = await startReceiver(key.secret, { down: 5 });
+await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId: merchantId, url: receiver.url }));
+const stopWorker = await startWorker(database, {
+  signingKeyOf: () => key,
+  ladder: parseLadder("0s,100ms,200ms"), // by default seven attempts in some 31 hours
+  suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // by default 20 failures in a row, and 15 minutes
+  onAttempt: ({ loan, sequence, attempt, replay, state }) =>
+    console.log(`${loan}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
+  onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
+});
+
+const shop = new Client({ connectionString: url });
+await shop.connect();
+await shop.query("create temp table shop_order (id uuid primary key, name text)");
+async function book(loan: string, sequence: bigint, end: "commit" | "rollback"): Promise<void> {
+  await shop.query("begin");
+  await shop.query("insert into shop_order values ($1, $2)", [newId(), `${loan}/${sequence}`]);
+  const { committed } = await joinTransaction(database, shop, async (tx) => {
+    const body = JSON.stringify({ kind: "order.paid", order: loan, sequence: Number(sequence) });
+    const event = { lenderId: merchantId, eventId: newId(), kind: "order.paid", loan, sequence };
+    emit(tx, [{ ...event, occurredAt: new Date(), body }]);
+  });
+  await shop.query(end);
+  if (end === "commit") committed();
+}
+
+await book("ORDER-0", 1n, "rollback"); // leaves neither the order nor the event
+await book("ORDER-1", 1n, "commit"); // climbs the whole ladder, and is parked
+await until(async () => (await deliveryTotals(database.em(), merchantId)).parked === 1);
+await book("ORDER-2", 1n, "commit"); // the fourth failure in a row: the endpoint is suspended
+await until(async () => (await endpointOf(database.em(), merchantId))?.state === "suspended");
+await book("ORDER-2", 2n, "commit"); // waits, and comes after the first one
+await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 2);
+const { deliveries } = await listDeliveries(database.em(), { lenderId: merchantId, states: ["parked"] }, new Date());
+for (const { eventId } of deliveries) await transaction(database.em(), (tx) => replayDelivery(tx, merchantId, eventId));
+await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 3);
+
+await stopWorker(10_000);
+const { rowCount: orders } = await shop.query("select from shop_order");
+const { published, delivered } = await deliveryTotals(database.em(), merchantId);
+console.log(`${orders} orders, ${published} events, ${delivered} of them delivered`);
+receiver.close();
+await Promise.all([shop.end(), database.close()]);
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await pause(20);
+}

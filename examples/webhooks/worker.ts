@@ -1,0 +1,54 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Database, newId } from "@collections/database";
+import { createOutbound } from "@collections/outbound";
+import {
+  createDispatcher,
+  type DispatcherOptions,
+  keepPartitions,
+  probeDue,
+  type ProbeFacts,
+} from "@collections/webhooks";
+import { retryDue, retryQueue, type SuspensionRule, sweep } from "@collections/webhooks";
+
+interface Options extends Pick<DispatcherOptions, "signingKeyOf" | "ladder" | "onAttempt"> {
+  readonly suspension: SuspensionRule;
+  readonly onProbe: (probed: ProbeFacts) => void;
+}
+
+/** Delivers what is due, tries again what failed, pings who is suspended: in as many processes as you like. */
+export async function startWorker(database: Database, { onProbe, ...options }: Options) {
+  const outbound = createOutbound({ allow: "127.0.0.1:*" }); // for this example's receiver; without it public https only
+  const dispatcher = createDispatcher({ database, outbound, ...options });
+  dispatcher.start();
+  await database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data));
+  const courier = { outbound, signingKeyOf: options.signingKeyOf, timeoutMs: 10_000, now: () => new Date() };
+  const { probeIntervalMs } = options.suspension;
+  const prober = { em: () => database.em(), courier, pingOf, probeIntervalMs, onProbe };
+  const routines = [
+    every(Math.min(1_000, probeIntervalMs), () => probeDue(prober)),
+    every(15_000, () => sweep(database.em())),
+    every(3_600_000, () => keepPartitions(database.em())),
+  ];
+  return async function stop(graceMs: number): Promise<void> {
+    const routinesEnd = routines.map((stopRoutine) => stopRoutine());
+    await Promise.all([dispatcher.stop({ graceMs }), database.jobs.stop(graceMs), ...routinesEnd]);
+    await outbound.close({ graceMs });
+  };
+}
+
+function pingOf(lenderId: string) {
+  const eventId = newId();
+  return { lenderId, eventId, body: JSON.stringify({ eventId, kind: "ping" }) };
+}
+
+function every(pauseMs: number, act: () => Promise<unknown>): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const running = (async () => {
+    while (!signal.aborted) {
+      await act().catch(console.error);
+      await pause(pauseMs, undefined, { signal }).catch(() => {});
+    }
+  })();
+  return () => (stopping.abort(), running);
+}

@@ -1,0 +1,57 @@
+/** Rolls back and commits, on its own client of `pg` and then in its own MikroORM, and says each time what is there. */
+export const HOST = `
+import { createDatabase, joinTransaction, migrate, newId } from "@collections/database";
+import { caseAccounts, lenderAccounts, openAccounts, placement, postTransfers } from "@collections/ledger";
+import { ledgerSchema } from "@collections/ledger/schema";
+import { currency } from "@collections/money";
+import { emit, registerEndpoint } from "@collections/webhooks";
+import { webhooksSchema } from "@collections/webhooks/schema";
+import { MikroORM } from "@mikro-orm/postgresql";
+import pg from "pg";
+
+const at = { url: process.argv[2], schemas: [ledgerSchema, webhooksSchema] };
+await migrate({ ...at, jobs: true });
+const database = await createDatabase(at);
+const client = new pg.Client({ connectionString: at.url });
+await client.connect();
+await client.query("create table shop_order (id uuid primary key)");
+const discovery = { warnWhenNoEntities: false };
+const orm = await MikroORM.init({ clientUrl: at.url, entities: [], discovery, ensureDatabase: false });
+const said = [];
+
+async function book(tx) {
+  const [lenderId, caseId, INR, now] = [newId(), newId(), currency("INR"), new Date()];
+  const change = { lenderId, caseId, currency: INR, sequence: 1n, effectiveAt: now, recordedAt: now };
+  openAccounts(tx, [...lenderAccounts(lenderId, INR), ...caseAccounts(lenderId, caseId, INR)], now);
+  postTransfers(tx, placement({ ...change, amountMinor: 250000n }));
+  const event = { lenderId, eventId: newId(), kind: "case.created", loan: "LN-1", sequence: 1n };
+  await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
+  emit(tx, [{ ...event, occurredAt: now, body: "{}" }]);
+}
+
+async function say() {
+  const { rows } = await client.query(\`select (select count(*)::int from shop_order) as orders,
+    (select count(*)::int from ledger.transfer) as transfers, (select count(*)::int from webhooks.event) as events\`);
+  said.push(rows[0]);
+}
+
+for (const end of ["rollback", "commit"]) {
+  await client.query("begin");
+  await client.query("insert into shop_order values ($1)", [newId()]);
+  const { committed } = await joinTransaction(database, client, book);
+  await client.query(end);
+  if (end === "commit") committed();
+  await say();
+}
+for (const outcome of [() => Promise.reject(new Error("change of mind")), () => Promise.resolve()]) {
+  await orm.em.fork().transactional(async (em) => {
+    await em.execute("insert into shop_order values (?)", [newId()]);
+    await joinTransaction(database, em, book);
+    await outcome();
+  }).catch(() => {});
+  await say();
+}
+await Promise.all([orm.close(), client.end()]);
+await database.close();
+console.log(JSON.stringify(said));
+`;
