@@ -1,4 +1,4 @@
-import { createDatabase, migrate, transaction } from "@collections/database";
+import { createDatabase, migrate, query, statement, transaction } from "@collections/database";
 import { sign, verify } from "@collections/signing";
 import { testDatabase } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +16,7 @@ import {
   recordKeyUse,
   retireKey,
   revokeKey,
+  SealedValueError,
   setSigningKey,
   suspendLender,
 } from "./index.ts";
@@ -63,7 +64,7 @@ test("what is no key id, and what nobody has, is unknown", async () => {
   }
 });
 
-test("a thousand requests of one key are one statement, and so are a thousand of an unknown key", async () => {
+test("a thousand requests of one key, and a thousand of an unknown one, are one statement together", async () => {
   const { apiKeyId, lender } = await aLender("HERD");
   const credentials = credentialsNow();
   statements.length = 0;
@@ -71,7 +72,28 @@ test("a thousand requests of one key are one statement, and so are a thousand of
   const callers = Array.from({ length: 1000 }, () => [credentials.byKeyId(apiKeyId), credentials.byKeyId(unknown)]);
   const answers = await Promise.all(callers.flat());
   expect(answers.filter((answer) => answer?.lender.id === lender.id)).toHaveLength(1000);
-  expect(statements).toEqual(["lenders.key-by-id", "lenders.key-by-id"]);
+  expect(statements).toEqual(["lenders.keys-by-id"]);
+});
+
+test("keys of many lenders that are asked for at once are read together, and each is its own lender's", async () => {
+  const lenders = await Promise.all(["CROWD-1", "CROWD-2", "CROWD-3"].map(aLender));
+  const credentials = credentialsNow();
+  statements.length = 0;
+  const found = await Promise.all(lenders.map(({ apiKeyId }) => credentials.byKeyId(apiKeyId)));
+  expect(found.map((one) => one?.lender.id)).toEqual(lenders.map(({ lender }) => lender.id));
+  const signing = await Promise.all(lenders.map(({ lender }) => credentials.signingKeyOf(lender.id)));
+  expect(signing.map((one) => one?.keyId)).toEqual(lenders.map(({ apiKeyId }) => apiKeyId));
+  expect(statements).toEqual(["lenders.keys-by-id", "lenders.signing-keys"]);
+});
+
+test("a secret that does not open fails for its own key alone", async () => {
+  const [sound, broken] = [await aLender("SOUND"), await aLender("BROKEN")];
+  const secret = createVault({ masterKey: "0b".repeat(32) }).seal("sk", "elsewhere");
+  await query(elsewhere.em(), breakSecret, [broken.lender.id, secret]);
+  const credentials = credentialsNow();
+  const [good, bad] = await Promise.allSettled([sound, broken].map(({ apiKeyId }) => credentials.byKeyId(apiKeyId)));
+  expect(good).toMatchObject({ status: "fulfilled", value: { keyId: sound.apiKeyId } });
+  expect(bad).toMatchObject({ status: "rejected", reason: expect.any(SealedValueError) as unknown });
 });
 
 test("a key revoked and a lender suspended in another process hold here within a second", async () => {
@@ -228,3 +250,8 @@ test("an operator opens the debugger for one key for an hour, and says why", asy
   await transaction(elsewhere.em(), (tx) => revokeKey(tx, { ...key, evenIfLast }));
   await expect(open({})).rejects.toMatchObject({ code: "API_KEY_REVOKED" });
 });
+
+const breakSecret = statement(
+  "lenders-trial.break-secret",
+  "update lenders.api_key set secret = $2 where lender_id = $1",
+);

@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import { type SigningKey, signingKey } from "@collections/signing";
+import DataLoader from "dataloader";
 import { stateAt } from "./api-key.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import { isApiKeyId } from "./key-format.ts";
@@ -17,6 +18,7 @@ import { SealedValueError, type Vault } from "./vault.ts";
 export const CREDENTIAL_MAX_AGE_MS = 800;
 const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
+const MAX_READ_TOGETHER = 200;
 /** Enough for every key that a lender may still have in a drawer. */
 const MAX_SECRETS_OF_LENDER = 10;
 const MAX_KEYS_WITH_SECRETS = 1_000;
@@ -73,22 +75,21 @@ interface SecretRow {
   readonly secret: string;
 }
 
-const keyById = statement(
-  "lenders.key-by-id",
+const keysById = statement(
+  "lenders.keys-by-id",
   `select k.id as "keyId", k.state as "keyState", k.retires_at as "retiresAt", k.secret,
      k.debug_until as "debugUntil",
      l.id, l.code, l.name, l.state, l.country, l.currency, l.language, l.time_zone as "timeZone", l.commission,
      l.rate_limits as "rateLimits"
    from lenders.api_key k join lenders.lender l on l.id = k.lender_id
-   where k.id = $1`,
+   where k.id = any ($1::text[])`,
 );
 
-const signingKeyOfLender = statement(
-  "lenders.signing-key",
-  `select id as "keyId", secret from lenders.api_key
-   where lender_id = $1 and state <> 'revoked' and (retires_at is null or retires_at > $2)
-   order by signing desc, state = 'active' desc, last_used_at is not null desc, created_at desc, id desc
-   limit 1`,
+const signingKeysOfLenders = statement(
+  "lenders.signing-keys",
+  `select distinct on (lender_id) lender_id as "lenderId", id as "keyId", secret from lenders.api_key
+   where lender_id = any ($1::uuid[]) and state <> 'revoked' and (retires_at is null or retires_at > $2)
+   order by lender_id, signing desc, state = 'active' desc, last_used_at is not null desc, created_at desc, id desc`,
 );
 
 const secretsForKey = statement(
@@ -115,8 +116,19 @@ export function createCredentials(
   now: () => Date = () => new Date(),
 ): Credentials {
   const limits = { maxAgeMs: CREDENTIAL_MAX_AGE_MS, maxPresent: MAX_CREDENTIALS, maxAbsent: MAX_UNKNOWN_KEYS };
-  const keys = createFreshCache({ load: (keyId) => readKey(em(), vault, keyId), ...limits });
-  const signingKeys = createFreshCache({ load: (lenderId) => readSigningKey(em(), vault, lenderId, now()), ...limits });
+  const keyRows = together(
+    (ids) => query<KeyRow>(em(), keysById, [ids]),
+    ({ keyId }) => keyId,
+  );
+  const signingKeyRows = together(
+    (ids) => query<SecretRow>(em(), signingKeysOfLenders, [ids, now()]),
+    ({ lenderId }) => lenderId,
+  );
+  const keys = createFreshCache({ load: async (keyId) => openKey(vault, await keyRows.load(keyId)), ...limits });
+  const signingKeys = createFreshCache({
+    load: async (lenderId) => openSigningKey(vault, await signingKeyRows.load(lenderId)),
+    ...limits,
+  });
   const secrets = createFreshCache({
     load: (keyId) => readSecrets(em(), vault, keyId),
     ...limits,
@@ -132,12 +144,28 @@ export function createCredentials(
   };
 }
 
-async function readKey(em: EntityManager, vault: Vault, id: string) {
-  const [row] = await query<KeyRow>(em, keyById, [id]);
+/** Reads by one statement what is asked for in one turn of the event loop: with many lenders, each asks but now and then. */
+function together<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
+  return new DataLoader<string, Row | undefined>(
+    async (ids) => {
+      const rows = new Map((await read(ids)).map((row) => [idOf(row), row]));
+      return ids.map((id) => rows.get(id));
+    },
+    { cache: false, maxBatchSize: MAX_READ_TOGETHER, batchScheduleFn: setImmediate },
+  );
+}
+
+function openKey(vault: Vault, row: KeyRow | undefined) {
   if (!row) return undefined;
   const { keyId, keyState, retiresAt, debugUntil, secret, ...lender } = row;
   const key = signingKey(vault.open(secret, apiKeySecretContext(lender.id, keyId)));
   return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key, debugUntil } };
+}
+
+function openSigningKey(vault: Vault, row: SecretRow | undefined): LenderSigningKey | undefined {
+  if (!row) return undefined;
+  const { keyId, lenderId, secret } = row;
+  return { keyId, signingKey: signingKey(vault.open(secret, apiKeySecretContext(lenderId, keyId))) };
 }
 
 async function readSecrets(em: EntityManager, vault: Vault, keyId: string): Promise<KeySecrets | undefined> {
@@ -157,10 +185,4 @@ async function readSecrets(em: EntityManager, vault: Vault, keyId: string): Prom
       throw error;
     }
   }
-}
-
-async function readSigningKey(em: EntityManager, vault: Vault, lenderId: string, now: Date) {
-  const [row] = await query<{ keyId: string; secret: string }>(em, signingKeyOfLender, [lenderId, now]);
-  if (!row) return undefined;
-  return { keyId: row.keyId, signingKey: signingKey(vault.open(row.secret, apiKeySecretContext(lenderId, row.keyId))) };
 }

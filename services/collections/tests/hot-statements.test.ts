@@ -16,7 +16,7 @@ const WITHOUT_LENDER: Record<string, string> = {
   "find in cases.collection_case": "a field partner's case; which lender's is what it answers",
   "find in cases.visit": "the app names its visits itself: an id must not be anybody else's",
   "payment-links.links-of-field-partner": "a field partner's links; whose they are is what it answers",
-  "lenders.key-by-id": "a request says nothing but its key; the answer is kept for a second",
+  "lenders.keys-by-id": "requests say nothing but their keys; the answers are kept for a second",
   "webhooks.due-probes": "whose callback is due, over all lenders, one row each",
   "webhooks.due-replays": "whose replay is due, over all lenders",
   "webhooks.lenders-with-backlog": "whose events wait, over all lenders, one row each",
