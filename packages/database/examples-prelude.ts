@@ -24,3 +24,5 @@ declare const openInvoices: own.Statement;
 declare const openTotal: own.Statement;
 declare const settleInvoices: own.LenderStatement;
 declare const invoices: readonly { lenderId: string; id: string }[];
+declare const settle: (invoiceId: string) => Promise<boolean>;
+declare const settleAll: (tx: own.Tx, invoiceIds: readonly string[]) => Promise<boolean[]>;

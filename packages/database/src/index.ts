@@ -1,4 +1,5 @@
 export type { EntityManager } from "@mikro-orm/postgresql";
+export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
 export { databaseTime } from "./database-time.ts";

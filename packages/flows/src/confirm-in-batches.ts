@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { EntityManager } from "@collections/database";
-import { inBatches } from "./batches.ts";
+import { type EntityManager, inBatches } from "@collections/database";
 import { confirmFreePayments, confirmPayments } from "./confirm-payments.ts";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 

@@ -1,4 +1,3 @@
-export { OverloadedError } from "./batches.ts";
 export { type ConfirmerOptions, createConfirmer } from "./confirm-in-batches.ts";
 export { type Confirmation, type ConfirmationOutcome, type ConfirmationRefusal } from "./confirmation.ts";
 export { confirmPayments } from "./confirm-payments.ts";

@@ -76,7 +76,7 @@ test("a thousand requests of one key, and a thousand of an unknown one, are one 
 });
 
 test("keys of many lenders that are asked for at once are read together, and each is its own lender's", async () => {
-  const lenders = await Promise.all(["CROWD-1", "CROWD-2", "CROWD-3"].map(aLender));
+  const lenders = await Promise.all(["MANYA", "MANYB", "MANYC"].map(aLender));
   const credentials = credentialsNow();
   statements.length = 0;
   const found = await Promise.all(lenders.map(({ apiKeyId }) => credentials.byKeyId(apiKeyId)));

@@ -2,10 +2,12 @@ import { createDatabase } from "@collections/database";
 import { directUrl } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { openReceiver } from "../tests/receiver.ts";
+import type { DispatcherOptions } from "./dispatcher.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
 import { webhooksSchema } from "./schema.ts";
 
 const MANY = 600;
+const LENDERS = 100;
 /** Nothing but signals: what a timer asks belongs to no delivery. */
 const NEVER_MS = 3_600_000;
 const LEASE = "webhooks.lease";
@@ -13,7 +15,7 @@ const RESULTS = "webhooks.record-results";
 const LOOK = "webhooks.lenders-with-backlog";
 
 const trial = await openTrial();
-const sent: { name: string | undefined; text: string }[] = [];
+const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
 const observed = await createDatabase({
   url: trial.url,
   directUrl: directUrl(trial.url),
@@ -22,28 +24,57 @@ const observed = await createDatabase({
 });
 afterAll(() => observed.close());
 
-/** What a dispatcher sends while it delivers one event each of so many loans. */
-async function statementsOf(loans: number): Promise<string[]> {
+/** What a dispatcher sends while it delivers one event each of so many loans of so many lenders. */
+async function statementsOf(loans: number, lenders = 1, options: Partial<DispatcherOptions> = {}) {
   await using receiver = await openReceiver();
-  const lenderId = await trial.addLender(receiver.url);
-  await trial.publish(Array.from({ length: loans }, (_, index) => eventsOn(lenderId, `LN-${index}`, 1, 1)).flat());
+  const lenderIds = await Promise.all(Array.from({ length: lenders }, () => trial.addLender(receiver.url)));
+  const names = Array.from({ length: loans }, (_, index) => `LN-${index}`);
+  await trial.publish(lenderIds.flatMap((id) => names.flatMap((loan) => eventsOn(id, loan, 1, 1))));
   sent.length = 0;
-  await using _dispatcher = trial.dispatch({ database: observed, pollIntervalMs: NEVER_MS });
-  await until(async () => (await countIn(trial.database, lenderId, "delivered")) === loans);
-  return sent.map(({ name, text }) => name ?? text).filter((name) => !/^listen|pg_notify/i.test(name));
+  await using _dispatcher = trial.dispatch({ database: observed, pollIntervalMs: NEVER_MS, ...options });
+  for (const id of lenderIds) await until(async () => (await countIn(trial.database, id, "delivered")) === loans);
+  return sent.filter(({ text }) => !/^listen|pg_notify/i.test(text));
+}
+
+function namesOf(statements: typeof sent): string[] {
+  return statements.map(({ name, text }) => name ?? text);
 }
 
 describe("what deliveries ask of the database", () => {
   test("is one lease and one record of the result for one event, no transaction around them", async () => {
-    const names = await statementsOf(1);
-    expect(names.slice(0, 3).toSorted()).toEqual([LEASE, LOOK, RESULTS].toSorted());
-    // It may have looked for more before the test saw that there is none.
-    expect(new Set(names.slice(3))).toEqual(new Set(names.length > 3 ? [LEASE] : []));
+    expect(namesOf(await statementsOf(1)).toSorted()).toEqual([LEASE, LOOK, RESULTS].toSorted());
   });
 
   test("is less than half a statement each for a backlog", async () => {
-    const names = await statementsOf(MANY);
+    const names = namesOf(await statementsOf(MANY));
     expect(new Set(names)).toEqual(new Set([LEASE, LOOK, RESULTS]));
     expect(names.length).toBeLessThan(MANY / 2);
   });
+
+  test("is less than a round trip each for one event of each of many lenders, who share transactions", async () => {
+    const statements = await statementsOf(1, LENDERS);
+    expect(namesOf(statements).filter((name) => name === RESULTS)).toHaveLength(LENDERS);
+    expect(statements.filter(({ roundTrip }) => roundTrip).length).toBeLessThan(LENDERS);
+  });
+
+  test("is shared by no two lenders where their rows are on several nodes", async () => {
+    const names = namesOf(await statementsOf(1, LENDERS, { oneLenderABatch: true }));
+    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, RESULTS]));
+  });
+});
+
+test("an event that is published while the one before it is under way is delivered behind it, without a poll", async () => {
+  let answer = (): void => {};
+  await using receiver = await openReceiver((response, { sequence }) => {
+    const ok = () => void response.writeHead(200).end();
+    if (sequence === 1) answer = ok;
+    else ok();
+  });
+  const lenderId = await trial.addLender(receiver.url);
+  await using _dispatcher = trial.dispatch({ pollIntervalMs: NEVER_MS });
+  await trial.publish(eventsOn(lenderId, "LN-1", 1, 1));
+  await receiver.arrived(1);
+  await trial.publish(eventsOn(lenderId, "LN-1", 2, 3));
+  answer();
+  await until(async () => (await countIn(trial.database, lenderId, "delivered")) === 3);
 });

@@ -5,6 +5,7 @@ import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 import { DEFAULT_LADDER, type Ladder, parseLadder } from "./ladder.ts";
 import { type AttemptFacts, Lane, type Log } from "./lane.ts";
 import { lendersWithBacklog } from "./lease.ts";
+import { createQuietLanes } from "./quiet-lanes.ts";
 import { createSlots } from "./slots.ts";
 import { DEFAULT_SUSPENSION, type SuspensionRule } from "./suspension.ts";
 
@@ -42,6 +43,8 @@ export interface DispatcherOptions {
   readonly maxPerEndpoint?: number;
   /** How often the rows are looked at without a signal. Default 1 second. */
   readonly pollIntervalMs?: number;
+  /** Statements for several lenders never share a transaction: for a database that has their rows on several nodes. Default: they may. */
+  readonly oneLenderABatch?: boolean;
   readonly now?: () => Date;
   /** In [0, 1), for the ladder's jitter. */
   readonly random?: () => number;
@@ -123,13 +126,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
 function laneMaker(options: DispatcherOptions, log: Log, giveUp: AbortSignal): (lenderId: string) => Lane {
   const { database, outbound, signingKeyOf, timeoutMs = DEFAULT_TIMEOUT_MS, now = () => new Date() } = options;
+  // Statements only: it keeps no entities, and a new one for each batch costs as much as a small batch.
+  const em = database.em();
+  const suspension = options.suspension ?? DEFAULT_SUSPENSION;
   const shared = {
-    // Statements only: it keeps no entities, and a new one for each batch costs as much as a small batch.
-    em: database.em(),
+    em,
+    quietLanes: createQuietLanes(em, { suspension, oneLenderABatch: options.oneLenderABatch ?? false }),
     courier: { outbound, signingKeyOf, timeoutMs, now },
     slots: createSlots(options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT),
     ladder: options.ladder ?? parseLadder(DEFAULT_LADDER),
-    suspension: options.suspension ?? DEFAULT_SUSPENSION,
+    suspension,
     random: options.random ?? Math.random,
     maxInFlight: options.maxPerEndpoint ?? DEFAULT_MAX_PER_ENDPOINT,
     log,

@@ -6,6 +6,7 @@ import { LeaseAhead } from "./lease-ahead.ts";
 import { type Outcome, outcomeOf, recordResults } from "./record-results.ts";
 import { recoverEndpoint } from "./recover.ts";
 import { ResultWriter } from "./result-writer.ts";
+import type { QuietLanes } from "./quiet-lanes.ts";
 import { isRepeat, Ready } from "./ready.ts";
 import type { Slots } from "./slots.ts";
 import type { SuspensionRule } from "./suspension.ts";
@@ -40,6 +41,7 @@ export interface Log {
 export interface LaneOptions {
   readonly lenderId: string;
   readonly em: EntityManager;
+  readonly quietLanes: QuietLanes;
   readonly courier: Courier;
   readonly slots: Slots;
   readonly ladder: Ladder;
@@ -52,6 +54,9 @@ export interface LaneOptions {
   /** Aborted when the process cannot wait any longer for what is in flight. */
   readonly giveUp: AbortSignal;
 }
+
+/** A lane with no more than that at a time shares transactions with others. */
+const FEW = 8;
 
 /**
  * One endpoint's deliveries in this process. It leases ahead, keeps its slots busy, and writes results in batches.
@@ -76,6 +81,10 @@ export class Lane {
   #held = 0;
   /** Whether there may be something to lease that no look has seen. */
   #isHinted = false;
+  /** Whether there was a hint since the last results left for the database. */
+  #isHintedSince = false;
+  /** Whether the last look passed all loans and brought few: then this lane has little to do. */
+  #isQuiet = true;
   /** The looks go round the loans; one goes on behind this loan, or begins: "". */
   #afterLoan = "";
   /** Whether there were hints when a look had gone past the first loans: they may be about those. */
@@ -96,7 +105,7 @@ export class Lane {
       onDone: (outcomes) => {
         this.#held -= outcomes.length;
         this.#unwrittenFailures -= outcomes.filter(isCharged).length;
-        this.wake();
+        this.#refill();
         this.#pump();
       },
       giveUp: options.giveUp,
@@ -111,6 +120,7 @@ export class Lane {
   /** Something may be due: looks at the rows, now or as soon as there is room. */
   wake(): void {
     this.#isHinted = true;
+    this.#isHintedSince = true;
     this.#refill();
   }
 
@@ -143,12 +153,17 @@ export class Lane {
   }
 
   async #lease(count: number): Promise<void> {
-    const { em, courier, lenderId, log } = this.#options;
+    const { em, quietLanes, courier, lenderId, log } = this.#options;
     const firstAttemptsOnly = !this.#hasRoomForRepeats();
     try {
       const from = { afterLoan: this.#afterLoan, firstAttemptsOnly };
       const request = { lenderId, count, ...from, timeoutMs: courier.timeoutMs };
-      const { deliveries: leased, lookedUpTo, recoveredAt } = await lease(em, request);
+      const {
+        deliveries: leased,
+        lookedUpTo,
+        recoveredAt,
+      } = await (this.#isQuiet ? quietLanes.lease(request) : lease(em, request));
+      this.#isQuiet = lookedUpTo === null && leased.length <= FEW;
       if (leased.length > 0) this.#window.seeRecovery(recoveredAt);
       this.#held += leased.length;
       const tooMany = this.#ready.add(leased, Math.ceil(this.#window.limit / 2) - this.#repeats);
@@ -256,8 +271,14 @@ export class Lane {
   }
 
   async #record(outcomes: readonly Outcome[]): Promise<void> {
-    const { em, lenderId, log, onAttempt, suspension } = this.#options;
-    const { written, verdict, isSuspended } = await recordResults(em, lenderId, outcomes, suspension);
+    const { em, quietLanes, lenderId, log, onAttempt, suspension } = this.#options;
+    this.#isHintedSince = false;
+    const isQuiet = outcomes.length <= FEW && outcomes.every(({ state }) => state === "delivered");
+    const { written, verdict, isSuspended, isFollowed } = await (isQuiet
+      ? quietLanes.record({ lenderId, outcomes })
+      : recordResults(em, lenderId, outcomes, suspension));
+    // A hint that came meanwhile may be of an event that the statement did not see, behind one that no look could have.
+    if (isFollowed || this.#isHintedSince) this.#isHinted = true;
     if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
     if (verdict === "recover") void this.#recover(outcomes.at(-1)!.delivery.url);
     if (isSuspended) await this.#giveBack(this.#ready.takeAll());

@@ -51,6 +51,8 @@ export interface Recorded {
   readonly verdict: SuspensionVerdict["verdict"];
   /** Whether the endpoint is known to be suspended now: no attempt may begin. */
   readonly isSuspended: boolean;
+  /** Whether more waits of the loans that were written, which could not be leased until now. */
+  readonly isFollowed: boolean;
 }
 
 /**
@@ -86,7 +88,7 @@ export async function recordResults(
 
 function recorded(rows: readonly SettledRow[], { verdict }: SuspensionVerdict): Recorded {
   const isSuspended = verdict === "suspend" || (verdict === "stay" && countedIn(rows)?.state === "suspended");
-  return { written: idsOf(rows), verdict, isSuspended };
+  return { written: idsOf(rows), verdict, isSuspended, isFollowed: rows.some((row) => row.isFollowed) };
 }
 
 function idsOf(rows: readonly SettledRow[]): Set<string> {
@@ -114,6 +116,7 @@ function retriesOf(lenderId: string, outcomes: readonly Outcome[], rows: readonl
 interface SettledRow {
   readonly id: string;
   readonly attempts: number;
+  readonly isFollowed: boolean;
   /** The endpoint after the count, where the batch changed it. */
   readonly endpoint: EndpointAfter | null;
 }
@@ -163,7 +166,7 @@ export const settleDeliveries = statement(
          settled_at = case when r.state = 'retrying' then null else now() end
      from result r
      where d.lender_id = $1 and d.id = any ($2) and d.id = r.delivery_id and d.claim_id = r.claim_id
-     returning d.id, d.endpoint_id, d.attempts, d.replay, r.place
+     returning d.id, d.endpoint_id, d.loan, d.attempts, d.replay, r.place
    ), logged as (
      insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
        headers, body, error_code, error_detail, replay)
@@ -192,9 +195,16 @@ export const settleDeliveries = statement(
        and (s.failures > 0 or (s.is_broken and (e.consecutive_failures > 0 or e.state = 'suspended')))
      returning e.id, e.state, e.consecutive_failures, e.failing_since
    )
-   select s.id, s.attempts, case when c.id is not null then json_build_object('state', c.state,
+   select s.id, s.attempts, next.id is not null as "isFollowed", case when c.id is not null then json_build_object('state', c.state,
      'consecutiveFailures', c.consecutive_failures, 'failingSince', c.failing_since, 'now', now()) end as endpoint
-   from settled s left join counted c on c.id = s.endpoint_id`,
+   from settled s
+   left join counted c on c.id = s.endpoint_id
+   left join lateral (
+     select d.id from webhooks.delivery d
+     where d.lender_id = $1 and d.endpoint_id = s.endpoint_id and d.state = 'waiting' and d.loan = s.loan and d.id <> s.id
+     order by d.loan, d.sequence
+     limit 1
+   ) next on true`,
 );
 
 const suspend = statement(

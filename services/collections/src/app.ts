@@ -40,6 +40,8 @@ export interface App {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly database: Database;
+  /** Statements for several lenders share no transaction: the database has their rows on several nodes. */
+  readonly oneLenderABatch: boolean;
   readonly vault: Vault;
   readonly credentials: Credentials;
   readonly keyUses: KeyUses;
@@ -91,6 +93,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     log,
     metrics,
     database,
+    oneLenderABatch,
     vault,
     credentials,
     keyUses: createKeyUses(),

@@ -60,6 +60,7 @@ export async function startWorker(app: App): Promise<Worker> {
     ladder: app.config.webhookLadder,
     suspension: { suspendAfter: app.config.webhookSuspendAfter, probeIntervalMs: app.config.webhookProbeIntervalMs },
     timeoutMs: app.config.webhookTimeoutMs,
+    oneLenderABatch: app.oneLenderABatch,
     log,
     onAttempt: (facts) => app.metrics.webhooks.onAttempt(facts),
   });

@@ -1,5 +1,4 @@
-import { isUnavailable, newId, publicId } from "@collections/database";
-import { OverloadedError } from "@collections/flows";
+import { isUnavailable, newId, OverloadedError, publicId } from "@collections/database";
 import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";

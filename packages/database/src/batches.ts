@@ -1,30 +1,45 @@
-import { isUnavailable } from "@collections/database";
+import { isUnavailable } from "./sql-state.ts";
 
+/** How items gather into batches. */
 export interface BatchOptions<Item, Outcome> {
   /** Does the items together, one outcome each, in their order; all of them or, when it throws, none. */
-  run: (items: Item[]) => Promise<Outcome[]>;
+  readonly run: (items: Item[]) => Promise<Outcome[]>;
   /** Items a batch at most. */
-  maxItems: number;
+  readonly maxItems: number;
   /** Batches under way at a time. */
-  maxUnderWay: number;
+  readonly maxUnderWay: number;
+  /**
+   * So many have to be waiting for a batch to leave beside another, because a small batch costs nearly as much as a large
+   * one. One that is under way for longer than usual holds nobody up. Default: 1.
+   */
+  readonly minBeside?: number;
   /** Items may share a batch when this is the same of both. Default: any may. */
-  kindOf?: ((item: Item) => unknown) | undefined;
+  readonly kindOf?: ((item: Item) => unknown) | undefined;
 }
 
 /**
  * So much is waiting already that one more would wait too long: try again in a moment.
  *
  * @example
- * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });
- * const outcome = await confirm(payment).catch((error: unknown) => {
- *   if (error instanceof OverloadedError) return { kind: "try_again_later" as const };
+ * const settled = await settle(invoiceId).catch((error: unknown) => {
+ *   if (error instanceof OverloadedError) return "try again later";
  *   throw error;
  * });
  */
 export class OverloadedError extends Error {
   override readonly name = "OverloadedError";
+  readonly code = "OVERLOADED";
+  /** Items that wait before it. */
+  readonly waiting: number;
+
+  constructor(waiting: number) {
+    super(`${waiting} items are waiting for their batch already: try again in a moment.`);
+    this.waiting = waiting;
+  }
 }
 
+/** A batch that takes longer has met something: a lock, or a connection that has gone silent. */
+const USUAL_MS = 100;
 /** Minutes of work for a stalled database; more would only fill the memory. */
 const MAX_GATHERED = 5_000;
 
@@ -36,23 +51,46 @@ interface Waiting<Item, Outcome> {
 
 /**
  * Does items in batches without ever waiting for a batch to fill: while one is under way, what arrives gathers, and
- * leaves as the next. An idle caller is served at once, a crowd shares its round trips. Throws OverloadedError.
+ * leaves as the next. An idle caller is served at once, a crowd shares its round trips. Throws OverloadedError. Where a
+ * batch fails its items are done one by one, unless the database cannot be reached.
+ *
+ * @example
+ * const settle = inBatches<string, boolean>({
+ *   run: (invoiceIds) => transaction(database.em(), (tx) => settleAll(tx, invoiceIds)),
+ *   maxItems: 64,
+ *   maxUnderWay: 2,
+ * });
+ * const isSettled = await settle(invoiceId);
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
-  const { run, maxItems, maxUnderWay, kindOf } = options;
+  const { run, maxItems, maxUnderWay, minBeside = 1, kindOf } = options;
+  const usual = new Set<object>();
   let gathered: Waiting<Item, Outcome>[] = [];
   let underWay = 0;
   let scheduled = false;
 
+  function mayLeave(): boolean {
+    if (gathered.length === 0 || underWay === maxUnderWay) return false;
+    return usual.size === 0 || gathered.length >= minBeside;
+  }
+
   function leave(): void {
     scheduled = false;
-    while (gathered.length > 0 && underWay < maxUnderWay) {
-      underWay += 1;
-      void carry(nextBatch()).finally(() => {
-        underWay -= 1;
-        leave();
-      });
-    }
+    while (mayLeave()) void travel(nextBatch());
+  }
+
+  async function travel(batch: Waiting<Item, Outcome>[]): Promise<void> {
+    underWay += 1;
+    usual.add(batch);
+    const late = setTimeout(() => {
+      usual.delete(batch);
+      leave();
+    }, USUAL_MS);
+    await carry(batch);
+    clearTimeout(late);
+    usual.delete(batch);
+    underWay -= 1;
+    leave();
   }
 
   /** Led by who has waited longest. */
@@ -82,11 +120,11 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   return (item) =>
     new Promise((resolve, reject) => {
       if (gathered.length >= MAX_GATHERED) {
-        reject(new OverloadedError("Too many items are waiting for their batch."));
+        reject(new OverloadedError(gathered.length));
         return;
       }
       gathered.push({ item, resolve, reject });
-      if (scheduled || underWay >= maxUnderWay) return;
+      if (scheduled || !mayLeave()) return;
       // What the same turn of the event loop brings leaves together.
       scheduled = true;
       setImmediate(leave);

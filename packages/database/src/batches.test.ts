@@ -41,6 +41,52 @@ test("no batch is larger and no more are under way than allowed", async () => {
   expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
 });
 
+test("a few wait for the batch that is under way, many leave beside it", async () => {
+  const batches: number[][] = [];
+  const arrivals: (() => void)[] = [];
+  const echo = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 2,
+    minBeside: 3,
+    async run(items) {
+      batches.push(items);
+      await new Promise<void>((resolve) => arrivals.push(resolve));
+      return items;
+    },
+  });
+  const answers = [echo(1)];
+  await delay(1);
+  answers.push(echo(2), echo(3));
+  await delay(5);
+  expect(batches).toEqual([[1]]);
+  answers.push(echo(4));
+  await delay(5);
+  expect(batches).toEqual([[1], [2, 3, 4]]);
+  for (const arrive of arrivals) arrive();
+  expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
+});
+
+test("a batch that takes longer than usual holds nobody up", async () => {
+  const batches: number[][] = [];
+  let arrive = (): void => {};
+  const echo = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 2,
+    minBeside: 3,
+    run(items) {
+      batches.push(items);
+      return items[0] === 1 ? new Promise((resolve) => (arrive = () => resolve(items))) : Promise.resolve(items);
+    },
+  });
+  const stuck = echo(1);
+  await delay(1);
+  expect(await echo(2)).toBe(2);
+  expect(await echo(3)).toBe(3);
+  expect(batches).toEqual([[1], [2], [3]]);
+  arrive();
+  expect(await stuck).toBe(1);
+});
+
 test("items of different kinds never share a batch, and who waits longest leaves first", async () => {
   const batches: string[][] = [];
   const echo = inBatches<string, string>({
