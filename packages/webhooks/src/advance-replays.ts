@@ -64,11 +64,17 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
 }
 
 // A replay waits while its endpoint has not taken what was replayed before: many waiting replays would hold up new
-// events of their loans, and every lease would have to look past them.
+// events of their loans, and every lease would have to look past them. Of each lender the one that has waited longest,
+// and the others once that has taken its step: together they would overtake what was counted.
 const selectDue = statement(
   "webhooks.due-replays",
   `select r.lender_id as "lenderId", r.id
-   from webhooks.replay r
+   from (
+     select distinct on (lender_id) lender_id, id, rate_per_second, next_step_at
+     from webhooks.replay
+     where state = 'running' and next_step_at <= now()
+     order by lender_id, next_step_at, id
+   ) r
    join webhooks.endpoint e on e.lender_id = r.lender_id
    cross join lateral (
      select count(*) as waiting from (
@@ -76,7 +82,7 @@ const selectDue = statement(
        limit greatest(r.rate_per_second, ${MOST_WAITING})
      ) replayed
    ) backlog
-   where r.state = 'running' and r.next_step_at <= now() and backlog.waiting < greatest(r.rate_per_second, ${MOST_WAITING})
+   where backlog.waiting < greatest(r.rate_per_second, ${MOST_WAITING})
    order by r.next_step_at
    limit $1`,
 );

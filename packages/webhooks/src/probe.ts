@@ -33,8 +33,9 @@ interface ClaimedProbe {
 }
 
 /**
- * Pings each suspended endpoint whose time has come; a 2xx ends the suspension. To be called every second, in any
- * number of processes: the row is claimed, so that there is one probe. Returns how many were made.
+ * Pings suspended endpoints whose time has come, 64 of them at most; a 2xx ends the suspension. To be called every
+ * second, in any number of processes: the row is claimed, so that there is one probe. Returns how many were made. Where
+ * some could not be, it throws an AggregateError once all the others are done.
  * contract: Retry and suspension, probing while suspended
  *
  * @example
@@ -43,8 +44,11 @@ interface ClaimedProbe {
  */
 export async function probeDue(prober: Prober): Promise<number> {
   const due = await query<{ lenderId: string }>(prober.em(), selectDue, [PROBES_AT_A_TIME]);
-  const made = await Promise.all(due.map(({ lenderId }) => claimAndMake(prober, lenderId)));
-  return made.filter((isOurs) => isOurs).length;
+  const probes = await Promise.allSettled(due.map(({ lenderId }) => claimAndMake(prober, lenderId)));
+  const errors = probes.flatMap((probe): unknown[] => (probe.status === "rejected" ? [probe.reason] : []));
+  if (errors.length > 0)
+    throw new AggregateError(errors, `${errors.length} of ${due.length} probes could not be made.`);
+  return probes.filter((probe) => probe.status === "fulfilled" && probe.value).length;
 }
 
 /** False when another process was faster. */
@@ -81,13 +85,19 @@ const selectDue = statement(
    limit $1`,
 );
 
-// Whole milliseconds: the claim is compared with what came back to us.
+// Whole milliseconds: the claim is compared with what came back to us. Whoever has the row is changing just what this
+// asks for, or claims it: there is nothing to wait for.
 const claimProbe = statement(
   "webhooks.claim-probe",
-  `update webhooks.endpoint
+  `with due as materialized (
+     select id from webhooks.endpoint
+     where lender_id = $1 and state = 'suspended' and url is not null and next_probe_at <= now()
+     for update skip locked
+   )
+   update webhooks.endpoint e
    set next_probe_at = date_trunc('milliseconds', now()) + $2 * interval '1 millisecond'
-   where lender_id = $1 and state = 'suspended' and url is not null and next_probe_at <= now()
-   returning url, next_probe_at as "claimedUntil"`,
+   from due where e.lender_id = $1 and e.id = due.id
+   returning e.url, e.next_probe_at as "claimedUntil"`,
 );
 
 const recordProbe = statement(

@@ -97,6 +97,21 @@ describe("a replay of many", () => {
     expect(await countIn(database, lenderId, "waiting")).toBe(200);
   });
 
+  test("goes no further than the other replays of its lender leave room for", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = await publish(lenderId, "LN-1", 1, 1_000);
+    const others = await publish(lenderId, "LN-2", 1, 1_000);
+    await settle(lenderId, [...events, ...others], "parked");
+    const first = await start(lenderId, { loan: "LN-1" }, { ratePerSecond: 1_000 });
+    const second = await start(lenderId, { loan: "LN-2" }, { ratePerSecond: 1_000 });
+    expect(await advanceReplays(() => database.em())).toBe(1_000);
+    expect(await ended(first)).toMatchObject({ done: 1_000 });
+    expect(await ended(second)).toMatchObject({ state: "running", done: 0 });
+    await settle(lenderId, events, "delivered");
+    expect(await advanceReplays(() => database.em())).toBe(1_000);
+    expect(await ended(second)).toMatchObject({ state: "done", done: 1_000 });
+  });
+
   test("whose process dies in the middle of a step has not taken it, and another process takes it", async () => {
     const lenderId = await trial.addLender(null);
     const events = await publish(lenderId, "LN-1", 1, 10);

@@ -24,6 +24,9 @@ const SECRET_FIELDS = [
   "to",
 ];
 
+/** Of those that came together: mostly they have one cause. */
+const ERRORS_TOLD = 5;
+
 /** Structured logs on stderr: stdout belongs to what a command answers. */
 export function createLog(level: string, base: Record<string, unknown> = {}): Logger {
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
@@ -53,5 +56,6 @@ export function serializeError(error: unknown): unknown {
     ...(typeof code === "string" && { code }),
     stack: stack?.split("\n").slice(1, 8).join("\n"),
     ...(cause instanceof Error && { cause: serializeError(cause) }),
+    ...(error instanceof AggregateError && { errors: error.errors.slice(0, ERRORS_TOLD).map(serializeError) }),
   };
 }

@@ -138,6 +138,36 @@ test.each([
   expect(Object.fromEntries(lendersNamed(text, new Set(["cases.visit", "cases.promise"])))).toEqual(named);
 });
 
+test.each([
+  ["select from cases.visit where lender_id = any ($1)", false],
+  ["select from cases.visit where lender_id = any ($1) for share", true],
+  ["select from cases.visit where lender_id = $1 for key share", false],
+  ["select from cases.visit v where v.note = $1 for no key update of v skip locked", true],
+  ["delete from cases.visit where lender_id = $1 and note = $2", false],
+  ["delete from cases.visit where note = $1 returning id", true],
+  ["delete from cases.visit v using cases.promise p where v.lender_id = $1 and p.lender_id = $1", false],
+  ["delete from cases.visit v using cases.promise p where v.lender_id = $1 and p.visit_id = v.id", true],
+  ["with gone as (delete from cases.visit where note = $1 returning id) select count(*) from gone", true],
+  ["with gone as (\n delete from cases.visit where lender_id = $1 returning id) select count(*) from gone", false],
+  ["with v as (update cases.visit set note = $2 where id = $1 returning id) select count(*) from v", true],
+  ["with k as (select $1::uuid as id)\n update cases.visit v set note = $2 from k where v.id = k.id", true],
+  ["insert into cases.visit (lender_id, id) values ($1, $2), ($3, $4)", false],
+  [
+    "insert into cases.visit (lender_id, id) select * from k on conflict (lender_id, id) do update set note = ''",
+    false,
+  ],
+  [
+    "with v as (update cases.visit set note = $2 where lender_id = $1) insert into cases.promise (lender_id, id) select $1, $3",
+    false,
+  ],
+  [
+    "with v as (update cases.visit set note = $2 where lender_id = $1) insert into cases.promise (lender_id, id) select a, b",
+    true,
+  ],
+])("who reads %j sees whether it locks or changes rows of many lenders: %s", (text, many) => {
+  expect(locksManyLenders(text, new Set(["cases.visit", "cases.promise"]))).toBe(many);
+});
+
 /** The statements that reach tables of lenders; those of MikroORM by what they find. */
 function ofLenders(): [name: string, text: string][] {
   return [...sent]

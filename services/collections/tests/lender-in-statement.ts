@@ -1,6 +1,8 @@
 const TABLE =
-  /\b(from|join|update|into)\s+([a-z_]+\.[a-z_]+)(?:\s+(?:as\s+)?(?!(?:set|where|on|cross|left|join|values|order|select)\b)([a-z][a-z0-9_]*))?/gi;
+  /\b(from|join|using|update|into)\s+([a-z_]+\.[a-z_]+)(?:\s+(?:as\s+)?(?!(?:set|where|on|cross|left|join|using|values|order|returning|for|select)\b)([a-z][a-z0-9_]*))?/gi;
 const EQUAL = /\b(\w+)\.lender_id = (\w+)\.lender_id\b/gi;
+/** Also inside of a WITH and behind it; ON CONFLICT DO UPDATE changes nothing but rows of the lenders that it inserts. */
+const LOCKS_OR_CHANGES = /\bfor (?:no key update|update|key share|share)\b|(?:^|[()])\s*(?:update|delete)\b/i;
 const UNQUALIFIED = "(?<![.\\w])lender_id";
 
 /** How a statement says which lender's rows of a table it means. */
@@ -30,7 +32,7 @@ export function lendersNamed(text: string, tables: ReadonlySet<string>): Map<str
 
 /** Whether a statement locks or changes rows of these tables otherwise than of one lender, whose id is a value in it. */
 export function locksManyLenders(text: string, tables: ReadonlySet<string>): boolean {
-  if (!/\bfor (no key )?update\b|^\s*update\b/i.test(text)) return false;
+  if (!LOCKS_OR_CHANGES.test(text)) return false;
   return [...lendersNamed(text, tables).values()].some((named) => named !== "one");
 }
 
@@ -40,7 +42,9 @@ function aliasOf({ table, alias }: { readonly table: string; readonly alias: str
 }
 
 function insertedWith(text: string, table: string): LenderNamed {
-  const columns = new RegExp(`into ${table.replace(".", "\\.")}\\s*\\(([^)]*)\\)`).exec(text)?.[1] ?? "";
+  const into = `into ${table.replace(".", "\\.")}\\s*`;
+  if (new RegExp(`${into}\\(lender_id,[^)]*\\)\\s*select\\s+\\$\\d+\\b`, "i").test(text)) return "one";
+  const columns = new RegExp(`${into}\\(([^)]*)\\)`, "i").exec(text)?.[1] ?? "";
   return /\blender_id\b/.test(columns) ? "each row's" : "none";
 }
 

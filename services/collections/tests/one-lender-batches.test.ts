@@ -20,6 +20,9 @@ const OF_MANY = [
   "payment-links.links-by-lender-link-id-of-many",
 ];
 
+/** Deleted by age alone once nobody asks for it: on a cluster each node deletes its own. */
+const BY_AGE = new Set(["cases.forget-gone-cases", "payment-links.forget-old-reports"]);
+
 test("on one PostgreSQL, payments of several lenders that come at once share a transaction", async () => {
   const story = await aStory({ DATABASE_URL: await aDatabase() });
   expect(await isDistributed(story.service.app.database.em())).toBe(false);
@@ -40,7 +43,7 @@ test("where the tables are distributed, a statement finds, locks and changes row
   expect(namesOfMany(sent)).toEqual([]);
   expect([...sent.keys()]).toEqual(expect.arrayContaining(["cases.lock-free", "payment-links.mark-paid"]));
   const tables = await tablesOfLenders(databaseUrl);
-  const many = [...sent].filter(([, text]) => locksManyLenders(text, tables));
+  const many = [...sent].filter(([name, text]) => !BY_AGE.has(name) && locksManyLenders(text, tables));
   expect(many).toEqual([]);
 });
 

@@ -4,6 +4,7 @@ import { type Child, startChild } from "./child.ts";
 import type { LoadResult } from "./closed-loop.ts";
 import type { ConfirmLoad } from "./confirm-load.ts";
 import { requireSameEffect, type RowsWritten, rowsWritten } from "./effect.ts";
+import { inTurn } from "./in-turn.ts";
 import type { NaiveHandler } from "./naive-handler.ts";
 import type { Loans } from "./payment.ts";
 import type { ConfirmationPlan } from "./plan.ts";
@@ -75,6 +76,7 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
   const counts = { service: 0, statement: 0, handler: 0 };
   const figures: ConfirmationFigures[] = [];
   let rounds = 0;
+  let roundsOfRow = 0;
   try {
     const given: NaiveHandler = { databaseUrl: databaseUrls.handler, ...books };
     const handlerUrl = await handler!.ask<string>(given);
@@ -88,10 +90,11 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
       const measured: Partial<Record<(typeof SIDES)[number], Measured>> = {};
       rounds += 1;
       const loans = kind === "many" ? bench.loans : oneOf(bench.loans, rounds);
-      for (const side of inTurn(SIDES, rounds)) {
+      for (const side of inTurn(SIDES, figures.length, roundsOfRow)) {
         measured[side] = await loads[side](clients, durationMs, loans);
         counts[side] += measured[side].completed;
       }
+      roundsOfRow += 1;
       return measured as Round;
     }
 
@@ -103,6 +106,7 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
         onProgress(`confirmations of ${clients} clients, ${loans} ${loans === "many" ? "loans" : "loan"}`);
         await bench.server.checkpoint();
         await round(clients, plan.roundMs / 2, loans);
+        roundsOfRow = 0;
         const batching = await batchingOf(service);
         const pids = [process.pid, bench.server.pid];
         const watched = await leastDisturbed(plan.rounds, pids, () => round(clients, plan.roundMs, loans));
@@ -115,12 +119,6 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
   }
   requireSameEffect(before, await written(databaseUrls), counts);
   return figures;
-}
-
-/** Each round begins with another one: what comes first finds the machine otherwise than what comes last. */
-function inTurn<Item>(items: readonly Item[], round: number): Item[] {
-  const first = round % items.length;
-  return [...items.slice(first), ...items.slice(0, first)];
 }
 
 /** Each round another: so many payments would clear it. */

@@ -18,7 +18,7 @@ export interface MixedLoadOptions {
 
 /** What came of the parts that are not counted elsewhere. */
 export interface MixedLoad {
-  readonly counts: { lists: number; updates: number };
+  readonly counts: { lists: number; listsOfDeliveries: number; updates: number };
   /** Begins nothing new; resolves when everything under way has its answer, or none is to be had: that is odd. */
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ const WATCHERS = 3;
 /** Lenders confirm and import, field partners ask for links, watch them and look at lists, each at its own pace. */
 export function startMixedLoad(stage: Stage, heard: Heard, options: MixedLoadOptions): MixedLoad {
   const end = new TrafficEnd(stage.model);
-  const counts = { lists: 0, updates: 0 };
+  const counts = { lists: 0, listsOfDeliveries: 0, updates: 0 };
   const pace = (who: string, everyMs: number, onAnswer?: (ms: number) => void): Pace => ({
     random: seededRandom(seedOf(stage.seed, who)),
     isOver: end.isOver,
@@ -46,13 +46,14 @@ export function startMixedLoad(stage: Stage, heard: Heard, options: MixedLoadOpt
     counts.lists += 1;
     heard.listMs.push(ms);
   };
+  const onDeliveries = () => void (counts.listsOfDeliveries += 1);
   const onUpdate = () => void (counts.updates += 1);
   for (let index = 0; index < CLIENTS; index += 1) {
     end.join(confirmPayments(stage, pace(`client ${index}`, confirmEveryMs, onConfirmed)));
   }
   end.join(askForLinks(stage, pace("door", linkEveryMs)));
   end.join(importLoans(stage, pace("import", IMPORT_EVERY_MS)));
-  end.join(lookAtLists(stage, pace("list", LIST_EVERY_MS, onListed)));
+  end.join(lookAtLists(stage, pace("list", LIST_EVERY_MS, onListed), onDeliveries));
   for (let index = 0; index < WATCHERS; index += 1) end.join(watchLinks(stage, pace(`watch ${index}`, 0, onUpdate)));
   return { counts, stop: () => end.stop() };
 }

@@ -5,6 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { isNotNow } from "./confirm-traffic.ts";
 import { until } from "./deadline.ts";
 import { askUntilAnswered } from "./door-traffic.ts";
+import { lookAtLists } from "./list-traffic.ts";
 import { Model } from "./model.ts";
 import { type Scene, startTraffic } from "./traffic.ts";
 
@@ -74,4 +75,25 @@ test("an answer without data and without an error is odd, and not taken for a re
   );
   expect(await askUntilAnswered(scene, { random: () => 0, isTooLate: () => false }, "{ cases }", {})).toEqual({});
   expect(scene.model.oddities).toEqual(['the app was answered {"status":200}']);
+});
+
+test.each([
+  ["has some", 200, '{"deliveries":[{}]}', 3],
+  ["is empty", 200, '{"deliveries":[]}', 0],
+  ["is always refused", 503, '{"code":"UNAVAILABLE"}', 0],
+])("a list of deliveries that %s is told as such: of three that were asked for", async (_, status, body, told) => {
+  let asked = 0;
+  const scene = sceneAt(
+    await serviceThat(({ url }, answer) => {
+      const isOfDeliveries = url?.includes("deliveries") === true;
+      if (isOfDeliveries) asked += 1;
+      answer.writeHead(isOfDeliveries ? status : 200, { "content-type": "application/json", "retry-after": "1" });
+      answer.end(isOfDeliveries ? body : '{"data":{}}');
+    }),
+  );
+  let seen = 0;
+  const pace = { random: () => 0, isOver: () => asked === 3, isTooLate: () => false, rest: async () => {} };
+  await lookAtLists(scene, pace, () => void (seen += 1));
+  expect(seen).toBe(told);
+  expect(scene.model.oddities).toEqual([]);
 });
