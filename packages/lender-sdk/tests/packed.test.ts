@@ -15,6 +15,7 @@ const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", im
 const SCRIPT = `
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { CollectionsClient, createReceiver, fetchHandler, MemoryStorage, sign, verify } from "@collections/lender-sdk";
 
 const secret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
@@ -40,7 +41,7 @@ const timestamp = String(Date.now());
 const signature = sign({ secret, method: "POST", path: "/hooks", timestamp, body });
 const headers = { "x-service-key-id": "lk_1", "x-service-timestamp": timestamp, "x-service-signature": signature };
 const { status } = await fetchHandler(receiver)(new Request("https://acme.example/hooks", { method: "POST", headers, body }));
-const sql = readFileSync(new URL(import.meta.resolve("@collections/lender-sdk/receiver.sql")), "utf8");
+const sql = readFileSync(createRequire(import.meta.url).resolve("@collections/lender-sdk/receiver.sql"), "utf8");
 console.log(JSON.stringify({ signature: sign(known), ok, amount, status, applied, sql: sql.includes("create table") }));
 `;
 

@@ -16,6 +16,7 @@ const names = [
   "CONTRIBUTING.md",
   ...(await filesLike("docs/**/*.md")),
   ...(await filesLike("{examples,examples/*}/*.md")),
+  ...(await filesLike("{packages,tooling}/*/README.md")),
 ];
 const documents = new Map(await Promise.all(names.map(async (name) => [name, await textOf(name)] as const)));
 const contract = documents.get("docs/interface.md")!;

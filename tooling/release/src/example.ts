@@ -11,6 +11,7 @@ export interface Manifest {
   readonly name: string;
   readonly scripts?: { readonly start?: string };
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly engines: { readonly node: string };
 }
 
 /** An example in a folder of its own, with what it names and what that depends on, and nothing else. */

@@ -2,11 +2,12 @@ import { directUrl, emptyDatabase } from "@collections/testing";
 import { cp, mkdir, readdir, readFile, symlink, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { CommandError, run } from "./command.ts";
 import { EXAMPLES, copyExamples, exampleNames, importedBy, installExample } from "./example.ts";
 import { promisedOutputs, readManifest } from "./example.ts";
 import { HOST } from "./host-script.ts";
-import { installOutside, type Outside, run } from "./outside.ts";
+import { installOutside, type Outside } from "./outside.ts";
 import { ROOT, type Tarball } from "./pack-all.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
@@ -27,18 +28,20 @@ let manifests: Manifest[];
 
 beforeAll(async () => {
   outside = await installOutside();
-  manifests = await Promise.all(outside.tarballs.map(({ name }) => manifestOf(name)));
+  return () => outside.remove();
 });
 
-afterAll(() => outside.remove());
+beforeAll(async () => {
+  manifests = await Promise.all(outside.tarballs.map(({ name }) => manifestOf(name)));
+});
 
 async function manifestOf(name: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(outside.app, "node_modules", name, "package.json"), "utf8")) as Manifest;
 }
 
-/** Of all packages, what an `import` may name that is code. */
-function doors(): string[] {
-  return manifests.flatMap(({ name, exports }) =>
+/** What an `import` may name of these packages that is code. */
+function doors(of = manifests): string[] {
+  return of.flatMap(({ name, exports }) =>
     Object.keys(exports)
       .filter((door) => !/\.\w+$/.test(door))
       .map((door) => name + door.slice(1)),
@@ -67,7 +70,7 @@ describe("what is published", () => {
   test("names exact versions, a licence, its Node, and the types of each door", () => {
     for (const { name, license, type, engines, dependencies = {}, exports } of manifests) {
       expect({ license, type }, name).toEqual({ license: "Apache-2.0", type: "module" });
-      expect(engines.node).toMatch(/^>=2[02]\.\d+$/);
+      expect([...outside.floors.keys()], name).toContain(engines.node);
       expect(Object.values(dependencies).filter((range) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range))).toEqual([]);
       const untyped = Object.values(exports).filter(
         (door) => typeof door !== "string" && !door.types.endsWith(".d.ts"),
@@ -78,14 +81,31 @@ describe("what is published", () => {
 });
 
 describe("in a folder with nothing of the workspace", () => {
-  test("every door of every package opens on Node 24 and on Node 22", async () => {
-    const opened = `for (const door of ${JSON.stringify(doors())}) if (Object.keys(await import(door)).length === 0) throw door;
-      console.log(process.versions.node);`;
-    const file = await script("open.js", opened);
-    const versions = await Promise.all(
-      outside.nodes.map(async (node) => (await run(node, [file], { cwd: outside.app })).stdout),
+  test("every door of every package opens on this Node, and on the oldest that the package promises", async () => {
+    const file = await script(
+      "open.js",
+      `for (const door of process.argv.slice(2)) if (Object.keys(await import(door)).length === 0) throw door;
+       console.log(process.versions.node);`,
     );
-    expect(versions.map((version) => version.split(".")[0])).toEqual(["24", "22"]);
+    const openedOn = async (node: string, named: string[]): Promise<string> =>
+      (await run(node, [file, ...named], { cwd: outside.app })).stdout.trim();
+    expect(await openedOn(process.execPath, doors())).toBe(process.versions.node);
+    for (const [range, node] of outside.floors) {
+      const promised = doors(manifests.filter(({ engines }) => engines.node === range));
+      expect(promised.length, range).toBeGreaterThan(2);
+      expect(await openedOn(node, promised)).toBe(`${range.slice(2)}.0`);
+    }
+  });
+
+  test("the published command shows its help, and ends with 2 when it is not understood, on each Node", async () => {
+    const command = join(outside.app, "node_modules/.bin/conformance");
+    for (const node of [process.execPath, ...outside.floors.values()]) {
+      // As a shell starts it: by its first line, which takes the Node of the path.
+      const env = { PATH: dirname(node) };
+      expect((await run(command, ["--help"], { env })).stdout).toContain("--receiver URL");
+      const refused = { exitCode: 2, stderr: expect.stringContaining("See --help.") as string };
+      await expect(run(command, ["--no-such-option"], { env })).rejects.toMatchObject(refused);
+    }
   });
 
   test("no declaration has a fault in a strict project that checks its libraries too, and no example", async () => {
@@ -136,7 +156,7 @@ describe("in a folder with nothing of the workspace", () => {
          const database = await createDatabase({ url, schemas: [schema] });
          for (const entity of schema.entities) await database.em().find(entity, {}, { limit: 1 });
          await database.close();
-         brought.push(schema.migrations.length > 0 ? [schema.name, "pgboss"].sort() : ["pgboss"]);
+         brought.push(["pgboss", "public.collections_migration", ...(schema.migrations.length > 0 ? [schema.name] : [])]);
        }
        console.log(JSON.stringify(brought));`,
     );
@@ -145,7 +165,8 @@ describe("in a folder with nothing of the workspace", () => {
     const urls = await Promise.all(schemaDoors.map(async () => directUrl((await emptyDatabase()).url)));
     const pairs = JSON.stringify(schemaDoors.map((door, index) => [door, urls[index]]));
     const { stdout } = await run(outside.nodes[1], [file, pairs], { cwd: outside.app });
-    expect(await Promise.all(urls.map(schemasIn))).toEqual(JSON.parse(stdout));
+    const brought = JSON.parse(stdout) as string[][];
+    expect(await Promise.all(urls.map(placesOfTables))).toEqual(brought.map((places) => places.toSorted()));
   });
 
   test("a host books its own row, ledger entries and an event together or not at all", async () => {
@@ -185,12 +206,15 @@ describe.each(exampleNames())("the example %s", (name) => {
     expect(dependencies).toEqual({ ...dependencies, ...pick(versions, Object.keys(dependencies)) });
   });
 
-  test("runs alone on Node 24, then on Node 22, and prints what its README says", async () => {
+  test("runs alone on this Node, then on the oldest that it promises, and prints what its README says", async () => {
     const { folder, start, tarballs, installedBytes } = await installExample(name, outside);
     const url = directUrl((await emptyDatabase()).url);
     const env = { PATH: process.env["PATH"], DATABASE_URL: url };
     const printed: string[] = [];
-    for (const node of outside.nodes) printed.push((await run(node, [...start], { cwd: folder, env })).stdout);
+    const oldest = outside.floors.get((await readManifest(folder)).engines.node)!;
+    for (const node of [process.execPath, oldest]) {
+      printed.push((await run(node, [...start], { cwd: folder, env })).stdout);
+    }
     const [first, again = first] = await promisedOutputs(name);
     expect(printed).toEqual([first, again]);
     process.stdout.write(`${name}: ${sizes(tarballs, installedBytes)}\n`);
@@ -232,15 +256,16 @@ function sizes(tarballs: readonly Tarball[], installedBytes: number): string {
   return `${packed}; ${(installedBytes / 1024 / 1024).toFixed(1)} MiB installed with all dependencies`;
 }
 
-async function schemasIn(url: string): Promise<string[]> {
+/** The schemas that have tables, sorted; of `public`, which is nobody's own, each table. */
+async function placesOfTables(url: string): Promise<string[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  const { rows } = await client.query<{ name: string }>(
-    `select distinct table_schema as name from information_schema.tables
-     where table_schema not in ('pg_catalog', 'information_schema', 'public') order by 1`,
+  const { rows } = await client.query<{ place: string }>(
+    `select distinct case table_schema when 'public' then 'public.' || table_name else table_schema end as place
+     from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`,
   );
   await client.end();
-  return rows.map(({ name }) => name);
+  return rows.map(({ place }) => place).toSorted();
 }
 
 /** What the compiler prints: nothing when all is well. One that dies says nothing either, and throws here. */
@@ -248,8 +273,7 @@ async function compilerSays(args: string[]): Promise<string> {
   try {
     return (await run(process.execPath, args, { cwd: outside.app })).stdout;
   } catch (error) {
-    const { stdout } = error as { stdout?: string };
-    if (!stdout) throw error;
-    return stdout;
+    if (!(error instanceof CommandError) || error.stdout === "") throw error;
+    return error.stdout;
   }
 }

@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { run } from "./command.ts";
 
 /** The folder of the workspace. */
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -18,8 +17,6 @@ export interface Tarball {
   /** As they lie in the package, sorted. */
   readonly files: readonly string[];
 }
-
-const run = promisify(execFile);
 
 /**
  * Builds and packs every package under `packages/`, or those that a filter of pnpm's names, into a folder, as a release
@@ -54,10 +51,9 @@ async function copySources(tree: string): Promise<void> {
 /** By the pnpm that runs this, or by the one that the project is installed with. */
 async function pnpm(args: string[], cwd: string): Promise<{ stdout: string }> {
   const itself = process.env["npm_execpath"] ?? "";
-  const options = { cwd, maxBuffer: 64 * 1024 * 1024 };
-  if (/pnpm\.[cm]?js$/.test(itself)) return run(process.execPath, [itself, ...args], options);
-  if (/pnpm(?:\.\w+)?$/.test(itself)) return run(itself, args, options);
-  return run("npx", ["-y", "pnpm@12", ...args], options);
+  if (/pnpm\.[cm]?js$/.test(itself)) return run(process.execPath, [itself, ...args], { cwd });
+  if (/pnpm(?:\.\w+)?$/.test(itself)) return run(itself, args, { cwd });
+  return run("npx", ["-y", "pnpm@12", ...args], { cwd });
 }
 
 interface Packed {

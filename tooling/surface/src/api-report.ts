@@ -24,8 +24,8 @@ export async function apiReport({ of, exports, handedOn, beneath, schema }: Surf
       ),
     ),
     ...handedOnChapter(handedOn),
-    ...chapter("Said by these types", beneath, "Not exported, and part of what the types above say."),
     ...chapter("The schema", schema, `What \`${of.name}/schema\` exports: what the package keeps in PostgreSQL.`),
+    ...chapter("Said by these types", beneath, "Not exported, and part of what the types above say."),
   ].join("\n\n");
   return formatted(`${shortName(of)}.md`, text);
 }

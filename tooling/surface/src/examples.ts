@@ -9,15 +9,17 @@ const PRELUDE = "examples-prelude.ts";
 
 /**
  * Compiles the examples of all docstrings, each in a function of its own, with every export of its package imported and
- * the package's `examples-prelude.ts` before it. Gives the compiler's complaints, each with the example that it is about.
+ * the package's `examples-prelude.ts` before it; and with them programs that need nothing, as `readmePrograms` gives
+ * them. Returns the compiler's complaints, each with the example or the line of the README that it is about.
  */
 export async function exampleFaults(
   packages: readonly WorkspacePackage[],
   surfaces: readonly Surface[],
+  programs: ReadonlyMap<string, string>,
 ): Promise<string[]> {
-  const files = new Map<string, string>();
+  const files = new Map(programs);
   for (const surface of surfaces) {
-    files.set(surface.of.folder, fileOf(surface, await preludeOf(surface)));
+    files.set(`${surface.of.folder}/examples.ts`, fileOf(surface, await preludeOf(surface)));
   }
   try {
     await checkFiles(packages, files);
@@ -26,6 +28,22 @@ export async function exampleFaults(
     if (error instanceof CompilerError) return faultsIn(error.output, files);
     throw error;
   }
+}
+
+/**
+ * The TypeScript of the packages' READMEs, a program for each block. The path of the first in a README is such as
+ * `packages/ledger/README.1.ts`, and what stands in line 9 of it does so in the README.
+ */
+export async function readmePrograms(packages: readonly WorkspacePackage[]): Promise<Map<string, string>> {
+  const programs = new Map<string, string>();
+  for (const { folder } of packages) {
+    const readme = await readFile(join(ROOT, folder, "README.md"), "utf8");
+    for (const [index, block] of [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].entries()) {
+      const linesAbove = readme.slice(0, block.index).split("\n").length;
+      programs.set(`${folder}/README.${index + 1}.ts`, "\n".repeat(linesAbove) + block[1]!);
+    }
+  }
+  return programs;
 }
 
 /** The names that a prelude declares and neither an example nor the prelude itself uses. */
@@ -84,14 +102,19 @@ function importOf(from: string, exports: readonly { readonly name: string; reado
 function faultsIn(output: string, files: ReadonlyMap<string, string>): string[] {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => {
-    const [, folder, at, complaint] = /(packages\/[\w-]+)\/examples\.ts\((\d+),\d+\): (.*)$/.exec(line) ?? [];
-    const text = folder === undefined ? undefined : files.get(folder);
-    if (text === undefined) return line;
-    const above = text.split("\n").slice(0, Number(at));
-    const [, name] =
-      /^async function exampleOf_(\w+)_\d+\(/.exec(
-        above.findLast((one) => one.startsWith("async function exampleOf_")) ?? "",
-      ) ?? [];
-    return `${folder}: ${name === undefined ? PRELUDE : `the example of ${name}`}: ${complaint}`;
+    const [, folder, name, at, complaint] = /(packages\/[\w-]+)\/(\w+)[\d.]*\.ts\((\d+),\d+\): (.*)$/.exec(line) ?? [];
+    if (folder === undefined) return line;
+    const where = name === "README" ? `README.md:${at}` : placeOf(files.get(`${folder}/examples.ts`)!, Number(at));
+    return `${folder}: ${where}: ${complaint}`;
   });
+}
+
+/** What stands in a line of the file that `fileOf` has made. */
+function placeOf(text: string, at: number): string {
+  const above = text.split("\n").slice(0, at);
+  const [, name] =
+    /^async function exampleOf_(\w+)_\d+\(/.exec(
+      above.findLast((one) => one.startsWith("async function exampleOf_")) ?? "",
+    ) ?? [];
+  return name === undefined ? PRELUDE : `the example of ${name}`;
 }

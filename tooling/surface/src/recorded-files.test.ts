@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { docstringFaults } from "./docstring-faults.ts";
-import { countExamples, exampleFaults, preludeOf, unusedNames } from "./examples.ts";
+import { countExamples, exampleFaults, preludeOf, readmePrograms, unusedNames } from "./examples.ts";
 import { readSurfaces, recordedFiles } from "./recorded-files.ts";
 import type { Export, Surface } from "./surface.ts";
 import { ROOT, workspacePackages } from "./workspace.ts";
@@ -31,7 +31,7 @@ test("every export has a docstring, and every value an example", () => {
   expect(surfaces.flatMap(docstringFaults)).toEqual([]);
 });
 
-test("every example compiles, and one that does not is named", { timeout: COMPILER_TIMEOUT_MS }, async () => {
+test("every example and README compiles, and what does not is named", { timeout: COMPILER_TIMEOUT_MS }, async () => {
   expect(countExamples(surfaces)).toBeGreaterThan(300);
   const wrong = "const amount: bigint = currency(1);";
   const withWrong = surfaces.map((surface) =>
@@ -39,8 +39,16 @@ test("every example compiles, and one that does not is named", { timeout: COMPIL
       ? { ...surface, exports: surface.exports.map((one) => withExample(one, wrong)) }
       : surface,
   );
-  const faults = await exampleFaults(await workspacePackages("packages"), withWrong);
+  const packages = await workspacePackages("packages");
+  const programs = await readmePrograms(packages);
+  expect([...programs.keys()]).toEqual(expect.arrayContaining(packages.map(({ folder }) => `${folder}/README.1.ts`)));
+  const readme = await readFile(join(ROOT, "packages/money/README.md"), "utf8");
+  const line = readme.split("\n").findIndex((one) => one.includes('currency("INR")')) + 1;
+  const program = programs.get("packages/money/README.1.ts")!;
+  programs.set("packages/money/README.1.ts", program.replace('currency("INR")', "currency(1)"));
+  const faults = await exampleFaults(packages, withWrong, programs);
   expect(faults).toEqual([
+    expect.stringMatching(new RegExp(`^packages/money: README\\.md:${line}: error TS2345: `)),
     expect.stringMatching(/^packages\/money: the example of currency: error TS2322: /),
     expect.stringMatching(/^packages\/money: the example of currency: error TS2345: /),
   ]);

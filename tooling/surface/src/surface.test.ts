@@ -114,6 +114,13 @@ test.each([
   expect(await apiReport(await surfaceOf({ [file]: text }))).not.toBe(await apiReport(await surfaceOf({})));
 });
 
+test("a type that only the second door says is recorded too", async () => {
+  const files = { "till.d.ts": "export interface Till { readonly cash: bigint; }" };
+  const schema = `import type { Till } from "./till.ts";\nexport declare const till: Till;`;
+  const { beneath } = await surfaceOf(files, schema);
+  expect(beneath.map(({ name }) => name)).toEqual(["Shelf", "Till"]);
+});
+
 test("a report does not change with what nobody outside can see", async () => {
   const unseen = SHELF_FILE.replace("a: 1", "a: 2");
   expect(await apiReport(await surfaceOf({ "shelf.d.ts": unseen }))).toBe(await apiReport(await surfaceOf({})));

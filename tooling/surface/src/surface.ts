@@ -26,10 +26,10 @@ export interface Surface {
   /** Behind its name. */
   readonly exports: readonly Export[];
   readonly handedOn: readonly HandedOn[];
-  /** Not exported, and yet part of a type that is: who changes it changes the surface. */
-  readonly beneath: readonly Export[];
   /** Behind `name/schema`. */
   readonly schema: readonly Export[];
+  /** Not exported, and yet part of a type that is, behind either door: who changes it changes the surface. */
+  readonly beneath: readonly Export[];
 }
 
 /** Reads the surface of a package from the folder that `withDeclarations` gives; all lists are sorted by name. */
@@ -38,13 +38,13 @@ export function readSurface(of: WorkspacePackage, declarations: string): Surface
   const door = (name: string) => modules.behind(join(declarations, of.folder, `src/${name}.d.ts`));
   const { found, handedOn } = door("index");
   const schema = of.hasSchema ? door("schema").found : [];
-  const beneath = modules.beneath(found, new Set([...found, ...schema].map(({ declaration }) => declaration)));
+  const beneath = modules.beneath([...found, ...schema]);
   return {
     of,
     exports: exportsOf(found),
     handedOn: handedOn.toSorted((a, b) => compare(a.name, b.name)),
-    beneath: exportsOf(beneath),
     schema: exportsOf(schema),
+    beneath: exportsOf(beneath),
   };
 }
 
@@ -72,10 +72,10 @@ class Modules {
     return { found, handedOn };
   }
 
-  /** What the types of `exported` are made of, and what that is made of, without what is `known` anyway. */
-  beneath(exported: readonly Found[], known: ReadonlySet<Declaration>): Found[] {
+  /** What the types of `exported` are made of, and what that is made of, without those that are exported anyway. */
+  beneath(exported: readonly Found[]): Found[] {
     const beneath: Found[] = [];
-    const seen = new Set(known);
+    const seen = new Set(exported.map(({ declaration }) => declaration));
     const waiting = [...exported];
     for (let next = waiting.pop(); next; next = waiting.pop()) {
       for (const place of next.declaration.says) {
