@@ -23,6 +23,14 @@ export interface BatchOptions<Item, Outcome> {
  */
 export class OverloadedError extends Error {
   override readonly name = "OverloadedError";
+  readonly code = "OVERLOADED";
+  /** Items that wait before it. */
+  readonly waiting: number;
+
+  constructor(waiting: number) {
+    super(`${waiting} items are waiting for their batch already: try again in a moment.`);
+    this.waiting = waiting;
+  }
 }
 
 /** Minutes of work for a stalled database; more would only fill the memory. */
@@ -82,7 +90,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   return (item) =>
     new Promise((resolve, reject) => {
       if (gathered.length >= MAX_GATHERED) {
-        reject(new OverloadedError("Too many items are waiting for their batch."));
+        reject(new OverloadedError(gathered.length));
         return;
       }
       gathered.push({ item, resolve, reject });
