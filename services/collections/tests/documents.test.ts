@@ -15,7 +15,7 @@ const names = [
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
   ...(await filesLike("docs/**/*.md")),
-  ...(await filesLike("{examples,examples/*}/*.md")),
+  ...(await filesLike("{examples,examples/*,packages/*,tooling/*}/README.md")),
 ];
 const documents = new Map(await Promise.all(names.map(async (name) => [name, await textOf(name)] as const)));
 const contract = documents.get("docs/interface.md")!;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ROOT, type WorkspacePackage } from "./workspace.ts";
 
 const TYPES = join(ROOT, "node_modules/@types");
@@ -55,22 +55,22 @@ export function withDeclarations<Result>(
 }
 
 /**
- * Checks the types of one file per package, given by the package's folder. In it everything can be imported that the
- * package itself can import, and the package by its own name.
+ * Checks the types of files, given by their paths, such as `packages/money/examples.ts`. In each everything can be
+ * imported that its package can import, and the package by its own name.
  *
- * @throws CompilerError when one of them is wrong; the output names it by the package's folder
+ * @throws CompilerError when one of them is wrong; the output names it by its path
  */
 export function checkFiles(packages: readonly WorkspacePackage[], files: ReadonlyMap<string, string>): Promise<void> {
   return withFolder(async (folder) => {
     await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-    for (const [packageFolder, text] of files) {
+    for (const packageFolder of new Set([...files.keys()].map((path) => dirname(path)))) {
       await mkdir(join(folder, packageFolder), { recursive: true });
       await symlink(join(ROOT, packageFolder, "node_modules"), join(folder, packageFolder, "node_modules"));
-      await writeFile(join(folder, packageFolder, "examples.ts"), text);
     }
+    for (const [path, text] of files) await writeFile(join(folder, path), text);
     const compilerOptions = { noEmit: true, typeRoots: [TYPES], paths: sourcePaths(packages) };
     const project = join(folder, "tsconfig.json");
-    const checked = [...files.keys()].map((packageFolder) => join(folder, packageFolder, "examples.ts"));
+    const checked = [...files.keys()].map((path) => join(folder, path));
     await writeFile(
       project,
       JSON.stringify({ extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: checked }),

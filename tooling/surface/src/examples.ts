@@ -9,16 +9,19 @@ const PRELUDE = "examples-prelude.ts";
 
 /**
  * Compiles the examples of all docstrings, each in a function of its own, with every export of its package imported and
- * the package's `examples-prelude.ts` before it. Gives the compiler's complaints, each with the example that it is about.
+ * the package's `examples-prelude.ts` before it; and those of the READMEs, given by their packages' folders, as they
+ * stand. Gives the compiler's complaints, each with the example that it is about.
  */
 export async function exampleFaults(
   packages: readonly WorkspacePackage[],
   surfaces: readonly Surface[],
+  readmes: ReadonlyMap<string, string>,
 ): Promise<string[]> {
   const files = new Map<string, string>();
   for (const surface of surfaces) {
-    files.set(surface.of.folder, fileOf(surface, await preludeOf(surface)));
+    files.set(`${surface.of.folder}/examples.ts`, fileOf(surface, await preludeOf(surface)));
   }
+  for (const [folder, readme] of readmes) files.set(`${folder}/readme.ts`, exampleIn(readme));
   try {
     await checkFiles(packages, files);
     return [];
@@ -37,6 +40,11 @@ export function unusedNames(surface: Surface, prelude: string): string[] {
   const text = [prelude, ...examplesOf(surface).map(({ code }) => code)].join("\n");
   const isUsed = (name: string) => text.match(new RegExp(`\\b${name}\\b`, "g"))!.length > 1;
   return [...declared, ...imported].filter((name) => name !== "" && !isUsed(name));
+}
+
+/** The code of a README, which is all of its TypeScript; empty where it has none. */
+export function exampleIn(readme: string): string {
+  return Array.from(readme.matchAll(/^```ts\n(.*?)^```$/gms), ([, code]) => code).join("");
 }
 
 /** What a package's examples take for granted, as text. */
@@ -84,9 +92,11 @@ function importOf(from: string, exports: readonly { readonly name: string; reado
 function faultsIn(output: string, files: ReadonlyMap<string, string>): string[] {
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   return lines.map((line) => {
-    const [, folder, at, complaint] = /(packages\/[\w-]+)\/examples\.ts\((\d+),\d+\): (.*)$/.exec(line) ?? [];
-    const text = folder === undefined ? undefined : files.get(folder);
+    const [, folder, file, at, complaint] =
+      /(packages\/[\w-]+)\/(examples|readme)\.ts\((\d+),\d+\): (.*)$/.exec(line) ?? [];
+    const text = files.get(`${folder}/${file}.ts`);
     if (text === undefined) return line;
+    if (file === "readme") return `${folder}: line ${at} of the README's example: ${complaint}`;
     const above = text.split("\n").slice(0, Number(at));
     const [, name] =
       /^async function exampleOf_(\w+)_\d+\(/.exec(

@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { docstringFaults } from "./docstring-faults.ts";
-import { countExamples, exampleFaults, preludeOf, unusedNames } from "./examples.ts";
+import { countExamples, exampleFaults, exampleIn, preludeOf, unusedNames } from "./examples.ts";
 import { readSurfaces, recordedFiles } from "./recorded-files.ts";
 import type { Export, Surface } from "./surface.ts";
-import { ROOT, workspacePackages } from "./workspace.ts";
+import { ROOT, type WorkspacePackage, workspacePackages } from "./workspace.ts";
 
 const RECORD =
   "The code is not what is recorded. Was it meant? Then run `pnpm surface:record` and commit what it writes.";
@@ -13,9 +13,13 @@ const RECORD =
 const COMPILER_TIMEOUT_MS = 120_000;
 
 let surfaces: readonly Surface[];
+/** By the packages' folders. */
+let readmes: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
   surfaces = await readSurfaces();
+  const read = surfaces.map(async ({ of }) => [of.folder, await readFile(join(ROOT, of.folder, "README.md"), "utf8")]);
+  readmes = new Map((await Promise.all(read)) as [string, string][]);
 }, COMPILER_TIMEOUT_MS);
 
 test("what each package exports, and who knows whom, is what is recorded", async () => {
@@ -31,6 +35,16 @@ test("every export has a docstring, and every value an example", () => {
   expect(surfaces.flatMap(docstringFaults)).toEqual([]);
 });
 
+test("every error has a code, and one that a docstring names is exported", () => {
+  const exports = surfaces.flatMap((surface) => surface.exports);
+  const errors = new Map(exports.filter(isError).map(({ name, text }) => [name, text]));
+  expect(errors.size).toBeGreaterThan(30);
+  expect([...errors.keys()].filter((name) => !hasCode(name, errors))).toEqual([]);
+  const sentences = exports.flatMap(({ doc }) => [doc?.text ?? "", ...(doc?.throws ?? [])]);
+  const named = sentences.flatMap((sentence) => sentence.match(/\b[A-Z]\w+Error\b/g) ?? []);
+  expect(named.filter((name) => !errors.has(name) && !(name in globalThis))).toEqual([]);
+});
+
 test("every example compiles, and one that does not is named", { timeout: COMPILER_TIMEOUT_MS }, async () => {
   expect(countExamples(surfaces)).toBeGreaterThan(300);
   const wrong = "const amount: bigint = currency(1);";
@@ -39,11 +53,28 @@ test("every example compiles, and one that does not is named", { timeout: COMPIL
       ? { ...surface, exports: surface.exports.map((one) => withExample(one, wrong)) }
       : surface,
   );
-  const faults = await exampleFaults(await workspacePackages("packages"), withWrong);
-  expect(faults).toEqual([
+  const wrongReadme = `${readmes.get("packages/money")}\n\`\`\`ts\nexport const amount: bigint = 1;\n\`\`\`\n`;
+  const withWrongToo = new Map([...readmes, ["packages/money", wrongReadme]]);
+  const faults = await exampleFaults(await workspacePackages("packages"), withWrong, withWrongToo);
+  expect(faults.toSorted()).toEqual([
+    expect.stringMatching(/^packages\/money: line \d+ of the README's example: error TS2322: /),
     expect.stringMatching(/^packages\/money: the example of currency: error TS2322: /),
     expect.stringMatching(/^packages\/money: the example of currency: error TS2345: /),
   ]);
+});
+
+test("the README of each package has ten to forty lines, code, what is not there, and the tables that there are", async () => {
+  for (const { of } of surfaces) {
+    const readme = readmes.get(of.folder)!;
+    const lines = readme.trimEnd().split("\n").length;
+    expect([10, lines, 40], of.name).toEqual([10, lines, 40].toSorted((a, b) => a - b));
+    expect(exampleIn(readme), of.name).not.toBe("");
+    expect(readme, of.name).toContain("\n- **Not here:** ");
+    expect(readme, of.name).toMatch(/\n- \*\*Tables(:\*\*|\*\*[, ])/);
+    if (!of.hasSchema) continue;
+    const listed = Array.from(readme.matchAll(/^ {2}- `(\w+)`: /gm), ([, table]) => table!);
+    expect(listed.toSorted(), of.name).toEqual((await tablesOf(of)).toSorted());
+  }
 });
 
 test("a prelude declares what an example uses and nothing else: the linter cannot see it", async () => {
@@ -59,4 +90,26 @@ test("a prelude declares what an example uses and nothing else: the linter canno
 function withExample(one: Export, example: string): Export {
   if (one.name !== "currency" || !one.doc) return one;
   return { ...one, doc: { ...one.doc, examples: [...one.doc.examples, example] } };
+}
+
+function isError({ name, kind }: Export): boolean {
+  return kind === "class" && name.endsWith("Error");
+}
+
+/** Its own, or of the error that it extends. */
+function hasCode(name: string, errors: ReadonlyMap<string, string>): boolean {
+  const text = errors.get(name);
+  if (text === undefined) return false;
+  return /\breadonly code\b/.test(text) || hasCode(/ extends (\w+)/.exec(text)?.[1] ?? "", errors);
+}
+
+/** Of its entities. */
+async function tablesOf({ folder }: WorkspacePackage): Promise<string[]> {
+  const sources = await readdir(join(ROOT, folder, "src"));
+  const texts = sources
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => readFile(join(ROOT, folder, "src", file), "utf8"));
+  return (await Promise.all(texts)).flatMap((text) =>
+    Array.from(text.matchAll(/^ +tableName: "(\w+)",$/gm), ([, table]) => table!),
+  );
 }
