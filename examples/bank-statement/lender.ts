@@ -18,6 +18,7 @@ export async function acmeWithLoans(em: EntityManager): Promise<Lender> {
     { sourceLoanNumber: "LN-1001", ...borrower, outstandingAmount: new AmountLiteral("5000.50") },
     { sourceLoanNumber: "LN-1002", ...borrower, outstandingAmount: new AmountLiteral("12000") },
   ];
-  await importCases(em, { lender, rows, dryRun: false, atomic: true }, "sandbox");
+  const { success } = await importCases(em, { lender, rows, dryRun: false, atomic: true }, "sandbox");
+  if (!success) throw new Error("The loans of this example were not taken.");
   return lender;
 }

@@ -34,6 +34,7 @@ await database.close();
 
 function wordsFor(outcome: ConfirmationOutcome): string {
   if (outcome.kind === "refused") return `refused: ${outcome.code}`;
-  const { outstandingAfterMinor, currency } = outcome.kind === "booked" ? outcome.booking : outcome.original;
-  return `${outcome.kind}: ${display(money(outstandingAfterMinor, currency), "en-IN")} left`;
+  if (outcome.kind === "duplicate") return ["booked before", ...outcome.differences].join(", with another ");
+  const { outstandingAfterMinor, currency } = outcome.booking;
+  return `booked: ${display(money(outstandingAfterMinor, currency), "en-IN")} left`;
 }

@@ -21,25 +21,24 @@ const plans = await transaction(database.em(), async (tx) => {
   const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
   const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
   const plans = good.map((row) => {
+    // 0 where nobody books payments; with books, ledger's `paymentsAfter` knows those after the row's `outstandingAsOf`.
     const facts = { lenderId, importId, newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
   const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // what to tell, and to book, is in them
-  const [made, changed] = [true, false].map((isNew) =>
-    changes.filter(({ outcome }) => /created|reopened/.test(outcome) === isNew),
-  );
-  const casesOf = (some = changes) => some.map(({ caseAfter }) => caseAfter);
-  const missed = await cases.insertCases(
-    tx,
-    casesOf(made),
-    changes.flatMap(({ replaces }) => replaces ?? []),
-    now,
-  );
+  const casesOf = (some: typeof changes) => some.map(({ caseAfter }) => caseAfter);
+  const made = casesOf(changes.filter(isNew));
+  const replaced = changes.flatMap(({ replaces }) => replaces ?? []);
+  const missed = await cases.insertCases(tx, made, replaced, now);
   if (missed.length > 0) throw new Error("Somebody else imports the same loans at this moment. Run this again.");
-  cases.writeImportedCases(tx, casesOf(changed), now);
+  cases.writeImportedCases(tx, casesOf(changes.filter((plan) => !isNew(plan))), now);
   return plans;
 });
 
-for (const plan of plans) console.log(plan.loan, plan.outcome);
+for (const plan of plans) console.log(plan.loan, "errors" in plan ? `rejected: ${plan.errors[0]?.code}` : plan.outcome);
 for (const one of checked) if ("errors" in one) console.log(one.sourceLoanNumber, "rejected:", one.errors[0]?.code);
 await database.close();
+
+function isNew({ outcome }: { outcome: cases.AppliedOutcome }): boolean {
+  return outcome === "created" || outcome === "reopened";
+}

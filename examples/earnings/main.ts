@@ -13,25 +13,30 @@ const [lenderId, INR, now] = ["019aa3b7-f01c-7d22-a1b2-c3d4e5f60718", currency("
 const commission = parsePercent("2.5");
 if ("fault" in commission) throw new RangeError(commission.detail);
 
-// What another system has booked: each of these payments has ended its case.
+// What another system has booked: each of these payments has ended its case. Its amounts are minor units, as text.
 const file = await readFile(new URL("payments.json", import.meta.url), "utf8");
-const read = JSON.parse(file, (key, value: unknown) => (key === "appliedMinor" ? BigInt(value as number) : value));
+const read = JSON.parse(file, (key, value: unknown) => (key === "appliedMinor" ? BigInt(value as string) : value));
 const payments = (read as earnings.AttributedPayment[]).map((one) => ({ ...one, lenderId, currency: INR }));
 const earned = payments.flatMap((payment) => earnings.earningOn(payment, commission.percent, now) ?? []);
-const credited = earned.map((earning) => earnings.credited(earning, now));
-const batch = transaction(database.em(), async (tx) => earnings.addEarnings(tx, credited));
-await batch.catch((error: unknown) => {
-  if (!isUniqueViolation(error)) throw error;
-  console.log("This batch was kept before: nothing of it is kept twice.");
-});
+for (const earning of earned) {
+  const credited = earnings.credited(earning, now);
+  const kept = transaction(database.em(), async (tx) => earnings.addEarnings(tx, [credited])); // one for each bookingId
+  await kept.catch((error: unknown) => {
+    if (!isUniqueViolation(error)) throw error;
+    console.log(`${earning.reference} was kept before.`);
+  });
+}
 
-// The month's payout, one for each person. The bank's reference is its name for good.
+// The month's payout, one for each person. Its reference, which would be the bank's, names it for good.
 for (const fieldPartnerId of new Set(earned.map((earning) => earning.fieldPartnerId))) {
-  const reference = `NOV-${fieldPartnerId.slice(-2)}`;
-  const order = { fieldPartnerId, currency: INR, reference, paidOn: "2025-12-01", until: null };
+  const reference = `NOV/${fieldPartnerId}`;
+  const order = { fieldPartnerId, currency: INR, reference, paidOn: now.toISOString().slice(0, 10), until: null };
   const paid = await transaction(database.em(), async (tx) => {
+    await earnings.lockReference(tx, reference); // whoever else is about to pay it out comes after us
+    const known = await earnings.payoutByReference(tx, reference);
+    if (known) return known;
     const lines = await earnings.lockCredited(tx, order);
-    if (lines.length === 0) return earnings.payoutByReference(tx, reference);
+    if (lines.length === 0) return undefined;
     const payout = earnings.payoutOf(lines, order, now);
     earnings.payOut(tx, payout, lines);
     return payout;

@@ -1,4 +1,4 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
 import * as ledger from "@collections/ledger";
 import { ledgerSchema } from "@collections/ledger/schema";
 import { currency, display, money } from "@collections/money";
@@ -13,15 +13,16 @@ const database = await createDatabase(at);
 // A school keeps its fees here. To the ledger the school is a lender, and a pupil's year is a case.
 const [schoolId, yearId, INR, now] = [newId(), newId(), currency("INR"), new Date()];
 const change = { lenderId: schoolId, caseId: yearId, currency: INR, effectiveAt: now, recordedAt: now };
-const receipt = { pupil: "PUPIL-17", reference: "UTR402812345678", amountMinor: 120_000n };
-const payment = bookingOf({ ...change, sequence: 3n }, { ...receipt, owedMinor: 200_000n, collectedMinor: 0n });
 await transaction(database.em(), async (tx) => {
   const accounts = [...ledger.lenderAccounts(schoolId, INR), ...ledger.caseAccounts(schoolId, yearId, INR)];
   ledger.openAccounts(tx, accounts, now);
   ledger.postTransfers(tx, ledger.placement({ ...change, sequence: 1n, amountMinor: 250_000n }));
   ledger.postTransfers(tx, ledger.adjustment({ ...change, sequence: 2n, changeMinor: -50_000n }));
-  ledger.bookPayments(tx, [payment]);
-  ledger.postTransfers(tx, ledger.paymentPostings(payment));
+});
+await pay();
+await pay().catch((error: unknown) => {
+  if (!isUniqueViolation(error)) throw error;
+  console.log("repeat: booked before");
 });
 
 const show = (minor: bigint): string => display(money(minor, INR), "en-IN").padStart(10);
@@ -34,3 +35,12 @@ console.log(`${counts.transfers} transfers: ${ok ? "the books hold" : "something
 const forgery = database.pool.query("update ledger.transfer set amount_minor = 1");
 console.log("forged:", await forgery.catch((error: Error) => error.message));
 await database.close();
+
+function pay(): Promise<void> {
+  const receipt = { pupil: "PUPIL-17", reference: "UTR402812345678", amountMinor: 120_000n };
+  const payment = bookingOf({ ...change, sequence: 3n }, { ...receipt, owedMinor: 200_000n, collectedMinor: 0n });
+  return transaction(database.em(), async (tx) => {
+    ledger.bookPayments(tx, [payment]);
+    ledger.postTransfers(tx, ledger.paymentPostings(payment));
+  });
+}

@@ -6,7 +6,7 @@ export interface Receipt {
   /** What the bank calls the payment: with the pupil, it is booked once for good. */
   readonly reference: string;
   readonly amountMinor: bigint;
-  /** Before this payment. */
+  /** Before this payment: read under a lock of yours on the pupil's year, as are the numbers of its changes. */
   readonly owedMinor: bigint;
   readonly collectedMinor: bigint;
 }

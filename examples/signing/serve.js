@@ -6,7 +6,7 @@ const TYPES = { ".html": "text/html", ".js": "text/javascript" };
 
 /** Any server for files will do. This one serves the page, and the package as npm has installed it. */
 const server = createServer((request, response) => {
-  const { pathname } = new URL(request.url, "http://127.0.0.1");
+  const pathname = URL.parse(request.url, "http://127.0.0.1")?.pathname ?? "";
   const file = pathname === "/" ? "index.html" : pathname;
   const headers = { "content-type": TYPES[extname(file)] ?? "application/octet-stream" };
   readFile(join(import.meta.dirname, file)).then(

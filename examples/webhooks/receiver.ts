@@ -2,24 +2,29 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { checkTimestamp, HEADERS, verify } from "@collections/signing";
 
-/** Somebody's endpoint: it is down for so many requests, and then takes whatever is genuine. */
+/** Somebody's endpoint: it is down for so many requests, and then takes what is genuine, each event once. */
 export async function startReceiver(secret: string, { down }: { down: number }) {
   let requests = 0;
+  const taken = new Set<string>(); // in yours a table, written together with what an event changes
   const server = createServer((request, response) => {
     const isDown = (requests += 1) <= down;
-    const answer = (isGenuine: boolean) => response.writeHead(isDown ? 503 : isGenuine ? 200 : 401).end();
-    hasSigned(secret, request).then(answer, console.error);
+    const answer = (status: number) => response.writeHead(status).end();
+    (isDown ? Promise.resolve(503) : receive(request, secret, taken)).then(answer, () => answer(500));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/hooks`, close: () => server.close().closeAllConnections() };
+  return { url: `http://127.0.0.1:${port}/hooks`, taken, close: () => server.close().closeAllConnections() };
 }
 
-async function hasSigned(secret: string, request: IncomingMessage): Promise<boolean> {
+/** Believes nothing before the signature over the bytes as they came; then, an event may come more than once. */
+async function receive(request: IncomingMessage, secret: string, taken: Set<string>): Promise<number> {
   const body = Buffer.concat((await request.toArray()) as Buffer[]);
   const [timestamp = "", signature = ""] = [HEADERS.timestamp, HEADERS.signature].map((name) =>
     String(request.headers[name.toLowerCase()]),
   );
   const signed = { method: "POST", path: request.url ?? "", timestamp, body, signature };
-  return verify({ ...signed, secret }) && checkTimestamp(timestamp, Date.now()).ok;
+  if (!checkTimestamp(timestamp, Date.now()).ok || !verify({ ...signed, secret })) return 401;
+  const { eventId, kind } = JSON.parse(body.toString()) as { eventId: string; kind: string };
+  if (kind !== "ping") taken.add(eventId);
+  return 200;
 }

@@ -1,21 +1,19 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Database, newId } from "@collections/database";
+import { type Database, newId, publicId } from "@collections/database";
 import { createOutbound } from "@collections/outbound";
-import {
-  createDispatcher,
-  type DispatcherOptions,
-  keepPartitions,
-  probeDue,
-  type ProbeFacts,
-} from "@collections/webhooks";
-import { retryDue, retryQueue, type SuspensionRule, sweep } from "@collections/webhooks";
+import { createDispatcher, type DispatcherOptions, retryDue, retryQueue } from "@collections/webhooks";
+import { advanceReplays, keepPartitions, probeDue, sweep } from "@collections/webhooks";
+import type { ProbeFacts, SuspensionRule } from "@collections/webhooks";
 
 interface Options extends Pick<DispatcherOptions, "signingKeyOf" | "ladder" | "onAttempt"> {
   readonly suspension: SuspensionRule;
   readonly onProbe: (probed: ProbeFacts) => void;
 }
 
-/** Delivers what is due, tries again what failed, pings who is suspended: in as many processes as you like. */
+/**
+ * Delivers what is due, tries again what failed, pings who is suspended: in as many processes as you like. Gives back what
+ * a process calls at SIGTERM: `process.once("SIGTERM", () => void stop(10_000).then(() => database.close()))`.
+ */
 export async function startWorker(database: Database, { onProbe, ...options }: Options) {
   const outbound = createOutbound({ allow: "127.0.0.1:*" }); // for this example's receiver; without it public https only
   const dispatcher = createDispatcher({ database, outbound, ...options });
@@ -26,6 +24,7 @@ export async function startWorker(database: Database, { onProbe, ...options }: O
   const prober = { em: () => database.em(), courier, pingOf, probeIntervalMs, onProbe };
   const routines = [
     every(Math.min(1_000, probeIntervalMs), () => probeDue(prober)),
+    every(1_000, () => advanceReplays(() => database.em())), // of many events, by startReplay
     every(15_000, () => sweep(database.em())),
     every(3_600_000, () => keepPartitions(database.em())),
   ];
@@ -38,7 +37,7 @@ export async function startWorker(database: Database, { onProbe, ...options }: O
 
 function pingOf(lenderId: string) {
   const eventId = newId();
-  return { lenderId, eventId, body: JSON.stringify({ eventId, kind: "ping" }) };
+  return { lenderId, eventId, body: JSON.stringify({ eventId: publicId("evt", eventId), kind: "ping" }) };
 }
 
 function every(pauseMs: number, act: () => Promise<unknown>): () => Promise<void> {

@@ -1,7 +1,18 @@
 import { createHash } from "node:crypto";
 import { InvalidCursorError } from "./page.ts";
 
-/** The cursor is one of the same list under another sort, filter, search or place. */
+/**
+ * The cursor is one of the same list under another sort, filter, search or place.
+ *
+ * @example
+ * const list = { lenders: [], dayAt: (_lenderId: string, at: Date) => at.toISOString().slice(0, 10), first: 20 };
+ * const { items } = await casesOfFieldPartner(em, fieldPartnerId, { ...list, sort: "dpd" });
+ * const other = { ...list, sort: "amount", after: items.at(-1)?.cursor } as const;
+ * await casesOfFieldPartner(em, fieldPartnerId, other).catch((error: unknown) => {
+ *   if (error instanceof CursorOfAnotherListError) console.error("Start again without `after`.");
+ *   throw error;
+ * });
+ */
 export class CursorOfAnotherListError extends Error {
   override readonly name = "CursorOfAnotherListError";
   readonly code = "CURSOR_OF_ANOTHER_LIST";

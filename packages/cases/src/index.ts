@@ -1,5 +1,6 @@
 export { applyPayment, type CapturedPayment, type PaymentEffect } from "./apply-payment.ts";
 export { AMOUNT_FIELDS, bucketOf, type CaseDetails, type DetailChanges, type FieldChange } from "./case-details.ts";
+export { CursorOfAnotherListError } from "./case-list-cursor.ts";
 export {
   CASE_STATUSES,
   type CaseEventKind,
@@ -43,7 +44,7 @@ export { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases, lock
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 export { maskedPhone } from "./masked-phone.ts";
 export type { Near } from "./near.ts";
-export { type OwnCase, shownCase, SHRINKS_AFTER_MS } from "./own-case.ts";
+export { type OwnCase } from "./own-case.ts";
 export {
   CASE_SORTS,
   type CaseFilter,
@@ -57,18 +58,9 @@ export {
 export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
 export { type AppliedOutcome, type PlanFacts, type PlannedEvent, planRow, type RowPlan } from "./plan-row.ts";
 export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
-export {
-  caseById,
-  caseByLoan,
-  caseOfFieldPartner,
-  casesByIds,
-  casesOfLoan,
-  caseTotals,
-  type CaseTotals,
-} from "./read-cases.ts";
+export { caseById, caseByLoan, caseOfFieldPartner, casesOfLoan, caseTotals, type CaseTotals } from "./read-cases.ts";
 export {
   countVisits,
-  lastVisitsOf,
   latestVisitsOf,
   openPromisesOf,
   visitById,

@@ -2,14 +2,8 @@ import type { Case } from "./collection-case.ts";
 import { type DETAIL_PROPERTIES, NO_DETAILS } from "./case-details.ts";
 import { IMPORTED_PROPERTIES, selectList } from "./case-columns.ts";
 
-/**
- * How long after its end a case still shows its field partner whom it was about.
- *
- * @example
- * const { closedAt } = lockedCase;
- * const shrinksAt = closedAt && new Date(closedAt.getTime() + SHRINKS_AFTER_MS);
- */
-export const SHRINKS_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
+/** How long after its end a case still shows its field partner whom it was about. */
+const SHRINKS_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** A case as its field partner may see it. */
 export type OwnCase = Case & {
@@ -24,13 +18,7 @@ export function shrunkIfEndedBy(now: Date): Date {
   return new Date(now.getTime() - SHRINKS_AFTER_MS);
 }
 
-/**
- * What a field partner may see of their case: of one that ended a while ago next to nothing. Pure.
- *
- * @example
- * const theCase = await caseOfFieldPartner(em, fieldPartnerId, caseId);
- * const shown = theCase && shownCase(theCase, now);
- */
+/** What a field partner may see of their case: of one that ended a while ago next to nothing. */
 export function shownCase(theCase: Case, now: Date, distanceM: number | null = null): OwnCase {
   const isShrunk = theCase.closedAt !== null && theCase.closedAt <= shrunkIfEndedBy(now);
   return isShrunk ? { ...theCase, ...NOTHING_SHOWN, isShrunk, distanceM: null } : { ...theCase, isShrunk, distanceM };

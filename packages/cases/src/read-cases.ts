@@ -81,21 +81,6 @@ const selectById = statement(
 );
 
 /**
- * Many cases in one statement, by case id; one that does not exist is missing.
- *
- * @example
- * const found = await casesByIds(em, [{ lenderId, caseId }]);
- * const status = found.get(caseId)?.status;
- */
-export async function casesByIds(em: EntityManager, keys: readonly CaseKey[]): Promise<Map<string, Case>> {
-  if (keys.length === 0) return new Map();
-  const lenderIds = [...new Set(keys.map(({ lenderId }) => lenderId))];
-  const wanted = new Set(keys.map(({ lenderId, caseId }) => `${lenderId}/${caseId}`));
-  const found = await em.find(Case, { lenderId: { $in: lenderIds }, id: { $in: keys.map(({ caseId }) => caseId) } });
-  return new Map(found.filter(({ lenderId, id }) => wanted.has(`${lenderId}/${id}`)).map((found) => [found.id, found]));
-}
-
-/**
  * A field partner's own case; null for one that is not theirs, whether it exists or not.
  *
  * @example

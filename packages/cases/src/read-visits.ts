@@ -103,29 +103,6 @@ export function visitCursor({ startReceivedAt, id }: Pick<Visit, "startReceivedA
 }
 
 /**
- * The last visits of many cases in one statement, by case id.
- *
- * @example
- * const visits = await lastVisitsOf(em, await casesOfLoan(em, lenderId, "LN-1001"));
- * const disposition = visits.get(caseId)?.disposition;
- */
-export async function lastVisitsOf(
-  em: EntityManager,
-  cases: readonly { readonly lenderId: string; readonly id: string; readonly lastVisitId: string | null }[],
-): Promise<Map<string, Visit>> {
-  const visited = cases.filter(({ lastVisitId }) => lastVisitId !== null);
-  if (visited.length === 0) return new Map();
-  const visits = await em.find(Visit, {
-    lenderId: { $in: [...new Set(visited.map(({ lenderId }) => lenderId))] },
-    id: { $in: visited.map(({ lastVisitId }) => lastVisitId as string) },
-  });
-  const ofCase = new Set(visited.map(({ lenderId, id }) => `${lenderId}/${id}`));
-  return new Map(
-    visits.filter(({ lenderId, caseId }) => ofCase.has(`${lenderId}/${caseId}`)).map((visit) => [visit.caseId, visit]),
-  );
-}
-
-/**
  * The open promises of many cases in one statement, by case id.
  *
  * @example

@@ -9,7 +9,6 @@ import type { LockedCase } from "./locked-case.ts";
 import { encodeCursor, InvalidCursorError } from "./page.ts";
 import {
   countVisits,
-  lastVisitsOf,
   latestVisitsOf,
   openPromisesOf,
   visitById,
@@ -197,15 +196,6 @@ test("the visits of a case come page by page, the latest first", async () => {
     await expect(visitsOfCase(database.em(), key, { first: 2, after: farOff })).rejects.toThrow(InvalidCursorError);
   }
   await expect(visitsOfCase(database.em(), key, { first: 2, after: "x" })).rejects.toThrow(InvalidCursorError);
-});
-
-test("the last visits of many cases come in one statement", async () => {
-  const [theCase, untouched] = [await assignedCase(), await assignedCase()];
-  const visitId = newId();
-  await start(theCase, { visitId: newId() });
-  await start(theCase, { visitId });
-  const last = await lastVisitsOf(database.em(), [{ ...theCase, lastVisitId: visitId }, untouched]);
-  expect([...last].map(([caseId, visit]) => [caseId, visit.id])).toEqual([[theCase.id, visitId]]);
 });
 
 test("the first page of the visits of many cases comes in one statement", async () => {

@@ -6,3 +6,4 @@ export { reportAsJson } from "./report.ts";
 export { reportAsJunit } from "./report-junit.ts";
 export { chosenChecks, runChecks, tally, type Listener, type Tally } from "./run.ts";
 export type { Header, Key, Settings } from "./settings.ts";
+export { UsageError } from "./usage-error.ts";

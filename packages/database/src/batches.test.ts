@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { inBatches, OverloadedError } from "./batches.ts";
+import { inBatches } from "./batches.ts";
 
 test("a lone item leaves at once, and what arrives meanwhile leaves as one batch", async () => {
   const batches: number[][] = [];
@@ -139,7 +139,7 @@ test("what would wait too long is turned away at once", async () => {
   const first = stalled(0);
   await delay(5);
   const crowd = Array.from({ length: 5_001 }, (_, index) => stalled(index));
-  await expect(crowd.at(-1)).rejects.toThrow(OverloadedError);
+  await expect(crowd.at(-1)).rejects.toMatchObject({ code: "OVERLOADED", waiting: 5_000 });
   finish();
   expect(await first).toBe(0);
 });

@@ -20,6 +20,7 @@ export {
 } from "./jobs.ts";
 export { isDistributed } from "./is-distributed.ts";
 export { forLenders, type LenderStatement, lenderStatement } from "./lender-statement.ts";
+export { type MigrationLockOptions } from "./migration-lock.ts";
 export {
   migrate,
   type MigrateOptions,

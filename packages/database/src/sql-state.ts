@@ -11,6 +11,7 @@
  */
 export class CommitOutcomeUnknownError extends Error {
   override readonly name = "CommitOutcomeUnknownError";
+  readonly code = "COMMIT_OUTCOME_UNKNOWN";
 }
 
 /** Each has a digit: EPIPE, which looks like one, is an errno. */

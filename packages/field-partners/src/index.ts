@@ -31,6 +31,7 @@ export {
   otpToSend,
   type OtpToSend,
   type OtpVerification,
+  type OtpWish,
   recordOtpSending,
   requestOtp,
   verifyOtp,

@@ -123,8 +123,9 @@ const markVerified = statement(
   `update field_partners.otp set verified_at = $2, verified_key = $3 where id = $1 returning id`,
 );
 
-/** A wish for a code. */
+/** A wish for a code: the same key and phone again is the same wish. */
 export interface OtpWish {
+  /** E.164, such as `+919800000001`. */
   readonly phone: string;
   readonly idempotencyKey: string;
   /** A refresh token that the device has had for this phone, whether it counts or not. */

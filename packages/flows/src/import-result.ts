@@ -9,7 +9,8 @@ export interface ImportResult {
   readonly dryRun: boolean;
   /** Null when nothing was kept: a rehearsal, or all rows or none and not all. */
   readonly importId: string | null;
-  readonly summary: Readonly<Record<(typeof SUMMARY)[number], number>>;
+  /** Of the rows that were received, how many had which outcome. */
+  readonly summary: Readonly<Record<"received" | RowResult["outcome"], number>>;
   readonly results: readonly RowResult[];
 }
 
@@ -18,7 +19,7 @@ export type RowResult =
   | {
       readonly index: number;
       readonly sourceLoanNumber: string;
-      readonly outcome: AcceptedOutcome;
+      readonly outcome: "created" | "updated" | "unchanged" | "reopened" | "withdrawn";
       /** Absent for a new case when nothing was kept. */
       readonly caseId?: string;
       readonly status: string;
@@ -42,7 +43,7 @@ export interface JudgedRow {
   readonly plan: RowPlan;
 }
 
-type AcceptedOutcome = "created" | "updated" | "unchanged" | "reopened" | "withdrawn";
+type AcceptedOutcome = Exclude<RowResult["outcome"], "rejected">;
 
 const SUMMARY = ["received", "created", "updated", "unchanged", "reopened", "withdrawn", "rejected"] as const;
 

@@ -16,7 +16,7 @@ export {
 export { onOneLine, quoted } from "./harmless-text.ts";
 export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./import-cases.ts";
 export { type ImportResult, type RowResult } from "./import-result.ts";
-export { changeLender, type Onboarding, onboardLender } from "./onboard-lender.ts";
+export { changeLender, type LenderCallback, type Onboarding, onboardLender } from "./onboard-lender.ts";
 export { type BooksProblem, type BooksVerification, verifyBooks } from "./verify-books.ts";
 export { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 export { type AppContext, type AppInputFault, type AppInputFaultCode, dayIn } from "./app-request.ts";

@@ -26,8 +26,8 @@ export interface Onboarding {
   readonly environment: string;
 }
 
-/** Where the lender's events go; null takes it away, absent leaves it. */
-interface Callback {
+/** Where a lender's events go; null takes it away, absent leaves it. */
+export interface LenderCallback {
   readonly callbackUrl?: string | null;
 }
 
@@ -43,7 +43,7 @@ interface Callback {
 export async function onboardLender(
   em: EntityManager,
   { vault, allow, environment }: Onboarding,
-  { callbackUrl = null, ...input }: NewLender & Callback,
+  { callbackUrl = null, ...input }: NewLender & LenderCallback,
 ): Promise<{ lender: Lender } & IssuedKey> {
   checkUrls(allow, { callbackUrl, mintLinkUrl: input.mintLinkUrl });
   return transaction(em, async (tx) => {
@@ -67,7 +67,7 @@ export async function changeLender(
   em: EntityManager,
   { vault, allow }: Onboarding,
   lenderId: string,
-  { callbackUrl, ...changes }: LenderChanges & Callback,
+  { callbackUrl, ...changes }: LenderChanges & LenderCallback,
 ): Promise<Lender> {
   checkUrls(allow, { callbackUrl, mintLinkUrl: changes.mintLinkUrl });
   return transaction(em, async (tx) => {

@@ -33,7 +33,7 @@ const REPORTS_AT_A_TIME = 100;
  * await recordMessageReports({ database, environment: "live" }, lender.id, reports);
  */
 export async function recordMessageReports(
-  deps: ReportDeps,
+  deps: Pick<LinkDeps, "database" | "environment">,
   lenderId: string,
   reports: readonly MessageReport[],
 ): Promise<void> {

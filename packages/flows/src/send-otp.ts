@@ -50,7 +50,7 @@ export class OtpNotTakenError extends Error {
   override readonly name = "OtpNotTakenError";
   readonly code: string;
 
-  constructor({ code, detail }: ChannelFault) {
+  constructor({ code, detail }: WhatsAppNotSentError | SmsNotSentError) {
     super(detail);
     this.code = code;
   }

@@ -4,6 +4,7 @@ import {
   claimDelivery,
   type DeliveryClaim,
   deliveryById,
+  type DeliveryReport,
   isLive,
   LINK_NOT_LIVE,
   type LinkDelivery,
@@ -33,7 +34,10 @@ export class MessageNotTakenError extends Error {
   override readonly name = "MessageNotTakenError";
   readonly code: string;
 
-  constructor({ channel }: LinkDelivery, { failureCode = "", failureDetail = "" }: SendReport) {
+  constructor(
+    { channel }: LinkDelivery,
+    { failureCode = "", failureDetail = "" }: Pick<DeliveryReport, "failureCode" | "failureDetail">,
+  ) {
     super(`${channel}: ${failureCode}. ${failureDetail}`);
     this.code = failureCode;
   }

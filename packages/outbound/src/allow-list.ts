@@ -1,7 +1,8 @@
 /** Hosts that the operator opened by hand (`OUTBOUND_ALLOW`): these may be plain http and private. */
 export type AllowList = { readonly entries: readonly AllowEntry[] };
 
-type AllowEntry = { readonly hostname: string; readonly port: number | "*" };
+/** One host, in the spelling of a URL, and one of its ports or all of them. */
+export type AllowEntry = { readonly hostname: string; readonly port: number | "*" };
 
 /** What is wrong with an entry of the allow list, in a word. */
 export type AllowListFault =

@@ -1,5 +1,11 @@
 export { forbiddenRange } from "./address-rule.ts";
-export { type AllowList, type AllowListFault, InvalidAllowListError, parseAllowList } from "./allow-list.ts";
+export {
+  type AllowEntry,
+  type AllowList,
+  type AllowListFault,
+  InvalidAllowListError,
+  parseAllowList,
+} from "./allow-list.ts";
 export { type OutboundAnswer } from "./exchange.ts";
 export { type FailureCode } from "./failure.ts";
 export { checkHeader, type HeaderVerdict } from "./header-rule.ts";

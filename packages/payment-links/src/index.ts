@@ -1,5 +1,5 @@
 export { changedLinks } from "./changed-links.ts";
-export { claimDelivery, type DeliveryClaim, releaseDelivery } from "./claim-delivery.ts";
+export { claimDelivery, type DeliveryClaim, type DeliveryKey, releaseDelivery } from "./claim-delivery.ts";
 export { claimMint } from "./claim-mint.ts";
 export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./confirmed-links.ts";
 export {
@@ -63,6 +63,7 @@ export {
   type ChannelFacts,
   createDeliveries,
   type DeliveriesMade,
+  type DeliveriesWanted,
   type DeliveryRecorded,
   type DeliveryReport,
   recordDeliveries,
@@ -72,5 +73,5 @@ export {
 } from "./record-delivery.ts";
 export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./record-mint.ts";
 export { type LinkRequest, MAX_LINKS_PER_CASE, requestLink, TooManyLinksError, WISH_LASTS_MS } from "./request-link.ts";
-export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, resendLink } from "./resend-link.ts";
+export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, type Resending, resendLink } from "./resend-link.ts";
 export { UNAVAILABLE_REASONS, type UnavailableReason } from "./unavailable-reason.ts";

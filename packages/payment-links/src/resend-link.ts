@@ -16,6 +16,12 @@ import { type ChannelFacts, createDeliveries, type DeliveriesMade } from "./reco
  */
 export const MAX_MESSAGES_PER_CHANNEL = 3;
 
+/** Over which channels a link is to go again, and how things stand with each of them. */
+export interface Resending {
+  readonly channels?: readonly Channel[] | undefined;
+  readonly facts: Readonly<Record<Channel, ChannelFacts>>;
+}
+
 /** What came of a wish to send a link again. */
 export type LinkResent =
   | ({ readonly kind: "resent"; readonly link: PaymentLink } & DeliveriesMade)
@@ -44,11 +50,6 @@ export async function resendLink(
   const usedUp = usedUpChannel(await deliveriesOf(tx, [link, ...same]), wanted);
   if (usedUp) return { kind: "used_up", channel: usedUp };
   return { kind: "resent", link, ...createDeliveries(tx, link, facts, now, { channels: wanted }) };
-}
-
-interface Resending {
-  readonly channels?: readonly Channel[] | undefined;
-  readonly facts: Readonly<Record<Channel, ChannelFacts>>;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "./attempt.ts";
-import type { StoredState } from "./delivery.ts";
 
 /** Whether anything can be sent to an endpoint: no URL is `unregistered`. */
 export type EndpointReach = "active" | "suspended" | "unregistered";
@@ -24,7 +23,7 @@ export interface UndeliveredEvent {
   readonly kind: string;
   readonly loan: string;
   readonly sequence: bigint;
-  readonly state: Extract<StoredState, "waiting" | "retrying">;
+  readonly state: "waiting" | "retrying";
   readonly createdAt: Date;
 }
 

@@ -1,15 +1,12 @@
 import type { FilterQuery } from "@mikro-orm/core";
 import { type EntityManager, query, statement } from "@collections/database";
 import type { AttemptErrorCode } from "./attempt.ts";
-import { type Delivery, DeliveryEntity, type StoredState } from "./delivery.ts";
+import { type Delivery, DeliveryEntity, type DeliveryState } from "./delivery.ts";
 import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
 import { idBefore } from "./id-time.ts";
 
 const DEFAULT_LIMIT = 50;
-
-/** `in_flight`: an attempt is under way. `retrying`: it waits for `nextAttemptAt`. */
-export type DeliveryState = StoredState | "in_flight";
 
 /** A delivery as lenders and operators see it; the ids are UUIDs. */
 export interface DeliverySummary {

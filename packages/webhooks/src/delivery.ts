@@ -1,7 +1,10 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
+/** `in_flight`: an attempt is under way. `retrying`: it waits for `nextAttemptAt`. */
+export type DeliveryState = "waiting" | "in_flight" | "retrying" | "delivered" | "parked";
+
 /** What a delivery's row can say. Being in flight is a `waiting` row with a live lease. */
-export type StoredState = "waiting" | "retrying" | "delivered" | "parked";
+export type StoredState = Exclude<DeliveryState, "in_flight">;
 
 /** An event on its way to its endpoint: small, and the only backlog there is. Its id is the event's. */
 export const DeliveryEntity = defineEntity({

@@ -4,6 +4,7 @@ export { releaseHeldBack } from "./alert-held-back.ts";
 export {
   type AttemptError,
   type AttemptErrorCode,
+  type AttemptToMake,
   type CallbackAnswer,
   type Courier,
   DEFAULT_TIMEOUT_MS,
@@ -20,12 +21,12 @@ export {
   oldestUndelivered,
   type UndeliveredEvent,
 } from "./backlog.ts";
+export { type DeliveryState } from "./delivery.ts";
 export {
   deliveryById,
   type DeliveryDetail,
   type DeliveryFilter,
   type DeliveryPage,
-  type DeliveryState,
   type DeliverySummary,
   listDeliveries,
   type LoggedAttempt,

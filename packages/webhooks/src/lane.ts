@@ -21,7 +21,8 @@ export interface AttemptFacts {
   readonly sequence: bigint;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
-  readonly state: Outcome["state"];
+  /** What its delivery is now. */
+  readonly state: "retrying" | "delivered" | "parked";
   readonly status: number | null;
   readonly errorCode: AttemptErrorCode | null;
   readonly ownFault: boolean;

@@ -8,16 +8,20 @@ const DEFAULT_KEEP_DAYS = 35;
 const HELD_UP = new Set(["55P03", "40P01"]);
 
 /** What a call of `keepPartitions` has made and let go. */
-export interface PartitionsKept extends RetentionStep {
+export interface PartitionsKept {
   /** Partitions that were made. */
   readonly made: number;
+  /** Partitions that were dropped. */
+  readonly dropped: number;
+  /** Deliveries that were deleted. */
+  readonly forgotten: number;
   /** Whether something is left for the next call, because others used the tables just then. */
   readonly isHeldUp: boolean;
 }
 
 /** A partitioned table, for who watches over the disk. */
 export interface PartitionState {
-  readonly relation: Partitioned;
+  readonly relation: "event" | "attempt";
   readonly partitions: number;
   /** Partitions are there for everything before. Far ahead unless the routine fails. */
   readonly madeTo: Date;

@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { docstringFaults } from "./docstring-faults.ts";
 import { countExamples, exampleFaults, preludeOf, readmePrograms, unusedNames } from "./examples.ts";
 import { readSurfaces, recordedFiles } from "./recorded-files.ts";
 import type { Export, Surface } from "./surface.ts";
-import { ROOT, workspacePackages } from "./workspace.ts";
+import { ROOT, type WorkspacePackage, workspacePackages } from "./workspace.ts";
 
 const RECORD =
   "The code is not what is recorded. Was it meant? Then run `pnpm surface:record` and commit what it writes.";
@@ -31,6 +31,16 @@ test("every export has a docstring, and every value an example", () => {
   expect(surfaces.flatMap(docstringFaults)).toEqual([]);
 });
 
+test("every error has a code, and one that a docstring names is exported", () => {
+  const exports = surfaces.flatMap((surface) => surface.exports);
+  const errors = new Map(exports.filter(isError).map(({ name, text }) => [name, text]));
+  expect(errors.size).toBeGreaterThan(30);
+  expect([...errors.keys()].filter((name) => !hasCode(name, errors))).toEqual([]);
+  const sentences = exports.flatMap(({ doc }) => [doc?.text ?? "", ...(doc?.throws ?? [])]);
+  const named = sentences.flatMap((sentence) => sentence.match(/\b[A-Z]\w+Error\b/g) ?? []);
+  expect(named.filter((name) => !errors.has(name) && !(name in globalThis))).toEqual([]);
+});
+
 test("every example and README compiles, and what does not is named", { timeout: COMPILER_TIMEOUT_MS }, async () => {
   expect(countExamples(surfaces)).toBeGreaterThan(300);
   const wrong = "const amount: bigint = currency(1);";
@@ -54,6 +64,19 @@ test("every example and README compiles, and what does not is named", { timeout:
   ]);
 });
 
+test("the README of each package has ten to forty lines, what is not there, and the tables that there are", async () => {
+  for (const { of } of surfaces) {
+    const readme = await readFile(join(ROOT, of.folder, "README.md"), "utf8");
+    const lines = readme.trimEnd().split("\n").length;
+    expect([10, lines, 40], of.name).toEqual([10, lines, 40].toSorted((a, b) => a - b));
+    expect(readme, of.name).toContain("\n- **Not here:** ");
+    expect(readme, of.name).toMatch(/\n- \*\*Tables(:\*\*|\*\*[, ])/);
+    if (!of.hasSchema) continue;
+    const listed = Array.from(readme.matchAll(/^ {2}- `(\w+)`: /gm), ([, table]) => table!);
+    expect(listed.toSorted(), of.name).toEqual((await tablesOf(of)).toSorted());
+  }
+});
+
 test("a prelude declares what an example uses and nothing else: the linter cannot see it", async () => {
   for (const surface of surfaces) {
     const prelude = await preludeOf(surface);
@@ -67,4 +90,26 @@ test("a prelude declares what an example uses and nothing else: the linter canno
 function withExample(one: Export, example: string): Export {
   if (one.name !== "currency" || !one.doc) return one;
   return { ...one, doc: { ...one.doc, examples: [...one.doc.examples, example] } };
+}
+
+function isError({ name, kind }: Export): boolean {
+  return kind === "class" && name.endsWith("Error");
+}
+
+/** Its own, or of the error that it extends. */
+function hasCode(name: string, errors: ReadonlyMap<string, string>): boolean {
+  const text = errors.get(name);
+  if (text === undefined) return false;
+  return /\breadonly code\b/.test(text) || hasCode(/ extends (\w+)/.exec(text)?.[1] ?? "", errors);
+}
+
+/** Of its entities. */
+async function tablesOf({ folder }: WorkspacePackage): Promise<string[]> {
+  const sources = await readdir(join(ROOT, folder, "src"));
+  const texts = sources
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => readFile(join(ROOT, folder, "src", file), "utf8"));
+  return (await Promise.all(texts)).flatMap((text) =>
+    Array.from(text.matchAll(/^ +tableName: "(\w+)",$/gm), ([, table]) => table!),
+  );
 }
