@@ -93,9 +93,7 @@ describe("on a host's pool", () => {
 
 async function onEachClient(text: string, rows: object[]): Promise<void> {
   const clients = await Promise.all([pool.connect(), pool.connect()]);
-  for (const client of clients) {
-    const answer = await client.query<object>(text);
-    client.release();
-    expect(answer.rows).toEqual(rows);
-  }
+  const answers = await Promise.all(clients.map((client) => client.query<object>(text)));
+  for (const client of clients) client.release();
+  expect(answers.map((answer) => answer.rows)).toEqual([rows, rows]);
 }

@@ -71,10 +71,13 @@ describe("behind a pgbouncer that hands out sessions by transaction", () => {
     const ask = (tx: Tx): Promise<unknown> => query(tx, limits, []);
     const joined = async (): Promise<void> => {
       const client = await pool.connect();
-      await client.query("begin");
-      await joinTransaction(database, client, ask);
-      await client.query("commit");
-      client.release();
+      try {
+        await client.query("begin");
+        await joinTransaction(database, client, ask);
+      } finally {
+        await client.query("commit");
+        client.release();
+      }
     };
     const both = Array.from({ length: 5 * SESSIONS }, () => [joined(), transaction(database.em(), ask)]);
     const outcomes = await Promise.allSettled(both.flat());
