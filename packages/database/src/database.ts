@@ -2,11 +2,12 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { PostgresDialect } from "kysely";
 import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
+import { hostClient } from "./host-client.ts";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./open-database.ts";
-import { isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
-import { ormTypes } from "./row-types.ts";
+import { oneByOne } from "./one-by-one.ts";
+import { CLIENT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
 import { createSignals } from "./signals.ts";
 
 /** How a process reaches PostgreSQL, and what it keeps there. */
@@ -17,8 +18,10 @@ export interface DatabaseOptions {
   directUrl?: string;
   schemas: readonly PackageSchema[];
   /**
-   * A host's own pool, when it leads to the same database as `url`: it keeps its limits and stays open when this closes.
-   * `poolMax`, `applicationName` and `onStatement` are for pools that are made here.
+   * A host's own pool, of `pg` 8.21 or newer, when it leads to the same database as `url`. Its clients keep their settings,
+   * and it stays open when this closes. It may lead through a pooler, whatever `url` says: statements go unnamed, and each
+   * of our transactions brings its time limits. A client that does not answer is thrown away; how long to wait for another
+   * is the pool's `connectionTimeoutMillis`. `poolMax`, `applicationName` and `onStatement` are for pools made here.
    */
   pool?: Pool;
   /** Connections of this process at most. */
@@ -33,8 +36,6 @@ export interface DatabaseOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** The client's own limit, for when the server no longer says anything: a little more than the server's. */
-const ANSWER_TIMEOUT_MS = 35_000;
 const KEEP_ALIVE_AFTER_MS = 5_000;
 
 /**
@@ -47,7 +48,6 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
  */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, schemas, onError = () => {} } = options;
-  const pooled = isPooled(url);
   const orm = await MikroORM.init({
     clientUrl: url,
     // By the name of its own it is not taken for a host's MikroORM inside the host's `transactional`.
@@ -69,7 +69,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     pool,
     signals,
     jobs: createJobs(startedBoss, signals, onError),
-    isPooled: pooled,
+    sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
     boss: startedBoss,
     onError,
@@ -106,19 +106,17 @@ function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: CLIENT_TIMEOUT_MS,
     ...(!isPooled(url) && SERVER_TIMEOUTS_MS),
   };
 }
 
-/** A pool of somebody else's as MikroORM uses it: read in its way, given back after use and never ended. */
+/** A pool of somebody else's as MikroORM uses it: given back after use, unless it does not answer, and never ended. */
 function borrowed(pool: Pool): PostgresDialect {
   const connect = async () => {
     const client = await pool.connect();
-    return {
-      query: (text: string, values: unknown[]) => client.query({ text, values, types: ormTypes }),
-      release: () => client.release(),
-    };
+    const patient = oneByOne(hostClient(client));
+    return { ...patient, release: () => client.release(patient.lost()) };
   };
   return new PostgresDialect({ pool: { connect, end: () => Promise.resolve() } as never });
 }

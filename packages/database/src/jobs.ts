@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
 import { PgBoss } from "pg-boss";
+import { forHost } from "./host-client.ts";
 import { databaseOf } from "./open-database.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "./signals.ts";
@@ -140,7 +141,8 @@ export async function enqueueAll<Data extends object>(
 
 /** Installs or updates pg-boss's own tables and the queues. The caller holds the migration lock. */
 export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
-  const boss = new PgBoss({ db: executor(pool), supervise: false, schedule: false });
+  const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
+  const boss = new PgBoss({ db, supervise: false, schedule: false });
   boss.on("error", () => {});
   await boss.start();
   try {
@@ -157,7 +159,8 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
 /** A pg-boss that sends and, with `work`, works. Maintenance runs in processes that work. */
 export function createBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): PgBoss {
   const boss = new PgBoss({
-    db: executor(pool),
+    // The pool may be a host's.
+    db: { executeSql: (text: string, values?: unknown[]) => pool.query(forHost(text, values)) },
     migrate: false,
     createSchema: false,
     supervise: works,
@@ -209,8 +212,4 @@ function statementOf(text: string): Statement {
   const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
   statements.set(text, known);
   return known;
-}
-
-function executor(pool: Pool) {
-  return { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
 }

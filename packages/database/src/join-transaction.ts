@@ -1,10 +1,10 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { CompiledQuery } from "kysely";
-import type { ClientBase, QueryConfig, QueryResult } from "pg";
+import type { ClientBase, QueryResult } from "pg";
+import { forHost, hostClient } from "./host-client.ts";
 import type { Database } from "./open-database.ts";
 import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
 import { oneByOne, type PatientClient } from "./one-by-one.ts";
-import { ormTypes } from "./row-types.ts";
 import { runAfterCommit } from "./transaction.ts";
 
 /** What was done in a host's transaction. */
@@ -23,8 +23,15 @@ export interface Joined<T> {
  * ours are committed together or not at all. It sends no BEGIN, COMMIT or ROLLBACK.
  *
  * When it returns, every statement of `work` has succeeded and the `Tx` is closed. When it throws, the host rolls back:
- * its transaction, or to a savepoint that it set before. The isolation level and the time limits are the host's; READ
- * COMMITTED is what the verbs are written for. Unflushed entities of the host's own EntityManager stay its own business.
+ * its transaction, or to a savepoint that it set before. The isolation level is the host's; READ COMMITTED is what the
+ * verbs are written for. Unflushed entities of the host's own EntityManager stay its own business.
+ *
+ * Statements go unnamed, since the session may be a pooler's. What the server gives up by itself (`lock_timeout` and
+ * such) is the host's to set: it would hold for the host's statements as well. Ours wait 12 s for an answer, MikroORM's 35 s,
+ * and behind one that has not come nothing is sent. `isUnavailable` is true of that error, and the client still waits: end it
+ * (`client.release(true)`), a ROLLBACK would wait too. MikroORM sends its own: give the host's a `query_timeout`.
+ *
+ * A client is one of `pg` 8.21 or newer, the host's copy or ours; a host's MikroORM has exactly the version of ours.
  * @throws NoTransactionError when there is none to join
  *
  * @example
@@ -69,30 +76,30 @@ function clientOf(host: ClientBase | EntityManager): TxClient {
 }
 
 function clientOfPg(client: ClientBase): TxClient {
+  if (typeof client.getTransactionStatus !== "function") {
+    throw new Error(
+      "This client of pg cannot say whether it is in a transaction: update the host's pg to 8.21 or newer.",
+    );
+  }
   if (client.getTransactionStatus() === "I") throw new NoTransactionError("await its BEGIN first");
-  return { query: (textOrConfig, values = []) => client.query(asConfig(textOrConfig, values)) };
+  return hostClient(client);
 }
 
 /**
  * By way of Kysely, whose driver hands the text of a query on to `pg` as it is: so a whole configuration gets there too,
- * with a name to prepare by and with how to read its rows.
+ * with how to read its rows and how long to wait for them.
  */
 function clientOfMikroOrm(em: EntityManager): TxClient {
   const kysely = em.getTransactionContext();
   if (!kysely) throw new NoTransactionError("give it the EntityManager that em.transactional() hands to its callback");
   return {
-    async query(textOrConfig, values = []) {
-      const config = asConfig(textOrConfig, values);
+    async query(textOrConfig, values) {
+      const config = forHost(textOrConfig, values);
       const { rows, numAffectedRows } = await kysely.executeQuery(CompiledQuery.raw(config as never, config.values));
       const command = numAffectedRows === undefined ? "SELECT" : "UPDATE";
       return { command, rowCount: Number(numAffectedRows ?? rows.length), rows } as QueryResult;
     },
   };
-}
-
-/** What MikroORM sends is read as on a connection of its own, whatever the host's client is set to. */
-function asConfig(textOrConfig: string | QueryConfig, values: unknown[]): QueryConfig {
-  return typeof textOrConfig === "string" ? { text: textOrConfig, values, types: ormTypes } : textOrConfig;
 }
 
 /**

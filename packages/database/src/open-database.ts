@@ -16,8 +16,8 @@ export interface Database {
 
 /** A database as this package sees it. */
 export interface OpenDatabase extends Database {
-  /** Whether a transaction pooler is in between. */
-  readonly isPooled: boolean;
+  /** Whether its sessions are others' too, by a transaction pooler or a host's pool: nothing may be kept in them. */
+  readonly sharesSessions: boolean;
   /** Whether the pool is a host's, whose clients need not pipeline. */
   readonly isBorrowed: boolean;
   boss(): Promise<PgBoss>;

@@ -19,7 +19,10 @@ export const SERVER_TIMEOUTS_MS = {
   idle_in_transaction_session_timeout: 60_000,
 } as const;
 
-/** The same for one transaction; it travels in one message with its BEGIN. */
+/** The client's own limit, for when the server no longer says anything: a little more than the server's. */
+export const CLIENT_TIMEOUT_MS = 35_000;
+
+/** The server's for one transaction; they travel in one message with its BEGIN. */
 export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS)
   .map(([name, timeoutMs]) => `; set local ${name} = ${timeoutMs}`)
   .join("");

@@ -1,5 +1,6 @@
 import { Client, type Pool } from "pg";
 import { randomUUID } from "node:crypto";
+import { forHost } from "./host-client.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
 /**
@@ -52,7 +53,7 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       const payloads = [...waiting];
       waiting.clear();
       try {
-        await pool.query(NOTIFY, [payloads]);
+        await pool.query(forHost(NOTIFY, [payloads]));
       } catch (error) {
         onError?.(error);
         return;

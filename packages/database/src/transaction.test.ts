@@ -1,6 +1,5 @@
 import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { EntitySchema } from "@mikro-orm/postgresql";
-import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   afterCommit,
@@ -19,6 +18,7 @@ import {
   statement,
   transaction,
 } from "./index.ts";
+import { silentWire } from "../tests/silent-wire.ts";
 
 interface NoteRow {
   id: string;
@@ -202,29 +202,18 @@ describe("a transaction", () => {
 
 describe("a connection that has gone silent", () => {
   test("is given up after the time that the query allows, and the next one works", async () => {
-    const target = new URL(url);
-    let isSilent = false;
-    const relay = createServer((near) => {
-      const far = connect(Number(target.port), target.hostname);
-      near.on("error", () => {}).on("close", () => far.destroy());
-      far.on("error", () => {}).on("close", () => near.destroy());
-      near.on("data", (bytes) => !isSilent && far.write(bytes));
-      far.on("data", (bytes) => !isSilent && near.write(bytes));
-    });
-    await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
-    const wired = new URL(url);
-    wired.port = String((relay.address() as AddressInfo).port);
-    const behind = await createDatabase({ url: wired.href, schemas: [trialSchema], poolMax: 1 });
+    const wire = await silentWire(url);
+    const behind = await createDatabase({ url: wire.url, schemas: [trialSchema], poolMax: 1 });
     try {
       expect(await query(behind.em(), noteById, [newId()])).toEqual([]);
-      isSilent = true;
+      wire.goSilent();
       const lost = query(behind.em(), noteById, [newId()], { timeoutMs: 200 });
       await expect(lost).rejects.toThrow("timeout");
-      isSilent = false;
+      wire.speak();
       expect(await query(behind.em(), noteById, [newId()])).toEqual([]);
     } finally {
       await behind.close();
-      relay.close();
+      wire.close();
     }
   });
 });

@@ -2,6 +2,7 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { databaseOf } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
+import { hostClient } from "./host-client.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { LOCAL_TIMEOUTS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
@@ -53,13 +54,14 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
   if (stateIn(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
-  const { pool, isPooled, isBorrowed } = databaseOf(em);
+  const { pool, sharesSessions, isBorrowed } = databaseOf(em);
+  const begin = { text: sharesSessions ? beginText + LOCAL_TIMEOUTS : beginText, query_timeout: ANSWER_TIMEOUT_MS };
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
   try {
-    state = await openTx(tx, isBorrowed ? oneByOne(client) : client, isPooled ? beginText + LOCAL_TIMEOUTS : beginText);
+    state = await openTx(tx, isBorrowed ? oneByOne(hostClient(client)) : client, begin);
     const result = await work(tx);
     await tx.flush();
     await commit(state);
@@ -88,9 +90,9 @@ export async function query<Row>(
   { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
 ): Promise<Row[]> {
   const state = stateIn(on);
-  const { pool, isPooled } = databaseOf(on);
+  const { pool, sharesSessions } = databaseOf(on);
   const target = state ? openClient(state) : pool;
-  const result: QueryResult = await target.query(prepared(statement, values, isPooled, timeoutMs));
+  const result: QueryResult = await target.query(prepared(statement, values, sharesSessions, timeoutMs));
   return result.rows as Row[];
 }
 
@@ -103,7 +105,7 @@ export async function query<Row>(
  */
 export function send(tx: Tx, statement: Statement, values: readonly unknown[]): void {
   const state = stateOf(tx);
-  remember(state, openClient(state).query(prepared(statement, values, databaseOf(tx).isPooled)));
+  remember(state, openClient(state).query(prepared(statement, values, databaseOf(tx).sharesSessions)));
 }
 
 /**
@@ -171,13 +173,13 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
   }
 }
 
-/** Behind a pooler it goes unnamed, and so for this once: only who watches is told its name. */
+/** In a session that is others' too it goes unnamed, and so for this once: only who watches is told its name. */
 function prepared(
   { name, text }: Statement,
   values: readonly unknown[],
-  isPooled: boolean,
+  sharesSessions: boolean,
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): QueryConfig {
   const config = { text, values: values as unknown[], types: statementTypes, query_timeout: timeoutMs };
-  return { ...config, [isPooled ? "goesBy" : "name"]: name };
+  return { ...config, [sharesSessions ? "goesBy" : "name"]: name };
 }

@@ -1,12 +1,11 @@
 import { directUrl, testDatabase } from "@collections/testing";
 import { MikroORM } from "@mikro-orm/postgresql";
-import { Client, Pool } from "pg";
+import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   createDatabase,
   type Database,
   enqueue,
-  isUnavailable,
   joinTransaction,
   migrate,
   newId,
@@ -114,6 +113,16 @@ describe("in the transaction of a host's pg client", () => {
     await host.query("rollback");
   });
 
+  test("nothing is prepared under a name, which another session of a pooler would not know", async () => {
+    await host.query("begin");
+    await joinTransaction(database, host, async (tx) => {
+      await bill(tx);
+      await query(tx, receiptById, [cartId]);
+    });
+    await host.query("rollback");
+    expect((await host.query("select name from pg_prepared_statements")).rows).toEqual([]);
+  });
+
   test("the host's client is asked one thing at a time", async () => {
     await host.query("begin");
     atATime.length = 0;
@@ -178,6 +187,13 @@ describe("in the transaction of a host's pg client", () => {
     expect(await rowsOf(cartId)).toBe(0);
   });
 
+  test("a client of a pg that cannot tell whether it is in one is refused, and the error names the version", async () => {
+    await host.query("begin");
+    const old = Object.create(host, { getTransactionStatus: { value: undefined } }) as Client;
+    await expect(joinTransaction(database, old, bill)).rejects.toThrow("8.21");
+    await host.query("rollback");
+  });
+
   test("a Tx of ours is handed on instead of joined", async () => {
     const nested = transaction(database.em(), (tx) => joinTransaction(database, tx, bill));
     await expect(nested).rejects.toThrow("hand its Tx on");
@@ -214,10 +230,11 @@ describe("in the transaction of a host's EntityManager", () => {
         await bill(tx);
         await tx.flush();
         const found = await tx.fork({ keepTransactionContext: true }).findOneOrFail(Invoice, { id: cartId });
-        return [found.amountMinor, await query(tx, receiptById, [cartId])];
+        const named = await tx.execute("select name from pg_prepared_statements");
+        return [found.amountMinor, await query(tx, receiptById, [cartId]), named];
       });
     });
-    expect(result).toEqual([2500n, [{ id: cartId, minor: 2500n }]]);
+    expect(result).toEqual([2500n, [{ id: cartId, minor: 2500n }], []]);
     expect(await rowsOf(cartId)).toBe(4);
   });
 
@@ -237,35 +254,4 @@ describe("in the transaction of a host's EntityManager", () => {
     // oxlint-disable-next-line no-restricted-properties -- the host's own transaction is what this is about
     return em.transactional(work);
   }
-});
-
-describe("on a host's pool", () => {
-  test("everything runs, the host's clients keep their settings, and closing leaves the pool open", async () => {
-    const pool = new Pool({ connectionString: url, max: 2, application_name: "shop" });
-    const borrowing = await createDatabase({ url, pool, schemas: [billingSchema] });
-    await pool.query(ADD_CART, [cartId]);
-    await transaction(borrowing.em(), (tx) => invoice(tx, cartId, () => enqueue(tx, reminders, { cartId })));
-    const written = await borrowing.em().findOneOrFail(Invoice, { id: cartId });
-    expect(written).toMatchObject({ amountMinor: 2500n, dueOn: "2026-12-01" });
-    expect(await query(borrowing.em(), receiptById, [cartId])).toEqual([{ id: cartId, minor: 2500n }]);
-    await borrowing.close();
-    expect(await rowsOf(cartId)).toBe(4);
-    expect((await pool.query("select current_setting('application_name') as name")).rows).toEqual([{ name: "shop" }]);
-    await pool.end();
-  });
-
-  test("a connection that is lost in the middle fails its transaction and nothing else", async () => {
-    const pool = new Pool({ connectionString: directUrl(url), max: 2 });
-    const borrowing = await createDatabase({ url, pool, schemas: [billingSchema] });
-    const lost = transaction(borrowing.em(), async (tx) => {
-      await bill(tx);
-      const [session] = await tx.execute<{ pid: number }[]>("select pg_backend_pid() as pid");
-      await pool.query("select pg_terminate_backend($1)", [session!.pid]);
-      await query(tx, receiptById, [cartId]);
-    });
-    await expect(lost).rejects.toSatisfy(isUnavailable);
-    expect(await query(borrowing.em(), receiptById, [cartId])).toEqual([]);
-    await borrowing.close();
-    await pool.end();
-  });
 });

@@ -1,7 +1,15 @@
-import { createDatabase, migrate, query, statement, transaction } from "@collections/database";
+import {
+  createDatabase,
+  joinTransaction,
+  migrate,
+  query,
+  statement,
+  transaction,
+  type Tx,
+} from "@collections/database";
 import { startPooler } from "@collections/postgres";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { schemas } from "../src/schemas.ts";
 import { commandsHere } from "./commands.ts";
@@ -55,6 +63,27 @@ describe("behind a pgbouncer that hands out sessions by transaction", () => {
     const rows = await transaction(database.em(), (tx) => query(tx, limits, []));
     await database.close();
     expect(rows).toEqual([{ statement: "30s", lock: "10s" }]);
+  });
+
+  test("a host whose pool leads there tells nobody, and its transactions and ours on it find all they need", async () => {
+    const pool = new Pool({ connectionString: unmarked(pooled), max: 2 * SESSIONS });
+    const database = await createDatabase({ url: direct, pool, schemas });
+    const ask = (tx: Tx): Promise<unknown> => query(tx, limits, []);
+    const joined = async (): Promise<void> => {
+      const client = await pool.connect();
+      try {
+        await client.query("begin");
+        await joinTransaction(database, client, ask);
+      } finally {
+        await client.query("commit");
+        client.release();
+      }
+    };
+    const both = Array.from({ length: 5 * SESSIONS }, () => [joined(), transaction(database.em(), ask)]);
+    const outcomes = await Promise.allSettled(both.flat());
+    await database.close();
+    await pool.end();
+    expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
   });
 
   test("who hears other processes has to be told the way past it, and so has who migrates", async () => {
