@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { query, statement } from "@collections/database";
-import { lease } from "./lease.ts";
+import { newId, query, statement, transaction, type Tx } from "@collections/database";
+import { type Lease, lease, leaseOfMany } from "./lease.ts";
 import { openReceiver } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
 
@@ -48,6 +48,64 @@ test("what is new goes out although thousands of loans wait with retries for a r
   expect(await countIn(database, lenderId, "waiting")).toBeGreaterThan(11_000);
   // Each look passes a thousand of them, and on a busy machine takes its time.
 }, 60_000);
+
+test("a look for several lenders at once finds for each what one of its own finds", async () => {
+  const quiet = await trial.addLender("https://example.com/quiet");
+  await trial.publish(eventsOn(quiet, "LN-1", 1, 2));
+  const many = await trial.addLender("https://example.com/many");
+  await trial.publish(["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(many, loan, 1, 1)));
+  const tried = await trial.addLender("https://example.com/tried");
+  await addLoansTried(tried, 6_000);
+  const leased = await trial.addLender("https://example.com/leased");
+  await trial.publish(eventsOn(leased, "LN-1", 1, 1));
+  await lease(database.em(), { lenderId: leased, ...FROM_THE_BEGINNING, firstAttemptsOnly: false });
+  const silent = await trial.addLender(null);
+  await trial.publish(eventsOn(silent, "LN-1", 1, 1));
+  const all = { ...FROM_THE_BEGINNING, firstAttemptsOnly: false };
+  const requests = [
+    { lenderId: many, ...all, count: 2 },
+    { lenderId: quiet, ...all },
+    { lenderId: tried, ...all, firstAttemptsOnly: true },
+    { lenderId: many, ...all, afterLoan: "LN-2" },
+    { lenderId: leased, ...all },
+    { lenderId: silent, ...all },
+    { lenderId: newId(), ...all },
+  ];
+  for (const some of [requests.slice(0, 3), requests.slice(3)]) {
+    const alone = await undone((tx) => Promise.all(some.map((request) => lease(tx, request))));
+    const together = await undone((tx) => leaseOfMany(tx, some));
+    expect(together).toMatchObject(alone.map(withoutClaims));
+    expect(together.flatMap(({ deliveries }) => deliveries).length).toBeGreaterThan(0);
+  }
+});
+
+test("of lookers for several lenders at once each event goes to one", async () => {
+  const lenders = await Promise.all(Array.from({ length: 10 }, () => trial.addLender("https://example.com/")));
+  await trial.publish(lenders.flatMap((id) => ["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(id, loan, 1, 1))));
+  const requests = lenders.map((lenderId) => ({ lenderId, ...FROM_THE_BEGINNING, firstAttemptsOnly: false }));
+  const orders = [requests, requests.toReversed(), requests, requests.toReversed()];
+  const leases = await Promise.all(orders.map((some) => leaseOfMany(database.em(), some)));
+  const ids = leases.flat().flatMap(({ deliveries }) => deliveries.map(({ deliveryId }) => deliveryId));
+  expect(ids).toHaveLength(30);
+  expect(new Set(ids).size).toBe(30);
+});
+
+function withoutClaims({ deliveries, ...rest }: Lease) {
+  return { ...rest, deliveries: deliveries.map(({ claimId: _, startBefore: __, ...delivery }) => delivery) };
+}
+
+/** What `look` finds, without a trace of it. */
+async function undone(look: (tx: Tx) => Promise<Lease[]>): Promise<Lease[]> {
+  let found: Lease[] = [];
+  const undo = new Error("undo");
+  await transaction(database.em(), async (tx) => {
+    found = await look(tx);
+    throw undo;
+  }).catch((error: unknown) => {
+    if (error !== undo) throw error;
+  });
+  return found;
+}
 
 /** Loans LN-00001 … with one event each whose retry is due. */
 async function addLoansTried(lenderId: string, count: number): Promise<void> {

@@ -43,11 +43,12 @@ export interface Lease {
   readonly recoveredAt: Date | null;
 }
 
-interface LookRow {
+interface LookedRow {
   readonly stoppedAt: string | null;
 }
 
-type LeasedRow = LookRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
+type LeasedRow = LookedRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { readonly recoveredAt: Date | null };
+type LookRow = LeasedRow | (LookedRow & { readonly deliveryId: null });
 
 /**
  * Leases the heads of up to `count` loans, in the order of their loans. One look may end before it has found as many:
@@ -55,20 +56,42 @@ type LeasedRow = LookRow & Omit<LeasedDelivery, "claimId" | "startBefore"> & { r
  * is suspended. Time is the database's, so that processes with different clocks agree when a lease has ended.
  */
 export async function lease(em: EntityManager, request: LeaseRequest): Promise<Lease> {
-  const claimId = newId();
-  const leaseMs = request.timeoutMs + LEASE_BEYOND_TIMEOUT_MS;
-  const startBefore = performance.now() + leaseMs - request.timeoutMs - RECORDING_TIME_MS;
-  const looked = await query<LeasedRow | (LookRow & { readonly deliveryId: null })>(em, leaseHeads, [
-    request.lenderId,
-    claimId,
-    leaseMs,
-    request.afterLoan,
-    request.count,
-    request.firstAttemptsOnly,
+  const claim = newClaim(request.timeoutMs);
+  const { lenderId, afterLoan, count, firstAttemptsOnly } = request;
+  const values = [lenderId, claim.claimId, claim.leaseMs, afterLoan, count, firstAttemptsOnly, LOANS_PER_LOOK];
+  return leaseOf(request, claim, await query<LookRow>(em, leaseHeads, values));
+}
+
+/** The same for several lenders at once, one request of each and all with one time limit: a lease for each, in their order. */
+export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
+  const claim = newClaim(Math.max(...requests.map(({ timeoutMs }) => timeoutMs)));
+  const rows = await query<LookRow & { readonly lenderId: string }>(em, leaseHeadsOfMany, [
+    requests.map(({ lenderId }) => lenderId),
+    requests.map(() => claim.claimId),
+    claim.leaseMs,
+    requests.map(({ afterLoan }) => afterLoan),
+    requests.map(({ count }) => count),
+    requests.map(({ firstAttemptsOnly }) => firstAttemptsOnly),
     LOANS_PER_LOOK,
   ]);
+  const looked = Map.groupBy(rows, ({ lenderId }) => lenderId);
+  return requests.map((request) => leaseOf(request, claim, looked.get(request.lenderId) ?? []));
+}
+
+interface Claim {
+  readonly claimId: string;
+  readonly leaseMs: number;
+  readonly startBefore: number;
+}
+
+function newClaim(timeoutMs: number): Claim {
+  const leaseMs = timeoutMs + LEASE_BEYOND_TIMEOUT_MS;
+  return { claimId: newId(), leaseMs, startBefore: performance.now() + leaseMs - timeoutMs - RECORDING_TIME_MS };
+}
+
+function leaseOf({ count }: LeaseRequest, { claimId, startBefore }: Claim, looked: readonly LookRow[]): Lease {
   const rows = looked.filter((row) => row.deliveryId !== null);
-  const isFull = rows.length === request.count;
+  const isFull = rows.length === count;
   return {
     deliveries: rows.map((row) => ({ ...row, claimId, startBefore })),
     lookedUpTo: isFull ? rows.at(-1)!.loan : (looked[0]?.stoppedAt ?? null),
@@ -90,21 +113,29 @@ export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
   return rows.map(({ lenderId }) => lenderId);
 }
 
+/** Where a look finds whose loans it goes through, and how: values, or columns of a list of looks. */
+interface LookText {
+  readonly lenderId: string;
+  readonly afterLoan: string;
+  readonly count: string;
+  readonly firstAttemptsOnly: string;
+  readonly mostLoans: string;
+}
+
 // A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
 // overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
-// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many.
-// A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, which searches the
-// primary key by both columns, and `not in (…)`, which keeps the partial index from passing for a short cut. The LIMIT
-// holds the planner to one probe per event, which goes to that event's partition and to no other.
-export const leaseHeads = statement(
-  "webhooks.lease",
-  `with recursive target as materialized (
-     select id, url, drain_to, recovered_at from webhooks.endpoint where lender_id = $1 and state = 'active' and url is not null
+// A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, and `not in (…)`, which
+// keeps the partial index from passing for a short cut.
+function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: LookText): string {
+  return `recursive target as materialized (
+     select id, url, drain_to, recovered_at from webhooks.endpoint
+     where lender_id = ${lenderId} and state = 'active' and url is not null
    ), head as (
      (select 1 as place, d.loan, d.id
       from webhooks.delivery d
-      where d.lender_id = $1 and d.endpoint_id = (select id from target) and d.state = 'waiting' and d.loan > $4
+      where d.lender_id = ${lenderId} and d.endpoint_id = (select id from target) and d.state = 'waiting'
+        and d.loan > ${afterLoan}
       order by d.loan, d.sequence
       limit 1)
      union all
@@ -112,45 +143,95 @@ export const leaseHeads = statement(
      from head cross join lateral (
        select d.loan, d.id
        from webhooks.delivery d
-       where d.lender_id = $1 and d.endpoint_id = (select id from target) and d.state = 'waiting' and d.loan > head.loan
+       where d.lender_id = ${lenderId} and d.endpoint_id = (select id from target) and d.state = 'waiting'
+         and d.loan > head.loan
        order by d.loan, d.sequence
        limit 1
      ) next
-     where head.place < $7
+     where head.place < ${mostLoans}
    ), free as materialized (
      select locked.id
      from head cross join lateral (
        select d.id
        from webhooks.delivery d
-       where d.lender_id = $1 and d.id = head.id and d.state not in ('retrying', 'delivered', 'parked')
+       where d.lender_id = ${lenderId} and d.id = head.id and d.state not in ('retrying', 'delivered', 'parked')
          and (d.leased_until is null or d.leased_until < now())
-         and not ($6 and (d.attempts > 0 or d.replay))
+         and not (${firstAttemptsOnly} and (d.attempts > 0 or d.replay))
          and ((select drain_to from target) is null or not exists (
            select from webhooks.delivery earlier
-           where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'retrying'
+           where earlier.lender_id = ${lenderId} and earlier.endpoint_id = d.endpoint_id and earlier.state = 'retrying'
              and earlier.loan = d.loan and earlier.sequence < d.sequence
              and earlier.id <= (select drain_to from target) and not earlier.replay))
          and ((d.attempts = 0 and not d.replay) or not exists (
            select from webhooks.delivery later
-           where later.lender_id = $1 and later.endpoint_id = d.endpoint_id and later.state = 'waiting'
+           where later.lender_id = ${lenderId} and later.endpoint_id = d.endpoint_id and later.state = 'waiting'
              and later.loan = d.loan and later.sequence > d.sequence and later.leased_until >= now()))
        for update of d skip locked
      ) locked
-     limit $5
-   ), leased as (
+     limit ${count}
+   )`;
+}
+
+const OF_ONE = { lenderId: "$1", afterLoan: "$4", count: "$5", firstAttemptsOnly: "$6", mostLoans: "$7" };
+const OF_EACH = {
+  lenderId: "look.lender_id",
+  afterLoan: "look.after_loan",
+  count: "look.count",
+  firstAttemptsOnly: "look.first_attempts_only",
+  mostLoans: "$7",
+};
+
+const LEASED = `d.id, d.loan, d.sequence, d.kind, d.attempts, d.replay, d.created_at`;
+const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
+
+// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many. `= any (array(…))`
+// searches the primary key by both columns. The LIMIT holds the planner to one probe per event, which goes to that event's
+// partition and to no other.
+export const leaseHeads = statement(
+  "webhooks.lease",
+  `with ${lookText(OF_ONE)}, leased as (
      update webhooks.delivery d
      set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
      where d.lender_id = $1 and d.id = any (array(select id from free))
-     returning d.id, d.loan, d.sequence, d.kind, d.attempts, d.replay, d.created_at
+     returning ${LEASED}
    )
-   select l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt",
-     e.body, target.url, target.recovered_at as "recoveredAt", look.stopped_at as "stoppedAt"
+   select ${ANSWER}, target.url, target.recovered_at as "recoveredAt", seen.stopped_at as "stoppedAt"
    from target
    cross join (
      select case when (select count(*) from leased) < $5 then (select loan from head where place = $7) end as stopped_at
-   ) look
+   ) seen
    left join leased l on true
    left join lateral (select body from webhooks.event where lender_id = $1 and id = l.id limit 1) e on true
+   order by l.loan`,
+);
+
+// What it changes is said twice: by the lists, which hold the planner to the primary key, and by the rows of the join.
+export const leaseHeadsOfMany = statement(
+  "webhooks.lease-of-many",
+  `with look as materialized (
+     select * from unnest($1::uuid[], $2::uuid[], $4::text[], $5::integer[], $6::boolean[])
+       as l (lender_id, claim_id, after_loan, count, first_attempts_only)
+   ), seen as materialized (
+     select look.lender_id, look.claim_id, look.count, found.*
+     from look cross join lateral (
+       with ${lookText(OF_EACH)}
+       select target.url, target.recovered_at, array(select id from free) as ids,
+         (select loan from head where place = $7) as last_loan
+       from target
+     ) found
+   ), leased as (
+     update webhooks.delivery d
+     set claim_id = seen.claim_id, leased_until = now() + $3 * interval '1 millisecond'
+     from seen
+     where d.lender_id = any (array(select lender_id from seen)) and d.id = any (array(select unnest(ids) from seen))
+       and d.lender_id = seen.lender_id and d.id = any (seen.ids)
+     returning d.lender_id, ${LEASED}
+   )
+   select ${ANSWER}, seen.lender_id as "lenderId", seen.url, seen.recovered_at as "recoveredAt",
+     case when (select count(*) from leased c where c.lender_id = seen.lender_id) < seen.count then seen.last_loan end as "stoppedAt"
+   from seen
+   left join leased l on l.lender_id = seen.lender_id
+   left join lateral (select body from webhooks.event where lender_id = seen.lender_id and id = l.id limit 1) e on true
    order by l.loan`,
 );
 

@@ -5,7 +5,7 @@ import { eventAt, type LongRun, openFresh, openLongRun } from "../tests/weeks.ts
 import { selectAttempts } from "./delivery-log.ts";
 import { emit } from "./emit.ts";
 import { registerEndpoint } from "./endpoint.ts";
-import { lease, leaseHeads } from "./lease.ts";
+import { lease, leaseHeads, leaseHeadsOfMany } from "./lease.ts";
 import { keepPartitions, partitionStates } from "./partitions.ts";
 import { webhooksSchema } from "./schema.ts";
 import { deliveryTotals, sequenceProblems } from "./verification.ts";
@@ -130,6 +130,8 @@ describe("a statement touches the partition that it needs alone, on a generic pl
     );
     const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false, 5_000]);
     expect(touched(leasePlan, "event")).toEqual([week!.name]);
+    const looks = [`{${run.lenderId}}`, `{${newId()}}`, 1_000, '{""}', "{5}", "{false}", 5_000];
+    expect(touched(await plan(run, leaseHeadsOfMany.text, looks), "event")).toEqual([week!.name]);
 
     const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id]);
     const names = touched(attemptsPlan, "attempt");

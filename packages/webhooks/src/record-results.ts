@@ -141,7 +141,7 @@ function columns(outcomes: readonly Outcome[]): unknown[][] {
 }
 
 /** As JSON; headers beyond the first 2 KB are left out. */
-function keptHeaders(headers: Record<string, string>): string {
+export function keptHeaders(headers: Record<string, string>): string {
   const length = Object.keys(headers).reduce((sum, name) => sum + name.length + headers[name]!.length, 0);
   if (length <= KEPT_HEADER_CHARACTERS) return JSON.stringify(headers);
   let room = KEPT_HEADER_CHARACTERS;

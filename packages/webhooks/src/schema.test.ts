@@ -1,7 +1,8 @@
 import { createDatabase, migrate, newId } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { leaseHeads, releaseLeases, selectBacklogs } from "./lease.ts";
+import { leaseHeads, leaseHeadsOfMany, releaseLeases, selectBacklogs } from "./lease.ts";
+import { settleArrivalsOfMany } from "./record-arrivals.ts";
 import { settleDeliveries } from "./record-results.ts";
 import { PARTITIONED, RetentionEntity } from "./retention.ts";
 import { webhooksSchema } from "./schema.ts";
@@ -22,8 +23,10 @@ const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(l
 // The worst moment to prepare a statement: with empty tables every index looks as good as the right one.
 test.each([
   { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false, 5000` },
+  { ...leaseHeadsOfMany, values: `'{}', '{}', 25000, '{}', '{}', '{}', 5000` },
   { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
   { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
+  { ...settleArrivalsOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },
   { ...selectBacklogs, values: "" },
 ])("$name, prepared on empty tables, searches its indexes by all that it knows", async ({ text, values }) => {
   const plan = await genericPlan(text, values);

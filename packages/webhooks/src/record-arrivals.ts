@@ -1,0 +1,86 @@
+import { type EntityManager, newId, query, statement } from "@collections/database";
+import { keptHeaders, type Outcome, type Recorded, recordResults } from "./record-results.ts";
+import type { SuspensionRule } from "./suspension.ts";
+
+/** Results of attempts of one lender that have all arrived. */
+export interface Arrivals {
+  readonly lenderId: string;
+  readonly outcomes: readonly Outcome[];
+}
+
+/**
+ * Writes what has arrived, of many lenders, by one statement: a small one of each would cost as much as one of all. It leaves
+ * out what changes more than deliveries, where an endpoint's count of failures begins anew; that goes lender by lender.
+ */
+export async function recordArrivals(
+  em: EntityManager,
+  arrivals: readonly Arrivals[],
+  rule: SuspensionRule,
+): Promise<Recorded[]> {
+  const settled = await settleArrivals(em, arrivals);
+  return Promise.all(
+    arrivals.map(async ({ lenderId, outcomes }): Promise<Recorded> => {
+      const left = outcomes.filter(({ delivery }) => !settled.has(delivery.deliveryId));
+      const ids = outcomes.map(({ delivery }) => delivery.deliveryId).filter((id) => settled.has(id));
+      const isFollowed = ids.some((id) => settled.get(id)!);
+      if (left.length === 0) return { written: new Set(ids), verdict: "stay", isSuspended: false, isFollowed };
+      const rest = await recordResults(em, lenderId, left, rule);
+      return { ...rest, written: new Set([...ids, ...rest.written]), isFollowed: isFollowed || rest.isFollowed };
+    }),
+  );
+}
+
+/** By the ids of what was written: whether more waits of the same loan. */
+async function settleArrivals(em: EntityManager, arrivals: readonly Arrivals[]): Promise<Map<string, boolean>> {
+  const arrived = arrivals.flatMap(({ lenderId, outcomes }) => outcomes.map((one) => ({ lenderId, ...one })));
+  const rows = await query<{ id: string; isFollowed: boolean }>(em, settleArrivalsOfMany, [
+    arrived.map(({ lenderId }) => lenderId),
+    arrived.map(({ delivery }) => delivery.deliveryId),
+    arrived.map(({ delivery }) => delivery.claimId),
+    arrived.map(() => newId()),
+    arrived.map(({ result }) => result.startedAt.toISOString()),
+    arrived.map(({ result }) => result.durationMs),
+    arrived.map(({ result }) => result.answer?.status ?? null),
+    arrived.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
+    arrived.map(({ result }) => result.answer?.body ?? null),
+  ]);
+  return new Map(rows.map(({ id, isFollowed }) => [id, isFollowed]));
+}
+
+// What it changes is said twice: by the lists, which hold the planner to the primary key, and by the rows of the join.
+export const settleArrivalsOfMany = statement(
+  "webhooks.record-arrivals-of-many",
+  `with arrival as materialized (
+     select a.*
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::integer[], $7::integer[], $8::jsonb[],
+       $9::text[]) as a (lender_id, delivery_id, claim_id, attempt_id, started_at, duration_ms, status, headers, body)
+     cross join lateral (
+       select from webhooks.endpoint e
+       where e.lender_id = a.lender_id and e.state = 'active' and e.consecutive_failures = 0
+       limit 1
+     ) sound
+   ), settled as (
+     update webhooks.delivery d
+     set state = 'delivered', attempts = d.attempts + 1, next_attempt_at = null, claim_id = null, leased_until = null,
+         last_error = null, settled_at = now()
+     from arrival a
+     where d.lender_id = any (array(select lender_id from arrival)) and d.id = any (array(select delivery_id from arrival))
+       and d.lender_id = a.lender_id and d.id = a.delivery_id and d.claim_id = a.claim_id
+     returning d.lender_id, d.id, d.endpoint_id, d.loan, d.attempts, d.replay
+   ), logged as (
+     insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
+       headers, body, replay)
+     select s.lender_id, a.attempt_id, s.id, s.attempts, a.started_at, a.duration_ms, 'delivered', a.status,
+       a.headers, a.body, s.replay
+     from settled s join arrival a on a.lender_id = s.lender_id and a.delivery_id = s.id
+   )
+   select s.id, next.id is not null as "isFollowed"
+   from settled s
+   left join lateral (
+     select d.id from webhooks.delivery d
+     where d.lender_id = s.lender_id and d.endpoint_id = s.endpoint_id and d.state = 'waiting' and d.loan = s.loan
+       and d.id <> s.id
+     order by d.loan, d.sequence
+     limit 1
+   ) next on true`,
+);
