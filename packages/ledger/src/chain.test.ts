@@ -1,6 +1,8 @@
-import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database, migrate, newId, query, transaction } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { BEFORE_ALL_IDS } from "./booking.ts";
+import { insertBlocks, type Step } from "./chain.ts";
 import { bookPayments, chainHead, extendChain, paymentPostings, postTransfers, verify } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
 import { ledgerSchema } from "./schema.ts";
@@ -89,4 +91,33 @@ test("a backlog becomes blocks of at most 10,000 rows in one call", async () => 
   await writeBooks(database, [sample]);
   expect(await extend(lenderId)).toMatchObject({ blocks: 2, rows: 10_001, head: { number: 2n } });
   expect(await problemsOf(lenderId)).toEqual([]);
+});
+
+test("a step reads no more rows than it looks at, however many wait, and says where the next one goes on", async () => {
+  const sample = new SampleCase(newId()).place(1_000n);
+  for (let payment = 0; payment < 100; payment += 1) sample.pay(1n);
+  await writeBooks(database, [sample]);
+  const stepFrom = (id: string) => [sample.lenderId, id, 10_000, 80, new Date()];
+  const client = await database.pool.connect();
+  await client.query("begin; set local plan_cache_mode = force_generic_plan");
+  const explained = `explain (analyze, timing off) ${insertBlocks.text}`;
+  const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(explained, stepFrom(BEFORE_ALL_IDS));
+  await client.query("rollback");
+  client.release();
+  const read = plan.flatMap(({ "QUERY PLAN": line }) => {
+    return Array.from(
+      line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
+      ([, , rows]) => rows,
+    );
+  });
+  expect(read).toHaveLength(2);
+  expect(Math.max(...read)).toBe(80);
+
+  const steps: Step[] = [];
+  for (let from: string | null = BEFORE_ALL_IDS; from !== null; from = steps.at(-1)!.lookedTo) {
+    steps.push(...(await query<Step>(database.em(), insertBlocks, stepFrom(from))));
+  }
+  expect(steps.map(({ rows }) => rows)).toEqual([80, 80, 41]);
+  expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 0, head: { number: 3n } });
+  expect(await problemsOf(sample.lenderId)).toEqual([]);
 });

@@ -26,7 +26,7 @@ export interface ChainExtension {
 /** Rows of a block at most. */
 const BLOCK_ROWS = 10_000;
 
-/** Rows that one transaction takes up at most. */
+/** Rows that one transaction looks at, at most: however many wait, a step takes no longer. */
 const STEP_ROWS = 200_000;
 
 /**
@@ -55,12 +55,11 @@ export async function extendChain(
   let [blocks, rows] = [0, 0];
   let afterId = everything ? BEFORE_ALL_IDS : undefined;
   for (;;) {
-    const added = await transaction(em, (tx) => extendOnce(tx, lenderId, afterId, now));
-    const addedRows = added.reduce((sum, { rowCount }) => sum + rowCount, 0);
-    blocks += added.length;
-    rows += addedRows;
-    if (addedRows < STEP_ROWS) return { blocks, rows, head: await chainHead(em, lenderId) };
-    afterId = added.at(-1)?.lastId;
+    const step = await transaction(em, (tx) => extendOnce(tx, lenderId, afterId, now));
+    blocks += step.blocks;
+    rows += step.rows;
+    if (step.lookedTo === null) return { blocks, rows, head: await chainHead(em, lenderId) };
+    afterId = step.lookedTo;
   }
 }
 
@@ -76,16 +75,21 @@ export async function chainHead(em: EntityManager, lenderId: string): Promise<Ch
   return head;
 }
 
-interface AddedBlock {
-  readonly rowCount: number;
-  readonly lastId: string;
+/** What one step did. */
+export interface Step {
+  readonly blocks: number;
+  readonly rows: number;
+  /** Rows beyond this id were not looked at; null when all were. */
+  readonly lookedTo: string | null;
 }
 
-/** One step: in the order of their ids, the first rows after `afterId` that are in no block. */
-async function extendOnce(tx: Tx, lenderId: string, afterId: string | undefined, now: Date): Promise<AddedBlock[]> {
+/** Looks at the first rows after `afterId`, in the order of their ids, and takes up those that are in no block. */
+async function extendOnce(tx: Tx, lenderId: string, afterId: string | undefined, now: Date): Promise<Step> {
   await query(tx, takeTurn, [lenderId], PATIENT);
   const fromId = afterId ?? searchFrom(await query<LastBlock>(tx, selectLast, [lenderId]));
-  return query(tx, insertBlocks, [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()], PATIENT);
+  const values = [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()];
+  const [step] = await query<Step>(tx, insertBlocks, values, PATIENT);
+  return step!;
 }
 
 interface LastBlock {
@@ -129,17 +133,21 @@ const selectLast = statement(
    where lender_id = $1 order by number desc limit 1`,
 );
 
-const insertBlocks = statement(
+export const insertBlocks = statement(
   "ledger.extend-chain",
   `with recursive member as (
      select unnest(transfer_ids || booking_ids) as id
      from ledger.chain_block where lender_id = $1 and last_id > $2
-   ), found as (
-     select 'transfer' as source, id, digest from ledger.transfer where lender_id = $1 and id > $2
-     union all
-     select 'payment_booking', id, digest from ledger.payment_booking where lender_id = $1 and id > $2
+   ), looked as materialized (
+     select * from (
+       (select 'transfer' as source, id, digest from ledger.transfer
+        where lender_id = $1 and id > $2 order by id limit $4)
+       union all
+       (select 'payment_booking', id, digest from ledger.payment_booking
+        where lender_id = $1 and id > $2 order by id limit $4)
+     ) first_of_both order by id limit $4
    ), fresh as (
-     select * from found where not exists (select from member where member.id = found.id) order by id limit $4
+     select * from looked where not exists (select from member where member.id = looked.id)
    ), numbered as (
      select *, (row_number() over (order by id) - 1) / $3 + 1 as part from fresh
    ), part as materialized (
@@ -157,12 +165,16 @@ const insertBlocks = statement(
      select p.part, l.number + 1, l.hash,
        ledger.chain_block_hash($1, l.number + 1, p.row_count, p.rows_hash, l.hash, p.last_id, $5::timestamptz)
      from link l join part p on p.part = l.part + 1
+   ), added as (
+     insert into ledger.chain_block
+       (lender_id, number, transfer_ids, booking_ids, row_count, rows_hash, previous_hash, last_id, created_at, hash)
+     select $1, l.number, p.transfer_ids, p.booking_ids, p.row_count, p.rows_hash, l.previous_hash, p.last_id,
+       $5::timestamptz, l.hash
+     from link l join part p on p.part = l.part
+     order by l.number
+     returning row_count
    )
-   insert into ledger.chain_block
-     (lender_id, number, transfer_ids, booking_ids, row_count, rows_hash, previous_hash, last_id, created_at, hash)
-   select $1, l.number, p.transfer_ids, p.booking_ids, p.row_count, p.rows_hash, l.previous_hash, p.last_id,
-     $5::timestamptz, l.hash
-   from link l join part p on p.part = l.part
-   order by l.number
-   returning row_count as "rowCount", last_id as "lastId"`,
+   select count(*)::integer as blocks, coalesce(sum(row_count), 0)::integer as rows,
+     case when (select count(*) from looked) = $4 then (select id from looked order by id desc limit 1) end as "lookedTo"
+   from added`,
 );
