@@ -47,7 +47,7 @@ test("a few wait for the batch that is under way, many leave beside it", async (
   const echo = inBatches<number, number>({
     maxItems: 8,
     maxUnderWay: 2,
-    minBeside: 3,
+    fewest: 3,
     async run(items) {
       batches.push(items);
       await new Promise<void>((resolve) => arrivals.push(resolve));
@@ -72,7 +72,7 @@ test("a batch that takes longer than usual holds nobody up", async () => {
   const echo = inBatches<number, number>({
     maxItems: 8,
     maxUnderWay: 2,
-    minBeside: 3,
+    fewest: 3,
     run(items) {
       batches.push(items);
       return items[0] === 1 ? new Promise((resolve) => (arrive = () => resolve(items))) : Promise.resolve(items);

@@ -9,10 +9,11 @@ export interface BatchOptions<Item, Outcome> {
   /** Batches under way at a time. */
   readonly maxUnderWay: number;
   /**
-   * So many have to be waiting for a batch to leave beside another, because a small batch costs nearly as much as a large
-   * one. One that is under way for longer than usual holds nobody up. Default: 1.
+   * So many are worth a batch of their own, because a small one costs nearly as much as a large one: fewer wait for the one
+   * that is under way, unless it takes longer than usual. Behind one of several they wait a moment more, a fifth of
+   * its time and 5 ms at most: who has just been answered asks again. Default: 1, and nobody waits.
    */
-  readonly minBeside?: number;
+  readonly fewest?: number;
   /** Items may share a batch when this is the same of both. Default: any may. */
   readonly kindOf?: ((item: Item) => unknown) | undefined;
 }
@@ -40,6 +41,8 @@ export class OverloadedError extends Error {
 
 /** A batch that takes longer has met something: a lock, or a connection that has gone silent. */
 const USUAL_MS = 100;
+const GATHER_PART = 0.2;
+const MOST_GATHER_MS = 5;
 /** Minutes of work for a stalled database; more would only fill the memory. */
 const MAX_GATHERED = 5_000;
 
@@ -50,9 +53,9 @@ interface Waiting<Item, Outcome> {
 }
 
 /**
- * Does items in batches without ever waiting for a batch to fill: while one is under way, what arrives gathers, and
- * leaves as the next. An idle caller is served at once, a crowd shares its round trips. Throws OverloadedError. Where a
- * batch fails its items are done one by one, unless the database cannot be reached.
+ * Does items in batches: while one is under way, what arrives gathers, and leaves as the next. Who comes alone is served at
+ * once, a crowd shares its round trips. Throws OverloadedError. Where a batch fails its items are done one by one, unless
+ * the database cannot be reached.
  *
  * @example
  * const settle = inBatches<string, boolean>({
@@ -63,15 +66,16 @@ interface Waiting<Item, Outcome> {
  * const isSettled = await settle(invoiceId);
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
-  const { run, maxItems, maxUnderWay, minBeside = 1, kindOf } = options;
+  const { run, maxItems, maxUnderWay, fewest = 1, kindOf } = options;
   const usual = new Set<object>();
   let gathered: Waiting<Item, Outcome>[] = [];
   let underWay = 0;
   let scheduled = false;
+  let gathering: NodeJS.Timeout | undefined;
 
   function mayLeave(): boolean {
     if (gathered.length === 0 || underWay === maxUnderWay) return false;
-    return usual.size === 0 || gathered.length >= minBeside;
+    return gathered.length >= fewest || (usual.size === 0 && gathering === undefined);
   }
 
   function leave(): void {
@@ -80,6 +84,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   }
 
   async function travel(batch: Waiting<Item, Outcome>[]): Promise<void> {
+    const leftAt = performance.now();
     underWay += 1;
     usual.add(batch);
     const late = setTimeout(() => {
@@ -90,7 +95,19 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     clearTimeout(late);
     usual.delete(batch);
     underWay -= 1;
+    if (batch.length > 1 && fewest > 1) gatherFor((performance.now() - leftAt) * GATHER_PART);
     leave();
+  }
+
+  function gatherFor(gatherMs: number): void {
+    clearTimeout(gathering);
+    gathering = setTimeout(
+      () => {
+        gathering = undefined;
+        leave();
+      },
+      Math.min(gatherMs, MOST_GATHER_MS),
+    );
   }
 
   /** Led by who has waited longest. */
