@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { inBatches } from "./batches.ts";
 
@@ -64,6 +64,28 @@ test("a few wait for the batch that is under way, many leave beside it", async (
   expect(batches).toEqual([[1], [2, 3, 4]]);
   for (const arrive of arrivals) arrive();
   expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
+});
+
+test("behind a batch of several, those that it has answered leave together once more", async () => {
+  const batches: number[] = [];
+  const echo = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 2,
+    fewest: 8,
+    async run(items) {
+      batches.push(items.length);
+      await delay(30);
+      return items;
+    },
+  });
+  const askTwice = async (client: number) => {
+    await echo(client);
+    // No two of them in one turn of the event loop.
+    for (let turn = 0; turn < client; turn += 1) await nextTurn();
+    await echo(client);
+  };
+  await Promise.all([0, 1, 2, 3].map(askTwice));
+  expect(batches).toEqual([4, 4]);
 });
 
 test("a batch that takes longer than usual holds nobody up", async () => {
