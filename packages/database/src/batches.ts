@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { isUnavailable } from "./sql-state.ts";
 
 /** How items gather into batches. */
@@ -53,8 +54,8 @@ interface Waiting<Item, Outcome> {
 }
 
 /**
- * Does items in batches: while one is under way, what arrives gathers, and leaves as the next. Who comes alone is served at
- * once, a crowd shares its round trips. Throws OverloadedError. Where a batch fails its items are done one by one, unless
+ * Does items in batches: while one is under way, what arrives gathers, and leaves as the next. Who comes while nothing is under
+ * way is served at once, a crowd shares its round trips. Throws OverloadedError. Where a batch fails its items are done one by one, unless
  * the database cannot be reached.
  *
  * @example
@@ -114,7 +115,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   function nextBatch(): Waiting<Item, Outcome>[] {
     if (!kindOf) return gathered.splice(0, maxItems);
     const kind = kindOf(gathered[0]!.item);
-    const batch = gathered.filter(({ item }) => kindOf(item) === kind).slice(0, maxItems);
+    const batch = gathered.filter(({ item }) => Object.is(kindOf(item), kind)).slice(0, maxItems);
     const leaving = new Set(batch);
     gathered = gathered.filter((waiting) => !leaving.has(waiting));
     return batch;
@@ -123,9 +124,10 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   async function carry(batch: Waiting<Item, Outcome>[]): Promise<void> {
     try {
       const outcomes = await run(batch.map(({ item }) => item));
+      assert.equal(outcomes.length, batch.length, "A batch has one outcome for each item.");
       for (const [index, waiting] of batch.entries()) waiting.resolve(outcomes[index]!);
     } catch (error) {
-      if (batch.length === 1 || isUnavailable(error)) {
+      if (batch.length === 1 || isUnavailable(error) || error instanceof assert.AssertionError) {
         for (const waiting of batch) waiting.reject(error);
         return;
       }

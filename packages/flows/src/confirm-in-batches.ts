@@ -36,6 +36,8 @@ export function createConfirmer(options: ConfirmerOptions): (payment: Confirmati
   const kindOf = oneLenderABatch ? ({ lender }: Confirmation) => lender.id : undefined;
   const swift = inBatches({
     ...SWIFT,
+    // Those of other lenders are no company.
+    fewest: oneLenderABatch ? 1 : SWIFT.fewest,
     kindOf,
     run(payments: Confirmation[]) {
       onBatch?.(payments.length);

@@ -99,7 +99,8 @@ test("a step reads no more rows than it looks at, however many wait, and says wh
   await writeBooks(database, [sample]);
   const stepFrom = (id: string) => [sample.lenderId, id, 10_000, 80, new Date()];
   const client = await database.pool.connect();
-  await client.query("begin; set local plan_cache_mode = force_generic_plan");
+  // So small a table would be read whole.
+  await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
   const explained = `explain (analyze, timing off) ${insertBlocks.text}`;
   const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(explained, stepFrom(BEFORE_ALL_IDS));
   await client.query("rollback");
@@ -111,7 +112,7 @@ test("a step reads no more rows than it looks at, however many wait, and says wh
     );
   });
   expect(read).toHaveLength(2);
-  expect(Math.max(...read)).toBe(80);
+  expect(Math.max(...read.map(Number))).toBe(80);
 
   const steps: Step[] = [];
   for (let from: string | null = BEFORE_ALL_IDS; from !== null; from = steps.at(-1)!.lookedTo) {

@@ -149,7 +149,7 @@ function together<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (
   return new DataLoader<string, Row | undefined>(
     async (ids) => {
       const rows = new Map((await read(ids)).map((row) => [idOf(row), row]));
-      return ids.map((id) => rows.get(id));
+      return ids.map((id) => rows.get(id.toLowerCase()));
     },
     { cache: false, maxBatchSize: MAX_READ_TOGETHER, batchScheduleFn: setImmediate },
   );

@@ -56,13 +56,14 @@ export interface LaneOptions {
   readonly giveUp: AbortSignal;
 }
 
-/** A lane with no more than that at a time shares transactions with others. */
+/** A lane with no more than that at a time shares statements with others. */
 const FEW = 8;
 
 /**
  * One endpoint's deliveries in this process. It leases ahead, keeps its slots busy, and writes results in batches.
  * A slot is free once the answer is there; the loan is free once the result is committed, because until then its head
- * stays leased. Nothing of one lane waits for another, except for slots when all of them are taken.
+ * stays leased. A lane waits for no other, except for slots when all of them are taken; those with little to do share
+ * statements, which wait for no lock.
  */
 export class Lane {
   readonly #options: LaneOptions;
@@ -148,6 +149,7 @@ export class Lane {
     const roomForRepeats = Math.max(Math.ceil(limit / 2) - this.#repeats, 1);
     this.#leasing = this.#lease(this.#broughtOnlyRepeats ? Math.min(room, roomForRepeats) : room).finally(() => {
       this.#leasing = undefined;
+      this.#lookForRepeats();
       this.#pump();
       this.#refill();
     });
@@ -176,6 +178,7 @@ export class Lane {
       // The next hint or poll begins anew.
       this.#afterLoan = "";
       this.#beginsAgain = false;
+      this.#isQuiet = false;
       log.error({ error, lenderId }, "webhook deliveries not leased");
     }
   }
@@ -278,8 +281,10 @@ export class Lane {
     const { written, verdict, isSuspended, isFollowed } = await (isQuiet
       ? quietLanes.record({ lenderId, outcomes })
       : recordResults(em, lenderId, outcomes, suspension));
-    // A hint that came meanwhile may be of an event that the statement did not see, behind one that no look could have.
-    if (isFollowed || this.#isHintedSince) this.#isHinted = true;
+    // A hint that came meanwhile may be of an event that the statement did not see, behind one that no look could have. What
+    // is refused may have been written by a statement whose answer was lost.
+    const isRefused = written.size < outcomes.length;
+    if (isFollowed || isRefused || this.#isHintedSince) this.#isHinted = true;
     if (verdict === "suspend") log.warn({ lenderId }, "webhook endpoint suspended");
     if (verdict === "recover") void this.#recover(outcomes.at(-1)!.delivery.url);
     if (isSuspended) await this.#giveBack(this.#ready.takeAll());

@@ -55,7 +55,7 @@ test("a look for several lenders at once finds for each what one of its own find
   const many = await trial.addLender("https://example.com/many");
   await trial.publish(["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(many, loan, 1, 1)));
   const tried = await trial.addLender("https://example.com/tried");
-  await addLoansTried(tried, 6_000);
+  await addLoansTried(tried, 10);
   const leased = await trial.addLender("https://example.com/leased");
   await trial.publish(eventsOn(leased, "LN-1", 1, 1));
   await lease(database.em(), { lenderId: leased, ...FROM_THE_BEGINNING, firstAttemptsOnly: false });
@@ -77,6 +77,19 @@ test("a look for several lenders at once finds for each what one of its own find
     expect(together).toMatchObject(alone.map(withoutClaims));
     expect(together.flatMap(({ deliveries }) => deliveries).length).toBeGreaterThan(0);
   }
+});
+
+test("a look for several lenders at once goes through a few loans of each, and says where the next one goes on", async () => {
+  const few = await trial.addLender("https://example.com/");
+  await trial.publish(eventsOn(few, "LN-1", 1, 1));
+  const many = await trial.addLender("https://example.com/");
+  await addLoansTried(many, 1_000);
+  const request = { ...FROM_THE_BEGINNING, firstAttemptsOnly: true };
+  const looks = [many, few].map((lenderId) => ({ lenderId, ...request }));
+  expect(await leaseOfMany(database.em(), looks)).toMatchObject([
+    { deliveries: [], lookedUpTo: "LN-00064" },
+    { deliveries: [{ loan: "LN-1" }], lookedUpTo: null },
+  ]);
 });
 
 test("of lookers for several lenders at once each event goes to one", async () => {

@@ -6,6 +6,8 @@ const LEASE_BEYOND_TIMEOUT_MS = 15_000;
 const RECORDING_TIME_MS = 5_000;
 /** Loans that one look goes through at most, so that it stays short where few of many can be leased. */
 const LOANS_PER_LOOK = 5_000;
+/** A look for several lenders goes no further for any: who has a backlog is looked for alone. */
+const LOANS_PER_SHARED_LOOK = 64;
 
 /** A delivery that one dispatcher may attempt, and complete under `claimId`. */
 export interface LeasedDelivery {
@@ -62,20 +64,20 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
   return leaseOf(request, claim, await query<LookRow>(em, leaseHeads, values));
 }
 
-/** The same for several lenders at once, one request of each and all with one time limit: a lease for each, in their order. */
+/** The same for several lenders at once, with one time limit: a lease for each request, in their order. */
 export async function leaseOfMany(em: EntityManager, requests: readonly LeaseRequest[]): Promise<Lease[]> {
   const claim = newClaim(Math.max(...requests.map(({ timeoutMs }) => timeoutMs)));
-  const rows = await query<LookRow & { readonly lenderId: string }>(em, leaseHeadsOfMany, [
+  const rows = await query<LookRow & { readonly place: bigint }>(em, leaseHeadsOfMany, [
     requests.map(({ lenderId }) => lenderId),
-    requests.map(() => claim.claimId),
+    claim.claimId,
     claim.leaseMs,
     requests.map(({ afterLoan }) => afterLoan),
     requests.map(({ count }) => count),
     requests.map(({ firstAttemptsOnly }) => firstAttemptsOnly),
-    LOANS_PER_LOOK,
+    LOANS_PER_SHARED_LOOK,
   ]);
-  const looked = Map.groupBy(rows, ({ lenderId }) => lenderId);
-  return requests.map((request) => leaseOf(request, claim, looked.get(request.lenderId) ?? []));
+  const looked = Map.groupBy(rows, ({ place }) => Number(place) - 1);
+  return requests.map((request, index) => leaseOf(request, claim, looked.get(index) ?? []));
 }
 
 interface Claim {
@@ -209,10 +211,10 @@ export const leaseHeads = statement(
 export const leaseHeadsOfMany = statement(
   "webhooks.lease-of-many",
   `with look as materialized (
-     select * from unnest($1::uuid[], $2::uuid[], $4::text[], $5::integer[], $6::boolean[])
-       as l (lender_id, claim_id, after_loan, count, first_attempts_only)
+     select * from unnest($1::uuid[], $4::text[], $5::integer[], $6::boolean[])
+       with ordinality as l (lender_id, after_loan, count, first_attempts_only, place)
    ), seen as materialized (
-     select look.lender_id, look.claim_id, look.count, found.*
+     select look.lender_id, look.place, look.count, found.*
      from look cross join lateral (
        with ${lookText(OF_EACH)}
        select target.url, target.recovered_at, array(select id from free) as ids,
@@ -221,13 +223,13 @@ export const leaseHeadsOfMany = statement(
      ) found
    ), leased as (
      update webhooks.delivery d
-     set claim_id = seen.claim_id, leased_until = now() + $3 * interval '1 millisecond'
+     set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
      from seen
      where d.lender_id = any (array(select lender_id from seen)) and d.id = any (array(select unnest(ids) from seen))
        and d.lender_id = seen.lender_id and d.id = any (seen.ids)
      returning d.lender_id, ${LEASED}
    )
-   select ${ANSWER}, seen.lender_id as "lenderId", seen.url, seen.recovered_at as "recoveredAt",
+   select ${ANSWER}, seen.place, seen.url, seen.recovered_at as "recoveredAt",
      case when (select count(*) from leased c where c.lender_id = seen.lender_id) < seen.count then seen.last_loan end as "stoppedAt"
    from seen
    left join leased l on l.lender_id = seen.lender_id

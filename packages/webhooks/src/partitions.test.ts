@@ -130,7 +130,7 @@ describe("a statement touches the partition that it needs alone, on a generic pl
     );
     const leasePlan = await plan(run, leaseHeads.text, [run.lenderId, newId(), 1_000, "", 5, false, 5_000]);
     expect(touched(leasePlan, "event")).toEqual([week!.name]);
-    const looks = [`{${run.lenderId}}`, `{${newId()}}`, 1_000, '{""}', "{5}", "{false}", 5_000];
+    const looks = [`{${run.lenderId}}`, newId(), 1_000, '{""}', "{5}", "{false}", 5_000];
     expect(touched(await plan(run, leaseHeadsOfMany.text, looks), "event")).toEqual([week!.name]);
 
     const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id]);

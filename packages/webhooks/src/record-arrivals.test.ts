@@ -1,11 +1,12 @@
-import { query, statement } from "@collections/database";
+import { query, statement, transaction } from "@collections/database";
 import { expect, test } from "vitest";
 import { countIn, eventsOn, openTrial } from "../tests/trial.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { endpointOf } from "./endpoint.ts";
 import { parseLadder } from "./ladder.ts";
 import { lease, release } from "./lease.ts";
-import { type Arrivals, recordArrivals } from "./record-arrivals.ts";
+import { createQuietLanes } from "./quiet-lanes.ts";
+import type { Arrivals } from "./record-arrivals.ts";
 import { outcomeOf, type Recorded } from "./record-results.ts";
 import { DEFAULT_SUSPENSION } from "./suspension.ts";
 
@@ -50,8 +51,25 @@ test("a count of failures begins anew, a suspended endpoint is to recover, and w
   expect(await countIn(database, lost.lenderId, "waiting")).toBe(1);
 });
 
+test("a delivery that somebody has locked holds up no other lender's", async () => {
+  const [locked, free, another] = [await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1"])];
+  const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
+  let recordedLocked: Promise<Recorded> | undefined;
+  await transaction(trial.otherDatabase.em(), async (tx) => {
+    await query(tx, lockDelivery, [locked.lenderId]);
+    recordedLocked = lanes.record(locked);
+    const others = await Promise.all([lanes.record(free), lanes.record(another)]);
+    expect(others.map(({ written }) => written.size)).toEqual([1, 1]);
+    expect(await countIn(database, locked.lenderId, "delivered")).toBe(0);
+  });
+  expect((await recordedLocked!).written.size).toBe(1);
+  expect(await countIn(database, locked.lenderId, "delivered")).toBe(1);
+});
+
+/** Of lanes that have something to write in the same turn of the event loop. */
 function record(arrivals: readonly Arrivals[]): Promise<Recorded[]> {
-  return recordArrivals(database.em(), arrivals, DEFAULT_SUSPENSION);
+  const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
+  return Promise.all(arrivals.map((one) => lanes.record(one)));
 }
 
 /** Of a new lender: the first event of each of these loans, of `events` each. */
@@ -90,6 +108,11 @@ const setEndpoint = statement(
   `update webhooks.endpoint set state = $2, consecutive_failures = $3, failing_since = now(),
      suspended_at = case when $2 = 'suspended' then now() end, next_probe_at = case when $2 = 'suspended' then now() end
    where lender_id = $1`,
+);
+
+const lockDelivery = statement(
+  "webhooks-trial.lock-delivery",
+  "select id from webhooks.delivery where lender_id = $1 for update",
 );
 
 const countAttempts = statement(

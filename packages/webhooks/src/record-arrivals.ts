@@ -1,6 +1,5 @@
 import { type EntityManager, newId, query, statement } from "@collections/database";
-import { keptHeaders, type Outcome, type Recorded, recordResults } from "./record-results.ts";
-import type { SuspensionRule } from "./suspension.ts";
+import { keptHeaders, type Outcome, type Recorded } from "./record-results.ts";
 
 /** Results of attempts of one lender that have all arrived. */
 export interface Arrivals {
@@ -8,30 +7,18 @@ export interface Arrivals {
   readonly outcomes: readonly Outcome[];
 }
 
-/**
- * Writes what has arrived, of many lenders, by one statement: a small one of each would cost as much as one of all. It leaves
- * out what changes more than deliveries, where an endpoint's count of failures begins anew; that goes lender by lender.
- */
-export async function recordArrivals(
-  em: EntityManager,
-  arrivals: readonly Arrivals[],
-  rule: SuspensionRule,
-): Promise<Recorded[]> {
-  const settled = await settleArrivals(em, arrivals);
-  return Promise.all(
-    arrivals.map(async ({ lenderId, outcomes }): Promise<Recorded> => {
-      const left = outcomes.filter(({ delivery }) => !settled.has(delivery.deliveryId));
-      const ids = outcomes.map(({ delivery }) => delivery.deliveryId).filter((id) => settled.has(id));
-      const isFollowed = ids.some((id) => settled.get(id)!);
-      if (left.length === 0) return { written: new Set(ids), verdict: "stay", isSuspended: false, isFollowed };
-      const rest = await recordResults(em, lenderId, left, rule);
-      return { ...rest, written: new Set([...ids, ...rest.written]), isFollowed: isFollowed || rest.isFollowed };
-    }),
-  );
+/** What became of the arrivals of one lender, and of which of them nothing has yet. */
+export interface Settled {
+  readonly recorded: Recorded;
+  readonly left: readonly Outcome[];
 }
 
-/** By the ids of what was written: whether more waits of the same loan. */
-async function settleArrivals(em: EntityManager, arrivals: readonly Arrivals[]): Promise<Map<string, boolean>> {
+/**
+ * Writes what has arrived, of many lenders, by one statement that waits for nobody: a small one of each would cost as much
+ * as one of all. It leaves what somebody has locked, what is no longer the dispatcher's, and what changes more than
+ * deliveries, where an endpoint's count of failures begins anew: that is for `recordResults`, lender by lender.
+ */
+export async function settleArrivals(em: EntityManager, arrivals: readonly Arrivals[]): Promise<Settled[]> {
   const arrived = arrivals.flatMap(({ lenderId, outcomes }) => outcomes.map((one) => ({ lenderId, ...one })));
   const rows = await query<{ id: string; isFollowed: boolean }>(em, settleArrivalsOfMany, [
     arrived.map(({ lenderId }) => lenderId),
@@ -44,7 +31,17 @@ async function settleArrivals(em: EntityManager, arrivals: readonly Arrivals[]):
     arrived.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
     arrived.map(({ result }) => result.answer?.body ?? null),
   ]);
-  return new Map(rows.map(({ id, isFollowed }) => [id, isFollowed]));
+  const followed = new Map(rows.map(({ id, isFollowed }) => [id, isFollowed]));
+  return arrivals.map(({ outcomes }) => {
+    const [settled, left] = partition(outcomes, ({ delivery }) => followed.has(delivery.deliveryId));
+    const ids = settled.map(({ delivery }) => delivery.deliveryId);
+    const isFollowed = ids.some((id) => followed.get(id));
+    return { recorded: { written: new Set(ids), verdict: "stay", isSuspended: false, isFollowed }, left };
+  });
+}
+
+function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(belongs), items.filter((item) => !belongs(item))];
 }
 
 // What it changes is said twice: by the lists, which hold the planner to the primary key, and by the rows of the join.
@@ -59,6 +56,12 @@ export const settleArrivalsOfMany = statement(
        where e.lender_id = a.lender_id and e.state = 'active' and e.consecutive_failures = 0
        limit 1
      ) sound
+     cross join lateral (
+       select from webhooks.delivery d
+       where d.lender_id = a.lender_id and d.id = a.delivery_id and d.claim_id = a.claim_id
+       limit 1
+       for update of d skip locked
+     ) held
    ), settled as (
      update webhooks.delivery d
      set state = 'delivered', attempts = d.attempts + 1, next_attempt_at = null, claim_id = null, leased_until = null,

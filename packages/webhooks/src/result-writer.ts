@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { isUnavailable } from "@collections/database";
+import { isUnavailable, OverloadedError } from "@collections/database";
 
 const RETRY_DELAY_MS = 250;
 /** A transaction costs little more for so many results than for one; fewer wait so long for company. */
@@ -72,7 +72,7 @@ export class ResultWriter<Item> {
         return await write(batch);
       } catch (error) {
         onError(error, batch);
-        if (!isUnavailable(error)) break;
+        if (!isUnavailable(error) && !(error instanceof OverloadedError)) break;
         if (giveUp.aborted) return;
         await wait(RETRY_DELAY_MS, undefined, { signal: giveUp }).catch(() => {});
       }

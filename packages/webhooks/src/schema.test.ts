@@ -23,7 +23,7 @@ const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(l
 // The worst moment to prepare a statement: with empty tables every index looks as good as the right one.
 test.each([
   { ...leaseHeads, values: `'${uuid}', '${uuid}', 25000, '', 32, false, 5000` },
-  { ...leaseHeadsOfMany, values: `'{}', '{}', 25000, '{}', '{}', '{}', 5000` },
+  { ...leaseHeadsOfMany, values: `'{}', '${uuid}', 25000, '{}', '{}', '{}', 5000` },
   { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
   { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
   { ...settleArrivalsOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },
