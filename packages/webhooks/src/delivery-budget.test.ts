@@ -77,4 +77,5 @@ test("an event that is published while the one before it is under way is deliver
   await trial.publish(eventsOn(lenderId, "LN-1", 2, 3));
   answer();
   await until(async () => (await countIn(trial.database, lenderId, "delivered")) === 3);
+  expect(receiver.received.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
 });
