@@ -136,6 +136,21 @@ test("one bad item fails alone", async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
 });
 
+test("a batch that has not one outcome for each item fails, and is not done again", async () => {
+  let runs = 0;
+  const short = inBatches<number, number>({
+    maxItems: 8,
+    maxUnderWay: 1,
+    run(items) {
+      runs += 1;
+      return Promise.resolve(items.slice(1));
+    },
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3].map(short));
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(runs).toBe(1);
+});
+
 test("when the database is away the whole batch is told so, without asking it again for each", async () => {
   let runs = 0;
   const echo = inBatches<number, number>({

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { isUnavailable } from "./sql-state.ts";
 
 /** How items gather into batches. */
@@ -122,18 +121,21 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   }
 
   async function carry(batch: Waiting<Item, Outcome>[]): Promise<void> {
+    let outcomes: Outcome[];
     try {
-      const outcomes = await run(batch.map(({ item }) => item));
-      assert.equal(outcomes.length, batch.length, "A batch has one outcome for each item.");
-      for (const [index, waiting] of batch.entries()) waiting.resolve(outcomes[index]!);
+      outcomes = await run(batch.map(({ item }) => item));
     } catch (error) {
-      if (batch.length === 1 || isUnavailable(error) || error instanceof assert.AssertionError) {
-        for (const waiting of batch) waiting.reject(error);
-        return;
-      }
+      if (batch.length === 1 || isUnavailable(error)) return refuse(batch, error);
       // One item spoils the batch: alone, only that one fails.
       for (const waiting of batch) await carry([waiting]);
+      return;
     }
+    if (outcomes.length !== batch.length) return refuse(batch, new Error("A batch has one outcome for each item."));
+    for (const [index, waiting] of batch.entries()) waiting.resolve(outcomes[index]!);
+  }
+
+  function refuse(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
+    for (const waiting of batch) waiting.reject(error);
   }
 
   return (item) =>
