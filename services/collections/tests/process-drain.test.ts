@@ -26,6 +26,8 @@ const HITS = 2;
 const MOST_KILLS = 25;
 /** So long that a kill finds attempts under way also where a signal takes its time, and well below the timeout. */
 const LONG = "slow:1200";
+/** Nothing is added to a backlog that drains, so it must not be gone before processes that start slowly are there. */
+const LONGER = "slow:2400";
 const LADDER = "0s,200ms,200ms,400ms";
 /** What the dead had leased waits for 20 seconds, a retry whose job died with them for up to 25. */
 const SETTLED_WITHIN_MS = 120_000;
@@ -61,7 +63,7 @@ test(`kill -9 of workers amid attempts, retries and a drain strands no event and
   flaky.receiverBehaviour = (event) => (isRefused(event) ? "status:422" : isOver ? "ok" : LONG);
   drained.receiverBehaviour = (event) => {
     if (!isUp) return "error500";
-    return isRefusedInDrain(event) ? "status:422" : hits.drained.length < HITS ? LONG : "slow:20";
+    return isRefusedInDrain(event) ? "status:422" : hits.drained.length < HITS ? LONGER : "slow:20";
   };
   await Promise.all(
     [steady, flaky, drained].map((lender) => lender.importCases(loans.map((loan) => aLoan(loan, 9_000)))),
@@ -199,7 +201,8 @@ async function killUntilHit(
     const missing = kinds.find((kind) => hits[kind].length < HITS);
     if (missing === undefined) return;
     await crew.gathered();
-    await expect.poll(() => underWay()[missing].length, { timeout: 60_000, interval: 5 }).toBeGreaterThan(1);
+    const areSeveral = { timeout: 60_000, interval: 5, message: `${missing} under way` };
+    await expect.poll(() => underWay()[missing].length, areSeveral).toBeGreaterThan(1);
     await pause(random() * 100);
     const before = underWay();
     await crew.killOne();

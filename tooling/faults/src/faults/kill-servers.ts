@@ -5,7 +5,7 @@ import { underTraffic } from "../under-traffic.ts";
 export const killServers: Fault = {
   name: "kill-servers",
   sentence: "A server, or all of them at once, dies by kill -9 while it confirms, imports and promises links.",
-  rounds: { quick: 3, long: 20, legs: 10 },
+  rounds: { quick: 2, long: 20, legs: 10 },
   run: underTraffic({
     stage: { servers: [{}, {}] },
     traffic: { clients: 12, restMs: 2 },

@@ -9,15 +9,14 @@ import { gatherEvidence, settle } from "../settle.ts";
 import { openStage, type Stage } from "../stage.ts";
 import { bookedOf } from "../under-traffic.ts";
 
-/** `rounds` are minutes. */
+/** A round of the long form is a minute, of the short one half of one. */
 const FORMS = {
-  quick: { warmsUpMs: 5_000, measuredMs: 5_000, sampleEveryMs: 5_000, linkEveryMs: 400 },
-  long: { warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
+  quick: { roundMs: 30_000, warmsUpMs: 4_000, measuredMs: 4_000, sampleEveryMs: 2_500, linkEveryMs: 400 },
+  long: { roundMs: 60_000, warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;
-/** Below it a third of a minute sees too few answers to tell anything. */
+/** Below it a third of the short form sees too few answers to tell anything. */
 const LEAST_PER_S = 10;
-const MINUTE_MS = 60_000;
 
 export const soak: Fault = {
   name: "soak",
@@ -49,7 +48,7 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   const arrived = new Set<string>();
   const samples: Sample[] = [];
   const startedAt = performance.now();
-  for (let at = form.sampleEveryMs; at <= leg.rounds * MINUTE_MS; at += form.sampleEveryMs) {
+  for (let at = form.sampleEveryMs; at <= leg.rounds * form.roundMs; at += form.sampleEveryMs) {
     await pause(startedAt + at - performance.now());
     const sample = await takeSample(stage, heard, Math.round(at / 1_000));
     samples.push(sample);
