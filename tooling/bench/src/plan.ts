@@ -199,8 +199,8 @@ export const QUICK_PLAN: Plan = {
     smallest: { events: 10_000, lenders: 1, waiting: 1 },
     larger: [
       { events: 10_000, lenders: 50, waiting: 1 },
-      { events: 300_000, lenders: 1, waiting: 1 },
-      { events: 300_000, lenders: 1, waiting: 200_000 },
+      { events: 100_000, lenders: 1, waiting: 1 },
+      { events: 100_000, lenders: 1, waiting: 50_000 },
     ],
   },
 };

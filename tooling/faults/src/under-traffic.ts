@@ -21,9 +21,7 @@ export interface Blow {
 }
 
 /** Several of them are under way at any moment, and leave some of the machine to what is broken. */
-const TRAFFIC: TrafficOptions = { clients: 8, restMs: 40, linkRestMs: 100, importRestMs: 500 };
-/** For faults that hit what workers and operators do: payments only have to go on. */
-export const LIGHT_TRAFFIC: Partial<TrafficOptions> = { restMs: 120 };
+const TRAFFIC: TrafficOptions = { clients: 8, restMs: 120, linkRestMs: 100, importRestMs: 500 };
 const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
 /** A schedule that has not hit what it must goes on, for up to so many strikes more than it has rounds. */
 const MOST_MORE = 8;

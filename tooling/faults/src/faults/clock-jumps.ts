@@ -13,7 +13,7 @@ const NOTICED_MS = 540_000;
 export const clockJumps: Fault = {
   name: "clock-jumps",
   sentence: "The clocks of one server and of every worker jump by ten minutes, each its own way, and back.",
-  rounds: { quick: 2, long: 20, legs: 1 },
+  rounds: { quick: 1, long: 20, legs: 1 },
   whyNot: whyNoShim,
   async run(leg) {
     const folder = ownFolder();

@@ -5,7 +5,7 @@ import { underTraffic } from "../under-traffic.ts";
 export const killBoth: Fault = {
   name: "kill-both",
   sentence: "Every process of the service dies by kill -9 at the same moment.",
-  rounds: { quick: 2, long: 20, legs: 5 },
+  rounds: { quick: 1, long: 20, legs: 5 },
   run: underTraffic({
     stage: { servers: [{}], workers: [{}] },
     traffic: { clients: 12, restMs: 2 },

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
 import type { Fault } from "../fault.ts";
 import type { OwnPostgres } from "../own-postgres.ts";
-import { LIGHT_TRAFFIC, underTraffic } from "../under-traffic.ts";
+import { underTraffic } from "../under-traffic.ts";
 
 const BACKLOG = 60;
 const WITHIN_MS = 180_000;
@@ -13,7 +13,8 @@ export const killDrain: Fault = {
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
-    traffic: LIGHT_TRAFFIC,
+    // A backlog that is still there when the second worker dies.
+    traffic: { restMs: 40 },
     mustCount: ["hits"],
     async strike({ postgres, workers, lender, model, random }) {
       lender.receiverBehaviour = "error500";

@@ -5,7 +5,7 @@ import type { Fault } from "../fault.ts";
 import { type Command, startOperator } from "../service-process.ts";
 import { LENDER } from "../original.ts";
 import type { Stage } from "../stage.ts";
-import { LIGHT_TRAFFIC, underTraffic } from "../under-traffic.ts";
+import { underTraffic } from "../under-traffic.ts";
 
 /** Several thousands, as they are applied a thousand at a time. */
 const ROWS = 4_000;
@@ -16,7 +16,6 @@ export const killImport: Fault = {
   sentence: "An operator's import of a file dies by kill -9 between and amid its thousands, and is resumed.",
   rounds: { quick: 1, long: 10, legs: 1 },
   run: underTraffic({
-    traffic: LIGHT_TRAFFIC,
     mustCount: ["hits"],
     async strike(stage) {
       const { model, folder, settings, random } = stage;

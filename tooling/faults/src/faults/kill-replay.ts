@@ -2,7 +2,7 @@ import type { ReceivedDelivery } from "@collections/lender-twin";
 import type { Fault } from "../fault.ts";
 import { operator } from "../service-process.ts";
 import { LENDER } from "../original.ts";
-import { LIGHT_TRAFFIC, underTraffic } from "../under-traffic.ts";
+import { underTraffic } from "../under-traffic.ts";
 
 /** Longer than a killed process takes to be gone on a busy machine, and within the time that an answer has. */
 const SLOW = "slow:1000";
@@ -14,7 +14,6 @@ export const killReplay: Fault = {
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}] },
-    traffic: LIGHT_TRAFFIC,
     mustCount: ["hits"],
     async strike({ settings, workers, lender, model, random }) {
       lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? SLOW : "ok");

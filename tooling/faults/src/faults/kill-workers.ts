@@ -1,5 +1,5 @@
 import type { Fault } from "../fault.ts";
-import { LIGHT_TRAFFIC, underTraffic } from "../under-traffic.ts";
+import { underTraffic } from "../under-traffic.ts";
 
 const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", "slow:400"];
 
@@ -9,7 +9,6 @@ export const killWorkers: Fault = {
   rounds: { quick: 2, long: 20, legs: 5 },
   run: underTraffic({
     stage: { workers: [{}, {}] },
-    traffic: LIGHT_TRAFFIC,
     mustCount: ["hits"],
     async prepare({ lender, random }) {
       lender.receiverBehaviour = () => SLOW[Math.floor(random() * SLOW.length)]!;
