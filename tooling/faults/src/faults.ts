@@ -18,8 +18,9 @@ import { restartPostgres } from "./faults/restart-postgres.ts";
 import { slowStatements } from "./faults/slow-statements.ts";
 import { soak } from "./faults/soak.ts";
 
-/** Every fault there is, in the order in which they are run. */
+/** Every fault there is, in the order in which they are run; the first needs no books, and they are made meanwhile. */
 export const faults: readonly Fault[] = [
+  killMigration,
   killServers,
   killWorkers,
   killBoth,
@@ -27,7 +28,6 @@ export const faults: readonly Fault[] = [
   killDrain,
   killReplay,
   killImport,
-  killMigration,
   restartPostgres,
   cutConnections,
   exhaustConnections,

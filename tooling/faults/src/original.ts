@@ -23,7 +23,8 @@ export const MINT_AUTH = { name: "X-Lender-Auth", value: "only of this run" };
 const LOANS = 100;
 /** Each may have ten links a day. */
 const DOORS = 100;
-const PLACED = 200_000;
+/** More than the hour of a soak pays of a loan: one that is paid off takes no more links. */
+const PLACED = 10_000_000;
 
 let original: Promise<Original> | undefined;
 

@@ -13,6 +13,8 @@ export const exhaustConnections: Fault = {
   rounds: { quick: 1, long: 20, legs: 1 },
   run: underTraffic({
     stage: { postgres: { max_connections: String(MOST_CONNECTIONS), superuser_reserved_connections: "0" } },
+    // Many at once: most go on by the connections that the pools have.
+    traffic: { restMs: 20 },
     mustCount: ["hits", "refused"],
     async strike({ postgres, model, random }) {
       // A session of our own before there is none left: it ends those of the service, again and again.

@@ -57,7 +57,7 @@ async function killOnceItHasBegun(
   let hasEnded = false;
   void command.done.then(() => (hasEnded = true));
   const before = await imported();
-  while (!hasEnded && (await imported()) === before) await pause(5);
+  while (!hasEnded && (await imported()) === before) await pause(20);
   await pause(random() * 60);
   command.kill();
   return (await command.done).code === null;

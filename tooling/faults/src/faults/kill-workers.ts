@@ -1,12 +1,13 @@
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", "slow:400"];
+/** The longest is longer than a killed process takes to be gone on a busy machine. */
+const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", "slow:1000"];
 
 export const killWorkers: Fault = {
   name: "kill-workers",
   sentence: "A worker, or all of them at once, dies by kill -9 while it mints links and delivers events.",
-  rounds: { quick: 2, long: 20, legs: 5 },
+  rounds: { quick: 1, long: 20, legs: 5 },
   run: underTraffic({
     stage: { workers: [{}, {}] },
     mustCount: ["hits"],

@@ -6,7 +6,7 @@ export const restartPostgres: Fault = {
   name: "restart-postgres",
   sentence:
     "PostgreSQL is shut down under load, mostly at once so that it replays its log, and comes back a little later.",
-  rounds: { quick: 2, long: 20, legs: 1 },
+  rounds: { quick: 1, long: 20, legs: 1 },
   run: underTraffic({
     traffic: { clients: 12, restMs: 2 },
     mustCount: ["refused"],

@@ -9,9 +9,9 @@ import { gatherEvidence, settle } from "../settle.ts";
 import { openStage, type Stage } from "../stage.ts";
 import { bookedOf } from "../under-traffic.ts";
 
-/** A round of the long form is a minute, of the short one half of one. */
+/** A round of the long form is a minute, of the short one a third of one. */
 const FORMS = {
-  quick: { roundMs: 30_000, warmsUpMs: 4_000, measuredMs: 4_000, sampleEveryMs: 2_500, linkEveryMs: 400 },
+  quick: { roundMs: 20_000, warmsUpMs: 3_000, measuredMs: 3_000, sampleEveryMs: 2_000, linkEveryMs: 400 },
   long: { roundMs: 60_000, warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;
