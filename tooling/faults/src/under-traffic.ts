@@ -23,6 +23,8 @@ export interface Blow {
 /** Several of them are under way at any moment, and leave some of the machine to what is broken. */
 const TRAFFIC: TrafficOptions = { clients: 8, restMs: 120, linkRestMs: 100, importRestMs: 500 };
 const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
+/** Of a lender: longer than a killed process takes to be gone on a busy machine, and within the time that an answer has. */
+export const OUTLASTS_A_KILL = "slow:1000";
 /** A schedule that has not hit what it must goes on, for up to so many strikes more than it has rounds. */
 const MOST_MORE = 8;
 

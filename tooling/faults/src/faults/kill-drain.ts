@@ -2,11 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
 import type { Fault } from "../fault.ts";
 import type { OwnPostgres } from "../own-postgres.ts";
-import { underTraffic } from "../under-traffic.ts";
+import { OUTLASTS_A_KILL, underTraffic } from "../under-traffic.ts";
 
 const BACKLOG = 60;
-/** Longer than a killed process takes to be gone on a busy machine, and within the time that an answer has. */
-const SLOW = "slow:1000";
 const WITHIN_MS = 180_000;
 
 export const killDrain: Fault = {
@@ -22,7 +20,7 @@ export const killDrain: Fault = {
       lender.receiverBehaviour = "error500";
       await until("the callback is suspended", WITHIN_MS, () => isSuspended(postgres), 200);
       await until("a backlog gathers", WITHIN_MS, async () => (await backlog(postgres)) >= BACKLOG, 200);
-      lender.receiverBehaviour = SLOW;
+      lender.receiverBehaviour = OUTLASTS_A_KILL;
       await until("the callback has recovered", WITHIN_MS, async () => !(await isSuspended(postgres)), 100);
       for (let kill = 0; kill < 2; kill += 1) {
         await lender.waitFor(() => lender.underWay.size > 1, WITHIN_MS);

@@ -2,10 +2,8 @@ import type { ReceivedDelivery } from "@collections/lender-twin";
 import type { Fault } from "../fault.ts";
 import { operator } from "../service-process.ts";
 import { LENDER } from "../original.ts";
-import { underTraffic } from "../under-traffic.ts";
+import { OUTLASTS_A_KILL, underTraffic } from "../under-traffic.ts";
 
-/** Longer than a killed process takes to be gone on a busy machine, and within the time that an answer has. */
-const SLOW = "slow:1000";
 const WITHIN_MS = 180_000;
 
 export const killReplay: Fault = {
@@ -16,7 +14,7 @@ export const killReplay: Fault = {
     stage: { workers: [{}, {}] },
     mustCount: ["hits"],
     async strike({ settings, workers, lender, model, random }) {
-      lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? SLOW : "ok");
+      lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? OUTLASTS_A_KILL : "ok");
       const options = ["--state=delivered", "--rate=50", "--reason=a fault is played"];
       await operator(settings, "delivery", "replay", `--lender=${LENDER}`, ...options);
       const underWay = () => [...lender.underWay].filter(isReplay).length;

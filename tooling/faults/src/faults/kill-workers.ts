@@ -1,8 +1,7 @@
 import type { Fault } from "../fault.ts";
-import { underTraffic } from "../under-traffic.ts";
+import { OUTLASTS_A_KILL, underTraffic } from "../under-traffic.ts";
 
-/** The longest is longer than a killed process takes to be gone on a busy machine. */
-const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", "slow:1000"];
+const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", OUTLASTS_A_KILL];
 
 export const killWorkers: Fault = {
   name: "kill-workers",
