@@ -126,6 +126,50 @@ test("items of different kinds never share a batch, and who waits longest leaves
   expect(batches).toEqual([["a1", "a2"], ["b1", "b2"], ["a3"]]);
 });
 
+test("items that lock the same are never under way in two batches, and hold up nobody else", async () => {
+  const batches: string[][] = [];
+  const arrivals: (() => void)[] = [];
+  const echo = inBatches<string, string>({
+    maxItems: 2,
+    maxUnderWay: 2,
+    lockOf: (item) => item[0],
+    async run(items) {
+      batches.push(items);
+      await new Promise<void>((resolve) => arrivals.push(resolve));
+      return items;
+    },
+  });
+  // Two lots: what waits with a batch as it leaves, and what comes while it is under way.
+  const answers = ["a1", "a2", "a3", "b1"].map(echo);
+  await delay(1);
+  answers.push(echo("a4"), echo("b2"));
+  await delay(1);
+  expect(batches).toEqual([["a1", "a2"], ["b1"]]);
+  arrivals[1]!();
+  await delay(1);
+  expect(batches.slice(2)).toEqual([["b2"]]);
+  arrivals[0]!();
+  await delay(1);
+  expect(batches.slice(3)).toEqual([["a3", "a4"]]);
+  for (const arrive of arrivals) arrive();
+  expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1", "a4", "b2"]);
+});
+
+test("a batch that has failed leaves what it has locked to the next one", async () => {
+  const echo = inBatches<string, string>({
+    maxItems: 1,
+    maxUnderWay: 2,
+    lockOf: (item) => item[0],
+    async run(items) {
+      await delay(1);
+      if (items.includes("a1")) throw new Error("the first one");
+      return items;
+    },
+  });
+  const outcomes = await Promise.allSettled(["a1", "a2"].map(echo));
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+});
+
 test("one bad item fails alone", async () => {
   const echo = inBatches<number, number>({
     maxItems: 8,
@@ -166,17 +210,21 @@ test("when the database is away the whole batch is told so, without asking it ag
   expect(runs).toBe(1);
 });
 
-test("what would wait too long is turned away at once", async () => {
-  let finish = (): void => {};
-  const stalled = inBatches<number, number>({
-    maxItems: 1,
-    maxUnderWay: 1,
-    run: (items) => new Promise((resolve) => (finish = () => resolve(items))),
-  });
-  const first = stalled(0);
-  await delay(5);
-  const crowd = Array.from({ length: 5_001 }, (_, index) => stalled(index));
-  await expect(crowd.at(-1)).rejects.toMatchObject({ code: "OVERLOADED", waiting: 5_000 });
-  finish();
-  expect(await first).toBe(0);
-});
+test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
+  "what would wait too long is turned away at once",
+  async (locks) => {
+    let finish = (): void => {};
+    const stalled = inBatches<number, number>({
+      ...locks,
+      maxItems: 1,
+      maxUnderWay: 1,
+      run: (items) => new Promise((resolve) => (finish = () => resolve(items))),
+    });
+    const first = stalled(0);
+    await delay(5);
+    const crowd = Array.from({ length: 5_001 }, (_, index) => stalled(index));
+    await expect(crowd.at(-1)).rejects.toMatchObject({ code: "OVERLOADED", waiting: 5_000 });
+    finish();
+    expect(await first).toBe(0);
+  },
+);

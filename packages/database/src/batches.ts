@@ -16,6 +16,11 @@ export interface BatchOptions<Item, Outcome> {
   readonly fewest?: number;
   /** Items may share a batch when this is the same of both. Default: any may. */
   readonly kindOf?: ((item: Item) => unknown) | undefined;
+  /**
+   * What an item locks. Those that lock the same are under way in one batch at a time: in a second one they would meet
+   * the lock of the first. Default: nothing.
+   */
+  readonly lockOf?: ((item: Item) => unknown) | undefined;
 }
 
 /**
@@ -44,7 +49,7 @@ const USUAL_MS = 100;
 const GATHER_PART = 0.2;
 const MOST_GATHER_MS = 5;
 /** Minutes of work for a stalled database; more would only fill the memory. */
-const MAX_GATHERED = 5_000;
+const MAX_WAITING = 5_000;
 
 interface Waiting<Item, Outcome> {
   item: Item;
@@ -66,9 +71,13 @@ interface Waiting<Item, Outcome> {
  * const isSettled = await settle(invoiceId);
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
-  const { run, maxItems, maxUnderWay, fewest = 1, kindOf } = options;
+  const { run, maxItems, maxUnderWay, fewest = 1, kindOf, lockOf } = options;
   const usual = new Set<object>();
+  /** What is locked by a batch under way, and who waits for that. */
+  const locked = new Map<unknown, Waiting<Item, Outcome>[]>();
   let gathered: Waiting<Item, Outcome>[] = [];
+  /** With those behind a lock. */
+  let allWaiting = 0;
   let underWay = 0;
   let scheduled = false;
   let gathering: NodeJS.Timeout | undefined;
@@ -86,6 +95,8 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   async function travel(batch: Waiting<Item, Outcome>[]): Promise<void> {
     const leftAt = performance.now();
     underWay += 1;
+    allWaiting -= batch.length;
+    lock(batch);
     usual.add(batch);
     const late = setTimeout(() => {
       usual.delete(batch);
@@ -94,9 +105,30 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     await carry(batch);
     clearTimeout(late);
     usual.delete(batch);
+    unlock(batch);
     underWay -= 1;
     if (batch.length > 1 && fewest > 1) gatherFor((performance.now() - leftAt) * GATHER_PART);
     leave();
+  }
+
+  function lock(batch: readonly Waiting<Item, Outcome>[]): void {
+    if (!lockOf) return;
+    for (const { item } of batch) locked.set(lockOf(item), []);
+    const rest = gathered;
+    gathered = [];
+    for (const waiting of rest) lineUp(waiting);
+  }
+
+  function unlock(batch: readonly Waiting<Item, Outcome>[]): void {
+    if (!lockOf) return;
+    const locks = new Set(batch.map(({ item }) => lockOf(item)));
+    const freed = [...locks].flatMap((key) => locked.get(key) ?? []);
+    for (const key of locks) locked.delete(key);
+    gathered = [...freed, ...gathered];
+  }
+
+  function lineUp(waiting: Waiting<Item, Outcome>): void {
+    (locked.get(lockOf?.(waiting.item)) ?? gathered).push(waiting);
   }
 
   function gatherFor(gatherMs: number): void {
@@ -140,11 +172,12 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
 
   return (item) =>
     new Promise((resolve, reject) => {
-      if (gathered.length >= MAX_GATHERED) {
-        reject(new OverloadedError(gathered.length));
+      if (allWaiting >= MAX_WAITING) {
+        reject(new OverloadedError(allWaiting));
         return;
       }
-      gathered.push({ item, resolve, reject });
+      allWaiting += 1;
+      lineUp({ item, resolve, reject });
       if (scheduled || !mayLeave()) return;
       // What the same turn of the event loop brings leaves together.
       scheduled = true;

@@ -18,7 +18,7 @@ export interface ConfirmerOptions {
 const SWIFT = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
 const PATIENT = { maxItems: 64, maxUnderWay: 4 };
 /**
- * Most loans that are busy are so because of another batch of ours, for some milliseconds: their payments try again, so
+ * Most loans that are busy are so because of another server's batch, for some milliseconds: their payments try again, so
  * that they do not end up waiting together with those of a loan that is held for long.
  */
 const TRY_AGAIN_AFTER_MS = [5, 20, 80];
@@ -39,6 +39,7 @@ export function createConfirmer(options: ConfirmerOptions): (payment: Confirmati
     // Those of other lenders are no company.
     fewest: oneLenderABatch ? 1 : SWIFT.fewest,
     kindOf,
+    lockOf: ({ lender, loan }: Confirmation) => lender.id + loan,
     run(payments: Confirmation[]) {
       onBatch?.(payments.length);
       return confirmFreePayments(em(), payments, environment);

@@ -1,7 +1,15 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { AMOUNT_FIELDS, caseByLoan } from "@collections/cases";
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
-import { assignCase, type Confirmation, confirmPayments, importCases, onboardLender } from "@collections/flows";
+import {
+  assignCase,
+  type Confirmation,
+  confirmPayments,
+  createConfirmer,
+  importCases,
+  onboardLender,
+} from "@collections/flows";
 import { createVault, type Lender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
@@ -119,6 +127,21 @@ describe("what a batch of confirmations asks of the database", () => {
     expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
     expect(budgetOf(many)).toEqual(budgetOf(one));
     expect(budgetOf(one).roundTrips).toBe(ROUND_TRIPS);
+  });
+
+  test("payments of one loan that come while another one is booked leave together, and try no lock of their own", async () => {
+    const [loan] = await loans(1);
+    const batches: number[] = [];
+    const onBatch = (size: number) => void batches.push(size);
+    const confirm = createConfirmer({ em: () => database.em(), environment: ENVIRONMENT, onBatch });
+    const first = confirm(payment(loan!));
+    await nextTurn();
+    const others = Array.from({ length: 31 }, (_, index) =>
+      confirm(payment(loan!, { reference: `pay_beside_${index}` })),
+    );
+    const outcomes = await Promise.all([first, ...others]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => "booked"));
+    expect(batches).toEqual([1, 31]);
   });
 
   test("asks for what is pending only where a payment may end its case: a loan paid in many parts has much of it", async () => {
