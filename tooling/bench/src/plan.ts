@@ -167,7 +167,7 @@ export const QUICK_PLAN: Plan = {
     clients: [32, 128],
     clientsOfOneLoan: [32],
     rounds: 2,
-    roundMs: 1_000,
+    roundMs: 700,
     warmUpMs: 1_000,
     lenders: 2,
     loansPerLender: 500,
@@ -187,11 +187,11 @@ export const QUICK_PLAN: Plan = {
   app: {
     rounds: 2,
     list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 200 },
-    links: { clients: [1, 8], perClient: 8, mintMs: 20 },
+    links: { clients: [8], perClient: 8, mintMs: 20 },
   },
   verify: { rounds: 2, events: 5_000 },
   processes: { rounds: 1, numbers: [1, 2], clients: 32, roundMs: 1_000, events: 1_000, loans: 500 },
-  start: { rounds: 2, clients: 32, loadMs: 5_000 },
+  start: { rounds: 2, clients: 32, loadMs: 3_000 },
   growth: {
     rounds: 3,
     clients: 32,
