@@ -119,6 +119,18 @@ test("in no window are there more uses than the quota, whoever asks, however oft
   expect(uses.length).toBeGreaterThan(40);
 });
 
+test("a window is not shorter than it says, not even by a part of a millisecond", async () => {
+  const rules = { windowMs: 20, aheadMs: 1, timeoutMs: 5_000 };
+  const uses: { from: number; to: number }[] = [];
+  while (uses.length < 50) {
+    const from = performance.now();
+    const { granted } = await take(anAsk("to the moment", { quota: 1 }), database, rules);
+    if (granted) uses.push({ from, to: performance.now() });
+  }
+  const apartMs = uses.slice(1).map(({ to }, place) => to - uses[place]!.from);
+  expect(Math.min(...apartMs)).toBeGreaterThanOrEqual(rules.windowMs);
+});
+
 test("who asked for nothing in two windows is forgotten", async () => {
   await take(anAsk("gone"));
   await take(anAsk("here"));

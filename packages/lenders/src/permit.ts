@@ -37,6 +37,9 @@ export interface PermitRules {
   readonly timeoutMs: number;
 }
 
+/** Moments are kept as whole milliseconds: two that are a window apart by them may be nearly so much less. */
+const CUT_MS = 1;
+
 const take = statement(
   "lenders.take-permits",
   `select granted, ahead, ahead_at_ms as "aheadAt", remaining, frees_in_ms as "freesInMs"
@@ -75,7 +78,7 @@ export async function takePermits(
     asks.map(({ ahead }) => ahead),
     asks.map(({ unused }) => unused?.aheadAt ?? null),
     asks.map(({ unused }) => unused?.count ?? null),
-    windowMs,
+    windowMs + CUT_MS,
     aheadMs,
   ];
   return query<PermitGrant>(em, take, values, { timeoutMs });
