@@ -56,13 +56,15 @@ describe("a confirmation finds its link", () => {
     await linksByLenderLinkId(database.em(), keys);
     const { text } = sent.find(({ name }) => name === sentAs)!;
     const client = await database.pool.connect();
-    await client.query(
-      "create table if not exists payment_links.other (like payment_links.payment_link including all)",
-    );
-    await client.query("set plan_cache_mode = force_generic_plan");
+    // In a transaction, so that a pooler keeps to one session: nothing of it stays there.
+    await client.query("begin");
+    await client.query("create table payment_links.other (like payment_links.payment_link including all)");
+    await client.query("set local plan_cache_mode = force_generic_plan");
     await client.query(`prepare lookup as ${text.replace("payment_links.payment_link", "payment_links.other")}`);
     const { rows } = await client.query(`explain execute lookup ('{}', '{}'${lenders === 1 ? ", null" : ""})`);
-    client.release(true);
+    await client.query("deallocate lookup");
+    await client.query("rollback");
+    client.release();
     expect(JSON.stringify(rows)).toMatch(/Index Cond: \(\(lender_id = [^)]+\) AND .*\(link_id = k\.link_id\)/);
   });
 

@@ -1,5 +1,5 @@
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
-import { afterFile, testDatabase } from "@collections/testing";
+import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,12 @@ export async function soundWorld(): Promise<SoundWorld> {
   });
   const folder = mkdtempSync(join(tmpdir(), "collections-faults-"));
   afterFile(() => rmSync(folder, { recursive: true, force: true }));
-  const settings = { ...SETTINGS, DATABASE_URL: url, PORT: String(await freePort()) };
+  const settings = {
+    ...SETTINGS,
+    DATABASE_URL: url,
+    DATABASE_DIRECT_URL: directUrl(url),
+    PORT: String(await freePort()),
+  };
   const lender = await startLenderTwin();
   afterFile(() => lender.close());
   const [service, connection, accessToken] = await Promise.all([
