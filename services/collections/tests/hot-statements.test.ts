@@ -53,7 +53,7 @@ beforeAll(async () => {
     await vi.waitUntil(() => EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
     // What was read of a key before the story is known for a second: the story itself may be over by then.
     await vi.waitUntil(async () => {
-      await importLoans({ lender, loans: ["LN-1"] });
+      await importLoans({ lender, loans: ["LN-1", "LN-9"] });
       return sentSoFar.has("lenders.keys-by-id");
     }, 10_000);
   });
