@@ -81,7 +81,8 @@ export async function takePermits(
     windowMs + CUT_MS,
     aheadMs,
   ];
-  return query<PermitGrant>(em, take, values, { timeoutMs });
+  const grants = await query<PermitGrant>(em, take, values, { timeoutMs });
+  return grants.map((grant) => ({ ...grant, freesInMs: Math.min(grant.freesInMs, windowMs) }));
 }
 
 /**
