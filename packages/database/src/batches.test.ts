@@ -155,6 +155,31 @@ test("items that lock the same are never under way in two batches, and hold up n
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1", "a4", "b2"]);
 });
 
+test("a crowd behind one lock does not go before who waits for no lock", async () => {
+  const batches: string[][] = [];
+  const arrivals: (() => void)[] = [];
+  const echo = inBatches<string, string>({
+    maxItems: 2,
+    maxUnderWay: 2,
+    fewest: 2,
+    lockOf: (item) => item[0],
+    async run(items) {
+      batches.push(items);
+      await new Promise<void>((resolve) => arrivals.push(resolve));
+      return items;
+    },
+  });
+  const answers = ["a1", "a2", "a3", "a4", "b1"].map(echo);
+  await delay(1);
+  expect(batches).toEqual([["a1", "a2"]]);
+  arrivals[0]!();
+  await expect.poll(() => batches[1]).toEqual(["b1", "a3"]);
+  arrivals[1]!();
+  await expect.poll(() => batches[2]).toEqual(["a4"]);
+  arrivals[2]!();
+  expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "a4", "b1"]);
+});
+
 test("a batch that has failed leaves what it has locked to the next one", async () => {
   const echo = inBatches<string, string>({
     maxItems: 1,

@@ -124,7 +124,8 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     const locks = new Set(batch.map(({ item }) => lockOf(item)));
     const freed = [...locks].flatMap((key) => locked.get(key) ?? []);
     for (const key of locks) locked.delete(key);
-    gathered = [...freed, ...gathered];
+    // Behind whoever waits for no lock: a crowd for one of them would hold up all others.
+    gathered.push(...freed);
   }
 
   function lineUp(waiting: Waiting<Item, Outcome>): void {
