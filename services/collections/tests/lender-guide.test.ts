@@ -191,10 +191,21 @@ async function runInOneShell(commands: readonly Step[], env: Record<string, stri
   const end = "=== end of command ===";
   const file = join(folder, "guide.sh");
   const pnpm = `pnpm() { shift; '${process.execPath}' --disable-warning=ExperimentalWarning '${CLI}' "$@"; }\n`;
-  await writeFile(file, pnpm + commands.map(({ script }) => `${script}\necho; echo '${end}'\n`).join(""));
+  const pasted = commands.map(({ script }) => `${waitBefore(script)}${script}\necho; echo '${end}'\n`);
+  await writeFile(file, pnpm + pasted.join(""));
   const { stdout, stderr } = await run("bash", [file], { env: { PATH: process.env["PATH"], ...env } });
   expect(stderr).toBe("");
   return stdout.split(`${end}\n`);
+}
+
+/**
+ * A reader pastes slower than a machine. Before a command that shows the newest delivered event, waits until the last
+ * event of the story has been delivered; without this wait the command could show the event before it.
+ */
+function waitBefore(script: string): string {
+  if (!script.includes("state=delivered")) return "";
+  const delivered = "sign_and_send GET '/api/v1/partner/webhooks/deliveries?loan=LN-1001&state=delivered'";
+  return `for attempt in $(seq 100); do ${delivered} | grep -q case.closed && break; sleep 0.1; done\n`;
 }
 
 /** The actual value, with what may differ replaced by what the guide shows for it. */
