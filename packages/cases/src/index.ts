@@ -40,7 +40,14 @@ export {
 } from "./held-request.ts";
 export { importRun, type ImportRun, type ImportSummary, recordImport, type RefusedRow } from "./import-run.ts";
 export { type InstantReading, readInstant } from "./instant.ts";
-export { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";
+export {
+  type FreeCases,
+  lockCase,
+  lockCasesForImport,
+  lockCurrentCaseOf,
+  lockCurrentCases,
+  lockFreeCases,
+} from "./lock-cases.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 export { maskedPhone } from "./masked-phone.ts";
 export type { Near } from "./near.ts";

@@ -3,7 +3,7 @@ import { testDatabase } from "@collections/testing";
 import { afterAll, expect, test, vi } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import { exampleCase } from "./example-case.ts";
-import { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases } from "./lock-cases.ts";
+import { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { casesSchema } from "./schema.ts";
 import { insertCases, writeCases } from "./write-cases.ts";
@@ -113,6 +113,64 @@ test("who waited for a case while it got a new cycle locks the new one, with the
   const earlier = await transaction(database.em(), (tx) => lockCase(tx, { lenderId: old.lenderId, caseId: old.id }));
   expect(earlier).toMatchObject({ isCurrent: false, sequence: 6n });
 });
+
+test("locking without waiting tells a loan that another transaction holds from one that was never imported", async () => {
+  const lenderId = newId();
+  const [free, held] = [await store(exampleCase({ lenderId })), await store(exampleCase({ lenderId }))];
+  const unknown = { lenderId, loan: "LN-never-imported" };
+  const ofAnotherLender = { ...keyOf(free), lenderId: newId() };
+  await transaction(database.em(), async (tx) => {
+    await lockCurrentCases(tx, [keyOf(held)]);
+    const ofOneLender = await freeOf([keyOf(free), keyOf(held), unknown, unknown]);
+    expect(ofOneLender.locked.map(({ id }) => id)).toEqual([free.id]);
+    expect(ofOneLender.absent).toEqual([unknown]);
+    const ofTwoLenders = await freeOf([keyOf(held), ofAnotherLender]);
+    expect(ofTwoLenders).toEqual({ locked: [], absent: [ofAnotherLender] });
+  });
+  expect(await freeOf([])).toEqual({ locked: [], absent: [] });
+});
+
+test("a loan is never reported absent once its import has committed, also while new cycles replace its case", async () => {
+  const lenderId = newId();
+  let current = await store(exampleCase({ lenderId }));
+  const loan = keyOf(current);
+  let isReplacing = true;
+  const replaced = (async () => {
+    for (let cycle = 2; cycle <= 200; cycle += 1) {
+      const next = { ...current, id: newId(), cycle };
+      await transaction(database.em(), async (tx) => {
+        const [old] = await lockCasesForImport(tx, [loan]);
+        expect(await insertCases(tx, [next], [old!], NOW)).toEqual([]);
+      });
+      current = next;
+    }
+    isReplacing = false;
+  })();
+  let looks = 0;
+  const look = async (lock: () => Promise<{ absent: unknown[] }>) => {
+    while (isReplacing) {
+      expect((await lock()).absent).toEqual([]);
+      looks += 1;
+    }
+  };
+  const waiting = async () => {
+    const locked = await transaction(database.em(), (tx) => lockCurrentCases(tx, [loan]));
+    return { absent: locked.length === 1 ? [] : [loan] };
+  };
+  await Promise.all([replaced, look(() => freeOf([loan])), look(() => freeOf([loan])), look(waiting)]);
+  expect(looks).toBeGreaterThan(100);
+
+  const imported = Array.from({ length: 50 }, () => exampleCase({ lenderId }));
+  for (const one of imported) {
+    const looking = freeOf([keyOf(one)]);
+    await Promise.all([looking, store(one)]);
+    expect(await freeOf([keyOf(one)])).toMatchObject({ locked: [{ id: one.id }], absent: [] });
+  }
+});
+
+function freeOf(loans: Parameters<typeof lockFreeCases>[1]) {
+  return transaction(database.em(), (tx) => lockFreeCases(tx, loans));
+}
 
 async function store(theCase: ImportedCase): Promise<ImportedCase> {
   await transaction(database.em(), (tx) => insertCases(tx, [theCase], [], NOW));

@@ -37,16 +37,24 @@ export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<Loc
   return lockLoans<LockedCase>(tx, lockCurrent, loans);
 }
 
+/** The result of locking without waiting. A loan that is in neither list has a case that another transaction holds. */
+export interface FreeCases {
+  readonly locked: LockedCase[];
+  /** Loans that had no case when the statement started. */
+  readonly absent: LoanKey[];
+}
+
 /**
- * Locks the current cases of the loans without waiting: a case that somebody else has locked is missing from the
- * answer, like a loan without one.
+ * Locks the current cases of the loans that no other transaction has locked, without waiting.
  *
  * @example
- * const [freeCase] = await lockFreeCases(tx, [{ lenderId, loan: "LN-1001" }]);
- * if (freeCase === undefined) return; // none, or somebody works on it: try again later
+ * const { locked, absent } = await lockFreeCases(tx, [{ lenderId, loan: "LN-1001" }]);
+ * if (absent.length > 0) console.log("The loan was never imported.");
+ * else if (locked.length === 0) console.log("Another transaction holds the case: try again later.");
  */
-export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<LockedCase[]> {
-  return loans.length === 0 ? [] : query<LockedCase>(tx, ...forLenders(lockFree, unnestable(uniqueOf(loans))));
+export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<FreeCases> {
+  const { locked, absent } = await lockOnce<LockedCase>(tx, lockFree, uniqueOf(loans));
+  return { locked, absent };
 }
 
 /**
@@ -86,42 +94,79 @@ export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<L
 }
 
 /**
- * A case that was replaced by a new cycle while this transaction waited for it is no longer current and drops out of
- * the answer: what is missing is locked once more, under a newer snapshot that sees the new cycle.
+ * Waits for each lock. A case that a new cycle replaced during the wait is no longer current: its loan is locked again,
+ * by a statement with a newer snapshot that sees the new cycle.
  */
 async function lockLoans<Row extends LockedCase>(
   tx: Tx,
   lock: LenderStatement,
   loans: readonly LoanKey[],
 ): Promise<Row[]> {
-  if (loans.length === 0) return [];
-  const unique = uniqueOf(loans);
-  const locked = await query<Row>(tx, ...forLenders(lock, unnestable(unique)));
-  if (locked.length === unique.length) return locked;
-  const found = new Set(locked.map(({ lenderId, sourceLoanNumber }) => keyOf({ lenderId, loan: sourceLoanNumber })));
-  const missing = unique.filter((loan) => !found.has(keyOf(loan)));
-  return [...locked, ...(await query<Row>(tx, ...forLenders(lock, unnestable(missing))))];
+  const lockedRows: Row[] = [];
+  let open = uniqueOf(loans);
+  while (open.length > 0) {
+    const { locked, others } = await lockOnce<Row>(tx, lock, open);
+    lockedRows.push(...locked);
+    open = others;
+  }
+  return lockedRows;
 }
 
-// The LIMIT holds the planner to one probe of the index per loan, in their order, also in a plan that was made while the
-// table was empty: a join would read all of it then, and go on doing so.
+interface LockResult<Row> {
+  readonly locked: Row[];
+  readonly absent: LoanKey[];
+  /** Loans with a case that was not locked: another transaction holds it (SKIP LOCKED), or a new cycle replaced it. */
+  readonly others: LoanKey[];
+}
+
+async function lockOnce<Row extends LockedCase>(
+  tx: Tx,
+  lock: LenderStatement,
+  loans: LoanKey[],
+): Promise<LockResult<Row>> {
+  const result: LockResult<Row> = { locked: [], absent: [], others: [] };
+  if (loans.length === 0) return result;
+  const rows = await query<LockRow>(tx, ...forLenders(lock, unnestable(loans)));
+  for (const { isAbsent, ...row } of rows) {
+    if (row.id !== null) result.locked.push(row as unknown as Row);
+    else (isAbsent ? result.absent : result.others).push({ lenderId: row.lenderId, loan: row.sourceLoanNumber });
+  }
+  return result;
+}
+
+/** One loan's row: with its case's columns, or with nulls where the case was not locked. */
+interface LockRow {
+  readonly lenderId: string;
+  readonly sourceLoanNumber: string;
+  readonly id: string | null;
+  readonly isAbsent: boolean;
+}
+
+/**
+ * One row for each loan. `isAbsent` is decided by the statement's own snapshot, without a lock: each snapshot has
+ * exactly one current case of a loan that was imported, whatever other transactions lock or replace meanwhile.
+ *
+ * Each LIMIT holds the planner to one probe of the index per loan, also in a plan that was made while the table was
+ * empty. A join, or EXISTS as a hashed subplan, would read the whole table.
+ */
 function lockStatement(
   name: string,
   properties: readonly CaseProperty[],
   ifLocked: "" | "skip locked",
 ): LenderStatement {
-  return lenderStatement(
-    name,
-    { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
-    (isTheLenders) => `select ${selectList(properties)}
-    from (select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan) order by lender_id, loan) k
-    cross join lateral (
-      select * from cases.collection_case p
+  const others = properties.filter((property) => property !== "lenderId" && property !== "sourceLoanNumber");
+  return lenderStatement(name, { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" }, (isTheLenders) => {
+    const current = `from cases.collection_case p
       where ${isTheLenders} and p.source_loan_number = k.loan and p.is_current
-      limit 1
+      limit 1`;
+    return `select k.lender_id as "lenderId", k.loan as "sourceLoanNumber", ${selectList(others)},
+      case when c.id is null then (select p.id ${current}) is null else false end as "isAbsent"
+    from (select * from unnest($1::uuid[], $2::text[]) as k (lender_id, loan) order by lender_id, loan) k
+    left join lateral (
+      select * ${current}
       for no key update ${ifLocked}
-    ) c`,
-  );
+    ) c on true`;
+  });
 }
 
 function uniqueOf(loans: readonly LoanKey[]): LoanKey[] {

@@ -18,14 +18,15 @@ export interface ConfirmerOptions {
 const SWIFT = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
 const PATIENT = { maxItems: 64, maxUnderWay: 4 };
 /**
- * Most loans that are busy are so because of another server's batch, for some milliseconds: their payments try again, so
- * that they do not end up waiting together with those of a loan that is held for long.
+ * Pauses before a busy loan's payments try again. Most loans are busy for some milliseconds, because of another
+ * server's batch: trying again keeps their payments apart from those of a loan that is held for long.
  */
 const TRY_AGAIN_AFTER_MS = [5, 20, 80];
 
 /**
- * Confirms payments as they come, in batches that mix loans and, by default, lenders. A batch waits for nobody: payments
- * of a loan that somebody has locked leave it, and wait in batches of their own. Throws OverloadedError.
+ * Confirms payments as they come, in batches that mix loans and, by default, lenders. A batch never waits for a lock:
+ * payments of a loan that another transaction holds try again, and at last wait in batches of their own. A payment of an
+ * unknown loan is refused by its first batch. Throws OverloadedError.
  *
  * @example
  * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });

@@ -1,4 +1,4 @@
-import { lockCurrentCases, lockFreeCases, writeCases } from "@collections/cases";
+import { type LoanKey, lockCurrentCases, type LockedCase, lockFreeCases, writeCases } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, signal, transaction, type Tx } from "@collections/database";
 import { addEarnings, creditEarnings, pendingOf } from "@collections/earnings";
 import { bookingsFor, bookPayments, postTransfers } from "@collections/ledger";
@@ -9,7 +9,7 @@ import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
-/** What became of a confirmation whose case is looked for without waiting: `busy` says to ask again, and to wait. */
+/** `busy`: another transaction holds the loan's case, so nothing was decided. Try again, or wait with confirmPayments. */
 export type SwiftOutcome = ConfirmationOutcome | { readonly kind: "busy" };
 
 /**
@@ -28,7 +28,11 @@ export async function confirmPayments(
   confirmations: readonly Confirmation[],
   environment: string,
 ): Promise<ConfirmationOutcome[]> {
-  const run = () => transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment, lockCurrentCases));
+  const run = () =>
+    transaction(em, async (tx) => {
+      const lockedCases = await lockCurrentCases(tx, loansOf(confirmations));
+      return confirmLocked(tx, lockedCases, confirmations, environment);
+    });
   try {
     return await run();
   } catch (error) {
@@ -38,28 +42,36 @@ export async function confirmPayments(
   }
 }
 
-/** The same, except that nothing waits for a case that somebody else has locked: its confirmations are `busy`. */
+/** Does the same without waiting: confirmations of a loan whose case another transaction holds are `busy`. */
 export async function confirmFreePayments(
   em: EntityManager,
   confirmations: readonly Confirmation[],
   environment: string,
 ): Promise<SwiftOutcome[]> {
-  const outcomes = await transaction(em, (tx) => confirmInOneSet(tx, confirmations, environment, lockFreeCases));
-  return outcomes.map((outcome) =>
-    outcome.kind === "refused" && outcome.code === "LOAN_NOT_FOUND" ? { kind: "busy" } : outcome,
-  );
+  return transaction(em, async (tx) => {
+    const { locked, absent } = await lockFreeCases(tx, loansOf(confirmations));
+    const outcomes = await confirmLocked(tx, locked, confirmations, environment);
+    const isAbsent = ({ lender, loan }: Confirmation) =>
+      absent.some((key) => key.lenderId === lender.id && key.loan === loan);
+    return outcomes.map((outcome, index) =>
+      outcome.kind === "refused" && outcome.code === "LOAN_NOT_FOUND" && !isAbsent(confirmations[index]!)
+        ? { kind: "busy" }
+        : outcome,
+    );
+  });
 }
 
-async function confirmInOneSet(
+function loansOf(confirmations: readonly Confirmation[]): LoanKey[] {
+  return confirmations.map(({ lender, loan }) => ({ lenderId: lender.id, loan }));
+}
+
+/** Books the confirmations whose cases this transaction has locked; those of other loans are refused or repeats. */
+async function confirmLocked(
   tx: Tx,
+  lockedCases: readonly LockedCase[],
   confirmations: readonly Confirmation[],
   environment: string,
-  lock: typeof lockCurrentCases,
 ): Promise<ConfirmationOutcome[]> {
-  // Lock the cases, in one order everywhere: from here on their loans are ours alone.
-  const loans = confirmations.map(({ lender, loan }) => ({ lenderId: lender.id, loan }));
-  const lockedCases = await lock(tx, loans);
-
   // Read what the fold has to know.
   const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const mayEnd = casesThatMayEnd(lockedCases, confirmations).map(({ lenderId, id }) => ({ lenderId, caseId: id }));

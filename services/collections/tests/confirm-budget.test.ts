@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { AMOUNT_FIELDS, caseByLoan } from "@collections/cases";
+import { AMOUNT_FIELDS, caseByLoan, lockCurrentCases } from "@collections/cases";
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
 import {
@@ -142,6 +142,36 @@ describe("what a batch of confirmations asks of the database", () => {
     const outcomes = await Promise.all([first, ...others]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => "booked"));
     expect(batches).toEqual([1, 31]);
+  });
+
+  test("refuses a payment of an unknown loan after one transaction of three round trips", async () => {
+    const sent: Sent[] = [];
+    const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+    const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });
+    const outcome = await confirm(payment("LN-never-imported"));
+    await observed.close();
+    expect(outcome).toMatchObject({ kind: "refused", code: "LOAN_NOT_FOUND" });
+    expect(sent.filter(({ text }) => text === COMMIT)).toHaveLength(1);
+    expect(sent.filter(({ name }) => name?.startsWith("cases.lock-"))).toHaveLength(1);
+    expect(budgetOf(sent).roundTrips).toBe(ROUND_TRIPS);
+  });
+
+  test("a payment of a loan that another transaction holds waits for it, beside one of an unknown loan that is refused", async () => {
+    const [loan] = await loans(1);
+    const confirm = createConfirmer({ em: () => database.em(), environment: ENVIRONMENT });
+    const holding = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const holder = transaction(database.em(), async (tx) => {
+      await lockCurrentCases(tx, [{ lenderId: lender.id, loan: loan! }]);
+      held.resolve();
+      await holding.promise;
+    });
+    await held.promise;
+    const waiting = confirm(payment(loan!));
+    expect(await confirm(payment("LN-never-imported"))).toMatchObject({ code: "LOAN_NOT_FOUND" });
+    holding.resolve();
+    await holder;
+    expect(await waiting).toMatchObject({ kind: "booked" });
   });
 
   test("asks for what is pending only where a payment may end its case: a loan paid in many parts has much of it", async () => {
