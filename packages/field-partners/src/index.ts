@@ -26,6 +26,8 @@ export {
   replaceMutationResult,
 } from "./mutation-result.ts";
 export {
+  isOtpOfKnownDevice,
+  knownDeviceOf,
   type OtpRequestOutcome,
   type OtpSending,
   otpToSend,

@@ -72,14 +72,17 @@ const recent = statement(
    where phone = $1 and from_known_device = $2 and requested_at > $3 and forgiven_at is null`,
 );
 
-const wasOnDevice = statement(
-  "field-partners.was-on-device",
-  `select exists (
-     select from field_partners.token_pair t
-     join field_partners.session s on s.id = t.session_id
-     join field_partners.field_partner f on f.id = s.field_partner_id
-     where t.refresh_token_hash = $1 and f.phone = $2
-   ) as "isKnown"`,
+const knownDevice = statement(
+  "field-partners.known-device",
+  `select s.id from field_partners.token_pair t
+   join field_partners.session s on s.id = t.session_id
+   join field_partners.field_partner f on f.id = s.field_partner_id
+   where t.refresh_token_hash = $1 and f.phone = $2`,
+);
+
+const fromKnownDevice = statement(
+  "field-partners.otp-from-known-device",
+  `select id from field_partners.otp where id = $1 and from_known_device`,
 );
 
 const insert = statement(
@@ -152,7 +155,7 @@ export async function requestOtp(tx: Tx, wish: OtpWish, now: Date): Promise<OtpR
   const isGood = known?.phone === phone && now < known.expiresAt;
   if (known) return isGood ? { kind: "requested", otpId: known.id, expiresAt: known.expiresAt } : { kind: "conflict" };
 
-  const isKnownDevice = await isDeviceOf(tx, wish);
+  const isKnownDevice = (await knownDeviceOf(tx, wish)) !== undefined;
   const dayStart = new Date(now.getTime() - OTP_DAY_MS);
   const waitMs = otpWaitMs(await query<OtpAsked>(tx, recent, [phone, isKnownDevice, dayStart]), now);
   if (waitMs > 0) return { kind: "too_many", waitMs };
@@ -166,10 +169,30 @@ export async function requestOtp(tx: Tx, wish: OtpWish, now: Date): Promise<OtpR
   return { kind: "requested", otpId, expiresAt };
 }
 
-async function isDeviceOf(tx: Tx, { phone, knownBy }: OtpWish): Promise<boolean> {
-  if (knownBy === undefined || !looksLikeToken("fpr", knownBy)) return false;
-  const [found] = await query<{ isKnown: boolean }>(tx, wasOnDevice, [tokenHash(knownBy), phone]);
-  return found!.isKnown;
+/**
+ * Returns the id of the session that the device had with this phone, also after the session has ended; undefined when
+ * `knownBy` was never a refresh token of this phone. Nobody can guess a refresh token, so a stranger has no session here.
+ *
+ * @example
+ * const sessionId = await knownDeviceOf(em, { phone: "+919800000001", knownBy: refreshToken });
+ */
+export async function knownDeviceOf(
+  em: EntityManager,
+  { phone, knownBy }: Pick<OtpWish, "phone" | "knownBy">,
+): Promise<string | undefined> {
+  if (knownBy === undefined || !looksLikeToken("fpr", knownBy)) return undefined;
+  const [session] = await query<{ id: string }>(em, knownDevice, [tokenHash(knownBy), phone]);
+  return session?.id;
+}
+
+/**
+ * Whether a known device asked for this code. Only that device was told the id of the code.
+ *
+ * @example
+ * const isKnown = await isOtpOfKnownDevice(em, otpId);
+ */
+export async function isOtpOfKnownDevice(em: EntityManager, otpId: string): Promise<boolean> {
+  return (await query(em, fromKnownDevice, [otpId])).length > 0;
 }
 
 /**

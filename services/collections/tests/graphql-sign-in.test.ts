@@ -267,6 +267,71 @@ test("questions from one address are limited, over all processes", async () => {
   ]);
 });
 
+describe("a device that was signed in before", () => {
+  let at: TestService;
+  let app: AppClient;
+
+  beforeAll(async () => {
+    const settings = {
+      ENVIRONMENT: "live",
+      OTP_SMS_URL: gateway.url,
+      OTP_SMS_HEADER: "Authorization: Key x",
+      RATE_LIMITS: "sign-in=8,known-device=3",
+    };
+    at = await startTestService({ settings });
+    app = new AppClient(at.url);
+  });
+
+  const verify = (otpId: string, code: string) => app.mutate("verifyOtp", { otpId, code }, TOKENS);
+
+  async function useUpAddress(): Promise<void> {
+    const tries = Array.from({ length: 8 }, () => verify(randomUUID(), "1"));
+    await Promise.all(tries);
+    expect(await verify(randomUUID(), "1")).toMatchObject({ code: "RATE_LIMITED" });
+  }
+
+  async function signedIn(): Promise<{ phone: string; refreshToken: string }> {
+    await at.app.database.pool.query("delete from lenders.permit_window");
+    const { phone } = await aPerson(at);
+    const { otpId } = (await requestOtp(phone, {}, app)) as { otpId: string };
+    const { code } = await gateway.next(otpId);
+    const { tokens } = (await verify(otpId, code!)) as { tokens: Tokens };
+    return { phone, refreshToken: tokens.refreshToken };
+  }
+
+  test("signs in again while strangers at the same address have used up its limit", async () => {
+    const { phone, refreshToken } = await signedIn();
+    await useUpAddress();
+    const asked = await requestOtp(phone, { refreshToken }, app);
+    expect(asked).toMatchObject({ __typename: "RequestOtpPayload" });
+    const { code } = await gateway.next(asked.otpId);
+    expect(await verify(asked.otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
+  });
+
+  test("cannot be claimed by a stranger: an invented token and the token of another phone count for the address", async () => {
+    const [own, other] = [await signedIn(), await signedIn()];
+    await useUpAddress();
+    for (const refreshToken of [`fpr_${"A".repeat(43)}`, "fpr_", own.refreshToken]) {
+      expect(await requestOtp(other.phone, { refreshToken }, app)).toMatchObject({ code: "RATE_LIMITED" });
+    }
+    expect(await requestOtp(other.phone, {}, app)).toMatchObject({ code: "RATE_LIMITED" });
+    expect(await requestOtp(other.phone, { refreshToken: other.refreshToken }, app)).toHaveProperty("otpId");
+  });
+
+  test("has a limit of its own for requests, and another for the tries of each code", async () => {
+    const { phone, refreshToken } = await signedIn();
+    const idempotencyKey = randomUUID();
+    const ask = () =>
+      requestOtp(phone, { refreshToken, idempotencyKey }, app) as Promise<{ otpId: string; code?: string }>;
+    const [first, ...more] = [await ask(), await ask(), await ask(), await ask()];
+    expect(more.map(({ code }) => code)).toEqual([undefined, undefined, "RATE_LIMITED"]);
+    const { code } = await gateway.next(first.otpId);
+    expect(await verify(first.otpId, code!)).toMatchObject({ __typename: "VerifyOtpPayload" });
+    const repeats = [await verify(first.otpId, "1"), await verify(first.otpId, "1"), await verify(first.otpId, "1")];
+    expect(repeats.map((answer) => (answer as { code: string }).code).at(-1)).toBe("RATE_LIMITED");
+  });
+});
+
 /** Resolves once the job of a code has ended. */
 async function settled(otpId: string): Promise<void> {
   for (;;) {

@@ -1,5 +1,5 @@
 import { transaction } from "@collections/database";
-import { requestOtp } from "@collections/field-partners";
+import { knownDeviceOf, requestOtp } from "@collections/field-partners";
 import { builder } from "./builder.ts";
 import type { Context } from "./context.ts";
 import "./sign-in-error.ts";
@@ -24,8 +24,8 @@ const RequestOtpInput = builder.inputType("RequestOtpInput", {
     phone: t.string({ required: true, description: "As E.164 has it: +919800000001." }),
     refreshToken: t.string({
       description:
-        "The last one that this device has had, also when it has ended: then no stranger who has codes sent to the phone " +
-        "uses up yours.",
+        "The last one that this device has had for this phone, also when it has ended. The device then has limits of its " +
+        "own, which no stranger can use up: neither by asking for codes for the phone, nor from the same network.",
     }),
   }),
 });
@@ -66,9 +66,9 @@ async function request(asked: Asked, context: Context): Promise<Requested> {
     const message = "This service sends no codes; ask who runs it for an access token.";
     throw refusedError({ code: "OTP_UNAVAILABLE", message });
   }
-  await admitSignIn(context);
   const { phone, idempotencyKey, refreshToken } = asked;
   const wish = { phone, idempotencyKey, knownBy: refreshToken ?? undefined };
+  await admitSignIn(context, await knownDeviceOf(app.database.em(), wish));
   const outcome = await transaction(context.reads.em, (tx) => requestOtp(tx, wish, new Date()));
   app.metrics.onSignIn("ask", outcome.kind);
   switch (outcome.kind) {

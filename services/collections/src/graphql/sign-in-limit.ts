@@ -6,12 +6,18 @@ const WINDOW_MS = 60_000;
 const RULES = { windowMs: WINDOW_MS, aheadMs: 0, timeoutMs: 2_000 };
 
 /**
- * Takes one question about a code from the limit of the address that it comes from, over all processes. Nobody is known
- * yet who could have a limit of their own. Throws RateLimitedError.
+ * Counts a request for a code, or a try of a code, over all processes. `device` names a device that was signed in before
+ * and has a limit of its own; without one the request counts for its address. Throws RateLimitedError.
  */
-export async function admitSignIn({ app, address }: Context): Promise<void> {
+export async function admitSignIn({ app, address }: Context, device: string | undefined): Promise<void> {
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
+  if (device !== undefined) {
+    // Many devices share an address: what strangers do there never counts for a known device.
+    const admission = await app.rateLimiter.admit("known-device", device);
+    if (admission?.granted !== false) return;
+    throw tooOften(admission.waitS * 1_000, "This device has asked too often.");
+  }
   const quota = rateLimits["sign-in"];
   const ask = { subject: address, limit: "sign-in", quota, need: 1, ahead: 0, unused: undefined };
   const [grant] = await takePermits(app.database.em(), [ask], RULES);

@@ -1,5 +1,5 @@
 import { transaction } from "@collections/database";
-import { type Tokens, verifyOtp } from "@collections/field-partners";
+import { isOtpOfKnownDevice, type Tokens, verifyOtp } from "@collections/field-partners";
 import { builder } from "./builder.ts";
 import { badInput } from "./client-error.ts";
 import type { Context } from "./context.ts";
@@ -44,8 +44,10 @@ builder.mutationField("verifyOtp", (t) =>
 type Given = { otpId: string; code: string; idempotencyKey: string; deviceName: string | null };
 
 async function verify(given: Given, context: Context): Promise<{ tokens: Tokens }> {
-  await admitSignIn(context);
-  const keys = context.app.signInKeys;
+  const { database, signInKeys: keys } = context.app;
+  // Only the device that asked knows the id of its code.
+  const isKnownDevice = await isOtpOfKnownDevice(database.em(), given.otpId);
+  await admitSignIn(context, isKnownDevice ? given.otpId : undefined);
   const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));
   context.app.metrics.onSignIn("verify", outcome.kind);
   switch (outcome.kind) {

@@ -7,7 +7,7 @@ export type LimitName = keyof typeof DEFAULT_RATE_LIMITS;
 /** An endpoint that lenders call, by the name that limits and metrics know it by. */
 export type LimitedEndpoint = Exclude<LimitName, (typeof NO_ENDPOINTS)[number]>;
 
-const NO_ENDPOINTS = ["app", "failed-authentication", "sign-in", "refresh"] as const;
+const NO_ENDPOINTS = ["app", "failed-authentication", "sign-in", "known-device", "refresh"] as const;
 
 /** A minute of: a key, a field partner, a session, or an address for what comes without a right one (contract: Limits). */
 export const DEFAULT_RATE_LIMITS = {
@@ -27,6 +27,8 @@ export const DEFAULT_RATE_LIMITS = {
   "failed-authentication": 60,
   // Many phones share the address of their mobile network.
   "sign-in": 120,
+  // Of one device that was signed in before: requests for a code, and tries of each code.
+  "known-device": 20,
   // Of one session. A phone needs one in 15 minutes, and repeats it while the signal is weak.
   refresh: 30,
 };

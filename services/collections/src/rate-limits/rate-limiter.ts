@@ -46,9 +46,11 @@ export function createRateLimiter({ limits, em, log }: RateLimiterOptions): Rate
   // Apart, so that a flood of forged requests is not in the way of right ones.
   const ofFailures = createPermits({ take, aheadMs: AHEAD_MS });
   const ofRefreshes = createPermits({ take, aheadMs: AHEAD_MS });
+  const ofKnownDevices = createPermits({ take, aheadMs: AHEAD_MS });
   const permitsOf = (limit: LimitName) => {
     if (limit === FAILURES) return ofFailures;
     if (limit === "refresh") return ofRefreshes;
+    if (limit === "known-device") return ofKnownDevices;
     return limit === "app" ? ofFieldPartners : ofKeys;
   };
   const forgetting = setInterval(() => {
@@ -62,7 +64,8 @@ export function createRateLimiter({ limits, em, log }: RateLimiterOptions): Rate
     },
     async close() {
       clearInterval(forgetting);
-      await Promise.all([ofKeys, ofFieldPartners, ofFailures, ofRefreshes].map((permits) => permits.close()));
+      const all = [ofKeys, ofFieldPartners, ofFailures, ofRefreshes, ofKnownDevices];
+      await Promise.all(all.map((permits) => permits.close()));
     },
   };
 }
