@@ -3,5 +3,5 @@ export { currency, exponentOf, InvalidCurrencyError, isCurrency, type CurrencyCo
 export { toDecimal, toWire, type WireNumber } from "./decimal.ts";
 export { display } from "./display.ts";
 export { money, type Money } from "./money.ts";
-export { AmountLiteral, parseJson } from "./parse-json.ts";
+export { AmountLiteral, DuplicateFieldError, JSON_LIMITS, JsonTooComplexError, parseJson } from "./parse-json.ts";
 export { parsePercent, percentOf, percentText, type Percent, type PercentReading } from "./percent.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AmountLiteral, parseJson } from "./parse-json.ts";
+import { AmountLiteral, DuplicateFieldError, JSON_LIMITS, JsonTooComplexError, parseJson } from "./parse-json.ts";
 
 const AMOUNTS = new Set(["amount", "outstandingAmount"]);
 
@@ -18,13 +18,8 @@ describe("numbers under an amount key", () => {
     });
   });
 
-  test("keep the text of the last one when the key is repeated", () => {
-    expect(parseJson('{"amount":1.0,"amount":2.50}', AMOUNTS)).toEqual({ amount: new AmountLiteral("2.50") });
-    expect(parseJson('{"amount":2.0,"amount":2.00}', AMOUNTS)).toEqual({ amount: new AmountLiteral("2.00") });
-  });
-
-  test("keep 10,000 digits", () => {
-    const source = "1".repeat(10_000);
+  test("keep as many digits as a number may have", () => {
+    const source = "1".repeat(JSON_LIMITS.numberCharacters);
     expect(parseJson(`{"amount":${source}}`, AMOUNTS)).toEqual({ amount: new AmountLiteral(source) });
   });
 });
@@ -51,6 +46,32 @@ describe("everything else", () => {
     );
   });
 
+  test("any text, be it JSON or not, is accepted and refused as by JSON.parse", () => {
+    const pieces = fc.constantFrom(
+      ...Array.from('{}[]:,-+.0123eE"\\/ \n\t\u0000ntu'),
+      "true",
+      "null",
+      '"a"',
+      '"\\u00e9"',
+      "\ud800",
+      "é",
+    );
+    const texts = fc.oneof(
+      fc.array(pieces, { maxLength: 12 }).map((some) => some.join("")),
+      fc.tuple(fc.json(), fc.nat(), pieces).map(([text, at, piece]) => {
+        const place = at % (text.length + 1);
+        return text.slice(0, place) + piece + text.slice(place + (at % 2));
+      }),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        const [expected, read] = [outcomeOf(() => JSON.parse(text)), outcomeOf(() => parseJson(text, AMOUNTS))];
+        expect(read instanceof DuplicateFieldError ? expected : read).toEqual(expected);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
   test("a __proto__ key becomes an own property and pollutes nothing", () => {
     const parsed = parseJson(
       '{"__proto__":{"amount":5.0,"polluted":true},"constructor":{"prototype":{"x":1}}}',
@@ -66,25 +87,103 @@ describe("everything else", () => {
   });
 });
 
-describe("what is not JSON", () => {
-  test.each([
-    "",
-    "{",
-    '{"amount":01}',
-    '{"amount":0x10}',
-    '{"amount":+1}',
-    '{"amount":.5}',
-    '{"amount":1.}',
-    "NaN",
-    "{}x",
-  ])("%j is a SyntaxError", (text) => {
-    expect(() => parseJson(text, AMOUNTS)).toThrow(SyntaxError);
+describe("an object with the same name twice is refused", () => {
+  test.each<[text: string, path: (string | number)[]]>([
+    ['{"amount":1,"amount":7}', ["amount"]],
+    ['{"amount":1,"reference":"a","amount":1}', ["amount"]],
+    ['{"amount":1,"\\u0061mount":7}', ["amount"]],
+    ['{"\\u0061mount":1,"amount":7}', ["amount"]],
+    ['{"a/b":1,"a\\/b":2}', ["a/b"]],
+    ['{"rows":[{},{"consent":{"email":true,"email":false}}]}', ["rows", 1, "consent", "email"]],
+    ['{"rows":[[{"a":{"b":[1,2]}},{"a":1,"a":2}]]}', ["rows", 0, 1, "a"]],
+    ['{"__proto__":1,"__proto__":2}', ["__proto__"]],
+    ['{"":1,"":2}', [""]],
+    ['{"1":1,"1":2}', ["1"]],
+  ])("%s", (text, path) => {
+    expect(thrownBy(text)).toEqual(new DuplicateFieldError(path));
+    expect(thrownBy(text)).toMatchObject({ code: "DUPLICATE_FIELD", path });
   });
 
-  test("a megabyte of nesting is a SyntaxError too, not an exhausted stack", () => {
-    const depth = 500_000;
-    expect(() => parseJson("[".repeat(depth) + "]".repeat(depth), AMOUNTS)).toThrow(
-      new SyntaxError("The JSON is nested too deeply."),
-    );
+  test("but not objects beside or inside each other", () => {
+    const text = '{"a":{"a":[{"a":1},{"a":1}],"A":1,"constructor":1,"toString":2}}';
+    expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
   });
 });
+
+describe("work is bounded", () => {
+  const { depth, values, names, numberCharacters } = JSON_LIMITS;
+
+  test.each([
+    ["as deep as it may be", "[".repeat(depth) + "]".repeat(depth)],
+    ["objects as deep", '{"a":'.repeat(depth) + "1" + "}".repeat(depth)],
+    ["as many values", `[${"1,".repeat(values - 2)}1]`],
+    ["as many names", `{${Array.from({ length: names }, (_, index) => `"a${index}":1`).join(",")}}`],
+    ["one name often", `[${'{"a":1},'.repeat(names + 1)}1]`],
+    ["a number as long", `[${"1".repeat(numberCharacters)}]`],
+  ])("%s is read", (_, text) => {
+    expect(parseJson(text, new Set())).toEqual(JSON.parse(text));
+  });
+
+  test.each([
+    [`nested deeper than ${depth} levels`, "[".repeat(depth + 1) + "]".repeat(depth + 1)],
+    [`nested deeper than ${depth} levels`, '{"a":'.repeat(500_000)],
+    [`nested deeper than ${depth} levels`, "[".repeat(5_000_000)],
+    [`has more than ${values} values`, `[${"1,".repeat(values - 1)}1]`],
+    [`has more than ${values} values`, `[${"[],".repeat(values)}[]]`],
+    [`has more than ${names} names`, `{${Array.from({ length: names + 1 }, (_, index) => `"a${index}":1`).join(",")}}`],
+    [`has a number of more than ${numberCharacters} characters`, `{"amount":${"1".repeat(numberCharacters + 1)}}`],
+    [`has a number of more than ${numberCharacters} characters`, `[1e${"9".repeat(5_000_000)}]`],
+  ])("what %s is refused", (finding, text) => {
+    const thrown = thrownBy(text);
+    expect(thrown).toBeInstanceOf(JsonTooComplexError);
+    expect(thrown).toMatchObject({ code: "JSON_TOO_COMPLEX", message: expect.stringContaining(finding) as string });
+  });
+});
+
+describe("what is not JSON", () => {
+  test.each([
+    ["", "Expected a value at character 1, got the end"],
+    ["{", "Expected a name in double quotes at character 2, got the end"],
+    ["{'a':1}", `Expected a name in double quotes at character 2, got "'"`],
+    ['{"a" 1}', 'Expected ":" at character 6, got "1"'],
+    ['{"a":1', 'Expected "," or "}" at character 7, got the end'],
+    ['{"a":1,}', 'Expected a name in double quotes at character 8, got "}"'],
+    ["[1,]", 'Expected a value at character 4, got "]"'],
+    ["[1 2]", 'Expected "," or "]" at character 4, got "2"'],
+    ['{"amount":01}', 'Expected "," or "}" at character 12, got "1"'],
+    ['{"amount":0x10}', 'Expected "," or "}" at character 12, got "x"'],
+    ['{"amount":+1}', 'Expected a value at character 11, got "+"'],
+    ['{"amount":.5}', 'Expected a value at character 11, got "."'],
+    ['{"amount":1.}', 'Expected a digit at character 13, got "}"'],
+    ['{"amount":1e}', 'Expected a digit at character 13, got "}"'],
+    ["-", "Expected a value at character 2, got the end"],
+    ["NaN", 'Expected a value at character 1, got "N"'],
+    ["{}x", 'Expected the end of the text at character 3, got "x"'],
+    ['"a', "Expected the end of the string at character 3, got the end"],
+    ['"a\n"', 'Expected the end of the string at character 3, got "\\n"'],
+    ['"\\x41"', 'Expected a string with escapes of JSON only at character 1, got "\\""'],
+    ['"\\', "Expected the end of the string at character 4, got the end"],
+  ])("%j is a SyntaxError that says where", (text, message) => {
+    expect(thrownBy(text)).toEqual(new SyntaxError(message));
+  });
+});
+
+function thrownBy(text: string): unknown {
+  try {
+    parseJson(text, AMOUNTS);
+  } catch (error) {
+    return error;
+  }
+  throw new Error("The text was read.");
+}
+
+/** What it returns, "refused" for a SyntaxError, or the error about a repeated name. */
+function outcomeOf(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DuplicateFieldError) return error;
+    if (error instanceof SyntaxError) return "refused";
+    throw error;
+  }
+}

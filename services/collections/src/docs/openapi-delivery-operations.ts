@@ -132,7 +132,14 @@ export const DELIVERY_OPERATIONS: readonly Operation[] = [
         examples: { "An event that waits for its turn": example.replayedDelivery },
       },
     },
-    problems: ["DELIVERY_NOT_FOUND", "MALFORMED_JSON", "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_FAILED"],
+    problems: [
+      "DELIVERY_NOT_FOUND",
+      "MALFORMED_JSON",
+      "JSON_TOO_COMPLEX",
+      "DUPLICATE_FIELD",
+      "UNSUPPORTED_MEDIA_TYPE",
+      "VALIDATION_FAILED",
+    ],
   },
   {
     method: "POST",

@@ -58,7 +58,13 @@ const AUTHENTICATION: readonly ProblemCode[] = [
   "BAD_SIGNATURE",
 ];
 const IDENTIFICATION: readonly ProblemCode[] = ["MISSING_AUTHORIZATION", "UNKNOWN_KEY", "KEY_REVOKED"];
-const OF_BODIES: readonly ProblemCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TYPE", "VALIDATION_FAILED"];
+const OF_BODIES: readonly ProblemCode[] = [
+  "MALFORMED_JSON",
+  "JSON_TOO_COMPLEX",
+  "DUPLICATE_FIELD",
+  "UNSUPPORTED_MEDIA_TYPE",
+  "VALIDATION_FAILED",
+];
 const OF_ALL: readonly ProblemCode[] = [
   "MALFORMED_HTTP",
   "HEADERS_TOO_LARGE",

@@ -32,6 +32,8 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
 /** What each code says in an example: its detail, and further members. */
 const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?: Record<string, unknown>]>> = {
   MALFORMED_JSON: ['The body must be a JSON object, such as {"amount": 2500}.'],
+  JSON_TOO_COMPLEX: ["The JSON is nested deeper than 32 levels."],
+  DUPLICATE_FIELD: field("/amount", "/amount is sent twice; send each field of an object once."),
   MALFORMED_PATH: ["The path has a % that no two hexadecimal digits in UTF-8 follow."],
   MALFORMED_HTTP: ["Send a Host header: HTTP/1.1 demands it."],
   MISSING_AUTHORIZATION: ["Send Authorization: Bearer <apiKeyId>."],

@@ -64,8 +64,8 @@ function valueAt(input: unknown, path: PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
 }
 
-/** RFC 6901. */
-function pointerOf(path: PropertyKey[]): string {
+/** A JSON pointer (RFC 6901) in which long names are clipped. */
+export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${clipped(String(key)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 

@@ -1,38 +1,37 @@
-import { parseJson } from "@collections/money";
-import { Problem } from "./problem.ts";
+import { DuplicateFieldError, JsonTooComplexError, parseJson } from "@collections/money";
+import { pointerOf } from "./field-faults.ts";
+import { Problem, validationProblem } from "./problem.ts";
 import type { RequestContent } from "./request-context.ts";
-
-/** Values in one body at most: many times what 1,000 rows hold, and few enough to parse without holding up others. */
-const MAX_VALUES = 200_000;
-const COMMA = 0x2c;
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * The JSON object in a request's body. Numbers under `amountKeys` arrive as they were written.
- * @throws Problem UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON
+ * @throws Problem UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON, JSON_TOO_COMPLEX, DUPLICATE_FIELD
  */
 export function jsonObject(request: RequestContent, amountKeys: ReadonlySet<string>): Record<string, unknown> {
   if (request.body.length > 0) requireJsonType(request);
-  refuseTooManyValues(request.body);
-  let value: unknown;
-  try {
-    value = parseJson(decoder.decode(request.body), amountKeys);
-  } catch (error) {
-    throw new Problem("MALFORMED_JSON", `The body cannot be read as JSON in UTF-8: ${(error as Error).message}.`);
-  }
+  const value = parsed(request.body, amountKeys);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Problem("MALFORMED_JSON", 'The body must be a JSON object, such as {"amount": 2500}.');
   }
   return value as Record<string, unknown>;
 }
 
-/** Every value but the first of its list or object stands behind a comma; commas in texts count too, generously. */
-function refuseTooManyValues(body: Buffer): void {
-  let commas = 0;
-  for (let at = body.indexOf(COMMA); at !== -1; at = body.indexOf(COMMA, at + 1)) commas += 1;
-  if (commas <= MAX_VALUES) return;
-  throw new Problem("VALIDATION_FAILED", `The body has more than ${MAX_VALUES} values; send it in parts.`);
+function parsed(body: Buffer, amountKeys: ReadonlySet<string>): unknown {
+  try {
+    return parseJson(decoder.decode(body), amountKeys);
+  } catch (error) {
+    if (error instanceof DuplicateFieldError) throw duplicateField(error);
+    if (error instanceof JsonTooComplexError) throw new Problem("JSON_TOO_COMPLEX", error.message);
+    throw new Problem("MALFORMED_JSON", `The body cannot be read as JSON in UTF-8: ${(error as Error).message}.`);
+  }
+}
+
+/** Readers differ in which of two members with one name they take: the one that was meant cannot be known. */
+function duplicateField({ code, path }: DuplicateFieldError): Problem {
+  const pointer = pointerOf(path);
+  return validationProblem([{ code, pointer, detail: `${pointer} is sent twice; send each field of an object once.` }]);
 }
 
 function requireJsonType({ contentType, headers }: RequestContent): void {

@@ -77,6 +77,7 @@ export type ProblemShape = keyof typeof PROBLEM_ANSWERS;
 
 /** Codes whose problems have members of their own. */
 const SHAPES: Partial<Record<ProblemCode, ProblemShape>> = {
+  DUPLICATE_FIELD: "ValidationProblem",
   TIMESTAMP_OUT_OF_RANGE: "TimestampProblem",
   BAD_SIGNATURE: "SignatureProblem",
   PAYLOAD_TOO_LARGE: "SizeProblem",

@@ -4,6 +4,8 @@
  */
 const PROBLEMS = {
   MALFORMED_JSON: [400, "The body is not a JSON object in UTF-8", false],
+  JSON_TOO_COMPLEX: [400, "The JSON is nested too deeply or has too many values", false],
+  DUPLICATE_FIELD: [400, "An object has the same field twice", false],
   MALFORMED_PATH: [400, "The path has bad percent-encoding", false],
   MALFORMED_HTTP: [400, "The request is not HTTP/1.1", false],
 
