@@ -2,6 +2,7 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { PostgresDialect } from "kysely";
 import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
+import { BoundDriver } from "./bound-driver.ts";
 import { hostClient } from "./host-client.ts";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
@@ -49,6 +50,7 @@ const KEEP_ALIVE_AFTER_MS = 5_000;
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, schemas, onError = () => {} } = options;
   const orm = await MikroORM.init({
+    driver: BoundDriver,
     clientUrl: url,
     // By the name of its own it is not taken for a host's MikroORM inside the host's `transactional`.
     contextName: "@collections/database",

@@ -1,6 +1,7 @@
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
 import { type Client, escapeIdentifier } from "pg";
+import { BoundDriver } from "./bound-driver.ts";
 import { installJobs, type Queue } from "./jobs.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 
@@ -93,6 +94,7 @@ async function comparedWith(client: Client, schemas: readonly PackageSchema[]) {
 
 async function applyPending({ url, schemas, jobs }: MigrateOptions): Promise<string[]> {
   const orm = await MikroORM.init({
+    driver: BoundDriver,
     clientUrl: url,
     entities: [],
     discovery: { warnWhenNoEntities: false },

@@ -1,4 +1,4 @@
-import { type EntityManager, isUniqueViolation, newId, type Tx } from "@collections/database";
+import { type EntityManager, isUniqueViolation, newId, query, statement, type Tx } from "@collections/database";
 import { LockMode } from "@mikro-orm/core";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { recordFieldPartnerAct } from "./audit.ts";
@@ -6,6 +6,17 @@ import { FieldPartnerNotFoundError, InvalidFieldPartnerError } from "./field-par
 import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, SessionEntity } from "./schema.ts";
 
 const MAX_DISPLAY_NAME_CHARS = 80;
+
+/**
+ * Inserts nothing when another active person has the phone. An INSERT that fails would leave the phone in PostgreSQL's
+ * log: "Key (phone)=(…) already exists".
+ */
+const insertActive = statement(
+  "field-partners.insert-active",
+  `insert into field_partners.field_partner (id, display_name, phone, time_zone, state, created_at)
+   values ($1, $2, $3, $4, 'active', $5)
+   on conflict (phone) where state = 'active' do nothing returning id`,
+);
 
 /** A person who visits borrowers. */
 export interface FieldPartner {
@@ -46,16 +57,10 @@ export async function createFieldPartner(
   const displayName = readDisplayName(fieldPartner.displayName);
   const phone = readPhone(fieldPartner.phone);
   const timeZone = fieldPartner.timeZone === undefined ? timeZoneOf(phone) : readTimeZone(fieldPartner.timeZone);
-  const row = tx.create(FieldPartnerEntity, {
-    id: newId(),
-    displayName,
-    phone,
-    timeZone,
-    state: "active",
-    createdAt: now,
-  });
-  await write(tx);
-  return asFieldPartner(row);
+  const id = newId();
+  const [registered] = await query(tx, insertActive, [id, displayName, phone, timeZone, now]);
+  if (registered === undefined) throw phoneTaken();
+  return { id, displayName, phone, timeZone, state: "active", createdAt: now };
 }
 
 /**
@@ -90,8 +95,15 @@ export async function resumeFieldPartner(
   reason?: string,
 ): Promise<void> {
   const row = await lock(tx, fieldPartnerId);
+  const others = await tx.count(FieldPartnerEntity, { phone: row.phone, state: "active", id: { $ne: fieldPartnerId } });
+  if (others > 0) throw phoneTaken();
   row.state = "active";
-  await write(tx);
+  try {
+    await tx.flush();
+  } catch (error) {
+    if (isUniqueViolation(error)) throw phoneTaken();
+    throw error;
+  }
   recordFieldPartnerAct(tx, { fieldPartnerId, act: "field_partner.resumed", reason }, now);
 }
 
@@ -133,15 +145,10 @@ export async function listFieldPartners(em: EntityManager): Promise<FieldPartner
   return rows.map(asFieldPartner);
 }
 
-/** Everybody who visits may share a phone with a person who left, never with one who works. */
-async function write(tx: Tx): Promise<void> {
-  try {
-    await tx.flush();
-  } catch (error) {
-    if (!isUniqueViolation(error)) throw error;
-    const detail = "Another active field partner signs in with this number.";
-    throw new InvalidFieldPartnerError("DUPLICATE_PHONE", "phone", detail);
-  }
+/** A person who left may have the phone of one who works. Two who work may not. */
+function phoneTaken(): InvalidFieldPartnerError {
+  const detail = "Another active field partner signs in with this number.";
+  return new InvalidFieldPartnerError("DUPLICATE_PHONE", "phone", detail);
 }
 
 /** What the transaction changed before is written first: reading afresh would undo it. */

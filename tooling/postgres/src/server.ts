@@ -149,7 +149,8 @@ function openLog(dataDir: string): number {
   return openSync(logFile(dataDir), sizeBytes > LOG_LIMIT_BYTES ? "w" : "a", 0o600);
 }
 
-function logFile(dataDir: string): string {
+/** What the server of a data directory writes down. */
+export function logFile(dataDir: string): string {
   return join(dataDir, "embedded-server.log");
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { GuardMessage } from "./guard.ts";
 import { enterRunningServer, leaveServer } from "./join-server.ts";
 import { PostgresError } from "./postgres-error.ts";
-import type { LaunchOptions } from "./server.ts";
+import { type LaunchOptions, logFile } from "./server.ts";
 
 export interface StartOptions {
   /** Holds one cluster and belongs to this tool; made when it is absent or empty. */
@@ -30,6 +30,8 @@ export interface Postgres {
   pid: number;
   /** The process that leaves the server for this one, however this one ends. */
   guardPid: number;
+  /** The path of the server's log. */
+  logFile: string;
   /** Whether somebody else had started the server; its `durable`, `port` and `settings` then stay as they are. */
   attached: boolean;
   /** Leaves the server; resolves once it is down, or at once when somebody else still uses it. */
@@ -49,7 +51,8 @@ export async function startPostgres(start: StartOptions): Promise<Postgres> {
   guard.unref();
   guard.channel?.unref();
   const guardPid = guard.pid ?? 0;
-  return { ...ready.server, guardPid, attached: ready.attached, stop: () => stop(guard, options) };
+  const log = logFile(options.dataDir);
+  return { ...ready.server, guardPid, logFile: log, attached: ready.attached, stop: () => stop(guard, options) };
 }
 
 function forkGuard(options: LaunchOptions): ChildProcess {
