@@ -1,6 +1,6 @@
 // What the examples in the docstrings take for granted; they are compiled with it.
 
-import { lockVisit } from "@collections/cases";
+import { lockVisit, ownCasesByIds } from "@collections/cases";
 import { type Database, databaseTime, type EntityManager, newId, type Tx } from "@collections/database";
 import { otpQueue, type SignInKeys } from "@collections/field-partners";
 import type * as own from "@collections/flows";

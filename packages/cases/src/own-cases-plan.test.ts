@@ -50,7 +50,7 @@ test.each<[string, Record<number, Value>]>([
   ["near a place", { 14: 19.5, 15: 72.8, 16: 0.1, 17: 0.1, 18: 10_000, 22: "near" }],
 ])("a list %s reads the field partner's own cases and promises, and nobody else's", async (_title, changes) => {
   const at = "2026-11-20T10:00:00Z";
-  const values: Value[] = [ME, null, at, [LENDER], ["2026-11-20"], ...Array.from({ length: 20 }, () => null), 21];
+  const values: Value[] = [ME, null, at, [LENDER], ["2026-11-20"], ...Array.from({ length: 20 }, () => null), 21, []];
   values[10] = "";
   values[11] = ["2026-11-20"];
   values[18] = false;

@@ -48,6 +48,8 @@ export interface CaseListRequest extends PageRequest {
   readonly near?: Near | undefined;
   /** The lenders of the field partner's cases. */
   readonly lenders: readonly { readonly id: string; readonly code: string }[];
+  /** Lenders whose cases may not be worked, whatever their state. Default: none. */
+  readonly blockedLenderIds?: readonly string[];
   /** The day, `YYYY-MM-DD`, where a lender's borrowers live. */
   readonly dayAt: (lenderId: string, at: Date) => string;
 }
@@ -82,7 +84,12 @@ export async function casesOfFieldPartner(
   const listedAt = cursor?.listedAt ?? now;
   const values = listValues(fieldPartnerId, request, { now, listedAt });
   const read = (limit: number) =>
-    query<ListedRow>(em, selectOwnCases, [...values, ...startOf(cursor?.position), limit]);
+    query<ListedRow>(em, selectOwnCases, [
+      ...values,
+      ...startOf(cursor?.position),
+      limit,
+      request.blockedLenderIds ?? [],
+    ]);
   const { items, hasNext } = await page(first, read);
   return {
     hasNext,

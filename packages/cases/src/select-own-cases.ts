@@ -10,10 +10,10 @@ const SEARCHED = `($10::text[] is null
 const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30 then '1-30' when c.dpd <= 60 then '31-60'
   when c.dpd <= 90 then '61-90' when c.dpd > 90 then '90+' end)`;
 
-/** As `blockedReason` says of a case that is assigned, on a day where its borrower lives. */
+/** As `blockedReason` says of an assigned case, on a day where its borrower lives; $27 are lenders without field work. */
 function workableOn(day: string): string {
   return `(c.closed_at is null and c.field_work <> 'blocked' and c.status <> 'new'
-    and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
+    and c.lender_id <> all ($27::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
 }
 
 /** The day of a row's lender in one of two lists of days, which stand in the order of the lenders in $4. */

@@ -16,7 +16,6 @@ import {
   type PaymentLink,
   PaymentLinkNotFoundError,
 } from "@collections/payment-links";
-import { dayIn } from "./app-request.ts";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
 import { passedBeforeCall } from "./passed-wish.ts";
 import { recordMint } from "./record-mint.ts";
@@ -73,7 +72,7 @@ async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLi
   if (!link) throw new PaymentLinkNotFoundError({ lenderId, id });
   if (link.status !== "requested" || link.mintStartedAt !== null) return undefined;
   const theCase = (told ?? (await caseById(em, link)))!;
-  const passed = passedBeforeCall(link, theCase, { today: dayIn(lender!.timeZone, now), now });
+  const passed = passedBeforeCall(link, { theCase, lender: lender!, now });
   if (passed) return { unavailable: passed.reason, detail: passed.detail };
   return "unavailable" in setup ? setup : { ...setup, theCase };
 }

@@ -1,5 +1,6 @@
 import type { Case } from "@collections/cases";
 import { newId, query, statement, transaction } from "@collections/database";
+import { resumeLender, suspendLender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import {
   claimDelivery,
@@ -8,7 +9,7 @@ import {
   type PaymentLink,
   type UnavailableReason,
 } from "@collections/payment-links";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import {
   aCase,
   aConfirmation,
@@ -33,6 +34,8 @@ const { deps, lender, fieldPartner, twin, whatsapp, mails, visitedCase, request,
 
 const MINUTE_MS = 60_000;
 
+afterEach(() => transaction(database.em(), (tx) => resumeLender(tx, lender.id, "test")));
+
 /** What comes between a wish and its call, or between a link and its messages. */
 const MEANWHILE: Record<string, (theCase: Case) => Promise<unknown>> = {
   "is held": (theCase) => holdCase(database.em(), orderOf(theCase), ENVIRONMENT),
@@ -43,6 +46,7 @@ const MEANWHILE: Record<string, (theCase: Case) => Promise<unknown>> = {
       ...rowOf(theCase),
       doNotContactUntil: new Date(Date.now() + 72 * 60 * MINUTE_MS).toISOString().slice(0, 10),
     }),
+  "is a suspended lender's": ({ lenderId }) => transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
   "is another field partner's": async (theCase) => {
     const { id: fieldPartnerId } = await aFieldPartner(database);
     await assignCase(database.em(), { ...orderOf(theCase), fieldPartnerId }, ENVIRONMENT);

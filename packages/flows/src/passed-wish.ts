@@ -1,5 +1,7 @@
-import { blockedReason, type Case } from "@collections/cases";
+import type { Case } from "@collections/cases";
+import type { LenderProfile } from "@collections/lenders";
 import { type PaymentLink, WISH_LASTS_MS } from "@collections/payment-links";
+import { fieldWorkRefusal } from "./field-work.ts";
 
 /** Why nobody is to be asked for a payment by a link any more. */
 export interface PassedWish {
@@ -8,12 +10,19 @@ export interface PassedWish {
   readonly detail: string;
 }
 
+/** What a job judges a link's request by, as things stand when the job runs. */
+export interface LinkCircumstances {
+  readonly theCase: Case;
+  readonly lender: Pick<LenderProfile, "state" | "timeZone">;
+  readonly now: Date;
+}
+
 /**
- * Whether a link is still to be asked for, or sent. What a field partner was allowed when they tapped may be wrong when
- * a job comes to it: the case was held, ended, given to somebody else or paid since. `today` is the borrower's day.
+ * Why a link is no longer to be minted, or sent. The field partner was allowed to ask for it, but since then the case
+ * may have been held, ended, assigned to another person or paid, or its lender suspended.
  */
-export function passedWish(link: PaymentLink, theCase: Case, today: string): PassedWish | undefined {
-  const blocked = blockedReason(theCase, today);
+export function passedWish(link: PaymentLink, { theCase, lender, now }: LinkCircumstances): PassedWish | undefined {
+  const blocked = fieldWorkRefusal(theCase, lender, now);
   if (blocked) return { reason: "case_not_workable", detail: `The case may not be worked by now: ${blocked}.` };
   if (theCase.assignedFieldPartnerId !== link.fieldPartnerId) {
     return { reason: "case_not_workable", detail: "The case is another field partner's by now." };
@@ -25,14 +34,11 @@ export function passedWish(link: PaymentLink, theCase: Case, today: string): Pas
 }
 
 /** The same before the lender is called: a wish that is old by then is for a door that nobody stands at. */
-export function passedBeforeCall(
-  link: PaymentLink,
-  theCase: Case,
-  { today, now }: { readonly today: string; readonly now: Date },
-): PassedWish | undefined {
+export function passedBeforeCall(link: PaymentLink, circumstances: LinkCircumstances): PassedWish | undefined {
+  const { now } = circumstances;
   if (now.getTime() - (link.askedAt ?? link.createdAt).getTime() > WISH_LASTS_MS) {
     const detail = `It was asked for more than ${WISH_LASTS_MS / 60_000} minutes before its call.`;
     return { reason: "asked_too_long_ago", detail };
   }
-  return passedWish(link, theCase, today);
+  return passedWish(link, circumstances);
 }

@@ -1,9 +1,10 @@
-import { type BlockedReason, blockedReason, type LockedCase, visitOfFieldPartner } from "@collections/cases";
+import { type LockedCase, visitOfFieldPartner } from "@collections/cases";
 import { enqueue, type EntityManager, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import type { CurrencyCode } from "@collections/money";
 import { type Channel, type PaymentLink, requestLink, TooManyLinksError } from "@collections/payment-links";
-import { type AppContext, type AppInputFault, dayIn, occurredAtFault } from "./app-request.ts";
+import { type AppContext, type AppInputFault, occurredAtFault } from "./app-request.ts";
+import { fieldWorkRefusal, type FieldWorkRefusal } from "./field-work.ts";
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "./lock-loan.ts";
 
@@ -26,7 +27,7 @@ export type RequestPaymentLinkOutcome =
   | { readonly kind: "requested"; readonly link: PaymentLink }
   /** No such visit, or another field partner's: the same answer. */
   | { readonly kind: "visit_not_found" }
-  | { readonly kind: "case_not_workable"; readonly code: BlockedReason }
+  | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
   | AppInputFault
   /** MAX_LINKS_PER_CASE within 24 hours. */
   | { readonly kind: "too_many_links" }
@@ -78,8 +79,7 @@ export async function requestPaymentLinkIn(
   const [{ worked }, lender] = await Promise.all([lockLoan(tx, visit), lenderById(tx, lenderId)]);
 
   // May this field partner ask for this amount?
-  const { timeZone } = lender!;
-  const blocked = blockedReason(worked, dayIn(timeZone, now));
+  const blocked = fieldWorkRefusal(worked, lender!, now);
   if (blocked) return { kind: "case_not_workable", code: blocked };
   if (worked.assignedFieldPartnerId !== fieldPartnerId) return { kind: "case_not_workable", code: "NOT_ASSIGNED" };
   const bounds = boundsOf(worked);

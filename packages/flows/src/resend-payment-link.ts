@@ -1,4 +1,4 @@
-import { type BlockedReason, blockedReason, caseById } from "@collections/cases";
+import { caseById } from "@collections/cases";
 import { databaseTime, enqueue, signal, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
@@ -8,8 +8,9 @@ import {
   type PaymentLink,
   resendLink,
 } from "@collections/payment-links";
-import { type AppContext, dayIn } from "./app-request.ts";
+import type { AppContext } from "./app-request.ts";
 import { channelFacts } from "./channel-facts.ts";
+import { fieldWorkRefusal, type FieldWorkRefusal } from "./field-work.ts";
 import { sendPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "./lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
@@ -27,7 +28,7 @@ export type ResendPaymentLinkOutcome =
   | { readonly kind: "resent"; readonly link: PaymentLink }
   /** No such link, or another field partner's: the same answer. */
   | { readonly kind: "link_not_found" }
-  | { readonly kind: "case_not_workable"; readonly code: BlockedReason }
+  | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
   | { readonly kind: "not_live"; readonly status: LinkStatus }
   | { readonly kind: "used_up"; readonly channel: Channel };
 
@@ -54,7 +55,7 @@ export async function resendPaymentLinkIn(
 
   // May the borrower be contacted by this field partner now?
   const lender = (await lenderById(tx, lenderId))!;
-  const blocked = blockedReason(worked, dayIn(lender.timeZone, now));
+  const blocked = fieldWorkRefusal(worked, lender, now);
   if (blocked) return { kind: "case_not_workable", code: blocked };
   if (worked.assignedFieldPartnerId !== fieldPartnerId) return { kind: "case_not_workable", code: "NOT_ASSIGNED" };
 

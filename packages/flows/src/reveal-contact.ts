@@ -1,15 +1,15 @@
-import { type BlockedReason, blockedReason, ownCasesByIds } from "@collections/cases";
+import { ownCasesByIds } from "@collections/cases";
 import type { Tx } from "@collections/database";
 import { type ContactReveal, takeContactReveal } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
-import { dayIn } from "./app-request.ts";
+import { fieldWorkRefusal, type FieldWorkRefusal } from "./field-work.ts";
 
 /** What became of the wish to see how to reach a borrower. */
 export type RevealContactOutcome =
   | { readonly kind: "revealed" }
   /** No such case, or not this field partner's: the same answer. */
   | { readonly kind: "not_found" }
-  | { readonly kind: "not_workable"; readonly reason: BlockedReason }
+  | { readonly kind: "not_workable"; readonly reason: FieldWorkRefusal }
   /** As many other cases' contacts were seen on this day as may be. */
   | { readonly kind: "limit_reached" };
 
@@ -29,8 +29,8 @@ export async function revealContactIn(
   const { fieldPartnerId, caseId } = reveal;
   const theCase = (await ownCasesByIds(tx, fieldPartnerId, [caseId], now)).get(caseId);
   if (!theCase) return { kind: "not_found" };
-  const { timeZone } = (await lenderById(tx, theCase.lenderId))!;
-  const reason = blockedReason(theCase, dayIn(timeZone, now));
+  const lender = (await lenderById(tx, theCase.lenderId))!;
+  const reason = fieldWorkRefusal(theCase, lender, now);
   if (reason !== undefined) return { kind: "not_workable", reason };
   return (await takeContactReveal(tx, reveal, perDay, now)) ? { kind: "revealed" } : { kind: "limit_reached" };
 }

@@ -12,7 +12,6 @@ import {
   suppressionOf,
   whatsappParameters,
 } from "@collections/payment-links";
-import { dayIn } from "./app-request.ts";
 import { channelFacts } from "./channel-facts.ts";
 import type { LinkDeps } from "./link-jobs.ts";
 import { passedWish } from "./passed-wish.ts";
@@ -54,7 +53,7 @@ export async function prepareMessage(
   if (now.getTime() - createdAt.getTime() > TOO_LATE_MS) return { status: "suppressed", failureCode: "TOO_LATE" };
   const suppression = suppressionOf(channelFacts(theCase, lender)[channel]);
   if (suppression) return { status: "suppressed", failureCode: suppression };
-  const passed = passedWish(link, theCase, dayIn(lender.timeZone, now));
+  const passed = passedWish(link, { theCase, lender, now });
   if (passed) {
     return { status: "suppressed", failureCode: passed.reason.toUpperCase(), failureDetail: passed.detail };
   }

@@ -1,6 +1,4 @@
 import {
-  type BlockedReason,
-  blockedReason,
   cameLate,
   type CaseKey,
   caseGoneSince,
@@ -14,7 +12,8 @@ import {
 } from "@collections/cases";
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
 import { type Lender, lenderById } from "@collections/lenders";
-import { type AppContext, type AppInputFault, dayIn, occurredAtFault } from "./app-request.ts";
+import { type AppContext, type AppInputFault, occurredAtFault } from "./app-request.ts";
+import { fieldWorkRefusal, type FieldWorkRefusal } from "./field-work.ts";
 import { lockLoan, recordOnLoan } from "./lock-loan.ts";
 
 /** A visit that begins, as the field partner's phone tells it, maybe hours later. */
@@ -37,7 +36,7 @@ export type StartVisitOutcome =
   | { readonly kind: "started"; readonly visit: Visit; readonly case: LockedCase }
   /** No such case, or not this field partner's: the same answer. */
   | { readonly kind: "not_found" }
-  | { readonly kind: "not_workable"; readonly code: RefusalCode | BlockedReason; readonly detail: string }
+  | { readonly kind: "not_workable"; readonly code: RefusalCode | FieldWorkRefusal; readonly detail: string }
   /** The client used this visitId for something else; it has to make a new one. */
   | { readonly kind: "visit_id_taken" }
   | AppInputFault;
@@ -79,9 +78,8 @@ export async function startVisitIn(
   const lender = (await lenderById(tx, found.lenderId))!;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
   const isTheirs = loan.worked.assignedFieldPartnerId === fieldPartnerId;
-  if (!known && isTheirs && mayNotContact(loan.worked, lender, occurredAt, now)) {
-    return { kind: "not_workable", code: "DO_NOT_CONTACT", detail: "The borrower is not to be contacted for now." };
-  }
+  const refusal = known || !isTheirs ? undefined : refusalForNow(loan.worked, lender, occurredAt, now);
+  if (refusal) return refusal;
   const started = await startVisitOfCase(tx, loan.worked, { visitId, fieldPartnerId, occurredAt, ...location }, now);
   if (started.outcome === "already_started") return { kind: "started", visit: started.visit, case: loan.worked };
   if (started.outcome === "refused") return refusalOf(started);
@@ -104,9 +102,23 @@ async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey
   return found && { lenderId: found.lenderId, caseId };
 }
 
-/** A visit that is told of late has happened, maybe before anybody asked for rest. */
-function mayNotContact(theCase: LockedCase, { timeZone }: Lender, occurredAt: Date, now: Date): boolean {
-  return !cameLate(occurredAt, now) && blockedReason(theCase, dayIn(timeZone, now)) === "DO_NOT_CONTACT";
+/**
+ * Refuses a visit that begins now because of a rest that the borrower asked for, or a suspended lender. A visit that is
+ * reported late has happened, maybe before either, and is recorded. The state machine judges the case's other reasons.
+ */
+function refusalForNow(
+  theCase: LockedCase,
+  lender: Lender,
+  occurredAt: Date,
+  now: Date,
+): StartVisitOutcome | undefined {
+  if (cameLate(occurredAt, now)) return undefined;
+  const code = fieldWorkRefusal(theCase, lender, now);
+  if (code === "DO_NOT_CONTACT") {
+    return { kind: "not_workable", code, detail: "The borrower is not to be contacted for now." };
+  }
+  if (code === "LENDER_SUSPENDED") return { kind: "not_workable", code, detail: "The lender is suspended." };
+  return undefined;
 }
 
 function refusalOf({ code, detail }: Extract<VisitStarted, { outcome: "refused" }>): StartVisitOutcome {

@@ -108,7 +108,8 @@ const secretsForKey = statement(
  * @example
  * const credentials = createCredentials(() => database.em(), vault);
  * const found = await credentials.byKeyId("lk_4f1c09d7a2b84e63905b7d1e");
- * const mayCall = found !== undefined && found.keyState !== "revoked" && found.lender.state === "active";
+ * const mayCall = found !== undefined && found.keyState !== "revoked";
+ * const mayImport = mayCall && found.lender.state === "active";
  */
 export function createCredentials(
   em: () => EntityManager,

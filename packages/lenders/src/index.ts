@@ -28,6 +28,7 @@ export {
   LenderNotFoundError,
   type LenderFault,
   type LenderFaultCode,
+  LenderSuspendedError,
 } from "./lender-fault.ts";
 export { type AuthHeader } from "./lender-fields.ts";
 export { type LenderChanges, type NewLender } from "./lender-input.ts";

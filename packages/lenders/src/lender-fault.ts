@@ -71,6 +71,24 @@ export class LenderNotFoundError extends Error {
 }
 
 /**
+ * The lender is suspended, so the act is refused until it is resumed.
+ *
+ * @example
+ * const { state, code } = (await lenderById(em, lenderId))!;
+ * if (state === "suspended") throw new LenderSuspendedError(code);
+ */
+export class LenderSuspendedError extends Error {
+  override readonly name = "LenderSuspendedError";
+  readonly code = "LENDER_SUSPENDED";
+  readonly lenderCode: string;
+
+  constructor(lenderCode: string) {
+    super(`Lender ${lenderCode} is suspended. Resume it first: lender resume ${lenderCode} --reason …`);
+    this.lenderCode = lenderCode;
+  }
+}
+
+/**
  * The lender has no such API key, or none in a state that allows the act.
  *
  * @example

@@ -33,7 +33,9 @@ export async function updateLender(
 }
 
 /**
- * Stops a lender: within a second its calls are refused in every process. A lender that is suspended already stays so.
+ * Suspends a lender: within a second every process refuses its imports, visits, payment links and messages to borrowers.
+ * Confirmations, reads and webhook deliveries continue, because captured money must be recorded. Suspending twice is
+ * harmless.
  * Throws InvalidLenderError without a reason, LenderNotFoundError.
  *
  * @example

@@ -76,7 +76,7 @@ const scenes: Record<ProblemCode, () => Promise<Answer>> = {
     const suspended = await aLender(service);
     const { em, id } = await keyOf(suspended);
     await transaction(em(), (tx) => suspendLender(tx, id, "asked for"));
-    return suspended.health();
+    return suspended.importCases([aRow("LN-1")]);
   },
   DEBUGGER_CLOSED: async () => {
     const live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });

@@ -128,13 +128,13 @@ test("a lender's own limit takes the place of the general one, within a second, 
 });
 
 test("the limit is asked after the lender's suspension and before the method", async () => {
-  const lender = await aLender(one, { rateLimits: { health: 1 } });
-  await lender.health();
-  expect(await lender.call("PUT", HEALTH, "{")).toMatchObject({ status: 429 });
+  const lender = await aLender(one, { rateLimits: { import: 1 } });
+  await lender.importCases([]);
+  expect(await lender.call("PUT", "/api/v1/partner/cases", "{")).toMatchObject({ status: 429 });
   const { id } = await registered(lender);
   await transaction(one.app.database.em(), (tx) => suspendLender(tx, id, "asked for"));
   await sleep(WITHIN_A_SECOND_MS);
-  const suspended = await lender.health();
+  const suspended = await lender.importCases([]);
   expect(suspended.body).toMatchObject({ code: "LENDER_SUSPENDED" });
   expect(suspended.headers).not.toHaveProperty("ratelimit");
 });

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type FileProgress, fileProgress, recordFileProgress } from "@collections/cases";
 import { type EntityManager, isUnavailable, newId, transaction, type Tx } from "@collections/database";
 import { importCases, type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
-import { type LenderProfile, recordAct } from "@collections/lenders";
+import { lenderById, type LenderProfile, LenderSuspendedError, recordAct } from "@collections/lenders";
 import { type Batch, batchesOf, type Reading } from "./batches.ts";
 import { columnAt, type Columns } from "./columns.ts";
 import type { CaseFile, FileRecord } from "./file-records.ts";
@@ -49,9 +49,11 @@ export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf }: Reading)
 /**
  * Applies a file, as many rows at a time as an import takes. How far it has come and the file of rejected rows are kept
  * with the rows of each import, so that it can be killed at any moment and gone on with, each row applied once.
+ * Stops before the next rows with LenderSuspendedError when the lender is suspended, also half-way.
  */
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const { file, reading, from, dryRun } = asked;
+  await refuseIfSuspended(asked);
   const tally = new Tally(from?.summary);
   const { header, separator } = file;
   const bytes = Number(from?.rejectedBytes ?? 0n);
@@ -63,6 +65,7 @@ export async function importFile(asked: FileImport): Promise<FileOutcome> {
   try {
     const rowsDone = from?.rowsDone ?? 0;
     for await (const batch of batchesOf(file, reading, { size: MAX_IMPORT_ROWS, rowsDone })) {
+      await refuseIfSuspended(asked);
       await applyBatch(asked, batch, { tally, startedAt, rejectedFile });
     }
   } finally {
@@ -83,6 +86,11 @@ export async function importFile(asked: FileImport): Promise<FileOutcome> {
 /** The file of rejected rows stands beside the file. */
 export function rejectedPathOf(path: string): string {
   return `${path.replace(/\.csv$/i, "")}.rejected.csv`;
+}
+
+async function refuseIfSuspended({ em, lender }: FileImport): Promise<void> {
+  const { state, code } = (await untilAvailable(() => lenderById(em(), lender.id)))!;
+  if (state === "suspended") throw new LenderSuspendedError(code);
 }
 
 interface Running {

@@ -30,14 +30,23 @@ export function lenderCommand(): Command {
       .command(act)
       .argument("<code>", "the lender's code")
       .option("--reason <text>", "why; it is kept in the audit", "no reason given")
-      .description(act === "suspend" ? "Refuse the lender's calls, within a second." : "Take the lender's calls again.")
-      .addHelpText("after", `\nExample:\n  pnpm collections lender ${act} ACME --reason "asked by their CTO"`)
+      .description(act === "suspend" ? "Stop a lender's field work and imports." : "End a lender's suspension.")
+      .addHelpText(
+        "after",
+        `${act === "suspend" ? SUSPENSION : ""}\nExample:\n  pnpm collections lender ${act} ACME --reason "asked by their CTO"`,
+      )
       .action((code: string, { reason }: { reason: string }) =>
         withDatabase((operator) => setState(operator, act, code, reason)),
       );
   }
   return lender;
 }
+
+const SUSPENSION = `
+Within a second, visits, payment links, messages to borrowers and imports are refused. Confirmations, reads and webhook
+deliveries continue, because captured money must be recorded. To stop a leaked key, revoke the key instead:
+  pnpm collections key revoke <key-id> --reason "leaked"
+`;
 
 interface LenderOptions {
   name?: string;
@@ -168,7 +177,8 @@ async function setState({ em }: Operator, act: "suspend" | "resume", code: strin
   const { id } = await lenderNamed(em(), code);
   const verb = act === "suspend" ? suspendLender : resumeLender;
   const lender = await transaction(em(), (tx) => verb(tx, id, reason));
-  answer({ lenderCode: lender.code, state: lender.state }, `Lender ${lender.code} is ${lender.state}.`);
+  const text = `Lender ${lender.code} is ${lender.state}.`;
+  answer({ lenderCode: lender.code, state: lender.state }, act === "suspend" ? `${text}${SUSPENSION.trimEnd()}` : text);
 }
 
 function onboarding(config: Operator["config"], vault: Operator["vault"]) {

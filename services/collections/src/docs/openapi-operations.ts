@@ -69,6 +69,7 @@ const OF_ALL: readonly ProblemCode[] = [
   "MALFORMED_HTTP",
   "HEADERS_TOO_LARGE",
   "REQUEST_TIMEOUT",
+  // Only imports answer it now. It stays documented everywhere: within /v1 no described answer is removed.
   "LENDER_SUSPENDED",
   "PAYLOAD_TOO_LARGE",
   "RATE_LIMITED",

@@ -50,7 +50,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
     "The signature is not the HMAC-SHA256 of what the server received.",
     { ...example.canonical, diagnosis: [example.finding] },
   ],
-  LENDER_SUSPENDED: ["The operator has suspended this lender; please contact them."],
+  LENDER_SUSPENDED: ["The operator has suspended this lender: imports are refused until it is resumed."],
   DEBUGGER_CLOSED: [
     `Ask the operator to open the signature debugger for ${example.health.keyId} (for an hour), or debug in the sandbox.`,
   ],

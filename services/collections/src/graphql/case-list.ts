@@ -44,6 +44,7 @@ builder.queryField("cases", (t) =>
         casesOfFieldPartner(context.reads.em, viewer(context).id, {
           ...request,
           lenders: [...lenders.values()],
+          blockedLenderIds: [...lenders.values()].filter(({ state }) => state === "suspended").map(({ id }) => id),
           dayAt: (lenderId, at) => dayIn(lenders.get(lenderId)!.timeZone, at),
         }),
       );

@@ -1,5 +1,4 @@
 import {
-  blockedReason,
   bucketOf,
   type CaseKey,
   type CaseStatus,
@@ -9,7 +8,7 @@ import {
   visitsOfCase,
 } from "@collections/cases";
 import { publicId } from "@collections/database";
-import { dayIn } from "@collections/flows";
+import { fieldWorkRefusal } from "@collections/flows";
 import { money } from "@collections/money";
 import { blockedWords } from "./blocked-words.ts";
 import { BorrowerRef } from "./borrower.ts";
@@ -174,6 +173,5 @@ function keyOf({ lenderId, id }: OwnCase): CaseKey {
 
 /** "Now" is by the clocks of the lender's country, where the borrower lives. */
 export async function blockedNow(theCase: OwnCase, { reads }: Context) {
-  const { timeZone } = await reads.lender.load(theCase.lenderId);
-  return blockedReason(theCase, dayIn(timeZone, new Date()));
+  return fieldWorkRefusal(theCase, await reads.lender.load(theCase.lenderId), new Date());
 }

@@ -52,6 +52,7 @@ const REFUSALS = {
   CONTACT_LIMIT_REACHED: ContactLimitReachedError,
   IDEMPOTENCY_CONFLICT: IdempotencyConflictError,
   INVALID_PHONE: InvalidPhoneError,
+  LENDER_SUSPENDED: CaseNotWorkableError,
   OTP_EXPIRED: OtpExpiredError,
   OTP_UNAVAILABLE: OtpUnavailableError,
   OTP_WRONG: OtpWrongError,
@@ -108,7 +109,8 @@ builder.objectType(CaseNotFoundError, {
 
 builder.objectType(CaseNotWorkableError, {
   name: "CaseNotWorkable",
-  description: "Nobody may visit the borrower or ask for a payment now.",
+  description:
+    "Nobody may visit the borrower or ask for a payment now. The code is LENDER_SUSPENDED where that is why.",
   interfaces,
 });
 

@@ -20,6 +20,8 @@ interface EndpointFor<Caller extends NamedCaller> {
   name: LimitedEndpoint;
   path: string;
   limitBytes: number;
+  /** Answers 403 while the operator has suspended the lender. The others go on: captured money must be recorded. */
+  refusedWhileSuspended?: true;
   methods: Partial<Record<"GET" | "POST", (request: RequestOf<Caller>) => Promise<Answer> | Answer>>;
 }
 
@@ -99,7 +101,7 @@ async function answerTo(
   return handled(endpoint, caller, request, response, options, body);
 }
 
-/** What comes once it is known who calls: rate limit, method, and the endpoint's own work. */
+/** Runs what follows once the caller is known: lender suspended, rate limit, method, the endpoint's own work. */
 async function handled<Caller extends NamedCaller>(
   endpoint: EndpointFor<Caller>,
   caller: Caller,
@@ -108,6 +110,12 @@ async function handled<Caller extends NamedCaller>(
   options: RestOptions,
   body?: Buffer,
 ): Promise<Answer> {
+  if (endpoint.refusedWhileSuspended && caller.lender.state === "suspended") {
+    throw new Problem(
+      "LENDER_SUSPENDED",
+      "The operator has suspended this lender: imports are refused until it is resumed.",
+    );
+  }
   const limits = await admitCaller(options.rateLimiter, caller, endpoint.name);
   for (const [name, value] of Object.entries(limits)) response.setHeader(name, value);
   const handle = endpoint.methods[request.method as "GET" | "POST"];

@@ -30,6 +30,7 @@ export function partnerEndpoints(app: App): Endpoint[] {
       name: "import",
       path: "/api/v1/partner/cases",
       limitBytes: IMPORT_LIMIT_BYTES,
+      refusedWhileSuspended: true,
       methods: { POST: (request) => importCases(request, app.importCases) },
     },
     {
