@@ -15,4 +15,6 @@ declare const writeMail: (job: own.AlertJob) => Promise<void>;
 declare const lenderId: string;
 declare const eventId: string;
 declare const replayId: string;
+declare const keyId: string;
+declare const requestId: string;
 declare const now: Date;

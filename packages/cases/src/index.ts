@@ -38,7 +38,15 @@ export {
   type VisitOfFieldPartner,
   visitsWaitedFor,
 } from "./held-request.ts";
-export { importRun, type ImportRun, type ImportSummary, recordImport, type RefusedRow } from "./import-run.ts";
+export {
+  importRun,
+  type ImportRun,
+  type ImportSummary,
+  recordImport,
+  recordUnappliedImport,
+  type RecordedImport,
+  type RefusedRow,
+} from "./import-run.ts";
 export { type InstantReading, readInstant } from "./instant.ts";
 export {
   type FreeCases,

@@ -199,6 +199,16 @@ export const casesSchema: PackageSchema = {
     },
     { name: "0005-gone-cases", statements: goneCasesMigration },
     { name: "0006-normal-forms", statements: [normalizeTexts] },
+    {
+      name: "0009-repeated-requests",
+      // The first use of a request fixes its switches, also when that use wrote no row.
+      statements: [
+        `alter table cases.import_run
+           add column applied boolean not null default true,
+           add column dry_run boolean not null default false,
+           add column atomic boolean not null default false`,
+      ],
+    },
   ],
   undistributed: [
     {

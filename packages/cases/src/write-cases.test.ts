@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import type { CaseDetails } from "./case-details.ts";
 import { exampleCase } from "./example-case.ts";
-import { importRun, recordImport } from "./import-run.ts";
+import { importRun, recordImport, recordUnappliedImport } from "./import-run.ts";
 import { lockCasesForImport, lockCurrentCases } from "./lock-cases.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { caseByLoan } from "./read-cases.ts";
@@ -135,6 +135,7 @@ test("an import is recorded once, with its counts and with what its cases refuse
   const run = {
     lenderId: newId(),
     importId: newId(),
+    atomic: false,
     summary: { received: 2, created: 1, rejected: 1 },
     refused: [{ index: 1, errors }],
   };
@@ -144,6 +145,18 @@ test("an import is recorded once, with its counts and with what its cases refuse
   expect(await importRun(database.em(), run.lenderId, id)).toMatchObject({ id, summary, refused, createdAt: NOW });
   expect(await importRun(database.em(), newId(), id)).toBeUndefined();
   await expect(record()).rejects.toSatisfy(isUniqueViolation);
+});
+
+test("an import that wrote no row is recorded unless its id is taken, with the switches of the first use", async () => {
+  const run = { lenderId: newId(), importId: newId(), atomic: true, summary: { created: 1 }, refused: [] };
+  const record = (dryRun: boolean) =>
+    transaction(database.em(), (tx) => recordUnappliedImport(tx, { ...run, dryRun }, NOW));
+  expect(await record(true)).toBe(true);
+  expect(await record(false)).toBe(false);
+  const recorded = await importRun(database.em(), run.lenderId, run.importId);
+  expect(recorded).toMatchObject({ applied: false, dryRun: true, atomic: true });
+  const applied = transaction(database.em(), async (tx) => recordImport(tx, run, NOW));
+  await expect(applied).rejects.toSatisfy(isUniqueViolation);
 });
 
 async function storeAll<const Cases extends readonly ImportedCase[]>(cases: Cases): Promise<Cases> {

@@ -9,6 +9,8 @@ import {
   lockCasesForImport,
   planRow,
   recordImport,
+  recordUnappliedImport,
+  type RefusedRow,
   type RowPlan,
   writeImportedCases,
 } from "@collections/cases";
@@ -27,7 +29,7 @@ import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent } from "./event.ts";
 import { type ImportResult, importResult, type JudgedRow } from "./import-result.ts";
-import { refusedByCase, repeatedImport } from "./repeated-import.ts";
+import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-import.ts";
 
 /**
  * Rows that one import takes at most (contract: Limits).
@@ -49,7 +51,10 @@ export interface ImportRequest {
   readonly dryRun: boolean;
   /** All rows or none. */
   readonly atomic: boolean;
-  /** A UUID that a repeat of the very same request has too: it is applied once. Default: a new one. */
+  /**
+   * The UUID of the request. The first import with it fixes `dryRun` and `atomic`: a repeat writes nothing and is answered
+   * as the first one was. Default: a new one, and then only an applied import is recorded.
+   */
   readonly importId?: string;
   /** Writes what has to be there exactly when the rows are: in their transaction, last. Not called when nothing is kept. */
   readonly beforeCommit?: (tx: Tx, result: ImportResult) => Promise<void>;
@@ -74,53 +79,90 @@ export async function importCases(
   environment: string,
 ): Promise<ImportResult> {
   const checked = checkRows(request.rows, request.lender);
-  const run = () => transaction(em, (tx) => applyRows(tx, checked, request, environment));
   try {
-    // Files that overlap, sent by several at once, can wait for each other in a circle: PostgreSQL ends one of them.
-    return await run().catch((error: unknown) => (sqlState(error) === DEADLOCK ? run() : Promise.reject(error)));
+    return await apply(em, checked, request, environment);
   } catch (error) {
-    const isRefused = error instanceof TakenBack && !request.dryRun;
-    // What has been applied may look refusable by now: it is no refusal, it is a repeat.
-    const before = isRefused || isUniqueViolation(error) ? await runBefore(em, request) : undefined;
-    if (before) return transaction(em, (tx) => answerAgain(tx, checked, request, before));
+    if (error instanceof TakenBack) {
+      if (await isFirstUse(em, request, error)) return error.result;
+    } else if (!isUniqueViolation(error)) {
+      throw error;
+    }
+    const before = request.importId && (await importRun(em, request.lender.id, request.importId));
+    if (!before) throw error;
+    return answerAgain(em, checked, request, before, environment);
+  }
+}
+
+/** @throws TakenBack when nothing is kept */
+async function apply(
+  em: EntityManager,
+  checked: readonly CheckedRow[],
+  request: ImportAttempt,
+  environment: string,
+): Promise<ImportResult> {
+  const run = () => transaction(em, (tx) => applyRows(tx, checked, request, environment));
+  // Files that overlap, sent by several at once, can wait for each other in a circle: PostgreSQL ends one of them.
+  return run().catch((error: unknown) => (sqlState(error) === DEADLOCK ? run() : Promise.reject(error)));
+}
+
+/** Records a request of which nothing was kept. False when the same request has been recorded before. */
+async function isFirstUse(
+  em: EntityManager,
+  { lender, importId, dryRun, atomic }: ImportRequest,
+  { result, refused }: TakenBack,
+): Promise<boolean> {
+  if (importId === undefined) return true;
+  const run = { lenderId: lender.id, importId, dryRun, atomic, summary: { ...result.summary }, refused };
+  return transaction(em, (tx) => recordUnappliedImport(tx, run, new Date()));
+}
+
+/** Answers a repeat by the switches of the first use. It writes nothing, whatever its own switches say. */
+async function answerAgain(
+  em: EntityManager,
+  checked: readonly CheckedRow[],
+  request: ImportRequest,
+  before: ImportRun,
+  environment: string,
+): Promise<ImportResult> {
+  const rows = asRefusedBefore(checked, before.refused);
+  if (before.applied) {
+    return transaction(em, async (tx) => repeatedImport(rows, await currentCases(tx, rows, request.lender.id), before));
+  }
+  const again = { ...request, dryRun: before.dryRun, atomic: before.atomic, isRepeat: true };
+  try {
+    return await apply(em, rows, again, environment);
+  } catch (error) {
     if (error instanceof TakenBack) return error.result;
     throw error;
   }
 }
 
-/** The import of the same request, where its answer was lost or is still on its way. */
-async function runBefore(em: EntityManager, { lender, importId }: ImportRequest): Promise<ImportRun | undefined> {
-  return importId === undefined ? undefined : importRun(em, lender.id, importId);
-}
-
-async function answerAgain(
-  tx: Tx,
-  checked: readonly CheckedRow[],
-  { lender }: ImportRequest,
-  before: ImportRun,
-): Promise<ImportResult> {
-  return repeatedImport(checked, await currentCases(tx, checked, lender.id), before);
+interface ImportAttempt extends ImportRequest {
+  /** Judges the rows again, for the answer alone: nothing is kept. */
+  readonly isRepeat?: boolean;
 }
 
 /** Rolls back what has been done and carries out what it would have been. */
 class TakenBack extends Error {
   override readonly name = "TakenBack";
   readonly result: ImportResult;
+  readonly refused: readonly RefusedRow[];
 
-  constructor(result: ImportResult) {
+  constructor(result: ImportResult, refused: readonly RefusedRow[]) {
     super("The import is taken back.");
     this.result = result;
+    this.refused = refused;
   }
 }
 
-/** @throws TakenBack when it is a rehearsal, or all rows or none and not all. */
+/** @throws TakenBack when it is a rehearsal, all rows or none and not all, or a repeat. */
 async function applyRows(
   tx: Tx,
   checked: readonly CheckedRow[],
-  request: ImportRequest,
+  request: ImportAttempt,
   environment: string,
 ): Promise<ImportResult> {
-  const { lender, dryRun, atomic } = request;
+  const { lender, dryRun, atomic, isRepeat = false } = request;
   const { importId = newId() } = request;
   const now = new Date();
 
@@ -172,11 +214,13 @@ async function applyRows(
     ),
   );
   const inOrder = checked.map(({ index }) => judged.get(index)!);
-  const kept = !dryRun && !(atomic && inOrder.some(({ plan }) => plan.outcome === "rejected"));
-  const result = importResult(inOrder, { importId: kept ? importId : null, dryRun });
-  if (!kept) throw new TakenBack(result);
   const refused = refusedByCase(inOrder, checked);
-  recordImport(tx, { lenderId: lender.id, importId, summary: { ...result.summary }, refused }, now);
+  // A rehearsal that is repeated may find a row right by now; an import that was refused stays refused.
+  const isRefused = atomic && (inOrder.some(({ plan }) => plan.outcome === "rejected") || (isRepeat && !dryRun));
+  const kept = !dryRun && !isRefused && !isRepeat;
+  const result = importResult(inOrder, { importId: kept ? importId : null, dryRun, isRefused });
+  if (!kept) throw new TakenBack(result, refused);
+  recordImport(tx, { lenderId: lender.id, importId, atomic, summary: { ...result.summary }, refused }, now);
   await request.beforeCommit?.(tx, result);
   return result;
 }

@@ -2,13 +2,15 @@ import type { CheckedRow, FieldChange, RowFault, RowPlan, RowWarning } from "@co
 import { publicId } from "@collections/database";
 import { toWire, type WireNumber } from "@collections/money";
 
-/** What an import answers, in the values of the wire. */
+/** What an import answers, in the values of the wire but for `isRefused`. */
 export interface ImportResult {
   /** No row was rejected. */
   readonly success: boolean;
   readonly dryRun: boolean;
   /** Null when nothing was kept: a rehearsal, or all rows or none and not all. */
   readonly importId: string | null;
+  /** `atomic` was asked for and a row was rejected. */
+  readonly isRefused: boolean;
   /** Of the rows that were received, how many had which outcome. */
   readonly summary: Readonly<Record<"received" | RowResult["outcome"], number>>;
   readonly results: readonly RowResult[];
@@ -62,7 +64,7 @@ const OUTCOMES: Record<Exclude<RowPlan["outcome"], "rejected">, AcceptedOutcome>
 /** The answer for all rows, in the order given; `importId` is null when nothing is kept of them. */
 export function importResult(
   rows: readonly JudgedRow[],
-  { importId, dryRun }: { importId: string | null; dryRun: boolean },
+  { importId, dryRun, isRefused }: Pick<ImportResult, "importId" | "dryRun" | "isRefused">,
 ): ImportResult {
   const results = rows.map(({ checked, plan }): RowResult =>
     plan.outcome === "rejected"
@@ -77,6 +79,7 @@ export function importResult(
     success: summary.rejected === 0,
     dryRun,
     importId: importId === null ? null : publicId("imp", importId),
+    isRefused,
     summary,
     results,
   };

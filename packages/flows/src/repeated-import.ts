@@ -9,25 +9,35 @@ export function refusedByCase(rows: readonly JudgedRow[], checked: readonly Chec
   );
 }
 
+/** The rows of a repeat: those that their cases refused the first time are rejected for the same reasons. */
+export function asRefusedBefore(checked: readonly CheckedRow[], refused: readonly RefusedRow[]): CheckedRow[] {
+  const errorsOf = new Map(refused.map(({ index, errors }) => [index, errors]));
+  return checked.map((one) => {
+    const errors = errorsOf.get(one.index);
+    if (!errors) return one;
+    const { index, sourceLoanNumber } = one;
+    const { warnings } = "row" in one ? one.row : one;
+    return { index, sourceLoanNumber, assumesCurrency: false, errors, warnings };
+  });
+}
+
 /**
- * What a request is answered that has been applied before: what was refused then is refused, and what was taken is
- * unchanged by now, however much its case has changed since.
+ * Answers the repeat of an import that was applied: rows that were rejected are rejected again, and rows that were
+ * taken are `unchanged`, however much their cases have changed since.
  */
 export function repeatedImport(
   checked: readonly CheckedRow[],
   current: ReadonlyMap<string | undefined, ImportedCase>,
-  { id, refused }: ImportRun,
+  { id }: ImportRun,
 ): ImportResult {
-  const errorsOf = new Map(refused.map(({ index, errors }) => [index, errors]));
   const judged = checked.map((one): JudgedRow => {
-    const errors = errorsOf.get(one.index) ?? (isWrong(one) ? one.errors : undefined);
-    if (errors) return { checked: one, plan: { outcome: "rejected", errors } };
+    if (isWrong(one)) return { checked: one, plan: { outcome: "rejected", errors: one.errors } };
     const caseAfter = current.get(one.sourceLoanNumber);
     assert.ok(caseAfter, "A row that was taken has a case, and no case is ever removed.");
     const { warnings } = "row" in one ? one.row : one;
     return { checked: one, plan: { outcome: "unchanged", caseAfter, warnings } };
   });
-  return importResult(judged, { importId: id, dryRun: false });
+  return importResult(judged, { importId: id, dryRun: false, isRefused: false });
 }
 
 /** Wrong in itself, whatever the case. */

@@ -65,7 +65,9 @@ export {
   DEFAULT_REPLAY_RATE,
   MAX_REPLAY_RATE,
   previewReplay,
+  type RepeatableReplayRequest,
   type ReplayRequest,
+  requestReplay,
   startReplay,
 } from "./start-replay.ts";
 export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./suspension.ts";

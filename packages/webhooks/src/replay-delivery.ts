@@ -1,19 +1,20 @@
 import { query, signal, statement, type Tx } from "@collections/database";
 import type { StoredState } from "./delivery.ts";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
+import { recordReplayRequest } from "./replay-request.ts";
 
 interface LockedDelivery {
   readonly state: StoredState;
   readonly isInFlight: boolean;
-  /** The very same request was here before. */
-  readonly isRepeat: boolean;
+  /** The latest request that had it sent again is this one. */
+  readonly isLatestRequest: boolean;
 }
 
 /**
  * Has one event sent again: same id, same bytes, same sequence. One that was delivered or parked starts its ladder
  * anew, marked as a replay; one that waits for its retry need not wait any longer; one that is due or in flight stays
- * as it is. So does one that the very same request, known by the UUID `requestId`, has had sent again before. Returns
- * the state after that, or undefined when the lender has no such event. contract: Deliveries
+ * as it is. A request acts once, for good: a repeat, which has the same `requestId` (a UUID), changes nothing. Returns the
+ * state after that, or undefined when the lender has no such event. contract: Deliveries
  *
  * @example
  * const again = await transaction(em, (tx) => replayDelivery(tx, lenderId, eventId));
@@ -28,8 +29,12 @@ export async function replayDelivery(
   const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
   if (!locked) return undefined;
   const state = locked.isInFlight ? "in_flight" : "waiting";
-  if (locked.isRepeat) return { state };
-  if (requestId !== undefined) await query(tx, noteRequest, [lenderId, eventId, requestId]);
+  if (requestId !== undefined) {
+    const isNew = await recordReplayRequest(tx, lenderId, requestId, eventId);
+    if (!isNew || locked.isLatestRequest) return { state };
+    // A process of the version before knows a repeat by this column alone.
+    await query(tx, noteRequest, [lenderId, eventId, requestId]);
+  }
   if (locked.state === "waiting") return { state };
   await query(tx, locked.state === "retrying" ? endWait : sendAgain, [lenderId, [eventId]]);
   signal(tx, WEBHOOKS_CHANNEL, lenderId);
@@ -59,7 +64,7 @@ const HAS_EVENT = `(select true from webhooks.event e where e.lender_id = $1 and
 const lockDelivery = statement(
   "webhooks.replay-lock-one",
   `select d.state, d.leased_until is not null and d.leased_until >= now() as "isInFlight",
-     d.replayed_by is not distinct from $3::uuid and $3 is not null as "isRepeat"
+     d.replayed_by is not distinct from $3::uuid and $3 is not null as "isLatestRequest"
    from webhooks.delivery d
    where d.lender_id = $1 and d.id = $2 and ${HAS_EVENT}
    for update of d`,

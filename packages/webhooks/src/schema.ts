@@ -6,6 +6,7 @@ import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
 import { migration0003 } from "./migration-0003.ts";
 import { ReplayEntity } from "./replay.ts";
+import { ReplayRequestEntity } from "./replay-request.ts";
 import { LetGoEntity, RetentionEntity } from "./retention.ts";
 import { retryQueue } from "./retry.ts";
 
@@ -27,6 +28,7 @@ export const webhooksSchema: PackageSchema = {
     AttemptEntity,
     AlertEntity,
     ReplayEntity,
+    ReplayRequestEntity,
     RetentionEntity,
     LetGoEntity,
   ],
@@ -167,6 +169,19 @@ export const webhooksSchema: PackageSchema = {
       statements: [
         `alter table webhooks.delivery add column replayed_by uuid`,
         `alter table webhooks.replay add column joined_by uuid[] not null default '{}'`,
+      ],
+    },
+    {
+      name: "0007-replay-requests",
+      // `delivery.replayed_by` holds the latest request only: one that came before it would be taken for a new one.
+      statements: [
+        `create table webhooks.replay_request (
+          lender_id uuid not null,
+          id uuid not null,
+          delivery_id uuid,
+          created_at timestamptz not null,
+          primary key (lender_id, id)
+        )`,
       ],
     },
   ],

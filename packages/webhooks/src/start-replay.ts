@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type EntityManager, newId, query, statement, type Tx } from "@collections/database";
 import { type Replay, replayById, type ReplayFilter } from "./replay.ts";
+import { recordReplayRequest } from "./replay-request.ts";
 import { countMatches, idsOf, type ReplayScope, scopeOf } from "./replay-scope.ts";
 
 /**
@@ -76,6 +77,42 @@ export async function startReplay(
   return replay;
 }
 
+/** A request for a replay that may come again, and whether it only counts. */
+export interface RepeatableReplayRequest extends ReplayRequest {
+  readonly id: string;
+  readonly dryRun: boolean;
+}
+
+/**
+ * Starts a replay, or counts what it would send, for a request that may come again. The first use of its id decides which:
+ * a repeat gets the same replay, or a count, whatever its own `dryRun` says. contract: Repeating a call
+ *
+ * @example
+ * const request = { id: requestId, dryRun: false, requestedBy: keyId };
+ * const { replay, count } = await requestReplay(tx, lenderId, { kind: "payment.collected" }, request);
+ * console.log(replay ? `${replay.id} sends ${count} events` : `${count} events would be sent`);
+ */
+export async function requestReplay(
+  tx: Tx,
+  lenderId: string,
+  filter: ReplayFilter,
+  { dryRun, ...request }: RepeatableReplayRequest,
+): Promise<{ count: number; replay?: Replay }> {
+  await query(tx, lockStart, [lenderId]);
+  const [use] = await query<FirstUse>(tx, findFirstUse, [lenderId, request.id]);
+  if (use!.wasDryRun || (dryRun && use!.replayId === null)) {
+    await recordReplayRequest(tx, lenderId, request.id, null);
+    return { count: await previewReplay(tx, lenderId, filter) };
+  }
+  const replay = await startReplay(tx, lenderId, filter, request);
+  return { count: replay.total, replay };
+}
+
+interface FirstUse {
+  readonly replayId: string | null;
+  readonly wasDryRun: boolean;
+}
+
 /** The last event of the lender, or that of the filter's time. */
 async function lastIdOf(em: EntityManager, scope: ReplayScope): Promise<string> {
   const [row] = await query<{ id: string }>(em, selectLastId, [scope.lenderId, idsOf(scope).upTo]);
@@ -89,6 +126,14 @@ function filterValues({ loan, kind, states, createdFrom, createdTo }: ReplayScop
 const lockStart = statement(
   "webhooks.replay-lock-start",
   `select pg_advisory_xact_lock(hashtextextended('webhooks.replay/' || $1::uuid::text, 0))`,
+);
+
+const findFirstUse = statement(
+  "webhooks.replay-find-first-use",
+  `select
+     (select r.id from webhooks.replay r where r.lender_id = $1 and (r.id = $2 or $2 = any (r.joined_by)) limit 1)
+       as "replayId",
+     exists (select from webhooks.replay_request q where q.lender_id = $1 and q.id = $2) as "wasDryRun"`,
 );
 
 const findSame = statement(

@@ -7,7 +7,7 @@ import { PROBLEM_CODES } from "../src/rest/problem.ts";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
 import { type Known, type OddRequest, oddRequest } from "./odd-requests.ts";
 import { seededRandom, seedOfRun } from "./seeded-random.ts";
-import { allRows } from "./table-rows.ts";
+import { allRows, type Rows } from "./table-rows.ts";
 
 // FUZZ_REQUESTS=50000 FUZZ_SEED=7 vitest run rest-fuzz: a longer run, or the same again. Each is sent three times or so.
 const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 750);
@@ -147,13 +147,23 @@ async function expectNoChange(refused: readonly OddRequest[]): Promise<void> {
   let requests = refused;
   let before = {};
   for (let areNew = true; areNew;) {
-    before = await allRows(service.app);
+    before = await changedRows();
     const heard = await sendAll(requests);
     expect(heard.flatMap(faultsOf), `FUZZ_SEED=${SEED}`).toEqual([]);
     areNew = heard.some(mayChange);
     requests = heard.filter((one) => !mayChange(one)).map(({ request }) => request);
   }
-  expect(await allRows(service.app)).toEqual(before);
+  expect(await changedRows()).toEqual(before);
+}
+
+/** All rows but the records of imports that wrote nothing: a refused request that is signed anew leaves another one. */
+async function changedRows(): Promise<Rows> {
+  const rows = await allRows(service.app);
+  return { ...rows, "cases.import_run": appliedImports(rows) };
+}
+
+function appliedImports(rows: Rows): string[] {
+  return (rows["cases.import_run"] ?? []).filter((row) => row.includes('"applied": true'));
 }
 
 /** What answers have told of: one that was lost is told of when its request comes again. */
@@ -186,7 +196,7 @@ async function storedCounts(): Promise<Record<keyof Done, number>> {
   const count = (table: string) => rows[table]?.length ?? 0;
   return {
     bookings: count("ledger.payment_booking"),
-    imports: count("cases.import_run"),
+    imports: appliedImports(rows).length,
     cases: count("cases.collection_case"),
     replays: count("webhooks.replay"),
   };

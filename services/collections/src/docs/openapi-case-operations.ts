@@ -61,7 +61,8 @@ export const CASE_OPERATIONS: readonly Operation[] = [
       "The loan number is the key: a row updates the loan's current case or, when there is none, creates it. A row that",
       "says nothing new is `unchanged`, so the same file may be sent any number of times. A rejected row does not keep",
       "the others from being applied, unless `atomic` is said. The very same request, signature and all, is applied once:",
-      "its repeat has the same `importId` and takes back nothing that happened in between.",
+      "its repeat has the same `importId` and takes back nothing that happened in between. The query string is not signed:",
+      "the first use of a signature fixes `dryRun` and `atomic`, and a repeat with another query string changes nothing.",
     ].join("\n"),
     parameters: [
       switchParameter("dryRun", "Check and answer, but keep nothing. Either this or the body says it."),

@@ -31,10 +31,13 @@ export async function importCases(
   apply: (asked: ImportRequest) => Promise<ImportResult>,
 ): Promise<Answer> {
   const { rows, dryRun, atomic, warnings } = readImport(request);
-  const result = await apply({ lender: request.lender, rows, dryRun, atomic, importId: idOfRequest(request) });
+  const importId = idOfRequest(request);
+  const { isRefused, ...result } = await apply({ lender: request.lender, rows, dryRun, atomic, importId });
   const answer = { ...result, ...warnings };
-  if (atomic && !result.success) {
-    const detail = `${result.summary.rejected} of ${rows.length} rows are wrong; nothing was applied.`;
+  if (isRefused) {
+    const detail = result.success
+      ? "This request was refused before, so nothing was applied; sign the rows anew."
+      : `${result.summary.rejected} of ${rows.length} rows are wrong; nothing was applied.`;
     throw new Problem("IMPORT_REJECTED", detail, answer);
   }
   return { status: 200, body: answer };

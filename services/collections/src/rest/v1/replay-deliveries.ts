@@ -1,11 +1,5 @@
 import { type Database, publicId, transaction } from "@collections/database";
-import {
-  DEFAULT_REPLAY_RATE,
-  MAX_REPLAY_RATE,
-  previewReplay,
-  type ReplayFilter,
-  startReplay,
-} from "@collections/webhooks";
+import { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, type ReplayFilter, requestReplay } from "@collections/webhooks";
 import { z } from "zod";
 import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
@@ -46,16 +40,11 @@ export const replayDeliveriesBody = z.object({
 /** POST /api/v1/partner/webhooks/deliveries/replay (contract: Deliveries): sends many events again, or counts them. */
 export async function replayDeliveries(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {
   const { filter, ratePerSecond, dryRun, warnings } = readReplay(request);
-  const lenderId = request.lender.id;
-  if (dryRun) {
-    const count = await previewReplay(em(), lenderId, filter);
-    return { status: 200, body: { success: true, dryRun, count, ...warnings } };
-  }
-  const asked = { ratePerSecond, requestedBy: request.keyId, id: idOfRequest(request) };
-  const replay = await transaction(em(), (tx) => startReplay(tx, lenderId, filter, asked));
+  const asked = { ratePerSecond, dryRun, requestedBy: request.keyId, id: idOfRequest(request) };
+  const { replay, count } = await transaction(em(), (tx) => requestReplay(tx, request.lender.id, filter, asked));
+  if (!replay) return { status: 200, body: { success: true, dryRun: true, count, ...warnings } };
   const replayId = publicId("replay", replay.id);
-  const body = { success: true, replayId, count: replay.total, ratePerSecond: replay.ratePerSecond, ...warnings };
-  return { status: 202, body };
+  return { status: 202, body: { success: true, replayId, count, ratePerSecond: replay.ratePerSecond, ...warnings } };
 }
 
 function readReplay(request: SignedRequest) {

@@ -1,0 +1,36 @@
+import { defineEntity, p } from "@mikro-orm/core";
+import { query, statement, type Tx } from "@collections/database";
+
+/**
+ * A signed request that had one event sent again, or that only counted what a replay would send. A request that started
+ * or joined a replay of many events is in that replay's row instead.
+ */
+export const ReplayRequestEntity = defineEntity({
+  name: "ReplayRequest",
+  schema: "webhooks",
+  tableName: "replay_request",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    /** The event that was sent again; null for a count. */
+    deliveryId: p.uuid().nullable(),
+    createdAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+/** Records a request. Returns false when the same request was recorded before: then it must not act again. */
+export async function recordReplayRequest(
+  tx: Tx,
+  lenderId: string,
+  requestId: string,
+  deliveryId: string | null,
+): Promise<boolean> {
+  return (await query(tx, insertRequest, [lenderId, requestId, deliveryId])).length > 0;
+}
+
+const insertRequest = statement(
+  "webhooks.record-replay-request",
+  `insert into webhooks.replay_request (lender_id, id, delivery_id, created_at) values ($1, $2, $3, now())
+   on conflict do nothing
+   returning id`,
+);
