@@ -65,6 +65,7 @@ export function whyNotForBorrowers(text: string, mask: Exchange["mask"]): string
   const { protocol, hostname, username, password } = new URL(text);
   if (protocol !== "https:") return `begins with ${mask(protocol)} instead of https:`;
   if (username !== "" || password !== "") return "carries a user name";
+  if (hostname.endsWith(".")) return "has a host that ends with a dot";
   return isPublic(hostname) ? null : `leads to ${mask(hostname)}, which is not on the public internet`;
 }
 

@@ -15,7 +15,7 @@ import type { AllowList, Outbound } from "@collections/outbound";
 export interface LinkDeps {
   readonly database: Database;
   readonly outbound: Outbound;
-  /** Hosts that a link may lead to although they are not public. */
+  /** Hosts that a link may lead to although they are plain http or private: the operator's in a sandbox, else none. */
   readonly allow: AllowList;
   readonly credentials: Credentials;
   readonly vault: Vault;

@@ -106,7 +106,7 @@ function askLender(
 ): Promise<MintAnswer> {
   return mintLink({
     outbound,
-    allow,
+    linkUrlRule: { allow, hosts: registration.paymentLinkHosts },
     url: registration.mintLinkUrl,
     authHeader: registration.authHeader ?? undefined,
     signingKey: key.signingKey,

@@ -10,6 +10,7 @@ export type LenderFaultCode =
   | "INVALID_TIME_ZONE"
   | "INVALID_EMAIL"
   | "INVALID_URL"
+  | "INVALID_HOST"
   | "INVALID_HEADER"
   | "INVALID_UPI_ID"
   | "INVALID_BANK"

@@ -1,5 +1,5 @@
 import { currency, isCurrency, parsePercent, type CurrencyCode, type Percent } from "@collections/money";
-import { checkHeader } from "@collections/outbound";
+import { checkHeader, checkUrl } from "@collections/outbound";
 import type { LenderFault, LenderFaultCode } from "./lender-fault.ts";
 import type { FallbackBank } from "./schema.ts";
 
@@ -8,6 +8,7 @@ const MAX_INSTRUCTIONS_CHARS = 1000;
 const MAX_EMAIL_CHARS = 254;
 const MAX_TECHNICAL_CONTACTS = 10;
 const MAX_URL_CHARS = 2048;
+const MAX_PAYMENT_LINK_HOSTS = 20;
 const MAX_RATE_PER_MINUTE = 10_000_000;
 
 /** A header that a lender registered for its mint endpoint. The value is a secret. */
@@ -73,6 +74,25 @@ export function readTechnicalContacts(texts: readonly string[]): Reading<string[
 export function readMintLinkUrl(text: string): Reading<string> {
   if (text.length <= MAX_URL_CHARS && /^https?:\/\//i.test(text) && URL.canParse(text)) return { value: text };
   return fault("INVALID_URL", "Expected an absolute URL, for example https://lender.example/mint.");
+}
+
+/** Takes `pay.acme.example` or `pay.acme.example:8443`, and keeps each host as a URL has it: lower case, punycode. */
+export function readPaymentLinkHosts(texts: readonly string[]): Reading<string[]> {
+  const hosts = texts.map((text) => publicHostOf(text.trim()));
+  const odd = hosts.indexOf(undefined);
+  if (odd !== -1) {
+    const example = "Expected a public host such as pay.acme.example or pay.acme.example:8443";
+    return fault("INVALID_HOST", `${example}; got "${texts[odd]!.slice(0, 80)}".`);
+  }
+  const unique = [...new Set(hosts as string[])];
+  if (unique.length <= MAX_PAYMENT_LINK_HOSTS) return { value: unique };
+  return fault("INVALID_HOST", `At most ${MAX_PAYMENT_LINK_HOSTS} hosts; got ${unique.length}.`);
+}
+
+function publicHostOf(text: string): string | undefined {
+  const url = /^[^\s/\\?#@]+$/.test(text) ? URL.parse(`https://${text}/`) : null;
+  if (url === null || url.hostname.endsWith(".")) return undefined;
+  return checkUrl(url.href, { entries: [] }).ok ? url.host : undefined;
 }
 
 /** Takes `Name: value`. No detail shows the value. */

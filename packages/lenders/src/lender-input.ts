@@ -11,6 +11,7 @@ import {
   readMintAuthHeader,
   readMintLinkUrl,
   readName,
+  readPaymentLinkHosts,
   readRateLimits,
   readTechnicalContacts,
   readTimeZone,
@@ -41,6 +42,8 @@ export interface LenderChanges {
   mintLinkUrl?: string | null;
   /** `Name: value`, kept sealed and never shown again. */
   mintAuthHeader?: string | null;
+  /** Hosts that a minted link may lead to, as `pay.acme.example` or `pay.acme.example:8443`; none: any public host. */
+  paymentLinkHosts?: readonly string[];
   fallbackUpiId?: string | null;
   fallbackBank?: FallbackBank | null;
   fallbackInstructions?: string | null;
@@ -77,6 +80,7 @@ export interface LenderValues {
   technicalContacts: string[];
   mintLinkUrl: string | null;
   mintAuthHeader: AuthHeader | null;
+  paymentLinkHosts: string[];
   fallbackUpiId: string | null;
   fallbackBank: FallbackBank | null;
   fallbackInstructions: string | null;
@@ -101,6 +105,7 @@ const readers: Readers = {
   technicalContacts: readTechnicalContacts,
   mintLinkUrl: readMintLinkUrl,
   mintAuthHeader: readMintAuthHeader,
+  paymentLinkHosts: readPaymentLinkHosts,
   fallbackUpiId: readUpiId,
   fallbackBank: readBank,
   fallbackInstructions: readInstructions,
@@ -135,6 +140,7 @@ export function readNewLender(lender: NewLender): LenderValues {
     technicalContacts: [],
     mintLinkUrl: null,
     mintAuthHeader: null,
+    paymentLinkHosts: [],
     fallbackUpiId: null,
     fallbackBank: null,
     fallbackInstructions: null,

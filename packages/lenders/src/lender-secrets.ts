@@ -14,6 +14,8 @@ import type { Vault } from "./vault.ts";
 export interface MintRegistration {
   readonly mintLinkUrl: string;
   readonly authHeader: AuthHeader | null;
+  /** Hosts that a minted link may lead to; empty: any public host. */
+  readonly paymentLinkHosts: readonly string[];
 }
 
 /** A lender's own WhatsApp account. Treat it as a secret: never log it. */
@@ -45,9 +47,13 @@ export async function mintRegistration(
 ): Promise<MintRegistration | undefined> {
   const [row] = await lenderRows(em, [lenderId]);
   if (!row || row.mintLinkUrl === null) return undefined;
-  const { mintLinkUrl, mintAuthHeader } = row;
+  const { mintLinkUrl, mintAuthHeader, paymentLinkHosts } = row;
   const authHeader = mintAuthHeader === null ? null : vault.open(mintAuthHeader, mintAuthHeaderContext(lenderId));
-  return { mintLinkUrl, authHeader: authHeader === null ? null : (JSON.parse(authHeader) as AuthHeader) };
+  return {
+    mintLinkUrl,
+    authHeader: authHeader === null ? null : (JSON.parse(authHeader) as AuthHeader),
+    paymentLinkHosts,
+  };
 }
 
 /**

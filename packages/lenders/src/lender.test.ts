@@ -78,6 +78,7 @@ test("the registered secrets come back to whoever needs them and show nowhere el
   expect(await mintRegistration(database.em(), vault, lender.id)).toEqual({
     mintLinkUrl: "https://lender.example/mint",
     authHeader: { name: "X-Api-Key", value: "mint-s3cret" },
+    paymentLinkHosts: [],
   });
   expect(await whatsappAccount(database.em(), vault, lender.id)).toEqual({
     phoneNumberId: "1234567890",

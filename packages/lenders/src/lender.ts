@@ -33,6 +33,8 @@ export interface Lender extends LenderProfile {
   readonly technicalContacts: readonly string[];
   readonly mintLinkUrl: string | null;
   readonly hasMintAuthHeader: boolean;
+  /** Hosts that a minted link may lead to; empty: any public host. */
+  readonly paymentLinkHosts: readonly string[];
   readonly fallback: Fallback;
   readonly whatsapp: {
     phoneNumberId: string | null;
@@ -95,6 +97,7 @@ const COLUMNS = {
   technicalContacts: "technical_contacts",
   mintLinkUrl: "mint_link_url",
   mintAuthHeader: "mint_auth_header",
+  paymentLinkHosts: "payment_link_hosts",
   fallbackUpiId: "fallback_upi_id",
   fallbackBank: "fallback_bank",
   fallbackInstructions: "fallback_instructions",
@@ -156,6 +159,7 @@ export function asLender(row: LenderRow): Lender {
     technicalContacts: row.technicalContacts,
     mintLinkUrl: row.mintLinkUrl,
     hasMintAuthHeader: row.mintAuthHeader !== null,
+    paymentLinkHosts: row.paymentLinkHosts,
     fallback: {
       upiId: row.fallbackUpiId,
       bank: row.fallbackBank,

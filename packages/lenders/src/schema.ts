@@ -32,6 +32,7 @@ export const LenderEntity = defineEntity({
     technicalContacts: p.array().columnType("text[]"),
     mintLinkUrl: p.text().strictNullable(),
     mintAuthHeader: p.text().strictNullable(),
+    paymentLinkHosts: p.array().columnType("text[]"),
     fallbackUpiId: p.text().strictNullable(),
     fallbackBank: p.json<FallbackBank>().strictNullable(),
     fallbackInstructions: p.text().strictNullable(),
@@ -161,6 +162,10 @@ export const lendersSchema: PackageSchema = {
       statements: [
         `alter table lenders.lender add column whatsapp_app_secret text, add column whatsapp_verify_token text`,
       ],
+    },
+    {
+      name: "0006-link-hosts",
+      statements: [`alter table lenders.lender add column payment_link_hosts text[] not null default '{}'`],
     },
   ],
   appendOnly: ["lenders.audit_entry"],

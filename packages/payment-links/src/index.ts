@@ -46,6 +46,7 @@ export {
   settleableReports,
 } from "./held-report.ts";
 export { type LinkDelivery } from "./link-delivery.ts";
+export { type LinkUrlRule } from "./link-url.ts";
 export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatus } from "./link-status.ts";
 export { linkEmail, type LinkMessage, whatsappParameters } from "./messages.ts";
 export { type MintAnswer, readMintAnswer } from "./mint-answer.ts";

@@ -2,7 +2,7 @@ import { type OutboundAnswer, parseAllowList } from "@collections/outbound";
 import { describe, expect, test } from "vitest";
 import { readMintAnswer, UNAVAILABLE_REASONS } from "./index.ts";
 
-const NOTHING = parseAllowList("");
+const NOTHING = { allow: parseAllowList(""), hosts: [] };
 const URL = "https://pay.lender.example/plink_77";
 
 function answered(body: unknown, rest: Partial<Extract<OutboundAnswer, { kind: "answer" }>> = {}): OutboundAnswer {
@@ -39,7 +39,9 @@ describe("a link is minted", () => {
 
   test("with a plain and private URL where the operator opened that host and port", () => {
     const url = "http://127.0.0.1:4000/pay";
-    expect(readMintAnswer(linkOf({ linkId: "a", url }), parseAllowList("127.0.0.1:4000"))).toMatchObject({
+    expect(
+      readMintAnswer(linkOf({ linkId: "a", url }), { allow: parseAllowList("127.0.0.1:4000"), hosts: [] }),
+    ).toMatchObject({
       minted: { url },
     });
   });

@@ -1,4 +1,5 @@
-import { type AllowList, checkUrl, type OutboundAnswer } from "@collections/outbound";
+import type { OutboundAnswer } from "@collections/outbound";
+import { checkLinkUrl, type LinkUrlRule } from "./link-url.ts";
 import type { MintedLink } from "./record-mint.ts";
 import type { UnavailableReason } from "./unavailable-reason.ts";
 
@@ -11,23 +12,23 @@ export type MintAnswer =
   | { readonly unavailable: UnavailableReason; readonly detail: string };
 
 /**
- * Reads what came of a mint call. Any 2xx counts; `detail` never repeats what the lender wrote, because it may quote
- * the borrower's data or the auth header. contract: Mint-link response, Errors
+ * Reads what came of a mint call. Any 2xx counts, and the URL of the link is canonical. `detail` repeats nothing that the
+ * lender wrote but a host, because it may quote the borrower's data or the auth header. contract: Mint-link response
  *
  * @example
  * const url = "https://lender.example.com/links";
  * const answer = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 10_000 });
- * const read = readMintAnswer(answer, outbound.allow);
+ * const read = readMintAnswer(answer, { allow: { entries: [] }, hosts: ["pay.acme.example"] });
  * if ("unavailable" in read) await recordUnavailable(tx, link, read, now);
  */
-export function readMintAnswer(answer: OutboundAnswer, allow: AllowList): MintAnswer {
+export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintAnswer {
   if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], answer.detail);
   if (answer.status < 200 || answer.status > 299) {
     return unavailable("non_2xx", `The lender answered ${answer.status}; any 2xx counts.`);
   }
   if (answer.bodyCut !== false) return unavailable(...CUT[answer.bodyCut]);
   const body = parseObject(answer.body);
-  return body ? readBody(body, allow) : unavailable("bad_answer", "The answer is not a JSON object in UTF-8.");
+  return body ? readBody(body, rule) : unavailable("bad_answer", "The answer is not a JSON object in UTF-8.");
 }
 
 type Failure = Extract<OutboundAnswer, { kind: "failure" }>;
@@ -51,7 +52,7 @@ const CUT: Readonly<Record<Cut, readonly [UnavailableReason, string]>> = {
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-function readBody(body: JsonObject, allow: AllowList): MintAnswer {
+function readBody(body: JsonObject, rule: LinkUrlRule): MintAnswer {
   if (body["success"] === false) return unavailable("refused", "The lender answered success: false.");
   if (body["success"] !== undefined && body["success"] !== true) {
     return unavailable("bad_answer", "success is neither true nor false.");
@@ -64,8 +65,8 @@ function readBody(body: JsonObject, allow: AllowList): MintAnswer {
   }
   const url = link["url"];
   if (typeof url !== "string") return unavailable("bad_url", "link.url is not a text.");
-  const verdict = checkUrl(url, allow);
-  return verdict.ok ? { minted: { linkId, url } } : unavailable("bad_url", verdict.reason);
+  const verdict = checkLinkUrl(url, rule);
+  return verdict.ok ? { minted: { linkId, url: verdict.url } } : unavailable("bad_url", verdict.reason);
 }
 
 /** Trimmed, as it is when a confirmation brings it back. */

@@ -25,7 +25,7 @@ afterAll(async () => {
 function aCall(given: Partial<MintCall> = {}): MintCall {
   return {
     outbound,
-    allow: outbound.allow,
+    linkUrlRule: { allow: outbound.allow, hosts: [] },
     url: `${twin.mintUrl}?tenant=7`,
     authHeader: twin.mintAuth,
     signingKey: signingKey(SECRET),
@@ -117,5 +117,7 @@ test("an address that the operator did not open is not called", async () => {
 });
 
 test("the URL of a link is held to what the caller allows, whatever the door allows", async () => {
-  expect(await mintLink(aCall({ allow: { entries: [] } }))).toMatchObject({ unavailable: "bad_url" });
+  expect(await mintLink(aCall({ linkUrlRule: { allow: { entries: [] }, hosts: [] } }))).toMatchObject({
+    unavailable: "bad_url",
+  });
 });

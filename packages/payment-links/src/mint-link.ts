@@ -1,7 +1,8 @@
 import { publicId } from "@collections/database";
 import { type CurrencyCode, toWire } from "@collections/money";
-import type { AllowList, Outbound } from "@collections/outbound";
+import type { Outbound } from "@collections/outbound";
 import { HEADERS, type Secret, sign } from "@collections/signing";
+import type { LinkUrlRule } from "./link-url.ts";
 import { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
 
 /** What the lender is told about the link to mint; ids are UUIDs. contract: Mint-link request */
@@ -20,8 +21,8 @@ export interface MintRequest {
 /** What one mint call takes: the door out, what the lender has registered, and the link to ask for. */
 export interface MintCall {
   readonly outbound: Outbound;
-  /** What may stand in the link's URL although it is not public. */
-  readonly allow: AllowList;
+  /** Where the link's URL may lead, whatever `outbound` may call. */
+  readonly linkUrlRule: LinkUrlRule;
   /** The lender's mintLinkUrl, or null while none is registered. */
   readonly url: string | null;
   /** The header that the lender registered for this call. */
@@ -43,7 +44,8 @@ export interface MintCall {
  * const { mintKey } = link;
  * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
  * const request = { ...link, ...borrower, description: `Payment for loan ${link.sourceLoanNumber}` };
- * const call = { ...lender, outbound, allow: outbound.allow, mintKey, request, timeoutMs: 10_000, now };
+ * const linkUrlRule = { allow: { entries: [] }, hosts: ["pay.acme.example"] };
+ * const call = { ...lender, outbound, linkUrlRule, mintKey, request, timeoutMs: 10_000, now };
  * const answer = await mintLink(call);
  */
 export async function mintLink(call: MintCall): Promise<MintAnswer> {
@@ -57,7 +59,7 @@ export async function mintLink(call: MintCall): Promise<MintAnswer> {
     body,
     timeoutMs: call.timeoutMs,
   });
-  return readMintAnswer(answer, call.allow);
+  return readMintAnswer(answer, call.linkUrlRule);
 }
 
 function wireBody({ caseId, visitId, amountMinor, ...request }: MintRequest): object {

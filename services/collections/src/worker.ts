@@ -146,7 +146,8 @@ function linkDeps(app: App): LinkDeps {
   return {
     database,
     outbound,
-    allow: config.outboundAllow,
+    // Borrowers open these links: outside a sandbox OUTBOUND_ALLOW opens hosts for our own calls only.
+    allow: config.isSandbox ? config.outboundAllow : { entries: [] },
     credentials,
     vault,
     mailer,

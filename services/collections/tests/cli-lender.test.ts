@@ -86,6 +86,28 @@ test("create answers with the key and its secret, the only time that it is seen"
   expect(JSON.parse(listed!)).toMatchObject({ lenders: [{ lenderCode: "ACME", state: "active" }] });
 });
 
+test("payment-link hosts are given several at a time, shown, replaced as a whole and taken away", async () => {
+  const hostsAfter = async (...options: string[]): Promise<unknown> => {
+    const { code, stdout } = await cli("lender", "update", "ACME", ...options, "--json");
+    const { stdout: shown } = await cli("lender", "show", "ACME", "--json");
+    expect({ code, shown: JSON.parse(shown) as unknown }).toEqual({ code: 0, shown: JSON.parse(stdout) as unknown });
+    return (JSON.parse(shown) as { paymentLinkHosts: unknown }).paymentLinkHosts;
+  };
+  const pin = (...hosts: string[]) => hostsAfter(...hosts.flatMap((host) => ["--payment-link-host", host]));
+  expect(await pin("Pay.Acme.example", "links.acme.example:8443")).toEqual([
+    "pay.acme.example",
+    "links.acme.example:8443",
+  ]);
+  expect(await hostsAfter("--name", "Acme Finance")).toHaveLength(2);
+  expect(await pin("pay.acme.example")).toEqual(["pay.acme.example"]);
+  const refused = await cli("lender", "update", "ACME", "--payment-link-host", "https://pay.acme.example/l", "--json");
+  expect({ code: refused.code, error: JSON.parse(refused.stdout) as unknown }).toMatchObject({
+    code: 1,
+    error: { error: { code: "INVALID_HOST", detail: expect.stringContaining("pay.acme.example:8443") as unknown } },
+  });
+  expect(await pin("")).toEqual([]);
+});
+
 test("what is refused changes nothing, ends with 1, and names the field and what it takes", async () => {
   const create = ["lender", "create", "--code", "NEXT", "--name", "Next", "--currency", "INR"];
   const refused: [string[], string, RegExp][] = [

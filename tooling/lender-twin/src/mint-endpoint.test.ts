@@ -104,6 +104,7 @@ describe("an endpoint that misbehaves", () => {
 
   test.each<[MintBehaviour, object]>([
     ["noLinkId", { url: expect.stringMatching(/^http/) }],
+    ["publicUrl", { linkId: expect.any(String), url: expect.stringMatching(/^HTTPS:\/\/Pay\.Lender\.example:443\//) }],
     ["httpUrl", { linkId: expect.any(String), url: expect.stringMatching(/^http:\/\/pay\.lender\.example\//) }],
     ["javascriptUrl", { linkId: expect.any(String), url: expect.stringMatching(/^javascript:/) }],
   ])("with %s answers an odd link", async (behaviour, link) => {

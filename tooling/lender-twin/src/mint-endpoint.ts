@@ -36,6 +36,7 @@ export type MintBehaviour =
   | "refuse"
   | "garbage"
   | "noLinkId"
+  | "publicUrl"
   | "httpUrl"
   | "javascriptUrl"
   | "hugeBody"
@@ -63,6 +64,7 @@ const MINTS_NOTHING = new Set(["refuse", "garbage", "error500", "status", "redir
 
 const ODD_ANSWERS: Partial<Record<MintBehaviour, (link: MintedLink) => object>> = {
   noLinkId: ({ url }) => ({ link: { url } }),
+  publicUrl: ({ linkId }) => ({ link: { linkId, url: `HTTPS://Pay.Lender.example:443/a/../${linkId}` } }),
   httpUrl: ({ linkId }) => ({ link: { linkId, url: `http://pay.lender.example/${linkId}` } }),
   javascriptUrl: ({ linkId }) => ({ link: { linkId, url: "javascript:alert(document.cookie)" } }),
   hugeBody: ({ linkId, url }) => ({ link: { linkId, url }, padding: "x".repeat(HUGE_BODY_BYTES) }),

@@ -57,6 +57,7 @@ interface LenderOptions {
   callbackUrl?: string;
   mintLinkUrl?: string;
   mintAuthHeader?: string;
+  paymentLinkHost?: string[];
   technicalContact?: string[];
   fallbackUpiId?: string;
   fallbackBank?: string;
@@ -110,6 +111,11 @@ function withLenderOptions(command: Command): Command {
     .option("--callback-url <url>", "where signed events go")
     .option("--mint-link-url <url>", "the endpoint that mints payment links")
     .option("--mint-auth-header <header>", '"Name: value", sent with each mint call and never shown again')
+    .option(
+      "--payment-link-host <host>",
+      "where minted links may lead; may be several; any public host otherwise",
+      collect,
+    )
     .option("--technical-contact <email>", "who hears of trouble; may be given several times", collect)
     .option("--fallback-upi-id <id>", "where a borrower pays when there is no link")
     .option("--fallback-bank <account>", "accountNumber=…,ifsc=…,accountName=…,bankName=… or the same as JSON")
@@ -187,11 +193,12 @@ function onboarding(config: Operator["config"], vault: Operator["vault"]) {
 
 /** Commander leaves an option that was not given undefined; an empty one takes the setting away. */
 function changesOf(options: LenderOptions) {
-  const { technicalContact, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
+  const { technicalContact, paymentLinkHost, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
   const given = Object.entries(plainOptions).filter(([name, value]) => value !== undefined && FIELDS.has(name));
   return {
     ...Object.fromEntries(given.map(([name, value]) => [name, value === "" ? null : value])),
     ...(technicalContact && { technicalContacts: technicalContact.filter((contact) => contact !== "") }),
+    ...(paymentLinkHost && { paymentLinkHosts: paymentLinkHost.filter((host) => host !== "") }),
     ...(fallbackBank !== undefined && { fallbackBank: fallbackBank === "" ? null : readBank(fallbackBank) }),
     ...(rateLimit && { rateLimits: rateLimit }),
     ...(callbackUrl !== undefined && { callbackUrl: callbackUrl === "" ? null : callbackUrl }),

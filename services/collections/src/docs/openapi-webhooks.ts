@@ -148,7 +148,11 @@ export const mintAnswer = z
     link: z
       .object({
         linkId: z.string().min(1).max(128).meta({ description: "Your id of the link; send it with the confirmation." }),
-        url: z.string().max(2_048).meta({ format: "uri", description: "Where the borrower pays: https, and public." }),
+        url: z.string().max(2_048).meta({
+          format: "uri",
+          description:
+            "Where the borrower pays: https and public, in printable ASCII, without a user name. The borrower gets the canonical form.",
+        }),
       })
       .meta({ description: "The link." }),
   })
