@@ -1,5 +1,6 @@
 // What the examples in the docstrings take for granted; they are compiled with it.
 
+import { appendFile } from "node:fs/promises";
 import { type EntityManager, transaction, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import type * as own from "@collections/ledger";
@@ -13,3 +14,5 @@ declare const INR: CurrencyCode;
 declare const now: Date;
 declare const booking: own.Booking;
 declare const earning: own.EarningToPost;
+declare const masterKey: string;
+declare const anchorText: string;

@@ -14,6 +14,15 @@ export {
   receivableAccount,
   settledDirectAccount,
 } from "./account.ts";
+export { anchorHeads, type AnchorHeadsOptions, anchorState, type AnchorState } from "./anchor-heads.ts";
+export {
+  type AnchorKeys,
+  type AnchorPublicKey,
+  type AnchorPublicKeys,
+  createAnchorKeys,
+  InvalidAnchorKeyError,
+  readAnchorPublicKey,
+} from "./anchor-keys.ts";
 export {
   type Balance,
   balance,
@@ -59,6 +68,15 @@ export {
   type TransferKind,
   transfersOf,
 } from "./transfer.ts";
+export {
+  type AnchorLine,
+  type AnchorProblem,
+  type AnchorProblemCode,
+  type AnchorVerification,
+  type ProvenBooks,
+  verifyAnchors,
+  type VerifyAnchorsOptions,
+} from "./verify-anchors.ts";
 export {
   type LedgerCounts,
   type LedgerProblem,

@@ -2,9 +2,9 @@ import { createDatabase, migrate, newId } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectBookings, selectPayments, selectPaymentsAfter } from "./booking.ts";
-import { extendChain } from "./index.ts";
+import { anchorHeads, createAnchorKeys, extendChain } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
-import { ChainBlockEntity, ledgerSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
+import { AnchorEntity, ChainBlockEntity, ledgerSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
 
 const schemas = [ledgerSchema];
 const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
@@ -36,6 +36,13 @@ test("every entity reads what the statements have written", async () => {
   await writeBooks(database, [sample]);
   await extendChain(database.em(), sample.lenderId, { now: NOW });
   const em = database.em();
+  await anchorHeads(em, {
+    lenderIds: [sample.lenderId],
+    keys: createAnchorKeys({ masterKey: "0a".repeat(32) }),
+    environment: "sandbox",
+    now: NOW,
+    append: () => Promise.resolve(),
+  });
   for (const entity of ledgerSchema.entities) expect(await em.count(entity, {})).toBeGreaterThan(0);
   expect(await em.findOne(PaymentBookingEntity, { lenderId: sample.lenderId })).toMatchObject(booking!);
   const payment = await em.findOne(TransferEntity, { lenderId: sample.lenderId, kind: "payment" });
@@ -43,4 +50,5 @@ test("every entity reads what the statements have written", async () => {
   expect(payment?.digest).toHaveLength(32);
   const block = await em.findOne(ChainBlockEntity, { lenderId: sample.lenderId });
   expect(block).toMatchObject({ number: 1n, bookingIds: [booking!.id], rowCount: 3 });
+  expect(await em.findOne(AnchorEntity, { lenderId: sample.lenderId })).toMatchObject({ number: 1n, anchoredAt: NOW });
 });

@@ -4,6 +4,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { AccountKind } from "./account.ts";
 import type { Attribution, BookingWarning } from "./booking.ts";
 import { migration0001 } from "./migration-0001.ts";
+import { migration0003 } from "./migration-0003.ts";
 import type { TransferKind } from "./transfer.ts";
 
 /** An account of a lender's books: `receivable/<case>`, `placed/<lender>/INR` and so on. */
@@ -109,15 +110,32 @@ export const ChainBlockEntity = defineEntity({
 /** A block as its row has it: the ids of its transfers and bookings, and SHA-256 hashes of 32 bytes. */
 export type ChainBlockRow = InferEntity<typeof ChainBlockEntity>;
 
+/** The newest block of a lender's chain that was anchored outside the database. */
+export const AnchorEntity = defineEntity({
+  name: "LedgerAnchor",
+  schema: "ledger",
+  tableName: "anchor",
+  properties: {
+    lenderId: p.uuid().primary(),
+    number: p.bigint(),
+    hash: p.blob(),
+    anchoredAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
 /**
- * Schema `ledger`: accounts, transfers, payment bookings and the chain over them, all of them append-only.
+ * Schema `ledger`: accounts, transfers, payment bookings and the chain over them, all of them append-only; and how far each
+ * chain is anchored.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [ledgerSchema] });
  */
 export const ledgerSchema: PackageSchema = {
   name: "ledger",
-  entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity],
-  migrations: [{ name: "0001", statements: migration0001 }],
+  entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity, AnchorEntity],
+  migrations: [
+    { name: "0001", statements: migration0001 },
+    { name: "0003-anchors", statements: migration0003 },
+  ],
   appendOnly: ["ledger.account", "ledger.transfer", "ledger.payment_booking", "ledger.chain_block"],
 };

@@ -188,16 +188,16 @@ function addTo(balances: Map<CurrencyCode, TrialBalance>, { currency, debitMinor
 }
 
 /** Every lender that any table names, also one that only a forged row names. */
-async function lendersInBooks(tx: Tx): Promise<string[]> {
+export async function lendersInBooks(tx: Tx): Promise<string[]> {
   const lenders = await query<{ id: string }>(tx, selectLenders, [], UNHURRIED);
   return lenders.map(({ id }) => id);
 }
 
 /** For one check of a lender with hundreds of millions of rows. */
-const UNHURRIED = { timeoutMs: 3_600_000 };
+export const UNHURRIED = { timeoutMs: 3_600_000 };
 
 // Reads only, takes its time and memory, and plans for the rows that are there now.
-const takeTime = statement(
+export const takeTime = statement(
   "ledger.verify-settings",
   `select set_config('transaction_read_only', 'on', true), set_config('statement_timeout', '0', true),
      set_config('work_mem', '128MB', true), set_config('plan_cache_mode', 'force_custom_plan', true),

@@ -21,10 +21,12 @@ import {
   type Vault,
 } from "@collections/lenders";
 import { createSignInKeys, type SignInKeys } from "@collections/field-partners";
+import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
 import { createMailer, createWhatsApp, type Mailer, type WhatsApp } from "@collections/messaging";
 import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
 import { type Courier, endpointOf, type Ping, testEndpoint } from "@collections/webhooks";
 import type { Logger } from "pino";
+import { allowedHost } from "./anchor-settings.ts";
 import { createCourier, pingTo } from "./callbacks.ts";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
@@ -51,6 +53,9 @@ export interface App {
   readonly mailer: Mailer;
   readonly whatsapp: WhatsApp;
   readonly signInKeys: SignInKeys;
+  readonly anchorKeys: AnchorKeys;
+  /** Reaches the address of `LEDGER_ANCHOR`, which may be private. */
+  readonly anchorOutbound: Outbound;
   /** How codes for signing in reach a phone; none where only a sandbox's log shows them. */
   readonly otpChannels: readonly OtpChannel[];
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
@@ -85,6 +90,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });
   const outbound = createOutbound({ allow: config.outboundAllow });
   const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)) });
+  const anchorOutbound = createAnchorOutbound(config);
   const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
   const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
   const courier = createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
@@ -103,6 +109,8 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     mailer,
     whatsapp,
     signInKeys: createSignInKeys(masterKeys),
+    anchorKeys: createAnchorKeys(masterKeys),
+    anchorOutbound,
     otpChannels: createOtpChannels(config.otp, { whatsapp, outbound: messengerOutbound }),
     confirmPayment: createConfirmer({
       em: () => database.em(),
@@ -123,8 +131,13 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     },
     async close() {
       await rateLimiter.close();
-      await Promise.all([mailer, outbound, messengerOutbound].map((door) => door.close({ graceMs: 0 })));
+      const doors = [mailer, outbound, messengerOutbound, anchorOutbound];
+      await Promise.all(doors.map((door) => door.close({ graceMs: 0 })));
       await database.close();
     },
   };
+}
+
+function createAnchorOutbound({ ledgerAnchor }: Config): Outbound {
+  return createOutbound({ allow: ledgerAnchor?.kind === "address" ? allowedHost(ledgerAnchor.url) : "" });
 }

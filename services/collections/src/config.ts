@@ -3,12 +3,13 @@ import { type AllowList, InvalidAllowListError, parseAllowList } from "@collecti
 import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
 import { isIP } from "node:net";
 import { z } from "zod";
+import { type AnchorPlace, anchorPlace, ledgerAnchor } from "./anchor-settings.ts";
 import {
   missingForOtp,
+  oneHeader,
   type OtpSettings,
   otpSettings,
   smsBody,
-  smsHeader,
   smsText,
   smsUrl,
   whatsappNumberId,
@@ -50,6 +51,9 @@ export interface Config {
   mailFrom: string;
   whatsappBaseUrl: string;
   otp: OtpSettings;
+  /** Where workers keep anchors of the hash chains; absent: they keep none. */
+  ledgerAnchor: AnchorPlace | undefined;
+  ledgerAnchorIntervalMs: number;
   logLevel: LogLevel;
 }
 
@@ -177,9 +181,12 @@ const settings = z.object({
   OTP_WHATSAPP_TOKEN: z.string().regex(/^\S+$/, "takes an access token, without spaces").optional(),
   OTP_WHATSAPP_TEMPLATE: whatsappTemplate,
   OTP_SMS_URL: smsUrl,
-  OTP_SMS_HEADER: smsHeader,
+  OTP_SMS_HEADER: oneHeader,
   OTP_SMS_BODY: smsBody,
   OTP_SMS_TEXT: smsText,
+  LEDGER_ANCHOR: ledgerAnchor,
+  LEDGER_ANCHOR_HEADER: oneHeader,
+  LEDGER_ANCHOR_INTERVAL: timeout.default(5 * DURATION_UNITS_MS.m),
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `is one of ${LOG_LEVELS.join(", ")}` }).default("info"),
 });
 
@@ -225,6 +232,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     mailFrom: value.MAIL_FROM,
     whatsappBaseUrl: value.WHATSAPP_BASE_URL.replace(/\/$/, ""),
     otp: otpSettings(value),
+    ledgerAnchor: anchorPlace(value.LEDGER_ANCHOR, value.LEDGER_ANCHOR_HEADER),
+    ledgerAnchorIntervalMs: value.LEDGER_ANCHOR_INTERVAL,
     logLevel: value.LOG_LEVEL,
   };
 }

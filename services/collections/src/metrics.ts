@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { createLedgerMetrics, type LedgerMetrics } from "./ledger-metrics.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
 
 /** What the process counts, for Prometheus. */
@@ -9,6 +10,7 @@ export interface Metrics {
   /** A step of signing in to the app, and what it came to: many wrong codes are somebody who guesses. */
   onSignIn(step: "ask" | "verify" | "refresh", outcome: string): void;
   readonly webhooks: WebhookMetrics;
+  readonly ledger: LedgerMetrics;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -51,5 +53,6 @@ export function createMetrics(): Metrics {
     },
     onSignIn: (step, outcome) => signIns.inc({ step, outcome }),
     webhooks: createWebhookMetrics(registry),
+    ledger: createLedgerMetrics(registry),
   };
 }

@@ -36,7 +36,8 @@ export const smsUrl = z
   .url({ protocol: /^https?$/, hostname: /./, error: "takes a URL such as https://sms.example/send" })
   .optional();
 
-export const smsHeader = z
+/** One header that is sent with each request to a service of the operator's. */
+export const oneHeader = z
   .string()
   .default("")
   .transform((text, context) => {

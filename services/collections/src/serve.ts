@@ -1,4 +1,5 @@
 import { migrate } from "@collections/database";
+import { checkAnchorFile } from "./anchor-file.ts";
 import { createApp } from "./app.ts";
 import { explain } from "./cli/refusal.ts";
 import { readConfig } from "./config.ts";
@@ -24,8 +25,10 @@ await main().catch((error: unknown) => {
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, { role: config.role });
-  const given = await essentials(config, (message) => log.info(message));
   const onlyMigrates = process.argv[2] === "migrate";
+  const { ledgerAnchor, role } = config;
+  if (ledgerAnchor?.kind === "file" && role !== "server" && !onlyMigrates) await checkAnchorFile(ledgerAnchor.path);
+  const given = await essentials(config, (message) => log.info(message));
   if (!onlyMigrates) await refuseUnmarkedPoolers(given);
   const { applied, unknown } = await migrate({
     url: given.databaseMigrationUrl,

@@ -5,7 +5,7 @@ import { keepReading } from "./kept-reading.ts";
 import type { WebhookReadings } from "./webhook-metrics.ts";
 
 /** A scrape may come from several places at once, and from each every second. */
-const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
+export const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
 
 /** What the metrics of a process that delivers are read from: the rows, and its dispatcher. */
 export function readingsOf(

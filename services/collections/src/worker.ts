@@ -26,10 +26,12 @@ import {
   sweep,
 } from "@collections/webhooks";
 import { databaseTime, transaction } from "@collections/database";
+import { anchorChains, anchorStateOfAll } from "./anchor-chains.ts";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
 import { workLeftWaiting } from "./graphql/held-requests.ts";
-import { readingsOf } from "./webhook-readings.ts";
+import { keepReading } from "./kept-reading.ts";
+import { KEPT, readingsOf } from "./webhook-readings.ts";
 
 /** The background half of the service. */
 export interface Worker {
@@ -65,6 +67,7 @@ export async function startWorker(app: App): Promise<Worker> {
     onAttempt: (facts) => app.metrics.webhooks.onAttempt(facts),
   });
   app.metrics.webhooks.watch(readingsOf(app, dispatcher));
+  if (app.config.ledgerAnchor) app.metrics.ledger.watch(unanchoredSeconds(app));
   dispatcher.start();
   await Promise.all([
     database.jobs.work(mintPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, ({ data }) =>
@@ -90,6 +93,7 @@ export async function startWorker(app: App): Promise<Worker> {
       sweepPaymentLinks(links, await databaseTime(database.em())),
     ),
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
+    every(app.config.ledgerAnchorIntervalMs, log, "anchor the hash chains", () => anchorChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
       await workLeftWaiting(app);
@@ -139,6 +143,15 @@ export async function extendChains({ database, log }: Pick<App, "database" | "lo
       log.warn({ lenderId, error }, "ledger chain not extended");
     }
   }
+}
+
+function unanchoredSeconds(app: App): () => Promise<number | undefined> {
+  const onError = (error: unknown) => app.log.warn({ error }, "metrics of anchors not read");
+  const readState = keepReading(() => anchorStateOfAll(app), { ...KEPT, onError });
+  return async () => {
+    const state = await readState();
+    return state && (state.unanchoredSince === null ? 0 : (Date.now() - state.unanchoredSince.getTime()) / 1_000);
+  };
 }
 
 function linkDeps(app: App): LinkDeps {

@@ -29,7 +29,7 @@ test("there is a command for each thing that operators do", () => {
     case: "import assign unassign hold release close",
     endpoint: "show probe resume",
     delivery: "list show replay replays cancel-replay",
-    ledger: "statement verify",
+    ledger: "statement verify anchor-keys",
     payout: "preview record list show",
     "master-key": "rotate",
     "persisted-operations": "make",

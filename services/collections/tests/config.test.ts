@@ -25,6 +25,9 @@ const FAILURES = "takes a count of failures, at least 1";
 const HOPS =
   "takes addresses or ranges with commas, such as 10.0.0.0/8,192.168.1.7, or loopback, linklocal, uniquelocal";
 
+const ANCHOR =
+  "LEDGER_ANCHOR takes file:/ and an absolute path, such as file:/var/lib/anchors.jsonl, or a URL such as https://store.example/anchors";
+
 const mistakes: [string, string, string][] = [
   ["DATABASE_URL", "mysql://host/db", `DATABASE_URL ${DATABASE}`],
   ["DATABASE_DIRECT_URL", "host:5432", `DATABASE_DIRECT_URL ${DATABASE}`],
@@ -81,11 +84,41 @@ const mistakes: [string, string, string][] = [
   ["OTP_SMS_HEADER", "Bad name: x", "OTP_SMS_HEADER takes one header such as Authorization: Bearer …"],
   ["OTP_SMS_BODY", '{"to":"{to}"}', "OTP_SMS_BODY has no place for {text}"],
   ["OTP_SMS_TEXT", "Hello", "OTP_SMS_TEXT has no place for {code}"],
+  ["LEDGER_ANCHOR", "anchors.jsonl", ANCHOR],
+  ["LEDGER_ANCHOR_HEADER", "Bearer x", "LEDGER_ANCHOR_HEADER takes one header such as Authorization: Bearer …"],
+  ["LEDGER_ANCHOR_INTERVAL", "0s", "LEDGER_ANCHOR_INTERVAL takes a duration above 0"],
   ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
 ];
 
 test.each(mistakes)("%s=%j gets one sentence that says what it takes", (name, value, sentence) => {
   expect(problemsOf({ [name]: value })).toEqual([sentence]);
+});
+
+test.each([
+  ["file:anchors.jsonl", ANCHOR],
+  ["file:/var/lib/", ANCHOR],
+  ["file://host/var/anchors.jsonl", ANCHOR],
+  ["ftp://store.example/anchors", ANCHOR],
+  ["https://", ANCHOR],
+  [
+    "https://user:secret@store.example/anchors",
+    "LEDGER_ANCHOR cannot be used: The URL must not carry a user name or password. Credentials go into LEDGER_ANCHOR_HEADER.",
+  ],
+  ["https://store.example/anchors#1", "LEDGER_ANCHOR cannot be used: the URL must not have a fragment (#…)"],
+])("LEDGER_ANCHOR=%s is refused", (place, sentence) => {
+  expect(problemsOf({ LEDGER_ANCHOR: place })).toEqual([sentence]);
+});
+
+test("LEDGER_ANCHOR is a file, or an address that may be private and plain http, with its header", () => {
+  expect(readConfig({}).ledgerAnchor).toBeUndefined();
+  const path = { kind: "file", path: "/var/lib/anchors.jsonl" };
+  expect(readConfig({ LEDGER_ANCHOR: "file:/var/lib/anchors.jsonl" }).ledgerAnchor).toEqual(path);
+  expect(readConfig({ LEDGER_ANCHOR: "file:///var/lib/anchors.jsonl" }).ledgerAnchor).toEqual(path);
+  const url = "http://10.0.0.7:9000/anchors?sig=1";
+  expect(readConfig({ LEDGER_ANCHOR: url, LEDGER_ANCHOR_HEADER: "Authorization: Bearer x" })).toMatchObject({
+    ledgerAnchor: { kind: "address", url, headers: { Authorization: "Bearer x" } },
+    ledgerAnchorIntervalMs: 300_000,
+  });
 });
 
 test("a misspelt endpoint among the rate limits is told which there are", () => {

@@ -83,6 +83,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   doctor: { names: "--lender", trial: ONE_LENDER },
   "ledger statement": { names: "<lender> <loan>", trial: { args: aLoan } },
   "ledger verify": { names: "--lender", trial: ONE_LENDER },
+  "ledger anchor-keys": { names: "", trial: { because: "it is about the master key, and reads no row" } },
   "payout preview": { names: "<field-partner-id>", trial: PEOPLE },
   "payout record": { names: "<field-partner-id> --reference", trial: PEOPLE },
   "payout list": { names: "--field-partner --cursor", trial: PEOPLE },
@@ -94,7 +95,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
 
 /** Options that say how, and name nothing that is stored. */
 const SAY_HOW =
-  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|out|name|phone|time-zone|currency|paid-on|amount|distribute)$/;
+  /^--(json|reason|force|dry-run|yes|resume|wait|limit|state|since|until|rate|kind|on|minutes|map|encoding|separator|date-order|as-of|out|name|phone|time-zone|currency|paid-on|amount|distribute|anchor|anchor-key)$/;
 /** What is a lender's own: given together with its code, they change that lender. */
 const OF_LENDER = /^lender (create|update)$/;
 

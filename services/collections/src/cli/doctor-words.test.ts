@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { WebhookProblem } from "@collections/webhooks";
 import { expect, test } from "vitest";
-import { PROBLEM_CODES, problemOfJobs, problemOfWebhooks } from "./doctor-words.ts";
+import { PROBLEM_CODES, problemOfJobs, problemOfWebhooks, problemsOfAnchors } from "./doctor-words.ts";
 
 test("the runbook explains everything that the doctor may find", async () => {
   const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
@@ -36,4 +36,46 @@ test("a mail that nobody got is a fault, one that is tried again a warning", () 
     code: "JOBS_RETRYING",
     detail: "2 jobs of webhooks.alert have failed up to 31 times and are tried again.",
   });
+});
+
+const NOW = new Date("2026-11-22T18:00:00Z");
+const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000);
+const place = { kind: "file", path: "/var/lib/anchors.jsonl" } as const;
+
+test.each([
+  ["all blocks are anchored", false, place, { anchoredAt: minutesAgo(600), unanchoredSince: null }, undefined],
+  ["a block waits for the next anchor", false, place, { anchoredAt: null, unanchoredSince: minutesAgo(19) }, undefined],
+  ["a sandbox keeps no anchors", true, undefined, { anchoredAt: null, unanchoredSince: minutesAgo(600) }, undefined],
+  [
+    "a production keeps no anchors",
+    false,
+    undefined,
+    { anchoredAt: null, unanchoredSince: minutesAgo(1) },
+    "warning ANCHORS_NOT_SET",
+  ],
+  [
+    "the last anchoring failed",
+    true,
+    place,
+    { anchoredAt: minutesAgo(60), unanchoredSince: minutesAgo(20) },
+    "fault ANCHORS_OVERDUE",
+  ],
+  [
+    "the first anchoring failed",
+    false,
+    place,
+    { anchoredAt: null, unanchoredSince: minutesAgo(20) },
+    "fault ANCHORS_OVERDUE",
+  ],
+  [
+    "anchors are not kept any more",
+    false,
+    undefined,
+    { anchoredAt: minutesAgo(60), unanchoredSince: minutesAgo(20) },
+    "warning ANCHORS_OVERDUE",
+  ],
+])("the doctor, when %s", (_, isSandbox, ledgerAnchor, state, expected) => {
+  const config = { isSandbox, ledgerAnchor, ledgerAnchorIntervalMs: 300_000 };
+  const [problem] = problemsOfAnchors(state, config, NOW);
+  expect(problem && `${problem.severity} ${problem.code}`).toBe(expected);
 });

@@ -1,10 +1,12 @@
 import type { FailedJobs } from "@collections/database";
+import type { AnchorState } from "@collections/ledger";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
+import type { Config } from "../config.ts";
 
 /** Something wrong, and what to do about it. */
 export interface DoctorProblem {
   readonly severity: "fault" | "warning";
-  readonly code: WebhookProblemCode | "JOBS_FAILED" | "JOBS_RETRYING";
+  readonly code: WebhookProblemCode | AnchorProblemCode | "JOBS_FAILED" | "JOBS_RETRYING";
   /** Null for what concerns all. */
   readonly lenderCode: string | null;
   readonly detail: string;
@@ -32,6 +34,41 @@ export function problemOfJobs({ queue, state, count, attempts, lastError }: Fail
   return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
 }
 
+type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
+
+/** How much later than its interval an anchor may come. */
+const ANCHOR_LATE_MS = 15 * 60_000;
+
+/** Whether the hash chains are anchored outside the database as they should be. */
+export function problemsOfAnchors(
+  { anchoredAt, unanchoredSince }: AnchorState,
+  {
+    isSandbox,
+    ledgerAnchor,
+    ledgerAnchorIntervalMs,
+  }: Pick<Config, "isSandbox" | "ledgerAnchor" | "ledgerAnchorIntervalMs">,
+  now: Date,
+): DoctorProblem[] {
+  if (unanchoredSince === null) return [];
+  const about = { lenderCode: null, count: 1, since: unanchoredSince };
+  const isSet = ledgerAnchor !== undefined;
+  if (anchoredAt === null && !isSet) {
+    if (isSandbox) return [];
+    const detail = "The hash chains are not anchored: a superuser who computes a chain again is not found out.";
+    return [{ severity: "warning", code: "ANCHORS_NOT_SET", detail, remedy: SET_ANCHOR, ...about }];
+  }
+  if (now.getTime() - unanchoredSince.getTime() < ledgerAnchorIntervalMs + ANCHOR_LATE_MS) return [];
+  const last = anchoredAt === null ? "there is no anchor yet" : `the last anchor is of ${anchoredAt.toISOString()}`;
+  const detail = `A block of ${unanchoredSince.toISOString()} is not anchored; ${last}.`;
+  const remedy = isSet
+    ? 'See "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers it.'
+    : "Anchors were kept before. Set LEDGER_ANCHOR for the workers again, and for this command.";
+  return [{ severity: isSet ? "fault" : "warning", code: "ANCHORS_OVERDUE", detail, remedy, ...about }];
+}
+
+const SET_ANCHOR =
+  "Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl on another disk, or https://…), and for this command.";
+
 const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows past the service.";
 const START_WORKER =
   "See that a process with ROLE worker or all runs, that it is ready (/readyz), and what its log says at level error.";
@@ -58,7 +95,13 @@ const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
 };
 
 /** All that a doctor may find: the runbook explains each. */
-export const PROBLEM_CODES: readonly string[] = [...Object.keys(REMEDIES), "JOBS_FAILED", "JOBS_RETRYING"];
+export const PROBLEM_CODES: readonly string[] = [
+  ...Object.keys(REMEDIES),
+  "JOBS_FAILED",
+  "JOBS_RETRYING",
+  "ANCHORS_NOT_SET",
+  "ANCHORS_OVERDUE",
+];
 
 const JOBS: Readonly<Record<string, string>> = {
   "webhooks.alert":

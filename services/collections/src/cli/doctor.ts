@@ -1,9 +1,10 @@
 import { failedJobs, publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
+import { anchorState } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { checkWebhooks, type LenderWebhooks } from "@collections/webhooks";
 import { Command } from "commander";
-import { type DoctorProblem, problemOfJobs, problemOfWebhooks } from "./doctor-words.ts";
+import { type DoctorProblem, problemOfJobs, problemOfWebhooks, problemsOfAnchors } from "./doctor-words.ts";
 import { EXIT } from "./refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
@@ -24,7 +25,7 @@ Example:
     .action(({ lender }: { lender?: string }) => withDatabase((operator) => examine(operator, lender)));
 }
 
-async function examine({ em }: Operator, code: string | undefined): Promise<void> {
+async function examine({ em, config }: Operator, code: string | undefined): Promise<void> {
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
   const report = await checkWebhooks(em(), {
@@ -35,7 +36,12 @@ async function examine({ em }: Operator, code: string | undefined): Promise<void
   });
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
   const jobs = one ? [] : await failedJobs(em());
-  const found = [...report.problems.map((problem) => problemOfWebhooks(problem, codes)), ...jobs.map(problemOfJobs)];
+  const anchors = await anchorState(em(), [...codes.keys()]);
+  const found = [
+    ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
+    ...jobs.map(problemOfJobs),
+    ...problemsOfAnchors(anchors, config, report.at),
+  ];
   const faults = found.filter(({ severity }) => severity === "fault");
   const warnings = found.filter(({ severity }) => severity === "warning");
   const problems = [...faults, ...warnings];

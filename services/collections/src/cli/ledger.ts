@@ -1,10 +1,10 @@
 import { casesOfLoan } from "@collections/cases";
 import { publicId } from "@collections/database";
-import { verifyBooks } from "@collections/flows";
 import { type CaseStatement, statementOf } from "@collections/ledger";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
-import { EXIT, notFound } from "./refusal.ts";
+import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
+import { notFound } from "./refusal.ts";
 import { answer, lenderNamed, table, withDatabase } from "./with-database.ts";
 
 /** `ledger …`: what is owed, what was paid, and whether the books hold. */
@@ -17,15 +17,8 @@ export function ledgerCommand(): Command {
     .description("Every line of a loan's account, over all its cycles.")
     .addHelpText("after", "\nExample:\n  pnpm collections ledger statement ACME LN-1001")
     .action((code: string, loan: string) => statement(code, loan));
-  ledger
-    .command("verify")
-    .option("--lender <code>", "of this lender only")
-    .description("Derive every balance, digest, sequence and total again and name what does not fit.")
-    .addHelpText(
-      "after",
-      "\nExits with 1 when something does not fit.\n\nExample:\n  pnpm collections ledger verify --json",
-    )
-    .action(({ lender }: { lender?: string }) => verify(lender));
+  ledger.addCommand(verifyCommand());
+  ledger.addCommand(anchorKeysCommand());
   return ledger;
 }
 
@@ -74,26 +67,4 @@ function shown({ caseId, lines, totals }: CaseStatement, currency: Parameters<ty
       outstanding: decimal(totals.outstandingMinor),
     },
   };
-}
-
-async function verify(code: string | undefined): Promise<void> {
-  await withDatabase(async ({ em }) => {
-    const lender = code === undefined ? undefined : await lenderNamed(em(), code);
-    const verdict = await verifyBooks(em(), {
-      now: new Date(),
-      ...(lender && { lenderId: lender.id }),
-      onProgress: ({ lendersDone, lenders, check }) => {
-        if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Klender ${lendersDone + 1} of ${lenders}: ${check}`);
-      },
-    });
-    if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
-    const { ok, problems, totalProblems, counts } = verdict;
-    const looked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
-    const found = problems.map(({ code: problem, table: name, id, detail }) => `${problem} ${name} ${id}: ${detail}`);
-    answer(
-      verdict,
-      ok ? `The books hold: ${looked}.` : [`${totalProblems} problems in ${looked}:`, ...found].join("\n"),
-    );
-    if (!ok) process.exitCode = EXIT.refused;
-  });
 }

@@ -1,4 +1,5 @@
 import { createDatabase, type Database, type EntityManager, migrate, parsePublicId } from "@collections/database";
+import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
 import { createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
 import { type Config, readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
@@ -11,6 +12,7 @@ export interface Operator {
   readonly config: Config;
   readonly database: Database;
   readonly vault: Vault;
+  readonly anchorKeys: AnchorKeys;
   em(): EntityManager;
 }
 
@@ -30,9 +32,10 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
       applicationName: "collections-cli",
     });
     const { masterKeyPrevious: previous } = config;
-    const vault = createVault({ masterKey: given.masterKey, ...(previous !== undefined && { previous }) });
+    const masterKeys = { masterKey: given.masterKey, ...(previous !== undefined && { previous }) };
+    const [vault, anchorKeys] = [createVault(masterKeys), createAnchorKeys(masterKeys)];
     try {
-      return await work({ config, database, vault, em: () => database.em() });
+      return await work({ config, database, vault, anchorKeys, em: () => database.em() });
     } finally {
       await database.close();
     }

@@ -1,0 +1,111 @@
+import { createHash, createPublicKey, hkdfSync, verify } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { type Anchor, anchorLine, readAnchorLine } from "./anchor.ts";
+import { createAnchorKeys, readAnchorPublicKey } from "./anchor-keys.ts";
+
+const OLD = "0a".repeat(32);
+const NEW = "b1".repeat(32);
+const LENDER = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718";
+const anchor: Anchor = {
+  environment: "live",
+  at: new Date("2026-11-22T18:00:00.000Z"),
+  heads: [
+    { lenderId: LENDER, number: 17n, hash: "ab".repeat(32) },
+    { lenderId: LENDER.replace(/8$/, "9"), number: 9_007_199_254_740_991n, hash: "01".repeat(32) },
+  ],
+};
+
+test("a line gives back its anchor, and the signature is good", () => {
+  const keys = createAnchorKeys({ masterKey: OLD });
+  const line = anchorLine(anchor, keys);
+  expect(line).not.toContain("\n");
+  const signed = readAnchorLine(line);
+  if (typeof signed === "string") throw new Error(signed);
+  expect(signed.anchor).toEqual(anchor);
+  expect(signed.keyId).toBe(keys.keyId);
+  expect(keys.publicKeys.get(keys.keyId)!.verifies(signed.signedText, signed.signature)).toBe(true);
+});
+
+test("an auditor verifies a line with the public key alone, as the documentation describes it", () => {
+  const keys = createAnchorKeys({ masterKey: OLD });
+  const { text: publicKey } = keys.publicKeys.get(keys.keyId)!;
+  const json = JSON.parse(anchorLine(anchor, keys)) as {
+    environment: string;
+    at: string;
+    heads: { lenderId: string; block: number; hash: string }[];
+    keyId: string;
+    signature: string;
+  };
+  const heads = json.heads.map(({ lenderId, block, hash }) => `${lenderId} ${block} ${hash}`);
+  const text = ["ledger-anchor/1", json.environment, json.at, ...heads].join("\n");
+  const raw = Buffer.from(publicKey, "base64");
+  const spki = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]);
+  const key = createPublicKey({ key: spki, format: "der", type: "spki" });
+  expect(verify(null, Buffer.from(text), key, Buffer.from(json.signature, "base64"))).toBe(true);
+  expect(json.keyId).toBe(createHash("sha256").update(raw).digest("hex").slice(0, 16));
+});
+
+test("the key is derived with a label of its own, so that no other key of the service signs anchors", () => {
+  const seed = Buffer.from(hkdfSync("sha256", Buffer.from(OLD, "hex"), "", "field-partners/otp", 32)).toString("hex");
+  expect(createAnchorKeys({ masterKey: OLD }).keyId).not.toBe(createAnchorKeys({ masterKey: seed }).keyId);
+  expect(createAnchorKeys({ masterKey: OLD }).keyId).toBe(createAnchorKeys({ masterKey: OLD.toUpperCase() }).keyId);
+});
+
+test("during a rotation both keys are known, and the new one signs", () => {
+  const [before, during] = [createAnchorKeys({ masterKey: OLD }), createAnchorKeys({ masterKey: NEW, previous: OLD })];
+  const after = createAnchorKeys({ masterKey: NEW });
+  expect([...during.publicKeys.keys()]).toEqual([after.keyId, before.keyId]);
+  expect(during.keyId).toBe(after.keyId);
+});
+
+describe("a changed line", () => {
+  const keys = createAnchorKeys({ masterKey: OLD });
+  const key = keys.publicKeys.get(keys.keyId)!;
+
+  test("is unreadable or has a bad signature, whichever character is changed", () => {
+    const line = anchorLine(anchor, keys);
+    const accepted: string[] = [];
+    for (let index = 0; index < line.length; index += 1) {
+      const changed = line.slice(0, index) + (line[index] === "7" ? "8" : "7") + line.slice(index + 1);
+      const read = readAnchorLine(changed);
+      if (typeof read === "string") continue;
+      // Nobody would look for another key's id in the list of trusted keys.
+      if (read.keyId !== keys.keyId) continue;
+      if (key.verifies(read.signedText, read.signature)) accepted.push(changed);
+    }
+    expect(accepted).toEqual([]);
+  });
+
+  test("is torn at every length but the whole one", () => {
+    const line = anchorLine(anchor, keys);
+    for (let length = 1; length < line.length; length += 1) {
+      expect([length, readAnchorLine(line.slice(0, length))]).toEqual([length, "torn"]);
+    }
+  });
+
+  test.each([
+    ["null"],
+    ["[]"],
+    ['"text"'],
+    ["{}"],
+    ["not an anchor"],
+    ['{"version":2}'],
+    [anchorLine(anchor, keys).replace('"block":17', '"block":-1')],
+    [anchorLine(anchor, keys).replace('"live"', '"live\\nmore"')],
+    [anchorLine(anchor, keys).replace("2026-11-22", "2026-13-22")],
+  ])("is unreadable: %s", (line) => {
+    expect(readAnchorLine(line)).toBe("unreadable");
+  });
+});
+
+test.each([[""], ["hunter2"], ["A".repeat(44)], [`${"A".repeat(43)}=\n`], [Buffer.alloc(31).toString("base64")]])(
+  "refuses %j as a public key and says what it expects",
+  (text) => {
+    expect(() => readAnchorPublicKey(text)).toThrow(/expected 32 bytes in base64/);
+  },
+);
+
+test("refuses a master key of another form without showing it", () => {
+  expect(() => createAnchorKeys({ masterKey: "hunter2" })).toThrow(/64 hex digits/);
+  expect(() => createAnchorKeys({ masterKey: "hunter2" })).not.toThrow(/hunter2/);
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import type { AnchorKeys } from "./anchor-keys.ts";
+
+/** The newest block of a lender's chain when it was anchored. */
+export interface AnchoredHead {
+  readonly lenderId: string;
+  readonly number: bigint;
+  /** 64 hex digits. */
+  readonly hash: string;
+}
+
+/** Heads of chains, signed to be kept outside the database: proof of what the books were at that time. */
+export interface Anchor {
+  /** The deployment's name. */
+  readonly environment: string;
+  readonly at: Date;
+  readonly heads: readonly AnchoredHead[];
+}
+
+/** An anchor as it was read from a line; its signature is not verified yet. */
+export interface SignedAnchor {
+  readonly anchor: Anchor;
+  readonly keyId: string;
+  readonly signature: string;
+  /** The text that the signature is made over. */
+  readonly signedText: string;
+}
+
+/** An anchor's line as JSON has it. */
+interface AnchorJson {
+  readonly version: 1;
+  readonly environment: string;
+  readonly at: string;
+  readonly heads: readonly { readonly lenderId: string; readonly block: number; readonly hash: string }[];
+  readonly keyId: string;
+  readonly signature: string;
+}
+
+const LINE_START = `{"version":1,`;
+/** The base64 of a signature's 64 bytes always ends with two equals signs. */
+const LINE_END = `=="}`;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const HASH = /^[0-9a-f]{64}$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** The anchor as one line of JSON without its newline. */
+export function anchorLine(anchor: Anchor, keys: AnchorKeys): string {
+  const { environment, at, heads } = anchor;
+  assert.ok(!/[\r\n]/.test(environment), "The name of an environment has no line break.");
+  const json: AnchorJson = {
+    version: 1,
+    environment,
+    at: at.toISOString(),
+    heads: heads.map(({ lenderId, number, hash }) => ({ lenderId, block: Number(number), hash })),
+    keyId: keys.keyId,
+    signature: keys.sign(signedText(anchor)),
+  };
+  return JSON.stringify(json);
+}
+
+/**
+ * Reads a line of anchors. `torn` is the beginning of a line whose writer was stopped; `unreadable` is anything else that
+ * no worker has written.
+ */
+export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadable" {
+  const json = parsed(line);
+  if (json === undefined) return isTorn(line) ? "torn" : "unreadable";
+  if (!isAnchorJson(json)) return "unreadable";
+  const anchor: Anchor = {
+    environment: json.environment,
+    at: new Date(json.at),
+    heads: json.heads.map(({ lenderId, block, hash }) => ({ lenderId, number: BigInt(block), hash })),
+  };
+  return { anchor, keyId: json.keyId, signature: json.signature, signedText: signedText(anchor) };
+}
+
+/** One fact a line, so that an auditor can build it in any language. No field has a line break or a blank of its own. */
+function signedText({ environment, at, heads }: Anchor): string {
+  const lines = heads.map(({ lenderId, number, hash }) => `${lenderId} ${number} ${hash}`);
+  return ["ledger-anchor/1", environment, at.toISOString(), ...lines].join("\n");
+}
+
+function isTorn(line: string): boolean {
+  return LINE_START.startsWith(line) || (line.startsWith(LINE_START) && !line.endsWith(LINE_END));
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isAnchorJson(value: unknown): value is AnchorJson {
+  const { version, environment, at, heads, keyId, signature } = Object(value) as Partial<AnchorJson>;
+  return (
+    version === 1 &&
+    [environment, keyId].every((text) => typeof text === "string" && !/[\r\n]/.test(text)) &&
+    isSignature(signature) &&
+    isMatch(at, INSTANT) &&
+    !Number.isNaN(Date.parse(at)) &&
+    Array.isArray(heads) &&
+    heads.every((head: unknown) => {
+      const { lenderId, block, hash } = Object(head) as Partial<AnchorJson["heads"][number]>;
+      return isMatch(lenderId, UUID) && Number.isSafeInteger(block) && block! > 0 && isMatch(hash, HASH);
+    })
+  );
+}
+
+/** 64 bytes in the one way in which base64 writes them. */
+function isSignature(value: unknown): boolean {
+  return isMatch(value, /^[A-Za-z0-9+/]{86}==$/) && Buffer.from(value, "base64").toString("base64") === value;
+}
+
+function isMatch(value: unknown, pattern: RegExp): value is string {
+  return typeof value === "string" && pattern.test(value);
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import type { Outbound, OutboundAnswer } from "@collections/outbound";
+
+/** Where anchors are sent, and with which header. */
+export interface AnchorAddress {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+}
+
+const TIMEOUT_MS = 10_000;
+/** An address that gives back more is read from a copy on disk instead. */
+export const MAX_ANCHORS_BYTES = 64 * 1_024 * 1_024;
+const NAME_HEX_DIGITS = 16;
+
+/** An address did not take an anchor, or did not give anchors back. The message has no part of the URL or the header. */
+export class AnchorAddressError extends Error {
+  override readonly name = "AnchorAddressError";
+  readonly code = "ANCHOR_ADDRESS_FAILED";
+}
+
+/**
+ * Puts one anchor at an address, under a name of its own: `PUT <url>/<time>-<hash>.json`. The same line has the same
+ * name, so a repeated PUT replaces it by itself.
+ */
+export async function putAnchor(outbound: Outbound, { url, headers }: AnchorAddress, line: string): Promise<void> {
+  const answer = await outbound.request({
+    method: "PUT",
+    url: under(url, nameOf(line)),
+    headers: { ...headers, "content-type": "application/json" },
+    body: `${line}\n`,
+    timeoutMs: TIMEOUT_MS,
+  });
+  if (!isSuccess(answer)) throw new AnchorAddressError(`The address did not take the anchor: ${whyNot(answer)}`);
+}
+
+/** The anchors that an address gives back, one a line. */
+export async function getAnchors(outbound: Outbound, { url, headers }: AnchorAddress): Promise<string> {
+  const answer = await outbound.request({
+    method: "GET",
+    url,
+    headers,
+    timeoutMs: 12 * TIMEOUT_MS,
+    maxBodyBytes: MAX_ANCHORS_BYTES,
+  });
+  const advice = "Download the anchors and give their folder instead.";
+  if (!isSuccess(answer)) throw new AnchorAddressError(`The address gives no anchors: ${whyNot(answer)} ${advice}`);
+  if (answer.bodyCut !== false) {
+    throw new AnchorAddressError(`The answer is incomplete (${answer.bodyCut.replace("_", " ")}). ${advice}`);
+  }
+  return answer.body.toString("utf8");
+}
+
+function isSuccess(answer: OutboundAnswer): answer is Extract<OutboundAnswer, { kind: "answer" }> {
+  return answer.kind === "answer" && answer.status >= 200 && answer.status <= 299;
+}
+
+function whyNot(answer: OutboundAnswer): string {
+  return answer.kind === "answer" ? `it answered ${answer.status}.` : answer.detail;
+}
+
+/** A query stays behind the path, so that a signed URL of a folder works. */
+function under(url: string, name: string): string {
+  const address = new URL(url);
+  address.pathname = `${address.pathname.replace(/\/$/, "")}/${name}`;
+  return address.href;
+}
+
+/** Names sort by time. */
+function nameOf(line: string): string {
+  const { at } = JSON.parse(line) as { at: string };
+  const hash = createHash("sha256").update(line).digest("hex").slice(0, NAME_HEX_DIGITS);
+  return `${at.replaceAll(/[:.]/g, "-")}-${hash}.json`;
+}
