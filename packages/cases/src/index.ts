@@ -56,6 +56,7 @@ export {
   lockCurrentCases,
   lockFreeCases,
 } from "./lock-cases.ts";
+export { type HeldWork, heldWorkOf } from "./held-work.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 export { maskedPhone } from "./masked-phone.ts";
 export type { Near } from "./near.ts";

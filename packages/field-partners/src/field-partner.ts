@@ -1,4 +1,12 @@
-import { type EntityManager, isUniqueViolation, newId, query, statement, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  isUniqueViolation,
+  newId,
+  publicId,
+  query,
+  statement,
+  type Tx,
+} from "@collections/database";
 import { LockMode } from "@mikro-orm/core";
 import { parsePhoneNumberFromString } from "libphonenumber-js/min";
 import { recordFieldPartnerAct } from "./audit.ts";
@@ -59,7 +67,7 @@ export async function createFieldPartner(
   const timeZone = fieldPartner.timeZone === undefined ? timeZoneOf(phone) : readTimeZone(fieldPartner.timeZone);
   const id = newId();
   const [registered] = await query(tx, insertActive, [id, displayName, phone, timeZone, now]);
-  if (registered === undefined) throw phoneTaken();
+  if (registered === undefined) throw phoneTaken(await activeWithPhone(tx, phone));
   return { id, displayName, phone, timeZone, state: "active", createdAt: now };
 }
 
@@ -95,8 +103,8 @@ export async function resumeFieldPartner(
   reason?: string,
 ): Promise<void> {
   const row = await lock(tx, fieldPartnerId);
-  const others = await tx.count(FieldPartnerEntity, { phone: row.phone, state: "active", id: { $ne: fieldPartnerId } });
-  if (others > 0) throw phoneTaken();
+  const holder = await activeWithPhone(tx, row.phone);
+  if (holder !== undefined && holder.id !== fieldPartnerId) throw phoneTaken(holder);
   row.state = "active";
   try {
     await tx.flush();
@@ -145,9 +153,31 @@ export async function listFieldPartners(em: EntityManager): Promise<FieldPartner
   return rows.map(asFieldPartner);
 }
 
-/** A person who left may have the phone of one who works. Two who work may not. */
-function phoneTaken(): InvalidFieldPartnerError {
-  const detail = "Another active field partner signs in with this number.";
+/**
+ * Locks a person's state until the transaction ends: a suspension comes before this lock or after the commit. Undefined
+ * when there is no such person; a suspended one is returned.
+ *
+ * @example
+ * const fieldPartner = await lockFieldPartnerState(tx, fieldPartnerId);
+ * const mayWork = fieldPartner?.state === "active";
+ */
+export async function lockFieldPartnerState(tx: Tx, fieldPartnerId: string): Promise<FieldPartner | undefined> {
+  const options = { lockMode: LockMode.PESSIMISTIC_READ, refresh: true } as const;
+  const row = await tx.findOne(FieldPartnerEntity, { id: fieldPartnerId }, options);
+  return row ? asFieldPartner(row) : undefined;
+}
+
+async function activeWithPhone(tx: Tx, phone: string): Promise<FieldPartnerRow | undefined> {
+  return (await tx.findOne(FieldPartnerEntity, { phone, state: "active" })) ?? undefined;
+}
+
+/**
+ * A person who left may have the phone of one who works. Two who work may not. The holder is unknown when they registered
+ * or left in the same moment.
+ */
+function phoneTaken(holder?: { readonly id: string }): InvalidFieldPartnerError {
+  const who = holder ? `: ${publicId("fp", holder.id)}` : "";
+  const detail = `Another active field partner signs in with this number${who}.`;
   return new InvalidFieldPartnerError("DUPLICATE_PHONE", "phone", detail);
 }
 

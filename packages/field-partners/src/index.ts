@@ -12,6 +12,7 @@ export {
   fieldPartnerById,
   fieldPartnersByIds,
   listFieldPartners,
+  lockFieldPartnerState,
   type NewFieldPartner,
   resumeFieldPartner,
   suspendFieldPartner,

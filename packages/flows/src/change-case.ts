@@ -7,7 +7,7 @@ import {
   writeCaseStates,
 } from "@collections/cases";
 import { type EntityManager, publicId, transaction } from "@collections/database";
-import { type FieldPartner, fieldPartnersByIds } from "@collections/field-partners";
+import { type FieldPartner, fieldPartnersByIds, lockFieldPartnerState } from "@collections/field-partners";
 import { fieldPartnerAccounts, openAccounts } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
@@ -26,10 +26,12 @@ export type CaseOrderOutcome =
   | { readonly kind: "done"; readonly caseAfter: LockedCase }
   | { readonly kind: "loan_not_found" }
   | { readonly kind: "field_partner_not_found" }
+  | { readonly kind: "field_partner_suspended" }
   | { readonly kind: "refused"; readonly refusal: Refusal };
 
 /**
- * Gives the loan's current case to a field partner, from whoever holds it.
+ * Gives the loan's current case to a field partner, from whoever holds it. A suspended one is refused, also when the
+ * suspension races this order: then either the order comes first, or it is refused.
  *
  * @example
  * const order = { lender, loan: "LN-2026-00417", reason: null, fieldPartnerId };
@@ -100,8 +102,12 @@ async function changeCase(
     // Lock the case and ask the state machine.
     const [lockedCase] = await lockCurrentCases(tx, [{ lenderId: lender.id, loan }]);
     if (!lockedCase) return { kind: "loan_not_found" };
+    if (trigger.kind === "assign") {
+      const assignee = await lockFieldPartnerState(tx, trigger.fieldPartnerId);
+      if (!assignee) return { kind: "field_partner_not_found" };
+      if (assignee.state === "suspended") return { kind: "field_partner_suspended" };
+    }
     const holders = await fieldPartnersByIds(tx, holdersOf(lockedCase, trigger));
-    if (trigger.kind === "assign" && !holders.has(trigger.fieldPartnerId)) return { kind: "field_partner_not_found" };
     const verdict = transition(lockedCase, trigger, now);
     if (!verdict.allowed) return { kind: "refused", refusal: verdict.refusal };
     const { caseAfter, events } = verdict;

@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { actsOnFieldPartner } from "@collections/field-partners";
 import { Client } from "pg";
 import { beforeAll, expect, test, vi } from "vitest";
+import { aCaseHolder } from "./case-holder.ts";
 import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "./fixture.ts";
 import { AppClient } from "./graphql-client.ts";
 import { aRegisteredFieldPartner, type Cli, operatorsCli } from "./processes.ts";
@@ -40,7 +42,12 @@ test("a field partner who is suspended is signed out everywhere at once, and may
   const { id, accessToken } = await aFieldPartner(service);
   const fieldPartnerId = `fp_${id.replaceAll("-", "")}`;
   const order = (name: string, reason: string) => cli.json("field-partner", name, fieldPartnerId, "--reason", reason);
-  expect(await order("suspend", "Phone stolen")).toEqual({ fieldPartnerId, state: "suspended" });
+  expect(await order("suspend", "Phone stolen")).toEqual({
+    fieldPartnerId,
+    state: "suspended",
+    openCases: 0,
+    openPromises: 0,
+  });
   const { errors } = await new AppClient(service.url, accessToken).ask("{ viewer { id } }");
   expect(errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);
   expect(await order("resume", "New phone")).toEqual({ fieldPartnerId, state: "active" });
@@ -49,6 +56,57 @@ test("a field partner who is suspended is signed out everywhere at once, and may
     { act: "field_partner.suspended", reason: "Phone stolen" },
     { act: "session.started", data: { by: "operator" } },
   ]);
+});
+
+test("suspending a field partner says what they still hold, and they are assigned no other case", async () => {
+  const [other, holder] = [await aLender(service), await aCaseHolder(service)];
+  await other.importCases([aRow("OTHER-1")]);
+  const fieldPartnerId = `fp_${holder.id.replaceAll("-", "")}`;
+  const [promised, ended] = await holder.cases(other, {}, {}, {});
+  const promise = { amount: { minor: "100000", currency: "INR" }, dueOn: "2099-12-31" };
+  for (const caseId of [promised, ended]) {
+    const visitId = randomUUID();
+    await holder.app.mutate("startVisit", { visitId, caseId, occurredAt: new Date() }, "visit { visitId }");
+    const end = { visitId, disposition: "PROMISE_TO_PAY", promise, occurredAt: new Date() };
+    await holder.app.mutate("completeVisit", end, "visit { visitId }");
+  }
+  const { data } = await holder.app.ask("query ($id: ID!) { case(id: $id) { loanTail } }", { id: ended });
+  await cli.json("case", "close", other.code, data!["case"].loanTail as string, "--reason", "written off");
+
+  const suspended = await cli("field-partner", "suspend", fieldPartnerId, "--reason", "on leave");
+  expect(suspended.stdout).toBe(
+    "Every session has ended.\n" +
+      "The person still has 2 open cases with 1 open promise. Assign each case to somebody else: case assign.\n",
+  );
+  expect(await cli.json("field-partner", "suspend", fieldPartnerId, "--reason", "again")).toMatchObject({
+    openCases: 2,
+    openPromises: 1,
+  });
+  const refused = await cli("case", "assign", other.code, "OTHER-1", fieldPartnerId, "--json");
+  expect({ code: refused.code, ...JSON.parse(refused.stdout) }).toEqual({
+    code: 1,
+    error: {
+      code: "FIELD_PARTNER_SUSPENDED",
+      detail: `Field partner ${fieldPartnerId} is suspended: assign the case to somebody else, or resume this person first.`,
+    },
+  });
+  await cli.json("field-partner", "resume", fieldPartnerId, "--reason", "back");
+  expect(await cli.json("case", "assign", other.code, "OTHER-1", fieldPartnerId)).toMatchObject({ fieldPartnerId });
+});
+
+test("registering a number that somebody signs in with names that person", async () => {
+  const first = await aRegisteredFieldPartner(cli, "+919820000078");
+  const again = ["field-partner", "create", "--name", "Farah Khan", "--phone", "+919820000078", "--json"];
+  const { code, stdout } = await cli(...again);
+  const detail = `phone: Another active field partner signs in with this number: ${first}.`;
+  expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 1, error: { code: "DUPLICATE_PHONE", detail } });
+  await cli.json("field-partner", "suspend", first, "--reason", "left");
+  const { fieldPartnerId: second } = await cli.json(...again.slice(0, -1));
+  const back = await cli("field-partner", "resume", first, "--reason", "returned");
+  expect(back).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`this number: ${second as string}.`) as string,
+  });
 });
 
 test("a phone that has had its codes gets new ones once an operator lets its limits begin anew, and it is known why", async () => {

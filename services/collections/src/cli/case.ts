@@ -54,6 +54,10 @@ export function caseCommand(): Command {
 function tell(outcome: CaseOrderOutcome, { loan, holder }: { loan: string; holder: string }): void {
   if (outcome.kind === "loan_not_found") throw notFound("loan", loan);
   if (outcome.kind === "field_partner_not_found") throw notFound("field partner", holder);
+  if (outcome.kind === "field_partner_suspended") {
+    const detail = `Field partner ${holder} is suspended: assign the case to somebody else, or resume this person first.`;
+    throw new Refusal("FIELD_PARTNER_SUSPENDED", detail);
+  }
   if (outcome.kind === "refused") throw new Refusal(outcome.refusal.code, outcome.refusal.detail);
   const { caseAfter } = outcome;
   const { assignedFieldPartnerId: fieldPartnerId, currency, sourceLoanNumber, status, fieldWork } = caseAfter;

@@ -1,3 +1,4 @@
+import { type HeldWork, heldWorkOf } from "@collections/cases";
 import { publicId, transaction } from "@collections/database";
 import {
   clearOtpLimit,
@@ -31,7 +32,15 @@ export function fieldPartnerCommand(): Command {
     .argument("<id>", "the field partner's id")
     .description("End every session of a person at once, and let them sign in no more.")
     .requiredOption("--reason <text>", "kept in the audit")
-    .addHelpText("after", '\nExample:\n  pnpm collections field-partner suspend fp_0192… --reason "Phone stolen"')
+    .addHelpText(
+      "after",
+      `
+The person keeps their cases: the answer says how many cases and open promises they still have. Nobody can assign them
+another case until they are resumed.
+
+Example:
+  pnpm collections field-partner suspend fp_0192… --reason "Phone stolen"`,
+    )
     .action((id: string, { reason }: { reason: string }) => suspend(id, reason));
   fieldPartner
     .command("resume")
@@ -77,9 +86,25 @@ async function token(given: string): Promise<void> {
 async function suspend(given: string, reason: string): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
-    await transaction(em(), (tx) => suspendFieldPartner(tx, id, new Date(), reason));
-    answer({ fieldPartnerId: publicId("fp", id), state: "suspended" }, "Every session has ended.");
+    // Counted behind the lock on the person: an assignment that raced the suspension counts, or was refused.
+    const held = await transaction(em(), async (tx) => {
+      await suspendFieldPartner(tx, id, new Date(), reason);
+      return heldWorkOf(tx, id);
+    });
+    const counts = { openCases: held.cases, openPromises: held.promises };
+    answer({ fieldPartnerId: publicId("fp", id), state: "suspended", ...counts }, suspendedText(held));
   });
+}
+
+function suspendedText({ cases, promises }: HeldWork): string {
+  const ended = "Every session has ended.";
+  if (cases === 0) return `${ended} The person has no open case.`;
+  const [ofCases, ofPromises] = [counted(cases, "open case"), counted(promises, "open promise")];
+  return `${ended}\nThe person still has ${ofCases} with ${ofPromises}. Assign each case to somebody else: case assign.`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 async function resume(given: string, reason: string): Promise<void> {
