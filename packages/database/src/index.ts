@@ -24,6 +24,7 @@ export { type MigrationLockOptions } from "./migration-lock.ts";
 export {
   migrate,
   type MigrateOptions,
+  MigrationNeededError,
   type PackageMigration,
   type PackageSchema,
   type UndistributedTable,

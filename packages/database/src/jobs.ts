@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Pool } from "pg";
+import type { Client, Pool } from "pg";
 import { PgBoss } from "pg-boss";
 import { forHost } from "./host-client.ts";
 import { databaseOf } from "./open-database.ts";
@@ -151,6 +151,26 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
       if (await boss.getQueue(name)) await boss.updateQueue(name, settings);
       else await boss.createQueue(name, settings);
     }
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+}
+
+/** What of pg-boss's tables and of these queues is not installed, or is older than this version. */
+export async function missingJobs(client: Client, queues: readonly Queue[]): Promise<string[]> {
+  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
+  const boss = new PgBoss({ db, migrate: false, createSchema: false, supervise: false, schedule: false });
+  boss.on("error", () => {});
+  try {
+    await boss.start();
+  } catch (error) {
+    // It says so in words alone: "pg-boss is not installed", "pg-boss database requires migrations".
+    if (error instanceof Error && error.message.startsWith("pg-boss ")) return ["pg-boss"];
+    throw error;
+  }
+  try {
+    const installed = new Set((await boss.getQueues()).map(({ name }) => name));
+    return queues.filter(({ name }) => !installed.has(name)).map(({ name }) => `queue ${name}`);
   } finally {
     await boss.stop({ graceful: false });
   }

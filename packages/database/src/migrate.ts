@@ -2,8 +2,9 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
 import { type Client, escapeIdentifier } from "pg";
 import { BoundDriver } from "./bound-driver.ts";
-import { installJobs, type Queue } from "./jobs.ts";
+import { installJobs, missingJobs, type Queue } from "./jobs.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
+import { sqlState } from "./sql-state.ts";
 
 /** One step of a package's schema: its statements run in one transaction. */
 export interface PackageMigration {
@@ -46,7 +47,7 @@ export interface UndistributedTable {
   because: string;
 }
 
-/** Which schemas to bring up, and for whom. `url` is that of a role that may create schemas. */
+/** Which schemas to bring up, and for whom. `url` is that of the role that owns them, or of one that only uses them. */
 export interface MigrateOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
   /** The role of this URL, when it is another one, gets the rights that the service needs and no more. */
@@ -56,6 +57,37 @@ export interface MigrateOptions extends MigrationLockOptions {
 }
 
 const TABLE = "collections_migration";
+const INSUFFICIENT_PRIVILEGE = "42501";
+const MAX_NAMED = 5;
+
+/**
+ * The schema is older than this version, and the role may not change it: the role that owns the schema has to migrate.
+ *
+ * @example
+ * try {
+ *   await migrate({ url, schemas: [billingSchema] });
+ * } catch (error) {
+ *   if (error instanceof MigrationNeededError) console.error(`${error.message} Migrate as the owner first.`);
+ * }
+ */
+export class MigrationNeededError extends Error {
+  override readonly name = "MigrationNeededError";
+  readonly code = "MIGRATION_NEEDED";
+  readonly role: string;
+  /** The migrations that are not applied; empty when the role may not even read which ones are. */
+  readonly missing: readonly string[];
+
+  constructor(role: string, missing: readonly string[], options?: ErrorOptions) {
+    const named = `${missing.slice(0, MAX_NAMED).join(", ")}${missing.length > MAX_NAMED ? " and more" : ""}`;
+    const why =
+      missing.length === 0
+        ? `The role ${role} may not read which migrations this database has.`
+        : `The database's schema is older than this version: it lacks ${named}. The role ${role} may not change it.`;
+    super(why, options);
+    this.role = role;
+    this.missing = missing;
+  }
+}
 
 /**
  * Brings the database to the schema of the given packages. Any number of processes may call it at once: one works
@@ -63,7 +95,9 @@ const TABLE = "collections_migration";
  *
  * A database that a later version has migrated is left as it is, rights and queues included: they are that version's.
  * `unknown` names what it has and this version does not know.
- * @throws SessionNeededError
+ *
+ * A role that does not own the schema changes nothing: the call checks that all is there.
+ * @throws SessionNeededError, MigrationNeededError
  *
  * @example
  * const { applied, unknown } = await migrate({ url, schemas: [billingSchema], jobs: true });
@@ -71,12 +105,37 @@ const TABLE = "collections_migration";
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
   return await withMigrationLock("A migration", options, async (client) => {
-    const { unknown, pending } = await comparedWith(client, options.schemas);
+    const { role, ownsSchema } = await roleOf(client);
+    const needsOwner = (missing: readonly string[]) => (error: unknown) => {
+      if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+      throw new MigrationNeededError(role, missing, { cause: error });
+    };
+    const { unknown, pending } = await comparedWith(client, options.schemas).catch(needsOwner([]));
     if (unknown.length > 0 && pending.length === 0) return { applied: [], unknown };
-    const applied = await applyPending(options);
+    if (!ownsSchema) {
+      const missing = pending.length > 0 || !options.jobs ? pending : await missingJobs(client, queuesOf(options));
+      if (missing.length > 0) throw new MigrationNeededError(role, missing);
+      return { applied: [], unknown };
+    }
+    const applied = await applyPending(options).catch(needsOwner(pending));
     if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
     return { applied, unknown };
   });
+}
+
+/** Who is connected. A role owns the schema when it owns the list of migrations, or may make it in an empty database. */
+async function roleOf(client: Client): Promise<{ role: string; ownsSchema: boolean }> {
+  const { rows } = await client.query<{ role: string; ownsSchema: boolean }>(
+    `select current_user as role, coalesce(
+       (select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass($1)),
+       has_database_privilege(current_database(), 'create')) as "ownsSchema"`,
+    [TABLE],
+  );
+  return rows[0]!;
+}
+
+function queuesOf({ schemas }: MigrateOptions): Queue[] {
+  return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
 
 /** What the database has of these schemas and this version does not know, and the other way round. */
@@ -92,7 +151,8 @@ async function comparedWith(client: Client, schemas: readonly PackageSchema[]) {
   return { unknown, pending: [...known].filter((name) => !done.includes(name)) };
 }
 
-async function applyPending({ url, schemas, jobs }: MigrateOptions): Promise<string[]> {
+async function applyPending(options: MigrateOptions): Promise<string[]> {
+  const { url, schemas, jobs } = options;
   const orm = await MikroORM.init({
     driver: BoundDriver,
     clientUrl: url,
@@ -112,10 +172,7 @@ async function applyPending({ url, schemas, jobs }: MigrateOptions): Promise<str
     const applied = await orm.migrator.up();
     if (jobs) {
       const pool = await orm.em.getConnection().getNativeClient();
-      await installJobs(
-        pool,
-        schemas.flatMap(({ queues }) => [...(queues ?? [])]),
-      );
+      await installJobs(pool, queuesOf(options));
     }
     return applied.map(({ name }) => name);
   } finally {
@@ -143,6 +200,8 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
   const grantee = escapeIdentifier(role);
   // In one transaction: not for a moment may the role have what is taken back at the end.
   await client.query("begin");
+  // A start of the service with this role alone reads whether the schema is up to date.
+  await client.query(`grant select on ${TABLE} to ${grantee}`);
   for (const name of [...schemas.map((schema) => schema.name), "pgboss"]) {
     const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);
     if (rowCount === 0) continue;

@@ -15,7 +15,9 @@ import {
   FIELD_PARTNER_PHONE,
   linkNow,
   operatorsCli,
+  runService,
   type ServiceProcess,
+  type Settings,
   startProcess,
 } from "./processes.ts";
 
@@ -33,6 +35,7 @@ const NO_DATA_FOUND = "P0002";
 
 let owner: Client;
 let runtime: Client;
+let settings: Settings;
 let service: ServiceProcess;
 let cli: Cli;
 let app: AppClient;
@@ -47,14 +50,16 @@ beforeAll(async () => {
   const whatsapp = await startFakeWhatsApp({ token: secrets["WhatsApp token"], phoneNumberId: "106540352242922" });
   const mail = await startMailCatcher();
   afterFile(() => Promise.all([whatsapp.close(), mail.close()]));
-  const settings = {
+  const owned = { DATABASE_URL: runtimeUrl, DATABASE_MIGRATION_URL: ownerUrl, MASTER_KEY };
+  await runService(owned, "migrate");
+  settings = {
     DATABASE_URL: runtimeUrl,
-    DATABASE_MIGRATION_URL: ownerUrl,
     MASTER_KEY,
     WHATSAPP_BASE_URL: whatsapp.url,
     SMTP_URL: mail.smtpUrl,
     LOG_LEVEL: "trace",
   };
+  // Only the release step above had the owner's URL.
   service = await startProcess(settings);
   cli = operatorsCli(settings);
   const lender = await aRegisteredLender(cli, service.url, {
@@ -103,6 +108,56 @@ test("the whole story runs through a role that owns nothing, and the books hold"
   );
   expect(rows).toEqual([{ owned: 0 }]);
   expect(service.log()).not.toMatch(/permission denied|must be owner/);
+});
+
+describe("a role that owns nothing", () => {
+  const releaseStep = expect.stringContaining("services/collections/src/main.ts migrate") as string;
+
+  test("migrates a database that is up to date without changing anything", async () => {
+    expect(await runService({ DATABASE_URL: settings["DATABASE_URL"]!, MASTER_KEY }, "migrate")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('"applied":[]') as string,
+    });
+    expect(await cli.json("migrate")).toEqual({ applied: [], unknown: [] });
+  });
+
+  test("ends starts and commands with 2 on a schema that is older than this version, and names what it lacks", async () => {
+    const applied = "lenders/0004-whatsapp-webhook";
+    const rename = "update collections_migration set name = $2 where name = $1";
+    await owner.query(rename, [applied, "another"]);
+    const words = `The database's schema is older than this version: it lacks ${applied}. The role `;
+    for (const result of [await runService(settings), await cli("lender", "list")]) {
+      expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(words) as string });
+      expect(result).toMatchObject({ stderr: releaseStep });
+    }
+    await owner.query(rename, ["another", applied]);
+    expect(await cli("lender", "list")).toMatchObject({ code: 0 });
+  });
+
+  test("ends with 2 where the tables of pg-boss are older than this version", async () => {
+    await owner.query("update pgboss.version set version = version - 1");
+    const stderr = expect.stringContaining("it lacks pg-boss.") as string;
+    expect(await cli("lender", "list")).toMatchObject({ code: 2, stderr });
+    await owner.query("update pgboss.version set version = version + 1");
+  });
+
+  test("ends a start with 2 on an empty database, and on one that was migrated for another role", async () => {
+    const [empty, foreign] = [await emptyDatabase(), await emptyDatabase()];
+    afterFile(() => Promise.all([empty.drop(), foreign.drop()]));
+    expect(await runService({ DATABASE_URL: directUrl(foreign.url), MASTER_KEY }, "migrate")).toMatchObject({
+      code: 0,
+    });
+    for (const [database, words] of [
+      [empty, "it lacks lenders/0001, "],
+      [foreign, "may not read which migrations this database has"],
+    ] as const) {
+      const url = new URL(directUrl(database.url));
+      [url.username, url.password] = [roleOf(runtime), passwordOf(runtime)];
+      const result = await runService({ DATABASE_URL: url.href, MASTER_KEY, PORT: "0" });
+      expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(words) as string });
+      expect(result).toMatchObject({ stderr: releaseStep });
+    }
+  });
 });
 
 describe("what is append-only", () => {

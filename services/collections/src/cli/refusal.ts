@@ -1,4 +1,4 @@
-import { isUnavailable, SessionNeededError, sqlState } from "@collections/database";
+import { isUnavailable, MigrationNeededError, SessionNeededError, sqlState } from "@collections/database";
 import { PostgresError } from "@collections/postgres";
 import { CommanderError } from "commander";
 import { InvalidConfigError } from "../config.ts";
@@ -16,6 +16,9 @@ export const EXIT = {
 
 /** A wrong role or password, or no such database. */
 const NO_WAY_IN = /^(28...|3D000)$/;
+
+const RELEASE_STEP =
+  "DATABASE_MIGRATION_URL=postgres://<owner>… DATABASE_URL=<as now> node services/collections/src/main.ts migrate";
 
 /** A command that was understood and is not done: nothing was changed. */
 export class Refusal extends Error {
@@ -54,6 +57,10 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
     const settings = "DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL";
     const detail = `${error.message} It is the first that is set of ${settings}.`;
     return { code: "INVALID_SETTINGS", detail, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof MigrationNeededError) {
+    const detail = `${error.message} Run the release step once, with the URL of the role that owns the schema: ${RELEASE_STEP}`;
+    return { code: error.code, detail, exitCode: EXIT.notUnderstood };
   }
   if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;
