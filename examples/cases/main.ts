@@ -21,8 +21,8 @@ const plans = await transaction(database.em(), async (tx) => {
   const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
   const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
   const plans = good.map((row) => {
-    // 0 where nobody books payments; with books, ledger's `paymentsAfter` knows those after the row's `outstandingAsOf`.
-    const facts = { lenderId, importId, newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
+    // None where nobody books payments; with books, ledger's `paymentsAfter` knows those after the row's `outstandingAsOf`.
+    const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
   const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // what to tell, and to book, is in them
@@ -32,6 +32,10 @@ const plans = await transaction(database.em(), async (tx) => {
   const missed = await cases.insertCases(tx, made, replaced, now);
   if (missed.length > 0) throw new Error("Somebody else imports the same loans at this moment. Run this again.");
   cases.writeImportedCases(tx, casesOf(changes.filter((plan) => !isNew(plan))), now);
+  const dated = plans.flatMap((plan) =>
+    plan.outcome === "unchanged" && plan.movesBalanceDate ? [plan.caseAfter] : [],
+  );
+  cases.writeBalanceDates(tx, dated);
   return plans;
 });
 

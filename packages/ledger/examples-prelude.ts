@@ -13,6 +13,7 @@ declare const fieldPartnerId: string;
 declare const INR: CurrencyCode;
 declare const now: Date;
 declare const booking: own.Booking;
+declare const balanceAsOf: Date;
 declare const earning: own.EarningToPost;
 declare const masterKey: string;
 declare const anchorText: string;

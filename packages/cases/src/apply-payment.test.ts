@@ -44,6 +44,50 @@ test("a payment on a collected case is all excess and closes nothing again", () 
   expect(effect.caseAfter).toMatchObject({ status: "collected", closedAt: EARLIER, totalCollectedMinor: 500_100n });
 });
 
+test("a payment that the balance includes counts as collected and leaves the outstanding amount unchanged", () => {
+  const asOf = exampleCase({ status: "assigned", outstandingAsOf: NOW });
+  const effect = applyPayment(asOf, { amountMinor: 200_000n, paidAt: NOW }, NOW);
+  expect(effect).toMatchObject({ appliedMinor: 200_000n, excessMinor: 0n, includedAsOf: NOW, cleared: false });
+  expect(effect.caseAfter).toMatchObject({
+    status: "in_progress",
+    outstandingMinor: 500_000n,
+    totalCollectedMinor: 200_000n,
+    excessMinor: 0n,
+    peakMinor: 500_000n,
+  });
+  const aMomentLater = new Date(NOW.getTime() + 1);
+  const later = applyPayment(asOf, { amountMinor: 200_000n, paidAt: aMomentLater }, NOW);
+  expect(later).toMatchObject({ includedAsOf: null, caseAfter: { outstandingMinor: 300_000n } });
+});
+
+test("payments that the balance includes count up to the peak, the rest is excess", () => {
+  const asOf = exampleCase({ outstandingAsOf: NOW, peakMinor: 500_000n });
+  const first = applyPayment(asOf, { amountMinor: 400_000n, paidAt: EARLIER }, NOW);
+  const second = applyPayment(first.caseAfter, { amountMinor: 400_000n, paidAt: EARLIER }, NOW);
+  expect(second).toMatchObject({ appliedMinor: 100_000n, excessMinor: 300_000n, cleared: false });
+  const third = applyPayment(second.caseAfter, { amountMinor: 1n, paidAt: EARLIER }, NOW);
+  expect(third).toMatchObject({ appliedMinor: 0n, excessMinor: 1n, includedAsOf: NOW });
+  expect(third.caseAfter).toMatchObject({ outstandingMinor: 500_000n, status: "in_progress" });
+  const unknownPeak = applyPayment({ ...asOf, peakMinor: null }, { amountMinor: 600_000n, paidAt: EARLIER }, NOW);
+  expect(unknownPeak).toMatchObject({ appliedMinor: 500_000n, caseAfter: { peakMinor: 500_000n } });
+});
+
+test("a payment that a balance of 0 includes makes the settled case collected, and is no excess", () => {
+  const settled = exampleCase({
+    status: "closed",
+    outstandingMinor: 0n,
+    outstandingAsOf: NOW,
+    settledByLender: true,
+    fieldWork: "blocked",
+    blockedAt: EARLIER,
+    closedAt: EARLIER,
+    closeReason: "settled_by_lender",
+  });
+  const effect = applyPayment(settled, { amountMinor: 500_000n, paidAt: EARLIER }, NOW);
+  expect(effect).toMatchObject({ appliedMinor: 500_000n, excessMinor: 0n, newlyCollected: true });
+  expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.collected", "case.closed"]);
+});
+
 test("the first payment on a case that the lender settled collects it, all as excess", () => {
   const settled = exampleCase({
     status: "closed",

@@ -13,6 +13,7 @@ const COLUMN_TYPES = {
   outstandingMinor: "bigint",
   totalCollectedMinor: "bigint",
   excessMinor: "bigint",
+  peakMinor: "bigint",
   lastPaymentAt: "timestamptz",
   status: "text",
   statusReason: "text",
@@ -22,6 +23,7 @@ const COLUMN_TYPES = {
   workBegun: "boolean",
   settledByLender: "boolean",
   assignedFieldPartnerId: "uuid",
+  assignedSince: "timestamptz",
   lastVisitId: "uuid",
   lastDisposition: "text",
   sequence: "bigint",
@@ -54,8 +56,10 @@ export type CaseProperty = keyof typeof COLUMN_TYPES;
 /** Every property of an ImportedCase. */
 export const IMPORTED_PROPERTIES = Object.keys(COLUMN_TYPES) as readonly CaseProperty[];
 
+/** The details that confirmations, visits and links read under the lock too. */
+const LOCKED_DETAILS: ReadonlySet<CaseProperty> = new Set(["minimumMinor", "outstandingAsOf", "doNotContactUntil"]);
 const NOT_LOCKED: ReadonlySet<CaseProperty> = new Set(
-  DETAIL_PROPERTIES.filter((property) => property !== "minimumMinor" && property !== "doNotContactUntil"),
+  DETAIL_PROPERTIES.filter((property) => !LOCKED_DETAILS.has(property)),
 );
 
 /** Every property of a LockedCase: without what only an import reads. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CurrencyCode, toWire } from "@collections/money";
 import { type Address, addresses, type Consent, consent, email, language, phone } from "./contact-readers.ts";
-import { amount, day, type FieldReader, instant, list, stringPairs, text, wholeNumber } from "./field-readers.ts";
+import { amount, balanceAsOf, day, type FieldReader, list, stringPairs, text, wholeNumber } from "./field-readers.ts";
 import { refusalOfPair } from "./refused-pairs.ts";
 
 /** What a lender's row says of a case, besides the balance. Amounts in minor units, days as `YYYY-MM-DD`. */
@@ -48,7 +48,7 @@ interface DetailField<Property extends keyof CaseDetails> {
 
 /** Every field of the details: how it is read, and what null means. Its order is the order of changes in an answer. */
 export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailField<Property> } = {
-  outstandingAsOf: { field: "outstandingAsOf", read: instant, cleared: null },
+  outstandingAsOf: { field: "outstandingAsOf", read: balanceAsOf, cleared: null },
   minimumMinor: { field: "minimumAmount", read: amount({ allowZero: true }), cleared: null },
   emiMinor: { field: "emiAmount", read: amount({ allowZero: true }), cleared: null },
   dpd: { field: "dpd", read: wholeNumber(0, 36_500), cleared: null },

@@ -31,6 +31,7 @@ export const Case = defineEntity({
     outstandingMinor: p.bigint(),
     totalCollectedMinor: p.bigint(),
     excessMinor: p.bigint(),
+    peakMinor: p.bigint().strictNullable(),
     minimumMinor: p.bigint().strictNullable(),
     outstandingAsOf: p.datetime().columnType("timestamptz").strictNullable(),
     lastPaymentAt: p.datetime().columnType("timestamptz").strictNullable(),
@@ -54,6 +55,7 @@ export const Case = defineEntity({
     metadata: p.json<Record<string, string>>(),
 
     assignedFieldPartnerId: p.uuid().strictNullable(),
+    assignedSince: p.datetime().columnType("timestamptz").strictNullable(),
     lastVisitId: p.uuid().strictNullable(),
     lastDisposition: p.text().$type<Disposition>().strictNullable(),
 

@@ -8,6 +8,8 @@ export interface FieldContext {
   readonly currency: CurrencyCode;
   /** Two capital letters of ISO 3166. */
   readonly country: string;
+  /** The server's time. */
+  readonly now: Date;
   readonly faults: RowFault[];
   readonly warnings: RowWarning[];
 }
@@ -53,6 +55,18 @@ export const instant: FieldReader<Date> = (value, context) => {
   if (typeof value !== "string") return refuse(context, "INVALID_DATE", `Expected an instant; got ${kindOf(value)}.`);
   const reading = readInstant(value);
   return "instant" in reading ? reading.instant : refuse(context, reading.fault, reading.detail);
+};
+
+/** How far a time may lie ahead of the server's clock. */
+const MAX_AHEAD_MS = 5 * 60_000;
+
+/** The instant up to which a balance includes payments. One that is too far ahead is read as now, with a warning. */
+export const balanceAsOf: FieldReader<Date> = (value, context) => {
+  const asOf = instant(value, context);
+  if (asOf === undefined || asOf.getTime() <= context.now.getTime() + MAX_AHEAD_MS) return asOf;
+  const detail = `${asOf.toISOString()} is more than 5 minutes ahead of server time; ${context.now.toISOString()} was taken instead.`;
+  context.warnings.push({ code: "AS_OF_IN_FUTURE", pointer: context.pointer, detail });
+  return context.now;
 };
 
 /** An amount in major units; the row was parsed with `parseJson` and AMOUNT_FIELDS, so that no double rounded it. */

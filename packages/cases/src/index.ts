@@ -72,7 +72,14 @@ export {
   ownCasesByIds,
 } from "./own-cases.ts";
 export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
-export { type AppliedOutcome, type PlanFacts, type PlannedEvent, planRow, type RowPlan } from "./plan-row.ts";
+export {
+  type AppliedOutcome,
+  type LaterPayment,
+  type PlanFacts,
+  type PlannedEvent,
+  planRow,
+  type RowPlan,
+} from "./plan-row.ts";
 export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
 export { caseById, caseByLoan, caseOfFieldPartner, casesOfLoan, caseTotals, type CaseTotals } from "./read-cases.ts";
 export {
@@ -108,4 +115,4 @@ export {
 export { nearestName } from "./unknown-fields.ts";
 export { cameLate, type Disposition, DISPOSITIONS, type Visit } from "./visit.ts";
 export { type BlockedReason, blockedReason } from "./workable.ts";
-export { insertCases, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
+export { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";

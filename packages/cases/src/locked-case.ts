@@ -28,7 +28,14 @@ export interface LockedCase extends CaseState {
   /** Everything captured, the excess included. */
   readonly totalCollectedMinor: bigint;
   readonly excessMinor: bigint;
+  /**
+   * The highest value of outstanding + applied in this cycle, where applied is `totalCollectedMinor - excessMinor`. Only
+   * imports change it. Null until this version has imported a row of the case.
+   */
+  readonly peakMinor: bigint | null;
   readonly minimumMinor: bigint | null;
+  /** Payments captured up to this moment are included in the balance, later ones are not. Null: not known. */
+  readonly outstandingAsOf: Date | null;
   readonly lastPaymentAt: Date | null;
   readonly lastVisitId: string | null;
   readonly lastDisposition: Disposition | null;

@@ -44,6 +44,7 @@ const NOTHING_SHOWN = {
   outstandingMinor: 0n,
   totalCollectedMinor: 0n,
   excessMinor: 0n,
+  peakMinor: null,
   lastPaymentAt: null,
   lastVisitId: null,
   lastDisposition: null,

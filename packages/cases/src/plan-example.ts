@@ -12,7 +12,7 @@ export const facts: PlanFacts = {
   lenderId: "0193bf7c-0000-7000-8000-000000000001",
   importId: "0193bf7c-0000-7000-8000-000000000002",
   newCaseId: "0193bf7c-0000-7000-8000-000000000003",
-  paymentsAfterSnapshotMinor: 0n,
+  laterPayments: [],
   now: NOW,
 };
 
@@ -32,7 +32,7 @@ export function planOf(
       ...fields,
     }).map(([name, value]) => [name, AMOUNT_FIELDS.has(name) ? new AmountLiteral(value) : value]),
   );
-  const checked = checkRow(raw, { currency: currency("INR"), country: "IN", language: "hi-IN" }, 0);
+  const checked = checkRow(raw, { currency: currency("INR"), country: "IN", language: "hi-IN" }, 0, NOW);
   if (!("row" in checked)) throw new Error(JSON.stringify(checked.errors));
   return planRow(checked.row, current, { ...facts, ...more });
 }

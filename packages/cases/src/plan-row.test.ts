@@ -1,6 +1,7 @@
 import { currency } from "@collections/money";
 import { expect, test } from "vitest";
 import { exampleCase } from "./example-case.ts";
+import type { LaterPayment } from "./plan-row.ts";
 import { applied, EARLIER, ended, facts, NOW, planOf } from "./plan-example.ts";
 
 const importId = "imp_0193bf7c000070008000000000000002";
@@ -43,9 +44,72 @@ test("the same values again are no news", () => {
   expect(planOf(everything, caseAfter)).toMatchObject({ outcome: "unchanged", caseAfter, warnings: [] });
 });
 
-test("a later snapshot with the same values is no news either", () => {
+test("a newer outstandingAsOf of the same balance is kept without an event", () => {
   const current = exampleCase({ outstandingAsOf: EARLIER });
-  expect(planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, current).outcome).toBe("unchanged");
+  expect(planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, current)).toMatchObject({
+    outcome: "unchanged",
+    movesBalanceDate: true,
+    caseAfter: { outstandingAsOf: NOW, sequence: current.sequence },
+  });
+});
+
+test("a balance without outstandingAsOf keeps the stored one, and null clears it", () => {
+  const current = exampleCase({ outstandingAsOf: EARLIER });
+  expect(applied({ outstandingAmount: "4000" }, current).caseAfter.outstandingAsOf).toEqual(EARLIER);
+  expect(planOf({ outstandingAmount: "5000" }, current)).toMatchObject({ movesBalanceDate: false });
+  expect(planOf({ outstandingAmount: "5000", outstandingAsOf: null }, current)).toMatchObject({
+    outcome: "unchanged",
+    movesBalanceDate: true,
+    caseAfter: { outstandingAsOf: null },
+  });
+});
+
+test("applies nothing of a row that is older than the balance of an open case", () => {
+  const current = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 50_000n });
+  const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString(), dpd: 77 };
+  expect(planOf(row, current)).toEqual({
+    outcome: "unchanged",
+    caseAfter: current,
+    movesBalanceDate: false,
+    warnings: [
+      {
+        code: "STALE_SNAPSHOT",
+        pointer: "/rows/0/outstandingAsOf",
+        detail: `The case has a newer balance, as of ${NOW.toISOString()}; nothing of this row was applied.`,
+      },
+    ],
+  });
+  expect(planOf({ ...row, outstandingAmount: "0" }, current).outcome).toBe("unchanged");
+});
+
+test("of two balances of the same moment the later import wins", () => {
+  const current = exampleCase({ outstandingAsOf: EARLIER });
+  const plan = applied({ outstandingAmount: "4000", outstandingAsOf: EARLIER.toISOString() }, current);
+  expect(plan).toMatchObject({ outcome: "updated", adjustmentMinor: -100_000n });
+});
+
+test("reads an outstandingAsOf that is more than five minutes ahead as now, with a warning", () => {
+  const ahead = new Date(NOW.getTime() + 300_001).toISOString();
+  expect(applied({ outstandingAmount: "5000", outstandingAsOf: ahead }, undefined)).toMatchObject({
+    caseAfter: { outstandingAsOf: NOW },
+    warnings: [{ code: "AS_OF_IN_FUTURE", pointer: "/rows/0/outstandingAsOf" }],
+  });
+  const slightly = new Date(NOW.getTime() + 300_000);
+  expect(applied({ outstandingAmount: "5000", outstandingAsOf: slightly.toISOString() }, undefined)).toMatchObject({
+    caseAfter: { outstandingAsOf: slightly },
+    warnings: [],
+  });
+});
+
+test("stores the highest value of outstanding + applied, which only rises", () => {
+  const opened = applied({ outstandingAmount: "5000" }, undefined).caseAfter;
+  expect(opened.peakMinor).toBe(500_000n);
+  const paid = { ...opened, outstandingMinor: 300_000n, totalCollectedMinor: 200_000n };
+  const raised = applied({ outstandingAmount: "4500" }, paid).caseAfter;
+  expect(raised.peakMinor).toBe(650_000n);
+  expect(applied({ outstandingAmount: "100" }, raised).caseAfter.peakMinor).toBe(650_000n);
+  const beforeTheColumn = { ...paid, peakMinor: null };
+  expect(applied({ outstandingAmount: "100" }, beforeTheColumn).caseAfter.peakMinor).toBe(500_000n);
 });
 
 test("a difference of the balance is an adjustment, and every change is told", () => {
@@ -87,7 +151,7 @@ test("consent to one channel says nothing of the other", () => {
 test("payments after the snapshot are subtracted", () => {
   const current = exampleCase({ outstandingMinor: 300_000n, totalCollectedMinor: 200_000n });
   const row = { outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString(), dpd: 1 };
-  const plan = applied(row, current, { paymentsAfterSnapshotMinor: 200_000n });
+  const plan = applied(row, current, { laterPayments: [paid(200_000n)] });
   expect(plan).toMatchObject({
     outcome: "updated",
     adjustmentMinor: 0n,
@@ -96,14 +160,20 @@ test("payments after the snapshot are subtracted", () => {
   });
 });
 
-test("payments of more than the snapshot settle the case, never below 0", () => {
+test("a balance that later payments cover makes the case collected, never below 0, and names the last of them", () => {
   const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString() };
-  const plan = applied(row, exampleCase({ outstandingMinor: 50_000n }), { paymentsAfterSnapshotMinor: 200_000n });
-  expect(plan).toMatchObject({ outcome: "settled", adjustmentMinor: -50_000n, caseAfter: { outstandingMinor: 0n } });
+  const laterPayments = [paid(90_000n, "UTR2", NOW), paid(110_000n, "UTR1", EARLIER)];
+  const plan = applied(row, exampleCase({ outstandingMinor: 50_000n }), { laterPayments });
+  expect(plan).toMatchObject({
+    outcome: "collected",
+    adjustmentMinor: -50_000n,
+    caseAfter: { outstandingMinor: 0n, status: "collected", closeReason: "paid_in_full", settledByLender: false },
+    events: [{ kind: "case.closed", status: "collected", data: { closeReason: "paid_in_full", reference: "UTR2" } }],
+  });
 });
 
 test("without an instant a file is as of now", () => {
-  const plan = applied({ outstandingAmount: "4000" }, exampleCase(), { paymentsAfterSnapshotMinor: 100_000n });
+  const plan = applied({ outstandingAmount: "4000" }, exampleCase(), { laterPayments: [paid(100_000n)] });
   expect(plan).toMatchObject({ caseAfter: { outstandingMinor: 400_000n }, warnings: [] });
 });
 
@@ -207,11 +277,40 @@ test("a snapshot from before the end opens nothing", () => {
   expect(planOf({ outstandingAmount: "700", outstandingAsOf: EARLIER.toISOString() }, old).outcome).toBe("reopened");
 });
 
+test("a balance after a clearing payment is compared with that payment and with the last balance", () => {
+  const cleared = exampleCase({
+    ...ended,
+    status: "collected",
+    closeReason: "paid_in_full",
+    outstandingMinor: 0n,
+    closedAt: NOW,
+    lastPaymentAt: EARLIER,
+  });
+  const asOf = (moment: Date) => ({ outstandingAmount: "700", outstandingAsOf: moment.toISOString() });
+  const justBefore = new Date(EARLIER.getTime() - 1);
+  expect(planOf(asOf(EARLIER), cleared).outcome).toBe("reopened");
+  expect(planOf(asOf(justBefore), cleared)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "STALE_SNAPSHOT" }],
+  });
+  const later = new Date(EARLIER.getTime() + 60_000);
+  expect(planOf(asOf(EARLIER), { ...cleared, outstandingAsOf: later }).outcome).toBe("rejected");
+  expect(planOf(asOf(later), { ...cleared, outstandingAsOf: later }).outcome).toBe("reopened");
+});
+
+test("keeps the moment of a balance of 0 on a case that has ended with nothing owed", () => {
+  const settled = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
+  const row = { outstandingAmount: "0", outstandingAsOf: NOW.toISOString() };
+  expect(planOf(row, settled)).toMatchObject({ movesBalanceDate: true, caseAfter: { outstandingAsOf: NOW } });
+  const owes = { ...settled, outstandingMinor: 100n };
+  expect(planOf(row, owes)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false, caseAfter: owes });
+});
+
 test("no balance after the end is no news, also when only later payments make it so", () => {
   const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
   expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
   const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };
-  expect(planOf(row, old, { paymentsAfterSnapshotMinor: 70_000n })).toMatchObject({
+  expect(planOf(row, old, { laterPayments: [paid(70_000n)] })).toMatchObject({
     outcome: "unchanged",
     warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT" }],
   });
@@ -240,6 +339,10 @@ const everything = {
   alternatePhones: ["+919800000002"],
   nextDueDate: "2026-12-01",
 };
+
+function paid(amountMinor: bigint, reference = "UTR1", paidAt = NOW): LaterPayment {
+  return { reference, amountMinor, paidAt };
+}
 
 function json(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown;

@@ -10,9 +10,18 @@ import {
 } from "./case-details.ts";
 import type { CaseStatus, NumberedEvent } from "./case-status.ts";
 import type { ImportedCase } from "./locked-case.ts";
+import { peakOf, withPeak } from "./peak.ts";
 import type { CaseRow, ControlRow, UpsertRow } from "./row.ts";
 import { pointerTo, type RowFault, type RowFaultCode, type RowWarning, type RowWarningCode } from "./row-fault.ts";
 import { numbered, transition, type Trigger } from "./transitions.ts";
+
+/** A booked payment that was captured after the moment of a row's balance: the balance does not include it. */
+export interface LaterPayment {
+  readonly reference: string;
+  /** All of it, in minor units of the case's currency. */
+  readonly amountMinor: bigint;
+  readonly paidAt: Date;
+}
 
 /** What a row's verdict depends on besides the row and its case. */
 export interface PlanFacts {
@@ -21,8 +30,8 @@ export interface PlanFacts {
   readonly importId: string;
   /** Id of the case, should the row make one. */
   readonly newCaseId: string;
-  /** Sum of the loan's payments with a `paidAt` after the row's `outstandingAsOf`; 0 when the row has none. */
-  readonly paymentsAfterSnapshotMinor: bigint;
+  /** The payments of the case with a `paidAt` after the row's `outstandingAsOf`; none when the row has no such field. */
+  readonly laterPayments: readonly LaterPayment[];
   readonly now: Date;
 }
 
@@ -33,7 +42,15 @@ export interface PlannedEvent extends NumberedEvent {
 }
 
 /** The outcomes that change something. */
-export type AppliedOutcome = "created" | "reopened" | "updated" | "settled" | "held" | "released" | "withdrawn";
+export type AppliedOutcome =
+  | "created"
+  | "reopened"
+  | "updated"
+  | "settled"
+  | "collected"
+  | "held"
+  | "released"
+  | "withdrawn";
 
 /** What to do about one row. Nothing is written by it; `caseAfter` goes to the write verbs. */
 export type RowPlan =
@@ -50,17 +67,24 @@ export type RowPlan =
       readonly adjustmentMinor: bigint;
       readonly warnings: readonly RowWarning[];
     }
-  | { readonly outcome: "unchanged"; readonly caseAfter: ImportedCase; readonly warnings: readonly RowWarning[] }
+  | {
+      readonly outcome: "unchanged";
+      readonly caseAfter: ImportedCase;
+      /** `outstandingAsOf` or the peak changed: write them with `writeBalanceDates`, without an event. */
+      readonly movesBalanceDate: boolean;
+      readonly warnings: readonly RowWarning[];
+    }
   | { readonly outcome: "rejected"; readonly errors: readonly RowFault[] };
 
 /**
- * The verdict on one checked row over the loan's current case, which is locked or missing. The lender owns the balance,
- * but its file is a snapshot: payments after it are taken off. A case that has ended is never changed: a row with a
- * balance opens the loan's next cycle.
+ * The verdict on one checked row over the loan's current case, which is locked or missing. The lender owns the balance;
+ * payments that were captured after the row's `outstandingAsOf` are subtracted from it. A row with an older
+ * `outstandingAsOf` than an open case has changes nothing. A case that has ended stays as it is: a row with a balance
+ * opens the loan's next cycle.
  *
  * @example
  * const [current] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
- * const facts = { lenderId, importId: newId(), newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
  * const plan = planRow(row, current, facts);
  * if (plan.outcome === "rejected") throw new Error(plan.errors.map(({ detail }) => detail).join(" "));
  * if (plan.outcome === "created") await insertCases(tx, [plan.caseAfter], [], now);
@@ -78,6 +102,7 @@ function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: Pl
     const detail = `The case is in ${current.currency} and keeps it until it ends; send amounts in that currency.`;
     return rejected(row, "CURRENCY_MISMATCH", "currency", detail);
   }
+  if (isOlderThan(current.outstandingAsOf, row)) return planStale(row, current);
   return planUpdate(row, current, balance, facts);
 }
 
@@ -88,19 +113,37 @@ function withLostReason(row: UpsertRow, plan: RowPlan): RowPlan {
   return { ...plan, warnings: [...plan.warnings, warningOf(row, "FIELD_NOT_APPLIED", "reason", detail)] };
 }
 
+/** A file that arrives late: a newer balance has been imported, and nothing of this row is applied. */
+function planStale(row: UpsertRow, current: ImportedCase): RowPlan {
+  const asOf = current.outstandingAsOf?.toISOString();
+  const detail = `The case has a newer balance, as of ${asOf}; nothing of this row was applied.`;
+  const warning = warningOf(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
+  return unchanged(current, current, [...row.warnings, warning]);
+}
+
+function isOlderThan(moment: Date | null, { details: { outstandingAsOf } }: UpsertRow): boolean {
+  return moment !== null && outstandingAsOf instanceof Date && outstandingAsOf < moment;
+}
+
+/** A row that is no news. `before` is the case as it was read. */
+function unchanged(before: ImportedCase, caseAfter: ImportedCase, warnings: readonly RowWarning[]): RowPlan {
+  const movesBalanceDate =
+    before.outstandingAsOf?.getTime() !== caseAfter.outstandingAsOf?.getTime() || peakOf(before) !== peakOf(caseAfter);
+  return { outcome: "unchanged", caseAfter, movesBalanceDate, warnings };
+}
+
 interface Balance {
   readonly outstandingMinor: bigint;
   readonly warnings: readonly RowWarning[];
 }
 
 function balanceOf(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): Balance {
-  const paidMinor = current?.currency === row.currency ? facts.paymentsAfterSnapshotMinor : 0n;
-  if (paidMinor === 0n || !row.details.outstandingAsOf) {
-    return { outstandingMinor: row.outstandingMinor, warnings: row.warnings };
-  }
+  const later = current?.currency === row.currency && row.details.outstandingAsOf ? facts.laterPayments : [];
+  const paidMinor = later.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+  if (paidMinor === 0n) return { outstandingMinor: row.outstandingMinor, warnings: row.warnings };
   const outstandingMinor = row.outstandingMinor > paidMinor ? row.outstandingMinor - paidMinor : 0n;
   const paid = `${toDecimal(paidMinor, row.currency)} ${row.currency}`;
-  const detail = `Payments of ${paid} were captured after the snapshot and subtracted.`;
+  const detail = `Payments of ${paid} were captured after the balance was taken, and subtracted.`;
   const warning = warningOf(row, "PAYMENT_AFTER_SNAPSHOT", "outstandingAmount", detail);
   return { outstandingMinor, warnings: [...row.warnings, warning] };
 }
@@ -112,15 +155,26 @@ function planAfterTheEnd(
   balance: Balance,
   facts: PlanFacts,
 ): RowPlan {
-  const { outstandingAsOf } = row.details;
-  if (row.outstandingMinor > 0n && outstandingAsOf && outstandingAsOf < closedAt) {
-    const detail = `The snapshot is older than the end of the case at ${closedAt.toISOString()}.`;
+  const newest = newestKnowledge(endedCase, closedAt);
+  if (row.outstandingMinor > 0n && isOlderThan(newest, row)) {
+    const detail = `The balance is older than what ended the case, at ${newest.toISOString()}; send a newer one.`;
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
   }
-  if (balance.outstandingMinor === 0n) {
-    return { outcome: "unchanged", caseAfter: endedCase, warnings: balance.warnings };
-  }
-  return openCase("reopened", row, endedCase, balance, facts);
+  if (balance.outstandingMinor > 0n) return openCase("reopened", row, endedCase, balance, facts);
+  // Nothing is owed, as the case says too: of the row only the moment of its balance is kept.
+  const agrees = endedCase.outstandingMinor === 0n && row.currency === endedCase.currency;
+  const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;
+  const isNewer = agrees && !isOlderThan(endedCase.outstandingAsOf, row);
+  return unchanged(endedCase, isNewer ? { ...endedCase, outstandingAsOf } : endedCase, balance.warnings);
+}
+
+/**
+ * The moment that a balance has to reach to say anything new about a case that has ended. A case that a payment cleared
+ * is known up to that payment and up to its last balance, however late we heard of them.
+ */
+function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: ImportedCase, closedAt: Date): Date {
+  if (closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;
+  return outstandingAsOf !== null && outstandingAsOf > lastPaymentAt ? outstandingAsOf : lastPaymentAt;
 }
 
 /**
@@ -147,6 +201,7 @@ function openCase(
       outstandingMinor,
       totalCollectedMinor: 0n,
       excessMinor: 0n,
+      peakMinor: outstandingMinor,
       status: "new",
       statusReason: null,
       statusBeforeHold: null,
@@ -154,6 +209,7 @@ function openCase(
       blockedAt: null,
       workBegun: false,
       assignedFieldPartnerId: null,
+      assignedSince: null,
       settledByLender: false,
       closedAt: null,
       closeReason: null,
@@ -190,21 +246,25 @@ function knownBefore(row: UpsertRow, replaces: ImportedCase | undefined): CaseDe
 
 function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, facts: PlanFacts): RowPlan {
   const { outstandingMinor, warnings } = balance;
-  const updated: ImportedCase = { ...withChanges(current, row.details), outstandingMinor };
+  const updated: ImportedCase = withPeak(current, { ...withChanges(current, row.details), outstandingMinor });
   const changes = changesBetween(current, updated);
-  const settles = outstandingMinor === 0n;
-  // The day of a snapshot that says nothing new is not news.
-  if (!settles && changes.every(({ field }) => field === "outstandingAsOf")) {
-    return { outcome: "unchanged", caseAfter: current, warnings };
+  // A newer moment of the same balance is kept, and is no news.
+  if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
+    return unchanged(current, updated, warnings);
   }
   const data = {
     importId: publicId("imp", facts.importId),
     cycle: current.cycle,
     changes: publicChanges(changes),
   };
-  const { caseAfter, events } = settles ? settle(updated, row, facts) : told(updated, data);
+  const outcome = outstandingMinor > 0n ? "updated" : row.outstandingMinor > 0n ? "collected" : "settled";
+  const { caseAfter, events } = {
+    updated: () => told(updated, data),
+    collected: () => collect(updated, facts),
+    settled: () => settle(updated, row, facts),
+  }[outcome]();
   return {
-    outcome: settles ? "settled" : "updated",
+    outcome,
     caseAfter,
     replaces: undefined,
     changes,
@@ -227,7 +287,7 @@ function planControl(row: ControlRow, current: ImportedCase | undefined, facts: 
     const done = row.action === "withdraw" && current.closeReason === "withdrawn";
     const ended = verdict.refusal.code === "CASE_ENDED" && !done;
     const warning = warningOf(row, "CASE_ENDED", "action", `The case has ended as ${current.status}; nothing to do.`);
-    return { outcome: "unchanged", caseAfter: current, warnings: ended ? [...row.warnings, warning] : row.warnings };
+    return unchanged(current, current, ended ? [...row.warnings, warning] : row.warnings);
   }
   const { caseAfter, events } = verdict;
   const data = { reason: row.reason };
@@ -261,6 +321,19 @@ function settle(
   if (!verdict.allowed) throw new Error(`An open case refused to be settled: ${verdict.refusal.detail}`);
   const { caseAfter, events } = verdict;
   const data = { reason: reason ?? caseAfter.closeReason };
+  return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
+}
+
+/** The payments after the balance cover it: they ended the case, and the last of them is named. */
+function collect(
+  theCase: ImportedCase,
+  { laterPayments, now }: PlanFacts,
+): { caseAfter: ImportedCase; events: PlannedEvent[] } {
+  const verdict = transition(theCase, { kind: "later_payments_clear" }, now);
+  if (!verdict.allowed) throw new Error(`An open case refused to be collected: ${verdict.refusal.detail}`);
+  const { caseAfter, events } = verdict;
+  const last = laterPayments.reduce((latest, one) => (one.paidAt >= latest.paidAt ? one : latest));
+  const data = { closeReason: caseAfter.closeReason, reference: last.reference };
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 

@@ -24,6 +24,8 @@ export type RowWarningCode =
   | "READ_ONLY_FIELD"
   | "FIELD_NOT_APPLIED"
   | "PAYMENT_AFTER_SNAPSHOT"
+  | "STALE_SNAPSHOT"
+  | "AS_OF_IN_FUTURE"
   | "CASE_ENDED";
 
 /** A fault of one row: it is rejected. `pointer` is a JSON pointer into the request, `/rows/2/borrowerPhone`. */

@@ -85,17 +85,18 @@ const ROW_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks all rows of a request. Of several rows for one loan only the first counts.
+ * Checks all rows of a request. Of several rows for one loan only the first counts. `now` is the server's time: a
+ * balance cannot be of a later one.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
  * const checked = checkRows(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
  * const faults = checked.flatMap((one) => ("errors" in one ? one.errors : []));
  */
-export function checkRows(rows: readonly unknown[], defaults: LenderDefaults): CheckedRow[] {
+export function checkRows(rows: readonly unknown[], defaults: LenderDefaults, now: Date = new Date()): CheckedRow[] {
   const firstIndexes = new Map<string, number>();
   return rows.map((raw, index) => {
-    const checked = checkRow(raw, defaults, index);
+    const checked = checkRow(raw, defaults, index, now);
     const loan = checked.sourceLoanNumber;
     if (loan === undefined) return checked;
     const first = firstIndexes.get(loan);
@@ -129,9 +130,10 @@ export function inCurrencyOfCase(
   raw: unknown,
   defaults: LenderDefaults,
   ofCase: CurrencyCode,
+  now: Date = new Date(),
 ): CheckedRow {
   if (!checked.assumesCurrency || ofCase === defaults.currency) return checked;
-  return checkRow(raw, { ...defaults, currency: ofCase }, checked.index);
+  return checkRow(raw, { ...defaults, currency: ofCase }, checked.index, now);
 }
 
 /**
@@ -143,10 +145,10 @@ export function inCurrencyOfCase(
  * const checked = checkRow(raw, lender, 0);
  * if ("errors" in checked) throw new Error(checked.errors.map(({ detail }) => detail).join(" "));
  */
-export function checkRow(raw: unknown, defaults: LenderDefaults, index: number): CheckedRow {
+export function checkRow(raw: unknown, defaults: LenderDefaults, index: number, now: Date = new Date()): CheckedRow {
   const faults: RowFault[] = [];
   const warnings: RowWarning[] = [];
-  const root: FieldContext = { ...defaults, pointer: `/rows/${index}`, faults, warnings };
+  const root: FieldContext = { ...defaults, pointer: `/rows/${index}`, now, faults, warnings };
   if (!isObject(raw)) {
     refuse(root, "WRONG_TYPE", `Expected an object; got ${shown(raw)}.`);
     return { index, sourceLoanNumber: undefined, assumesCurrency: false, errors: faults, warnings };

@@ -7,7 +7,7 @@ import { lockCurrent, lockFree, lockImported } from "./lock-cases.ts";
 import { PROMISE_STATES } from "./promise-to-pay.ts";
 import { casesSchema } from "./schema.ts";
 import { DISPOSITIONS } from "./visit.ts";
-import { insertCases, retire, updateImported, writePayments, writeStates } from "./write-cases.ts";
+import { insertCases, retire, updateImported, writeDates, writePayments, writeStates } from "./write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
@@ -26,6 +26,7 @@ test.each([
   { ...retire.ofOne, finds: byId },
   { ...writePayments.ofOne, finds: byId },
   { ...writeStates.ofOne, finds: byId },
+  { ...writeDates.ofOne, finds: byId },
   { ...updateImported, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
 ])("$name, prepared on an empty table, searches a key", async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;

@@ -199,6 +199,13 @@ export const casesSchema: PackageSchema = {
     },
     { name: "0005-gone-cases", statements: goneCasesMigration },
     { name: "0006-normal-forms", statements: [normalizeTexts] },
+    // Null is derived where it is read: see peak.ts and LockedCase. No row is filled in.
+    {
+      name: "0007-order-of-arrival",
+      statements: [
+        "alter table cases.collection_case add column peak_minor bigint, add column assigned_since timestamptz",
+      ],
+    },
     {
       name: "0009-repeated-requests",
       // The first use of a request fixes its switches, also when that use wrote no row.

@@ -12,6 +12,8 @@ export interface CaseState {
   /** A visit, a link or a payment has happened. */
   readonly workBegun: boolean;
   readonly assignedFieldPartnerId: string | null;
+  /** Since when that field partner holds the case. Null: nobody does, or they were assigned before this was recorded. */
+  readonly assignedSince: Date | null;
   readonly settledByLender: boolean;
   /** Not null once the case has ended; a later payment that leaves a rest keeps it. */
   readonly closedAt: Date | null;
@@ -36,6 +38,8 @@ export type Trigger =
   | { readonly kind: "release" }
   | { readonly kind: "payment_leaves_rest" }
   | { readonly kind: "payment_clears" }
+  /** A row's balance is above 0, and the payments captured after it reduce it to 0. */
+  | { readonly kind: "later_payments_clear" }
   | { readonly kind: "close"; readonly reason: string | null }
   | { readonly kind: "settle"; readonly reason: string | null }
   | { readonly kind: "withdraw"; readonly reason: string | null };
@@ -138,6 +142,8 @@ const TRANSITIONS: readonly Transition[] = [
   { from: UNPAID, trigger: "payment_leaves_rest", to: "in_progress", events: ["payment.collected"] },
   { from: UNPAID, trigger: "payment_clears", to: "collected", events: ["payment.collected", "case.closed"] },
   { from: ["collected"], trigger: "payment_clears", to: "same", events: ["payment.collected"] },
+  // Those payments were announced when they were booked.
+  { from: OPEN, trigger: "later_payments_clear", when: ["not_ended"], to: "collected", events: ["case.closed"] },
   { from: OPEN, trigger: "close", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "settle", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "withdraw", when: ["not_ended"], to: "withdrawn", events: ["case.withdrawn"] },
@@ -205,9 +211,9 @@ function moveTo(to: Transition["to"], state: CaseState): Partial<CaseState> {
 function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseState> {
   switch (trigger.kind) {
     case "assign":
-      return { assignedFieldPartnerId: trigger.fieldPartnerId };
+      return { assignedFieldPartnerId: trigger.fieldPartnerId, assignedSince: now };
     case "unassign":
-      return { assignedFieldPartnerId: null };
+      return { assignedFieldPartnerId: null, assignedSince: null };
     case "create_link":
       return state.status === "new" ? {} : begun(state);
     case "start_visit":
@@ -219,6 +225,8 @@ function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseS
       return { statusBeforeHold: null, statusReason: null };
     case "payment_clears":
       return state.status === "collected" ? {} : ended("paid_in_full", null, now);
+    case "later_payments_clear":
+      return ended("paid_in_full", null, now);
     case "close":
       return ended("closed_by_operator", trigger.reason, now);
     case "settle":

@@ -21,11 +21,15 @@ const PAYMENT_PROPERTIES = [
   "outstandingMinor",
   "totalCollectedMinor",
   "excessMinor",
+  "peakMinor",
   "lastPaymentAt",
   "sequence",
   "closedAt",
   "closeReason",
 ] as const satisfies readonly (keyof LockedCase)[];
+
+/** What a row changes whose balance is no news. */
+const BALANCE_DATE_PROPERTIES = ["outstandingAsOf", "peakMinor"] as const satisfies readonly (keyof LockedCase)[];
 
 /** What any other work on a case changes: an assignment, a visit, a link, a hold, its end by hand. */
 const STATE_PROPERTIES = [
@@ -37,6 +41,7 @@ const STATE_PROPERTIES = [
   "workBegun",
   "settledByLender",
   "assignedFieldPartnerId",
+  "assignedSince",
   "lastVisitId",
   "lastDisposition",
   "sequence",
@@ -48,6 +53,7 @@ const KEY_PROPERTIES = ["lenderId", "id"] as const;
 
 export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPERTIES);
 export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
+export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE_PROPERTIES, { setsUpdatedAt: false });
 
 const CHANGED_BY_IMPORT = IMPORTED_PROPERTIES.filter((property) => property !== "lenderId" && property !== "id");
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
@@ -102,12 +108,27 @@ export function writeCaseStates(tx: Tx, casesAfter: readonly LockedCase[], now: 
  * Writes what import rows changed on locked cases: details, balance and state.
  *
  * @example
- * const facts = { lenderId, importId: newId(), newCaseId: newId(), paymentsAfterSnapshotMinor: 0n, now };
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
  * const plan = planRow(row, importedCase, facts);
  * if (plan.outcome === "updated") writeImportedCases(tx, [plan.caseAfter], now);
  */
 export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], now: Date): void {
   if (casesAfter.length > 0) send(tx, updateImported, importedValues(casesAfter, now));
+}
+
+/**
+ * Writes the moment of an unchanged balance on locked cases. Neither `updatedAt` nor the sequence moves: nothing that is
+ * shown of a case has changed.
+ *
+ * @example
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
+ * const plan = planRow(row, importedCase, facts);
+ * if (plan.outcome === "unchanged" && plan.movesBalanceDate) writeBalanceDates(tx, [plan.caseAfter]);
+ */
+export function writeBalanceDates(tx: Tx, casesAfter: readonly LockedCase[]): void {
+  if (casesAfter.length === 0) return;
+  const lenderIds = casesAfter.map(({ lenderId }) => lenderId);
+  send(tx, ...forLenders(writeDates, [lenderIds, ...columnsOf(casesAfter, ["id", ...BALANCE_DATE_PROPERTIES])]));
 }
 
 /**
@@ -152,14 +173,20 @@ function sendUpdate(
 
 // Of one lender the ids are named twice: so the key finds them also in a plan that was made while the table was empty,
 // where a join alone would read all that the lender has.
-function unnestUpdate(name: string, properties: readonly CaseProperty[]): LenderStatement {
+function unnestUpdate(
+  name: string,
+  properties: readonly CaseProperty[],
+  { setsUpdatedAt = true }: { readonly setsUpdatedAt?: boolean } = {},
+): LenderStatement {
   const all = [...KEY_PROPERTIES, ...properties];
+  const set = properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`);
+  if (setsUpdatedAt) set.push(`updated_at = $${all.length + 1}::timestamptz`);
+  const lenderParameter = all.length + (setsUpdatedAt ? 2 : 1);
   return lenderStatement(
     name,
-    { ofOne: `c.lender_id = $${all.length + 2} and c.id = any ($2)`, ofMany: "c.lender_id = v.lender_id" },
+    { ofOne: `c.lender_id = $${lenderParameter} and c.id = any ($2)`, ofMany: "c.lender_id = v.lender_id" },
     (isTheLenders) => `update cases.collection_case c
-    set ${properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`).join(", ")},
-      updated_at = $${all.length + 1}::timestamptz
+    set ${set.join(", ")}
     from ${unnested(all)}
     where ${isTheLenders} and c.id = v.id`,
   );

@@ -107,6 +107,7 @@ function paymentData(): object {
     visitId: null,
     attribution: "inferred",
     excessAmount: 0,
+    inBalance: 0,
   };
 }
 

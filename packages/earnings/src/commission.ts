@@ -1,7 +1,7 @@
 import { type CurrencyCode, display, money, type Percent, percentOf, percentText } from "@collections/money";
 
 /**
- * Commission in minor units on the part of a payment that lowered the outstanding amount, rounded half to even.
+ * Commission in minor units on the applied part of a payment, rounded half to even.
  * contract: What the service does (the partner earning)
  *
  * @example

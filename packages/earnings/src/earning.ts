@@ -15,7 +15,7 @@ export interface Earning {
   readonly reference: string;
   readonly fieldPartnerId: string;
   readonly currency: CurrencyCode;
-  /** The part of the payment that lowered the outstanding amount: there is no commission on excess. */
+  /** The applied part of the payment: there is no commission on excess. */
   readonly baseMinor: bigint;
   readonly percent: Percent;
   readonly amountMinor: bigint;

@@ -1,7 +1,14 @@
 import { applyPayment, type LockedCase } from "@collections/cases";
 import { newId, publicId } from "@collections/database";
 import { credited, type Earning, earningOn } from "@collections/earnings";
-import { type Booking, commission, earningCredited, paymentPostings, type Posting } from "@collections/ledger";
+import {
+  type Booking,
+  commission,
+  earningCredited,
+  includedInBalance,
+  paymentPostings,
+  type Posting,
+} from "@collections/ledger";
 import { type Percent, readAmount, toWire } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { EventToEmit } from "@collections/webhooks";
@@ -134,7 +141,7 @@ function book(
 ): Booking {
   const { lender, loan, reference } = payment;
   const [link] = links;
-  const { caseAfter, appliedMinor, excessMinor, events } = applyPayment(lockedCase, payment, now);
+  const { caseAfter, appliedMinor, excessMinor, includedAsOf, events } = applyPayment(lockedCase, payment, now);
   const [collected] = events;
   if (!collected) throw new Error("A payment without an event.");
   const booking: Booking = {
@@ -150,19 +157,20 @@ function book(
     rawMode: payment.rawMode,
     paidAt: payment.paidAt,
     linkId: payment.linkId,
-    ...attributionOf(lockedCase, link),
+    ...attributionOf(lockedCase, payment, link),
     appliedMinor,
     excessMinor,
     outstandingAfterMinor: caseAfter.outstandingMinor,
     totalCollectedAfterMinor: caseAfter.totalCollectedMinor,
     statusAfter: caseAfter.status === "collected" ? "collected" : "in_progress",
     sequence: collected.sequence,
-    warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link)],
+    warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link), ...balanceWarnings(includedAsOf)],
     recordedAt: now,
+    inBalanceMinor: includedAsOf === null ? null : appliedMinor,
   };
   const origin = { lenderCode: lender.code, environment, now };
   for (const { kind, sequence } of events) {
-    const data = kind === "payment.collected" ? paymentData(booking) : { closeReason: "paid_in_full", reference };
+    const data = kind === "payment.collected" ? paymentData(booking) : closingData(booking);
     fold.written.events.push(caseEvent(caseAfter, { kind, sequence, data }, origin));
   }
   const key = keyOf(lender.id, loan);
@@ -170,6 +178,7 @@ function book(
   fold.changed.add(key);
   fold.bookings.set(keyOf(lender.id, loan, reference), booking);
   fold.written.bookings.push(booking);
+  if (includedAsOf !== null) fold.written.postings.push(...includedInBalance(booking, includedAsOf));
   fold.written.postings.push(...paymentPostings(booking));
   fold.written.paidLinks.push(...links.map(({ lenderId, id }) => ({ lenderId, id, paidAt: payment.paidAt })));
   earn(fold, booking, now);
@@ -177,14 +186,20 @@ function book(
   return booking;
 }
 
-/** The link knows who asked for it and on which visit; without one, whoever holds the case is taken to have collected. */
+/**
+ * The link knows who asked for it and on which visit. Without a link, whoever holds the case is taken to have collected,
+ * if they held it when the payment was captured.
+ */
 function attributionOf(
   lockedCase: LockedCase,
+  { paidAt }: Confirmation,
   link: PaidLink | undefined,
 ): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
   if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
-  const { assignedFieldPartnerId: fieldPartnerId, lastVisitId } = lockedCase;
-  if (fieldPartnerId !== null) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
+  const { assignedFieldPartnerId: fieldPartnerId, assignedSince, lastVisitId } = lockedCase;
+  // Null is an assignment of before this was recorded: it is older than any payment that comes now, as far as we know.
+  const heldIt = assignedSince === null || assignedSince <= paidAt;
+  if (fieldPartnerId !== null && heldIt) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
   return { attribution: "none", fieldPartnerId: null, visitId: null };
 }
 
@@ -192,6 +207,18 @@ function linkWarnings(linkId: string | null, link: PaidLink | undefined): Bookin
   if (linkId === null || link) return [];
   const detail = "No link with this id was minted here; the payment is booked without its visit.";
   return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
+}
+
+function balanceWarnings(includedAsOf: Date | null): Booking["warnings"] {
+  if (includedAsOf === null) return [];
+  const asOf = includedAsOf.toISOString();
+  const detail = `The balance as of ${asOf} includes this payment already; the outstanding amount stays as it is.`;
+  return [{ code: "PAYMENT_IN_BALANCE", pointer: "/paidAt", detail }];
+}
+
+function closingData({ reference, currency, inBalanceMinor }: Booking): object {
+  const inBalance = inBalanceMinor === null ? {} : { inBalance: toWire(inBalanceMinor, currency) };
+  return { closeReason: "paid_in_full", reference, ...inBalance };
 }
 
 function paymentData(booking: Booking): object {
@@ -204,6 +231,7 @@ function paymentData(booking: Booking): object {
     visitId: booking.visitId === null ? null : publicId("vis", booking.visitId),
     attribution: booking.attribution,
     excessAmount: toWire(booking.excessMinor, booking.currency),
+    inBalance: toWire(booking.inBalanceMinor ?? 0n, booking.currency),
   };
 }
 

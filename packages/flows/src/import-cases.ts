@@ -6,12 +6,14 @@ import {
   type ImportRun,
   importRun,
   insertCases,
+  type LaterPayment,
   lockCasesForImport,
   planRow,
   recordImport,
   recordUnappliedImport,
   type RefusedRow,
   type RowPlan,
+  writeBalanceDates,
   writeImportedCases,
 } from "@collections/cases";
 import { type EntityManager, isUniqueViolation, newId, sqlState, transaction, type Tx } from "@collections/database";
@@ -78,9 +80,10 @@ export async function importCases(
   request: ImportRequest,
   environment: string,
 ): Promise<ImportResult> {
-  const checked = checkRows(request.rows, request.lender);
+  const attempt: ImportAttempt = { ...request, receivedAt: new Date() };
+  const checked = checkRows(request.rows, request.lender, attempt.receivedAt);
   try {
-    return await apply(em, checked, request, environment);
+    return await apply(em, checked, attempt, environment);
   } catch (error) {
     if (error instanceof TakenBack) {
       if (await isFirstUse(em, request, error)) return error.result;
@@ -89,7 +92,7 @@ export async function importCases(
     }
     const before = request.importId && (await importRun(em, request.lender.id, request.importId));
     if (!before) throw error;
-    return answerAgain(em, checked, request, before, environment);
+    return answerAgain(em, checked, attempt, before, environment);
   }
 }
 
@@ -120,7 +123,7 @@ async function isFirstUse(
 async function answerAgain(
   em: EntityManager,
   checked: readonly CheckedRow[],
-  request: ImportRequest,
+  request: ImportAttempt,
   before: ImportRun,
   environment: string,
 ): Promise<ImportResult> {
@@ -138,6 +141,8 @@ async function answerAgain(
 }
 
 interface ImportAttempt extends ImportRequest {
+  /** When the rows were first checked: no balance is of a later moment. */
+  readonly receivedAt: Date;
   /** Judges the rows again, for the answer alone: nothing is kept. */
   readonly isRepeat?: boolean;
 }
@@ -183,6 +188,12 @@ async function applyRows(
     tx,
     applied.filter(({ plan }) => !isNew(plan)).map(({ plan }) => plan.caseAfter),
     now,
+  );
+  writeBalanceDates(
+    tx,
+    [...judged.values()].flatMap(({ plan }) =>
+      plan.outcome === "unchanged" && plan.movesBalanceDate ? [plan.caseAfter] : [],
+    ),
   );
   const created = applied.map(({ plan }) => plan).filter(isNew);
   openAccounts(tx, accountsFor(created, lender.id), now);
@@ -230,23 +241,23 @@ type Applied = Extract<RowPlan, { events: unknown }>;
 async function judgeRows(
   tx: Tx,
   rows: readonly CheckedRow[],
-  { lender, rows: raw }: ImportRequest,
+  { lender, rows: raw, receivedAt }: ImportAttempt,
   importId: string,
   now: Date,
 ): Promise<JudgedRow[]> {
   const current = await currentCases(tx, rows, lender.id);
   const read = rows.map((one) => {
     const theCase = current.get(one.sourceLoanNumber);
-    return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency);
+    return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency, receivedAt);
   });
-  const paidAfter = await paidAfterSnapshots(tx, read, current, lender.id);
+  const laterPayments = await paymentsAfterBalances(tx, read, current, lender.id);
   return read.map((checked): JudgedRow => {
     if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
     const facts = {
       lenderId: lender.id,
       importId,
       newCaseId: newId(),
-      paymentsAfterSnapshotMinor: paidAfter.get(checked.sourceLoanNumber) ?? 0n,
+      laterPayments: laterPayments.get(checked.sourceLoanNumber) ?? [],
       now,
     };
     return { checked, plan: planRow(checked.row, current.get(checked.sourceLoanNumber), facts) };
@@ -267,23 +278,22 @@ async function currentCases(
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
 }
 
-/** By loan: the sum of what was paid after the moment that the row's balance is of. */
-async function paidAfterSnapshots(
+/** By loan: the payments of its current case that were captured after the moment of the row's balance. */
+async function paymentsAfterBalances(
   tx: Tx,
   rows: readonly CheckedRow[],
   current: ReadonlyMap<string | undefined, ImportedCase>,
   lenderId: string,
-): Promise<Map<string, bigint>> {
-  const snapshots = rows.flatMap((one) => {
+): Promise<Map<string, LaterPayment[]>> {
+  const balances = rows.flatMap((one) => {
     if (!("row" in one) || one.row.action !== "upsert" || !one.row.details.outstandingAsOf) return [];
     return [{ lenderId, loan: one.sourceLoanNumber, after: one.row.details.outstandingAsOf }];
   });
-  const sums = new Map<string, bigint>();
-  for (const { sourceLoanNumber: loan, caseId, amountMinor } of await paymentsAfter(tx, snapshots)) {
-    // What an earlier cycle was paid has nothing to do with the balance of this one.
-    if (caseId === current.get(loan)?.id) sums.set(loan, (sums.get(loan) ?? 0n) + amountMinor);
-  }
-  return sums;
+  // A payment of an earlier cycle has nothing to do with the balance of this one.
+  const payments = (await paymentsAfter(tx, balances)).filter(
+    ({ sourceLoanNumber, caseId }) => caseId === current.get(sourceLoanNumber)?.id,
+  );
+  return Map.groupBy(payments, ({ sourceLoanNumber }) => sourceLoanNumber);
 }
 
 function insertNewCases(tx: Tx, plans: readonly JudgedRow[], now: Date): Promise<ImportedCase[]> {

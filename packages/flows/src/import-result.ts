@@ -49,12 +49,13 @@ type AcceptedOutcome = Exclude<RowResult["outcome"], "rejected">;
 
 const SUMMARY = ["received", "created", "updated", "unchanged", "reopened", "withdrawn", "rejected"] as const;
 
-/** A held, released or settled case is an updated one: its status says which. */
+/** A held, released, settled or collected case is an updated one: its status says which. */
 const OUTCOMES: Record<Exclude<RowPlan["outcome"], "rejected">, AcceptedOutcome> = {
   created: "created",
   reopened: "reopened",
   updated: "updated",
   settled: "updated",
+  collected: "updated",
   held: "updated",
   released: "updated",
   withdrawn: "withdrawn",

@@ -35,7 +35,7 @@ export function repeatedImport(
     const caseAfter = current.get(one.sourceLoanNumber);
     assert.ok(caseAfter, "A row that was taken has a case, and no case is ever removed.");
     const { warnings } = "row" in one ? one.row : one;
-    return { checked: one, plan: { outcome: "unchanged", caseAfter, warnings } };
+    return { checked: one, plan: { outcome: "unchanged", caseAfter, movesBalanceDate: false, warnings } };
   });
   return importResult(judged, { importId: id, dryRun: false, isRefused: false });
 }

@@ -40,7 +40,7 @@ export interface Booking {
   readonly visitId: string | null;
   readonly fieldPartnerId: string | null;
   readonly attribution: Attribution;
-  /** The part that lowered the outstanding amount; with `excessMinor` it is the amount. */
+  /** The part that paid what was owed; with `excessMinor` it is the amount. */
   readonly appliedMinor: bigint;
   readonly excessMinor: bigint;
   readonly outstandingAfterMinor: bigint;
@@ -50,6 +50,11 @@ export interface Booking {
   readonly sequence: bigint;
   readonly warnings: readonly BookingWarning[];
   readonly recordedAt: Date;
+  /**
+   * The applied part, where the lender's balance included this payment already: an adjustment of the same amount keeps
+   * the outstanding amount as it was. Null for every other payment: its applied part lowered the outstanding amount.
+   */
+  readonly inBalanceMinor: bigint | null;
 }
 
 /** What identifies a booking. */
@@ -90,6 +95,7 @@ export const bookings = appendOnlyTable<Booking>("payment_booking", {
   sequence: "bigint",
   warnings: "jsonb",
   recordedAt: "timestamptz",
+  inBalanceMinor: "bigint",
 });
 
 /**

@@ -53,6 +53,7 @@ export {
   correction,
   earningCredited,
   type EarningToPost,
+  includedInBalance,
   paymentPostings,
   payout,
   payoutMemo,

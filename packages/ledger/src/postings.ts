@@ -80,7 +80,8 @@ export function adjustment(change: CaseChange & { readonly changeMinor: bigint }
 }
 
 /**
- * What a booking moves: the applied part settles the receivable, the rest is excess.
+ * What a booking moves: the applied part settles the receivable, the rest is excess. Post `includedInBalance` before it
+ * for a payment that the lender's balance included already.
  *
  * @example
  * bookPayments(tx, [booking]);
@@ -101,6 +102,26 @@ export function paymentPostings(booking: Booking): Posting[] {
   };
   const excess: Posting = { ...line, kind: "excess", creditAccount: excessAccount(caseId), amountMinor: excessMinor };
   return [applied, excess].filter(({ amountMinor }) => amountMinor > 0n);
+}
+
+/**
+ * The adjustment that keeps the outstanding amount as it is when the balance as of `balanceAsOf` included the payment
+ * already. Post it before the payment, so that the receivable never goes below 0.
+ *
+ * @example
+ * bookPayments(tx, [booking]);
+ * postTransfers(tx, [...includedInBalance(booking, balanceAsOf), ...paymentPostings(booking)]);
+ */
+export function includedInBalance(booking: Booking, balanceAsOf: Date): Posting[] {
+  const memo = `Payment ${booking.reference} was included in the balance of ${shownMoment(balanceAsOf)}`;
+  const change = { ...booking, effectiveAt: balanceAsOf, changeMinor: booking.inBalanceMinor ?? 0n, memo };
+  return adjustment(change).map((posting) => ({ ...posting, bookingId: booking.id }));
+}
+
+/** As a statement shows it: "22 Nov 18:00 UTC". The line's own date has the year. */
+function shownMoment(moment: Date): string {
+  const [, day, month, , time = ""] = moment.toUTCString().split(" ");
+  return `${Number(day)} ${month} ${time.slice(0, 5)} UTC`;
 }
 
 /**

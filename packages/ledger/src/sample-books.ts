@@ -8,6 +8,7 @@ import {
   commission,
   earningCredited,
   fieldPartnerAccounts,
+  includedInBalance,
   lenderAccounts,
   openAccounts,
   paymentPostings,
@@ -54,6 +55,18 @@ export class SampleCase {
   pay(amountMinor: bigint, { reference = newId(), earnedMinor = 0n } = {}): this {
     const appliedMinor = amountMinor < this.outstandingMinor ? amountMinor : this.outstandingMinor;
     this.outstandingMinor -= appliedMinor;
+    return this.#book({ amountMinor, appliedMinor, inBalanceMinor: null }, { reference, earnedMinor });
+  }
+
+  /** A payment that the balance as of NOW included already, of which `appliedMinor` was owed. */
+  payInBalance(amountMinor: bigint, appliedMinor = amountMinor, reference: string = newId()): this {
+    return this.#book({ amountMinor, appliedMinor, inBalanceMinor: appliedMinor }, { reference, earnedMinor: 0n });
+  }
+
+  #book(
+    { amountMinor, appliedMinor, inBalanceMinor }: Pick<Booking, "amountMinor" | "appliedMinor" | "inBalanceMinor">,
+    { reference, earnedMinor }: { reference: string; earnedMinor: bigint },
+  ): this {
     this.excessMinor += amountMinor - appliedMinor;
     this.collectedMinor += amountMinor;
     this.earnedMinor += earnedMinor;
@@ -81,6 +94,7 @@ export class SampleCase {
       sequence: (this.sequence += 1n),
       warnings: [],
       recordedAt: NOW,
+      inBalanceMinor,
     };
     const earning = {
       ...booking,
@@ -89,6 +103,7 @@ export class SampleCase {
       amountMinor: earnedMinor,
     };
     this.bookings.push(booking);
+    if (inBalanceMinor !== null) this.postings.push(...includedInBalance(booking, NOW));
     this.postings.push(...paymentPostings(booking), ...commission(earning, NOW));
     if (this.outstandingMinor === 0n) this.postings.push(...earningCredited(earning, NOW));
     return this;

@@ -4,6 +4,7 @@ import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { AccountKind } from "./account.ts";
 import type { Attribution, BookingWarning } from "./booking.ts";
 import { migration0001 } from "./migration-0001.ts";
+import { migration0002 } from "./migration-0002.ts";
 import { migration0003 } from "./migration-0003.ts";
 import type { TransferKind } from "./transfer.ts";
 
@@ -83,6 +84,7 @@ export const PaymentBookingEntity = defineEntity({
     sequence: p.bigint(),
     warnings: p.json<BookingWarning[]>(),
     recordedAt: p.datetime().columnType("timestamptz"),
+    inBalanceMinor: p.bigint().nullable(),
     digest: p.blob(),
   },
 });
@@ -135,6 +137,7 @@ export const ledgerSchema: PackageSchema = {
   entities: [AccountEntity, TransferEntity, PaymentBookingEntity, ChainBlockEntity, AnchorEntity],
   migrations: [
     { name: "0001", statements: migration0001 },
+    { name: "0002-payments-in-balance", statements: migration0002 },
     { name: "0003-anchors", statements: migration0003 },
   ],
   appendOnly: ["ledger.account", "ledger.transfer", "ledger.payment_booking", "ledger.chain_block"],

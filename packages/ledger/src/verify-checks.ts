@@ -78,6 +78,9 @@ export const checks: readonly Check[] = [
       `with side as (
          select coalesce(b.id, t.booking_id) as id, bool_or(b.id is null) as no_booking, bool_and(t.id is null) as no_transfer,
            min(b.amount_minor) as amount, min(b.applied_minor) as applied, min(b.excess_minor) as excess,
+           min(b.in_balance_minor) as in_balance,
+           coalesce(sum(case when t.debit_account = 'receivable/' || t.case_id::text then t.amount_minor
+             else -t.amount_minor end) filter (where t.kind = 'adjustment'), 0) as added,
            coalesce(sum(t.amount_minor) filter (where t.kind = 'payment'), 0) as moved,
            coalesce(sum(t.amount_minor) filter (where t.kind = 'excess'), 0) as moved_excess,
            bool_or(t.case_id is distinct from b.case_id or t.currency is distinct from b.currency) as elsewhere
@@ -90,10 +93,14 @@ export const checks: readonly Check[] = [
          'payment_booking' as "table", id::text as id,
          case when no_booking then 'Transfers name this booking, and it is not there.'
            when no_transfer then 'Nothing was moved for this booking.'
+           when in_balance <> applied or coalesce(in_balance, 0) <> added
+             then format('It says that %s of its %s applied was in the balance already; its adjustments added %s.',
+               coalesce(in_balance, 0), applied, added)
            else format('Booked %s = %s applied + %s excess; its transfers moved %s and %s%s.', amount, applied, excess, moved,
              moved_excess, case when elsewhere then ', for another case or in another currency' else '' end) end as detail
        from side
-       where no_booking or no_transfer or amount <> applied + excess or applied <> moved or excess <> moved_excess or elsewhere`,
+       where no_booking or no_transfer or amount <> applied + excess or applied <> moved or excess <> moved_excess
+         or in_balance <> applied or coalesce(in_balance, 0) <> added or elsewhere`,
     ),
   },
   {

@@ -22,6 +22,7 @@ export interface BorrowerAddress {
 
 /** What a row may say of a loan: absent leaves a field as it is, `null` clears it. contract: POST cases: import */
 export interface CaseFields {
+  /** The moment up to which captured payments are included in the balance: your last posting cut-off. */
   readonly outstandingAsOf?: string | null;
   readonly currency?: string | null;
   readonly country?: string | null;

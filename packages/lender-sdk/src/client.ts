@@ -70,8 +70,8 @@ export class CollectionsClient {
 
   /**
    * Imports up to 1,000 rows. Rejected rows are in `results`, and `success` is false then; the others are applied.
-   * All attempts are one import, in 2.5 minutes at most. Called again it is another one, whose balances hold against
-   * what was paid since: give rows an `outstandingAsOf`.
+   * All attempts are one import, in 2.5 minutes at most. Called again it is another one, whose balances replace what
+   * was paid since: give rows an `outstandingAsOf`.
    */
   importCases(rows: readonly CaseRow[], options: ImportOptions = {}): Promise<CaseImport> {
     return this.#import(rows, options, false);

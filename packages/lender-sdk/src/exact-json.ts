@@ -2,11 +2,11 @@ import { AmountLiteral } from "./amount.ts";
 
 // Strings are matched too, so that digits inside them are passed over.
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
-const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected"]);
+const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "inBalance"]);
 
 /**
  * JSON.parse, but numbers that are amounts become their own text: no double is made of them. An amount is known by its
- * key (`…amount`, `…Amount`, `outstandingAfter`, `totalCollected`), in `changes` by the `field` beside it.
+ * key (`…amount`, `…Amount`, `outstandingAfter`, `totalCollected`, `inBalance`), in `changes` by the `field` beside it.
  */
 export function parseExact(text: string): unknown {
   const literals: string[] = [];

@@ -39,6 +39,11 @@ export interface Booking extends Answer {
   readonly sequence: number;
   readonly totalCollected: Amount;
   readonly excessAmount: Amount;
+  /**
+   * The part of the payment that your balance included already: it was captured at or before `outstandingAsOf`, and left
+   * `outstandingAfter` unchanged. 0 for every other payment.
+   */
+  readonly inBalance: Amount;
   readonly attribution: "exact" | "inferred" | "none";
   readonly recordedAt: string;
   readonly warnings: readonly Warning[];

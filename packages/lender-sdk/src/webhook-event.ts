@@ -19,7 +19,12 @@ export interface EventData {
   "case.released": { readonly reason: string | null };
   "case.withdrawn": { readonly reason: string | null };
   "case.returned": { readonly reason: string | null };
-  "case.closed": { readonly closeReason: string; readonly reference: string };
+  "case.closed": {
+    readonly closeReason: string;
+    readonly reference: string;
+    /** Only where your balance included the closing payment already: the part of it that was owed. */
+    readonly inBalance?: Amount;
+  };
   "visit.started": { readonly visitId: string; readonly occurredAt: string };
   "visit.completed": { readonly visitId: string; readonly occurredAt: string; readonly disposition: string };
   "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
@@ -35,6 +40,8 @@ export interface EventData {
     readonly visitId: string | null;
     readonly attribution: "exact" | "inferred" | "none";
     readonly excessAmount: Amount;
+    /** The part that your balance included already; 0 for every other payment. */
+    readonly inBalance: Amount;
   };
 }
 

@@ -91,7 +91,7 @@ function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation
     amount: new AmountLiteral("1000"),
     amountIsMajorUnits: false,
     reference: "pay_1",
-    paidAt: new Date("2026-11-20T09:40:55Z"),
+    paidAt: new Date(),
     mode: "upi",
     rawMode: "upi",
     linkId: null,

@@ -24,7 +24,7 @@ const FULL: Record<string, unknown> = {
   outstandingAmount: 0,
   action: "upsert",
   reason: text("reason"),
-  outstandingAsOf: "2026-11-30T18:30:00+05:30",
+  outstandingAsOf: "2026-11-20T18:30:00+05:30",
   currency: "INR",
   country: "IN",
   minimumAmount: 0,

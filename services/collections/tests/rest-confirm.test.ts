@@ -68,7 +68,7 @@ describe("a confirmation", () => {
     const fieldPartner = await aFieldPartner(service);
     await lender.importCases([aRow("LN-2", { outstandingAmount: 100 })]);
     await assign(service, lender.code, "LN-2", fieldPartner.id);
-    const answer = await lender.confirm("LN-2", payment({ amount: 130.5 }));
+    const answer = await lender.confirm("LN-2", payment({ amount: 130.5, paidAt: new Date().toISOString() }));
     expect(answer.body).toMatchObject({
       outstandingAfter: 0,
       status: "collected",

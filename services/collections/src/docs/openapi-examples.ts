@@ -84,7 +84,11 @@ const REJECTED = [
   ["INVALID_CURRENCY", "currency", 'Expected an active ISO 4217 code such as INR; got "RS".'],
   ["CURRENCY_MISMATCH", "currency", "The case is in INR; got USD."],
   ["DUPLICATE_IN_REQUEST", "sourceLoanNumber", "Row 0 is about the same loan; send one row for each loan."],
-  ["STALE_SNAPSHOT", "outstandingAsOf", "The case ended after this balance was taken; send a newer one."],
+  [
+    "STALE_SNAPSHOT",
+    "outstandingAsOf",
+    "The balance is older than what ended the case, at 2026-12-04T06:02:11.000Z; send a newer one.",
+  ],
 ] as const;
 
 export const rejectedRows = {
@@ -119,6 +123,7 @@ export const booking = {
   sequence: 14,
   totalCollected: 4200,
   excessAmount: 0,
+  inBalance: 0,
   attribution: "exact",
   recordedAt: RECORDED_AT,
   warnings: [],
@@ -199,7 +204,7 @@ export const paymentCollected = {
   currency: "INR",
   totalCollected: 4200,
   outstandingAfter: 1800,
-  data: { ...captured, visitId: VISIT_ID, attribution: "exact", excessAmount: 0 },
+  data: { ...captured, visitId: VISIT_ID, attribution: "exact", excessAmount: 0, inBalance: 0 },
 };
 
 export const ping = {

@@ -40,6 +40,7 @@ const ofPayment = z.object({
   visitId: visitId.nullable(),
   attribution: attributionAnswer,
   excessAmount: amountAnswer("The part of this payment that was not owed."),
+  inBalance: amountAnswer("The part of this payment that your balance included already; else 0."),
 });
 
 /** What each kind says beside the envelope (contract: Event kinds), when it is sent, and an example. */
@@ -69,10 +70,13 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
   "case.withdrawn": ["You took the case back", reason, { reason: "Sold to another lender" }],
   "case.returned": ["The case ended without full payment", reason, { reason: "settled_by_lender" }],
   "case.closed": [
-    "A confirmation cleared the case",
+    "A confirmation cleared the case, or a balance was imported that later payments cover",
     z.object({
       closeReason: z.enum(CLOSE_REASONS).extract(["paid_in_full"]).meta({ description: "Nothing is owed any more." }),
-      reference: captured.reference,
+      reference: captured.reference.meta({ description: "The payment that cleared the case." }),
+      inBalance: amountAnswer(
+        "Only where your balance included that payment already: the part of it that was owed.",
+      ).optional(),
     }),
     { closeReason: "paid_in_full", reference: "txn_90315" },
   ],

@@ -38,6 +38,9 @@ export const bookingAnswer = z
     sequence: countAnswer("The loan's sequence number of this payment's payment.collected."),
     totalCollected: amountAnswer("Everything ever captured on the case."),
     excessAmount: amountAnswer("The part of this payment that was not owed."),
+    inBalance: amountAnswer(
+      "The part of this payment that your balance included already: it was captured at or before `outstandingAsOf`, and left `outstandingAfter` unchanged. Else 0.",
+    ),
     attribution: attributionAnswer,
     recordedAt: instantAnswer("When it was booked."),
     warnings: z.array(warningAnswer).meta({ description: "What was odd about the request." }),

@@ -101,6 +101,7 @@ function bookingBody(booking: Booking): object {
     sequence: Number(booking.sequence),
     totalCollected: toWire(booking.totalCollectedAfterMinor, currency),
     excessAmount: toWire(booking.excessMinor, currency),
+    inBalance: toWire(booking.inBalanceMinor ?? 0n, currency),
     attribution: booking.attribution,
     recordedAt: booking.recordedAt.toISOString(),
     warnings: booking.warnings,

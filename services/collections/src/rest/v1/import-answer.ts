@@ -33,6 +33,8 @@ const ROW_WARNINGS = {
   READ_ONLY_FIELD: true,
   FIELD_NOT_APPLIED: true,
   PAYMENT_AFTER_SNAPSHOT: true,
+  STALE_SNAPSHOT: true,
+  AS_OF_IN_FUTURE: true,
   CASE_ENDED: true,
 } satisfies Record<RowWarningCode, true>;
 

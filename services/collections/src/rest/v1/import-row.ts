@@ -17,7 +17,8 @@ export const upsertRow = z
     action: z.enum(["upsert"]).nullish().meta({ description: "What a row does unless told." }),
     reason: some(500).nullish().meta({ description: "Why the case is settled, where this row settles it." }),
     outstandingAsOf: instant().meta({
-      description: "The instant that this balance is of; payments captured later are subtracted from it.",
+      description:
+        "The moment up to which captured payments are included in this balance: your last posting cut-off. Payments with a later paidAt are subtracted from it.",
     }),
     currency: z
       .string()

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { AMOUNT_FIELDS } from "@collections/cases";
+import type { Database } from "@collections/database";
+import type { Lender } from "@collections/lenders";
+import { AmountLiteral, parseJson } from "@collections/money";
+import * as fc from "fast-check";
+import type { Confirmation } from "../src/confirmation.ts";
+import { confirmPayments } from "../src/confirm-payments.ts";
+import { importCases } from "../src/import-cases.ts";
+import { aConfirmation, BORROWER, ENVIRONMENT } from "./fixture.ts";
+
+/**
+ * Something that happened to a loan at the lender, in whole rupees and days. It reaches the service at any time, in any
+ * order and any number of times. A further kind of fact needs a line in `reach` and in `amountsAfter`.
+ */
+export type Fact =
+  | { readonly kind: "balance"; readonly day: number; readonly amount: number }
+  | { readonly kind: "payment"; readonly day: number; readonly amount: number; readonly reference: string };
+
+/** What reaches the service, and in which order; facts of one part reach it together, as far as they can. */
+export type Arrival = readonly (readonly Fact[])[];
+
+const FIRST_DAY = Date.parse("2026-01-01T12:00:00Z");
+const DAY_MS = 24 * 60 * 60_000;
+const DAYS = 40;
+const MAX_AMOUNT = 1_000;
+
+/** The moment of a fact. */
+export function momentOf({ day }: Pick<Fact, "day">): Date {
+  return new Date(FIRST_DAY + day * DAY_MS);
+}
+
+/** Balances with moments of their own, and payments at any moment, also at those of balances. */
+export const anyHistory: fc.Arbitrary<Fact[]> = fc
+  .record({
+    balances: fc.uniqueArray(
+      fc.record({ day: fc.integer({ min: 1, max: DAYS }), amount: fc.integer({ min: 0, max: MAX_AMOUNT }) }),
+      { selector: ({ day }) => day, minLength: 1, maxLength: 4 },
+    ),
+    payments: fc.array(
+      fc.record({ day: fc.integer({ min: 0, max: DAYS + 1 }), amount: fc.integer({ min: 1, max: MAX_AMOUNT }) }),
+      { maxLength: 5 },
+    ),
+  })
+  .map(({ balances, payments }) => [
+    ...balances.map((one): Fact => ({ kind: "balance", ...one })),
+    ...payments.map((one, index): Fact => ({ kind: "payment", reference: `UTR${index}`, ...one })),
+  ]);
+
+/** Histories in which no order clears the case on the way: each balance is more than what came after it. */
+export const openHistory: fc.Arbitrary<Fact[]> = anyHistory.map((facts) =>
+  facts.map((fact) =>
+    fact.kind === "balance" ? { ...fact, amount: fact.amount + 1 - Math.min(0, amountsAfter(fact, facts)) } : fact,
+  ),
+);
+
+/** Any order of a history's facts, with repeats of some, in parts of any size. */
+export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
+  const repeats = fc.subarray([...facts]);
+  return repeats
+    .chain((some) => fc.shuffledSubarray([...facts, ...some], { minLength: facts.length + some.length }))
+    .chain((order) =>
+      fc
+        .array(fc.boolean(), { minLength: order.length, maxLength: order.length })
+        .map((endsPart) => inParts(order, endsPart)),
+    );
+}
+
+/** What the definition says is outstanding: the newest balance and what came after it, never below 0. */
+export function outstandingOf(facts: readonly Fact[]): number {
+  const newest = facts.filter(isBalance).reduce((latest, one) => (one.day > latest.day ? one : latest));
+  return Math.max(0, newest.amount + amountsAfter(newest, facts));
+}
+
+/** The sum of all payments. */
+export function collectedOf(facts: readonly Fact[]): number {
+  return facts.reduce((sum, fact) => (fact.kind === "payment" ? sum + fact.amount : sum), 0);
+}
+
+/**
+ * Lets the facts reach the service. A payment of a loan that is not there yet is refused, and the lender sends it again
+ * at the end. `afterImport` is called behind each import.
+ */
+export async function reach(
+  database: Database,
+  lender: Lender,
+  loan: string,
+  arrival: Arrival,
+  afterImport: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  const refused: Fact[] = [];
+  for (const part of arrival) {
+    for (const one of part.filter(isBalance)) {
+      await importBalance(database, lender, loan, one);
+      await afterImport();
+    }
+    refused.push(...(await confirm(database, lender, loan, part.filter(isPayment))));
+  }
+  assert.deepEqual(await confirm(database, lender, loan, refused.filter(isPayment)), []);
+}
+
+type Balance = Extract<Fact, { kind: "balance" }>;
+type Payment = Extract<Fact, { kind: "payment" }>;
+
+async function importBalance(database: Database, lender: Lender, loan: string, balance: Balance): Promise<void> {
+  const outstandingAsOf = momentOf(balance).toISOString();
+  const row = { sourceLoanNumber: loan, ...BORROWER, outstandingAmount: balance.amount, outstandingAsOf };
+  const { rows } = parseJson(JSON.stringify({ rows: [row] }), AMOUNT_FIELDS) as { rows: unknown[] };
+  await importCases(database.em(), { lender, rows, dryRun: false, atomic: false }, ENVIRONMENT);
+}
+
+/** Confirms the payments in one batch; returns those of a loan that has no case. */
+async function confirm(
+  database: Database,
+  lender: Lender,
+  loan: string,
+  payments: readonly Payment[],
+): Promise<Payment[]> {
+  const batch = payments.map((payment): Confirmation =>
+    aConfirmation(
+      lender,
+      { sourceLoanNumber: loan },
+      {
+        amount: new AmountLiteral(String(payment.amount)),
+        amountIsMajorUnits: true,
+        reference: payment.reference,
+        paidAt: momentOf(payment),
+      },
+    ),
+  );
+  const outcomes = await confirmPayments(database.em(), batch, ENVIRONMENT);
+  return payments.filter((_, index) => {
+    const outcome = outcomes[index]!;
+    assert(outcome.kind !== "refused" || outcome.code === "LOAN_NOT_FOUND", JSON.stringify(outcome, withBigints));
+    if (outcome.kind === "duplicate") assert.deepEqual(outcome.differences, []);
+    return outcome.kind === "refused";
+  });
+}
+
+/** How the facts after a moment change what is owed: payments lower it. */
+function amountsAfter({ day }: Pick<Fact, "day">, facts: readonly Fact[]): number {
+  return -collectedOf(facts.filter((fact) => fact.day > day));
+}
+
+function inParts(order: readonly Fact[], endsPart: readonly boolean[]): Arrival {
+  const parts: Fact[][] = [[]];
+  for (const [index, fact] of order.entries()) {
+    parts.at(-1)!.push(fact);
+    if (endsPart[index]) parts.push([]);
+  }
+  return parts;
+}
+
+function isBalance(fact: Fact): fact is Balance {
+  return fact.kind === "balance";
+}
+
+function isPayment(fact: Fact): fact is Payment {
+  return fact.kind === "payment";
+}
+
+function withBigints(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}

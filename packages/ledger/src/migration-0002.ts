@@ -1,0 +1,30 @@
+/**
+ * Payments that the lender's balance included already when they were confirmed. Processes of the version before write
+ * null there, and their bookings fit the new check as they fitted the one that is dropped.
+ */
+export const migration0002: readonly string[] = [
+  `alter table ledger.payment_booking
+     add column in_balance_minor bigint,
+     drop constraint payment_booking_check2,
+     add constraint payment_booking_in_balance_check check (
+       (excess_minor = 0 or outstanding_after_minor = 0 or in_balance_minor is not null)
+       and (in_balance_minor is null or in_balance_minor = applied_minor)) not valid`,
+
+  // The digest of a booking that has the new column covers it too; that of every other booking is what it was.
+  `create function ledger.payment_booking_digest(
+     lender_id uuid, id uuid, source_loan_number text, reference text, case_id uuid, cycle integer,
+     amount_minor bigint, currency text, mode text, raw_mode text, paid_at timestamptz, link_id text, visit_id uuid,
+     field_partner_id uuid, attribution text, applied_minor bigint, excess_minor bigint,
+     outstanding_after_minor bigint, total_collected_after_minor bigint, status_after text, sequence bigint,
+     warnings jsonb, recorded_at timestamptz, in_balance_minor bigint
+   ) returns bytea language sql immutable parallel safe
+   return case when in_balance_minor is null
+     then ledger.payment_booking_digest(lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
+       currency, mode, raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
+       outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at)
+     else sha256('payment_booking/2,'::bytea || int8send(in_balance_minor)
+       || ledger.payment_booking_digest(lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor,
+         currency, mode, raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
+         outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at))
+     end`,
+];
