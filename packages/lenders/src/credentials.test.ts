@@ -19,8 +19,10 @@ import {
   SealedValueError,
   setSigningKey,
   suspendLender,
+  unreadableSecrets,
 } from "./index.ts";
 import { lendersSchema } from "./schema.ts";
+import { apiKeySecretContext } from "./sealed-context.ts";
 
 const schemas = [lendersSchema];
 const { url } = await testDatabase("lenders", async (url) => void (await migrate({ url, schemas })));
@@ -255,3 +257,52 @@ const breakSecret = statement(
   "lenders-trial.break-secret",
   "update lenders.api_key set secret = $2 where lender_id = $1",
 );
+
+test("a key that does not open is skipped for signing, and named among the unreadable secrets", async () => {
+  const { lender, apiKeyId } = await aLender("SKIP");
+  const { apiKeyId: second } = await aKey(lender.id);
+  const spoil = (keyId: string, state = "active") =>
+    database.pool.query("update lenders.api_key set secret = $2, state = $3 where id = $1", [
+      keyId,
+      createVault({ masterKey: "0c".repeat(32) }).seal("sk_live_x", apiKeySecretContext(lender.id, keyId)),
+      state,
+    ]);
+  expect(await unreadableSecrets(database.em(), vault, lender.id)).toEqual([]);
+  await spoil(apiKeyId);
+  expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: second });
+  const named = { lenderId: lender.id, kind: "API_KEY", keyId: apiKeyId, fault: { code: "UNKNOWN_MASTER_KEY" } };
+  expect(await unreadableSecrets(database.em(), vault, lender.id)).toMatchObject([named]);
+  const ofAll = await unreadableSecrets(database.em(), vault);
+  expect(ofAll.filter(({ lenderId }) => lenderId === lender.id)).toMatchObject([named]);
+
+  await spoil(second);
+  await expect(credentialsNow().signingKeyOf(lender.id)).rejects.toThrow(SealedValueError);
+  await transaction(elsewhere.em(), (tx) => revokeKey(tx, { lenderId: lender.id, keyId: second, reason, evenIfLast }));
+  expect(await unreadableSecrets(database.em(), vault, lender.id)).toMatchObject([named]);
+});
+
+test("each kind of secret that does not open is named", async () => {
+  const registered = {
+    code: "KINDS",
+    name: "Acme",
+    currency: "INR",
+    environment: "live",
+    mintLinkUrl: "https://lender.example/mint",
+    mintAuthHeader: "X-Api-Key: mint-s3cret",
+    whatsappPhoneNumberId: "1234567890",
+    whatsappToken: "wa-s3cret",
+    whatsappAppSecret: "app-s3cret-of-meta",
+    whatsappVerifyToken: "verify-s3cret-of-meta",
+  };
+  const { lender } = await transaction(elsewhere.em(), (tx) => createLender(tx, vault, registered));
+  expect(await unreadableSecrets(database.em(), vault, lender.id)).toEqual([]);
+  const stranger = createVault({ masterKey: "0c".repeat(32) });
+  const found = await unreadableSecrets(database.em(), stranger, lender.id);
+  expect(found.map(({ kind }) => kind)).toEqual([
+    "API_KEY",
+    "MINT_AUTH_HEADER",
+    "WHATSAPP_APP_SECRET",
+    "WHATSAPP_TOKEN",
+    "WHATSAPP_VERIFY_TOKEN",
+  ]);
+});

@@ -51,7 +51,10 @@ export interface LenderSigningKey {
 export interface Credentials {
   /** The key with this id; undefined when there is none. Throws SealedValueError. contract: Authentication */
   byKeyId(keyId: string): Promise<Credential | undefined>;
-  /** The lender's signing key; undefined when it has no key left. Throws SealedValueError. contract: Webhook signing */
+  /**
+   * The lender's signing key. A key that does not open is skipped for the next one that may sign. Undefined when the lender
+   * has no key left. Throws SealedValueError when none of its keys opens. contract: Webhook signing
+   */
   signingKeyOf(lenderId: string): Promise<LenderSigningKey | undefined>;
   /**
    * The secret of this key and of its lender's others, revoked ones too, newest first: one of them may have signed by
@@ -87,7 +90,7 @@ const keysById = statement(
 
 const signingKeysOfLenders = statement(
   "lenders.signing-keys",
-  `select distinct on (lender_id) lender_id as "lenderId", id as "keyId", secret from lenders.api_key
+  `select lender_id as "lenderId", id as "keyId", secret from lenders.api_key
    where lender_id = any ($1::uuid[]) and state <> 'revoked' and (retires_at is null or retires_at > $2)
    order by lender_id, signing desc, state = 'active' desc, last_used_at is not null desc, created_at desc, id desc`,
 );
@@ -125,7 +128,7 @@ export function createCredentials(
     (ids) => query<SecretRow>(em(), signingKeysOfLenders, [ids, now()]),
     ({ lenderId }) => lenderId,
   );
-  const keys = createFreshCache({ load: async (keyId) => openKey(vault, await keyRows.load(keyId)), ...limits });
+  const keys = createFreshCache({ load: async (keyId) => openKey(vault, (await keyRows.load(keyId))[0]), ...limits });
   const signingKeys = createFreshCache({
     load: async (lenderId) => openSigningKey(vault, await signingKeyRows.load(lenderId)),
     ...limits,
@@ -147,10 +150,10 @@ export function createCredentials(
 
 /** Reads by one statement what is asked for in one turn of the event loop: with many lenders, each asks but now and then. */
 function together<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
-  return new DataLoader<string, Row | undefined>(
+  return new DataLoader<string, readonly Row[]>(
     async (ids) => {
-      const rows = new Map((await read(ids)).map((row) => [idOf(row), row]));
-      return ids.map((id) => rows.get(id.toLowerCase()));
+      const rows = Map.groupBy(await read(ids), idOf);
+      return ids.map((id) => rows.get(id.toLowerCase()) ?? []);
     },
     { cache: false, maxBatchSize: MAX_READ_TOGETHER, batchScheduleFn: setImmediate },
   );
@@ -163,10 +166,19 @@ function openKey(vault: Vault, row: KeyRow | undefined) {
   return { state: keyState, retiresAt, credential: { lender, keyId, signingKey: key, debugUntil } };
 }
 
-function openSigningKey(vault: Vault, row: SecretRow | undefined): LenderSigningKey | undefined {
-  if (!row) return undefined;
-  const { keyId, lenderId, secret } = row;
-  return { keyId, signingKey: signingKey(vault.open(secret, apiKeySecretContext(lenderId, keyId))) };
+/** The first key that opens, of a lender's keys in the order in which they may sign. */
+function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigningKey | undefined {
+  let fault: SealedValueError | undefined;
+  for (const { keyId, lenderId, secret } of rows) {
+    try {
+      return { keyId, signingKey: signingKey(vault.open(secret, apiKeySecretContext(lenderId, keyId))) };
+    } catch (error) {
+      if (!(error instanceof SealedValueError)) throw error;
+      fault ??= error;
+    }
+  }
+  if (fault) throw fault;
+  return undefined;
 }
 
 async function readSecrets(em: EntityManager, vault: Vault, keyId: string): Promise<KeySecrets | undefined> {

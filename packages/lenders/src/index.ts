@@ -52,5 +52,6 @@ export {
 export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
 export { type ResealReport, resealSecrets } from "./reseal-secrets.ts";
 export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";
+export { type SecretKind, type UnreadableSecret, unreadableSecrets } from "./unreadable-secrets.ts";
 export { resumeLender, suspendLender, updateLender } from "./update-lender.ts";
 export { createVault, InvalidMasterKeyError, SealedValueError, type SealedValueFault, type Vault } from "./vault.ts";

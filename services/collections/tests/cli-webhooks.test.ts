@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { query, statement } from "@collections/database";
-import { actsOn, lenderByCode } from "@collections/lenders";
+import { actsOn, CREDENTIAL_MAX_AGE_MS, lenderByCode } from "@collections/lenders";
+import { AmountLiteral } from "@collections/money";
 import { deliveryTotals } from "@collections/webhooks";
 import { beforeAll, expect, test, vi } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
@@ -146,6 +148,36 @@ test("the doctor warns of a suspended callback, and calls what was lost a fault"
     "warning SUSPENDED",
   ]);
   await query(service.app.database.em(), renameEvent, [lenderId, "LN-5", "LN-4"]);
+});
+
+test("a signing key that does not open is skipped, and the doctor names it", async () => {
+  const other = await aLender(service);
+  const [first] = [...other.secrets.keys()];
+  const { apiKeyId: second, hmacSecret } = await cli.json("key", "create", other.code);
+  other.secrets.set(String(second), String(hmacSecret));
+  const spoil = (keyId: unknown) =>
+    service.app.database.pool.query(
+      "update lenders.api_key set secret = 'v1:00000000:' || split_part(secret, ':', 3) where id = $1",
+      [keyId],
+    );
+  const doctor = async () => {
+    const { code, stdout } = await cli("doctor", "--lender", other.code, "--json");
+    const { faults, problems } = JSON.parse(stdout) as { faults: number; problems: { code: string; detail: string }[] };
+    return { code, faults, unreadable: problems.filter((one) => one.code === "SECRET_UNREADABLE") };
+  };
+  expect(await doctor()).toEqual({ code: 0, faults: 0, unreadable: [] });
+
+  await spoil(first);
+  await sleep(CREDENTIAL_MAX_AGE_MS + 200);
+  const registered = (await lenderByCode(service.app.database.em(), other.code))!;
+  const row = { ...aRow("LN-1"), outstandingAmount: new AmountLiteral("5000") };
+  await service.app.importCases({ lender: registered, rows: [row], dryRun: false, atomic: false });
+  await other.waitForEvents((events) => events.some(({ kind }) => kind === "case.created"));
+  expect(await doctor()).toMatchObject({
+    code: 1,
+    faults: 1,
+    unreadable: [{ lenderCode: other.code, detail: expect.stringContaining(`${first}: `) as string }],
+  });
 });
 
 test("a suspension is ended by hand with a reason, once", async () => {

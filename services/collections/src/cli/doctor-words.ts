@@ -1,12 +1,13 @@
 import type { FailedJobs } from "@collections/database";
 import type { AnchorState } from "@collections/ledger";
+import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
 import type { Config } from "../config.ts";
 
 /** Something wrong, and what to do about it. */
 export interface DoctorProblem {
   readonly severity: "fault" | "warning";
-  readonly code: WebhookProblemCode | AnchorProblemCode | "JOBS_FAILED" | "JOBS_RETRYING";
+  readonly code: WebhookProblemCode | AnchorProblemCode | "JOBS_FAILED" | "JOBS_RETRYING" | "SECRET_UNREADABLE";
   /** Null for what concerns all. */
   readonly lenderCode: string | null;
   readonly detail: string;
@@ -33,6 +34,46 @@ export function problemOfJobs({ queue, state, count, attempts, lastError }: Fail
   const detail = `${count} jobs of ${queue} have failed up to ${attempts} times and are tried again.${said}`;
   return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
 }
+
+/** A secret that does not open. `codes` are the lenders' codes by their ids. */
+export function problemOfSecret(
+  { lenderId, kind, keyId, fault }: UnreadableSecret,
+  codes: ReadonlyMap<string, string>,
+): DoctorProblem {
+  const lenderCode = codes.get(lenderId) ?? lenderId;
+  const { means, again } = SECRETS[kind];
+  const remedy =
+    (fault.code === "UNKNOWN_MASTER_KEY"
+      ? `Set MASTER_KEY_PREVIOUS to the key ${fault.masterKeyId} and run collections master-key rotate. Where that key is lost: `
+      : "") + again(lenderCode, keyId ?? "");
+  const detail = `${keyId === null ? "" : `${keyId}: `}${means} ${fault.message}`;
+  return { severity: "fault", code: "SECRET_UNREADABLE", lenderCode, detail, remedy, count: 1, since: null };
+}
+
+/** What it means that a secret does not open, and how a new one is registered. */
+const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: string) => string }> = {
+  API_KEY: {
+    means: "This key neither signs nor verifies; where it is the lender's only one, its events wait.",
+    again: (code, keyId) =>
+      `make another key by collections key create ${code}, hand it over, then collections key revoke ${keyId}.`,
+  },
+  MINT_AUTH_HEADER: {
+    means: "No link can be minted for this lender.",
+    again: (code) => `register the header again by collections lender update ${code} --mint-auth-header.`,
+  },
+  WHATSAPP_TOKEN: {
+    means: "No message is sent from this lender's WhatsApp account.",
+    again: (code) => `register the token again by collections lender update ${code} --whatsapp-token.`,
+  },
+  WHATSAPP_APP_SECRET: {
+    means: "What Meta reports about this lender's messages is refused.",
+    again: (code) => `register the secret again by collections lender update ${code} --whatsapp-app-secret.`,
+  },
+  WHATSAPP_VERIFY_TOKEN: {
+    means: "Meta cannot register the webhook of this lender's WhatsApp account.",
+    again: (code) => `register the token again by collections lender update ${code} --whatsapp-verify-token.`,
+  },
+};
 
 type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
 
@@ -99,6 +140,7 @@ export const PROBLEM_CODES: readonly string[] = [
   ...Object.keys(REMEDIES),
   "JOBS_FAILED",
   "JOBS_RETRYING",
+  "SECRET_UNREADABLE",
   "ANCHORS_NOT_SET",
   "ANCHORS_OVERDUE",
 ];

@@ -1,10 +1,16 @@
 import { failedJobs, publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
 import { anchorState } from "@collections/ledger";
-import { listLenders } from "@collections/lenders";
+import { listLenders, unreadableSecrets } from "@collections/lenders";
 import { checkWebhooks, type LenderWebhooks } from "@collections/webhooks";
 import { Command } from "commander";
-import { type DoctorProblem, problemOfJobs, problemOfWebhooks, problemsOfAnchors } from "./doctor-words.ts";
+import {
+  type DoctorProblem,
+  problemOfJobs,
+  problemOfSecret,
+  problemOfWebhooks,
+  problemsOfAnchors,
+} from "./doctor-words.ts";
 import { EXIT } from "./refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
@@ -16,7 +22,7 @@ export function doctorCommand(): Command {
     .addHelpText(
       "after",
       `
-A fault is ours; a warning is a lender's trouble, such as a suspended callback. It only reads, all as of one moment.
+A fault is ours; a warning is a lender's trouble, such as a suspended callback. It only reads.
 Exits with 1 when there is a fault, with 0 when there are only warnings.
 
 Example:
@@ -25,7 +31,7 @@ Example:
     .action(({ lender }: { lender?: string }) => withDatabase((operator) => examine(operator, lender)));
 }
 
-async function examine({ em, config }: Operator, code: string | undefined): Promise<void> {
+async function examine({ em, config, vault }: Operator, code: string | undefined): Promise<void> {
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
   const report = await checkWebhooks(em(), {
@@ -37,7 +43,9 @@ async function examine({ em, config }: Operator, code: string | undefined): Prom
   if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
   const jobs = one ? [] : await failedJobs(em());
   const anchors = await anchorState(em(), [...codes.keys()]);
+  const unreadable = await unreadableSecrets(em(), vault, one?.id);
   const found = [
+    ...unreadable.map((secret) => problemOfSecret(secret, codes)),
     ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
     ...jobs.map(problemOfJobs),
     ...problemsOfAnchors(anchors, config, report.at),
