@@ -91,6 +91,7 @@ export {
   visitOfFieldPartner,
   visitsOfCase,
 } from "./read-visits.ts";
+export { isDotSegment } from "./loan-number.ts";
 export {
   type CaseRow,
   type CheckedRow,

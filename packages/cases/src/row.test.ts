@@ -124,6 +124,8 @@ test.each([
   [{ sourceLoanNumber: "LN\u0000" }, "WRONG_TYPE", "sourceLoanNumber"],
   [{ sourceLoanNumber: "LN\ud800" }, "WRONG_TYPE", "sourceLoanNumber"],
   [{ sourceLoanNumber: "LN-1 " }, "WRONG_TYPE", "sourceLoanNumber"],
+  [{ sourceLoanNumber: "." }, "WRONG_TYPE", "sourceLoanNumber"],
+  [{ sourceLoanNumber: ".." }, "WRONG_TYPE", "sourceLoanNumber"],
   [{ sourceLoanNumber: "x".repeat(65) }, "TOO_LONG", "sourceLoanNumber"],
   [{ borrowerName: null }, "REQUIRED", "borrowerName"],
   [{ borrowerName: "   " }, "REQUIRED", "borrowerName"],

@@ -13,6 +13,7 @@ import {
   shown,
   text,
 } from "./field-readers.ts";
+import { isDotSegment } from "./loan-number.ts";
 import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 import { warnOfUnknown } from "./unknown-fields.ts";
 
@@ -220,6 +221,9 @@ const loanNumber: FieldReader<string> = (value, context) => {
   if (value.trim() === "") return refuse(context, "REQUIRED", "Expected a loan number of 1 to 64 characters.");
   if (!isPrintable(value) || value !== value.trim()) {
     return refuse(context, "WRONG_TYPE", "Expected printable characters without spaces at the ends.");
+  }
+  if (isDotSegment(value)) {
+    return refuse(context, "WRONG_TYPE", `Expected another loan number: URLs cannot name a loan "${value}".`);
   }
   if (value.length <= MAX_LOAN_NUMBER) return value;
   return refuse(context, "TOO_LONG", `Expected at most ${MAX_LOAN_NUMBER} characters; got ${value.length}.`);

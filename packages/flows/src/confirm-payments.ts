@@ -8,6 +8,7 @@ import { emit } from "@collections/webhooks";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+import { possibleReferences } from "./reference.ts";
 
 /** `busy`: another transaction holds the loan's case, so nothing was decided. Try again, or wait with confirmPayments. */
 export type SwiftOutcome = ConfirmationOutcome | { readonly kind: "busy" };
@@ -75,7 +76,10 @@ async function confirmLocked(
   // Read what the fold has to know.
   const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const mayEnd = casesThatMayEnd(lockedCases, confirmations).map(({ lenderId, id }) => ({ lenderId, caseId: id }));
-  const bookingKeys = confirmations.map(({ lender, loan, reference }) => ({ lenderId: lender.id, loan, reference }));
+  const bookingKeys = confirmations.flatMap((confirmation) => {
+    const { lender, loan } = confirmation;
+    return possibleReferences(confirmation.reference).map((reference) => ({ lenderId: lender.id, loan, reference }));
+  });
   const linkKeys = confirmations.flatMap(({ lender, linkId }) => (linkId ? [{ lenderId: lender.id, linkId }] : []));
   const [bookings, links, plans, pendingEarnings] = await Promise.all([
     bookingsFor(tx, bookingKeys),

@@ -3,6 +3,7 @@ import type { Booking, BookingWarning } from "@collections/ledger";
 import { type AmountLiteral, exponentOf, readAmount } from "@collections/money";
 import type { PaidLink } from "@collections/payment-links";
 import type { PaymentMode } from "./payment-mode.ts";
+import { hasInvisible } from "./reference.ts";
 
 /**
  * A captured payment that a lender confirms (contract: Payment confirmation request), its fields read but not judged.
@@ -22,7 +23,7 @@ export interface Confirmation {
   readonly amount: AmountLiteral;
   /** The lender means an amount that looks like minor units. */
   readonly amountIsMajorUnits: boolean;
-  /** Trimmed, 1 to 128 characters: with the loan, the idempotency key. */
+  /** Trimmed, 1 to 128 characters, as it was sent: with the loan and in NFC, the idempotency key. */
   readonly reference: string;
   readonly paidAt: Date;
   readonly mode: PaymentMode;
@@ -37,6 +38,7 @@ export interface Confirmation {
 /** Why a payment is not booked. contract: Payment confirmation request */
 export type ConfirmationRefusal =
   | "LOAN_NOT_FOUND"
+  | "INVALID_TEXT"
   | "AMOUNT_PRECISION"
   | "AMOUNT_OUT_OF_RANGE"
   | "AMOUNT_LOOKS_LIKE_MINOR_UNITS"
@@ -57,6 +59,9 @@ export type ConfirmationOutcome =
 
 type Refused = Extract<ConfirmationOutcome, { kind: "refused" }>;
 
+const INVISIBLE_REFERENCE =
+  "reference: has invisible characters, such as a zero-width space or a soft hyphen; send it without them.";
+
 /** How far a payment may lie ahead of our clock. */
 const PAID_AT_TOLERANCE_MS = 5 * 60_000;
 
@@ -69,7 +74,8 @@ export function checkConfirmation(
   lockedCase: LockedCase,
   link: PaidLink | undefined,
 ): { amountMinor: bigint } | Refused {
-  const { amount, amountIsMajorUnits, paidAt, acceptedAt } = confirmation;
+  const { amount, amountIsMajorUnits, paidAt, acceptedAt, reference } = confirmation;
+  if (hasInvisible(reference)) return refused("INVALID_TEXT", INVISIBLE_REFERENCE, "/reference");
   const reading = readAmount(amount, lockedCase.currency);
   if ("fault" in reading) return refused(reading.fault, reading.detail, "/amount");
   if (link && link.sourceLoanNumber !== confirmation.loan) {

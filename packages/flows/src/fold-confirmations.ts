@@ -20,6 +20,7 @@ import {
   refused,
 } from "./confirmation.ts";
 import { caseEvent } from "./event.ts";
+import { bookedReference, possibleReferences } from "./reference.ts";
 
 /** What is known of a set of confirmations before any is booked; the cases are locked. */
 export interface LoadedSet {
@@ -116,8 +117,8 @@ function startFold(loaded: LoadedSet, confirmations: readonly Confirmation[]): F
 }
 
 function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings): ConfirmationOutcome {
-  const { lender, loan, reference, linkId } = confirmation;
-  const original = fold.bookings.get(keyOf(lender.id, loan, reference));
+  const { lender, loan, linkId } = confirmation;
+  const original = originalOf(fold, confirmation);
   if (original) return { kind: "duplicate", original, differences: differencesFrom(original, confirmation) };
 
   const lockedCase = fold.cases.get(keyOf(lender.id, loan));
@@ -133,13 +134,19 @@ function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings
   return { kind: "booked", booking };
 }
 
+function originalOf({ bookings }: Fold, { lender, loan, reference }: Confirmation): Booking | undefined {
+  const booked = possibleReferences(reference).map((possible) => bookings.get(keyOf(lender.id, loan, possible)));
+  return booked.find((booking) => booking !== undefined);
+}
+
 function book(
   fold: Fold,
   payment: Confirmation & { amountMinor: bigint },
   { lockedCase, links }: { lockedCase: LockedCase; links: readonly PaidLink[] },
   { environment, now }: Surroundings,
 ): Booking {
-  const { lender, loan, reference } = payment;
+  const { lender, loan } = payment;
+  const reference = bookedReference(payment.reference);
   const [link] = links;
   const { caseAfter, appliedMinor, excessMinor, includedAsOf, events } = applyPayment(lockedCase, payment, now);
   const [collected] = events;

@@ -17,7 +17,7 @@ export const attributionAnswer = z
 
 /** What was captured, as it was booked. */
 export const captured = {
-  reference: z.string().meta({ description: "Your transaction's id, trimmed." }),
+  reference: z.string().meta({ description: "Your transaction's id, trimmed and in NFC." }),
   amount: amountAnswer("What was captured, in major units."),
   mode: z.enum(PAYMENT_MODES).meta({ description: "How it was paid; `other` for a word that is not in the list." }),
   paidAt: instantAnswer("When it was captured."),

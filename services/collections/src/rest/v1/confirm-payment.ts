@@ -19,7 +19,9 @@ export const confirmationBody = z.object({
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
     .meta({ description: "Amount captured, in major units.", type: "number", exclusiveMinimum: 0 }),
   reference: text(128).meta({
-    description: "Your transaction identifier; the idempotency key together with the loan.",
+    description:
+      "Your transaction identifier; the idempotency key together with the loan. Without invisible characters; compared " +
+      "and kept in Unicode's NFC.",
   }),
   paidAt: instant().meta({ description: "When the payment was captured: ISO 8601 with Z or an offset." }),
   mode: text(40).meta({ description: `Payment mode: ${PAYMENT_MODES.join(", ")}, or a token of your own.` }),

@@ -1,3 +1,4 @@
+import { isDotSegment } from "@collections/cases";
 import type { CaseSnapshot } from "@collections/flows";
 import { Problem } from "../problem.ts";
 import type { Answer, SignedRequest } from "../request-context.ts";
@@ -20,9 +21,9 @@ export function loanNotFound(): Problem {
   return new Problem("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
 }
 
-/** What PostgreSQL cannot hold was never a loan number. */
+/** What PostgreSQL cannot hold, or a URL cannot name, is no loan number. */
 export function couldBeLoan(loan: string): boolean {
-  return loan.isWellFormed() && !loan.includes("\0");
+  return loan.isWellFormed() && !loan.includes("\0") && !isDotSegment(loan);
 }
 
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {

@@ -6,11 +6,10 @@ import { z } from "zod";
  */
 export const upsertRow = z
   .object({
-    sourceLoanNumber: z
-      .string()
-      .min(1)
-      .max(64)
-      .meta({ description: "Your loan number: printable characters, `/` among them; the key of everything." }),
+    sourceLoanNumber: z.string().min(1).max(64).meta({
+      description:
+        "Your loan number: printable characters, `/` among them; the key of everything. Not `.` or `..`, which URLs drop.",
+    }),
     borrowerName: some(200).meta({ description: "Whom the field partner asks for." }),
     borrowerPhone: phone().meta({ description: "E.164, or a national number of the row's country." }),
     outstandingAmount: amount().meta({ description: "What is owed now; 0 settles the case." }),
