@@ -1,5 +1,6 @@
 import { createHash, createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
 import type { DigestAlgorithm } from "./digest-algorithm.ts";
+import type { RunningHmac } from "./running-hmac.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 /** Prepares an HMAC key, used as it is. One KeyObject for many signatures is several times cheaper than a new one each. */
@@ -9,9 +10,14 @@ export function prepareKey(secret: Uint8Array): SigningKey {
 
 /** HMAC-SHA256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  const hmac = createHmac("sha256", key as unknown as KeyObject);
+  const hmac = beginHmacSha256(key);
   for (const part of parts) hmac.update(part);
   return hmac.digest();
+}
+
+/** An HMAC-SHA256 whose message arrives in parts. Strings count as UTF-8; after `digest` it is used up. */
+export function beginHmacSha256(key: SigningKey): RunningHmac {
+  return createHmac("sha256", key as unknown as KeyObject);
 }
 
 /** SHA-256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */

@@ -1,5 +1,6 @@
 import type { DigestAlgorithm } from "./digest-algorithm.ts";
 import { sha1 } from "./sha1.ts";
+import type { RunningHmac } from "./running-hmac.ts";
 import { Sha256 } from "./sha256.ts";
 import { sha512 } from "./sha512.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -14,8 +15,18 @@ export function prepareKey(secret: Uint8Array): SigningKey {
 
 /** HMAC-SHA256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
+  const hmac = beginHmacSha256(key);
+  for (const part of parts) hmac.update(part);
+  return hmac.digest();
+}
+
+/** An HMAC-SHA256 whose message arrives in parts. Strings count as UTF-8; after `digest` it is used up. */
+export function beginHmacSha256(key: SigningKey): RunningHmac {
   const { inner, outer } = (key as unknown as PortableKey).begin();
-  return outer.update(hashParts(inner, parts)).digest();
+  return {
+    update: (part) => inner.update(bytesOf(part)),
+    digest: () => outer.update(inner.digest()).digest(),
+  };
 }
 
 /** SHA-256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
@@ -56,12 +67,16 @@ class PortableKey {
 }
 
 function hashParts(hash: Sha256, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  for (const part of parts) hash.update(typeof part === "string" ? encoder.encode(part) : part);
+  for (const part of parts) hash.update(bytesOf(part));
   return hash.digest();
 }
 
+function bytesOf(part: string | Uint8Array): Uint8Array {
+  return typeof part === "string" ? encoder.encode(part) : part;
+}
+
 function joined(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  const chunks = parts.map((part) => (typeof part === "string" ? encoder.encode(part) : part));
+  const chunks = parts.map(bytesOf);
   const message = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
   let offset = 0;
   for (const chunk of chunks) {

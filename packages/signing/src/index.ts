@@ -5,6 +5,7 @@ export { MAX_BYTES_READ, MAX_SIGNATURES_TRIED } from "./diagnose-search.ts";
 export { type SecretsToTry } from "./diagnose-secret.ts";
 export { HEADERS } from "./headers.ts";
 export {
+  beginVerification,
   canonicalSha256,
   canonicalString,
   sha256Hex,
@@ -15,6 +16,7 @@ export {
   type RequestToVerify,
   type Secret,
   type SignedRequest,
+  type Verification,
 } from "./signature.ts";
 export { EmptySecretError, type SigningKey } from "./signing-key.ts";
 export { checkTimestamp, TIMESTAMP_TOLERANCE_MS, type TimestampVerdict } from "./timestamp.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { EmptySecretError, sign, signingKey, verify } from "./index.ts";
+import { beginVerification, EmptySecretError, sign, signingKey, verify } from "./index.ts";
 
 const secret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const request = { method: "POST", path: "/hooks/collections", timestamp: "1795167667000", body: '{"kind":"ping"}' };
@@ -81,6 +81,43 @@ describe("a signature", () => {
   test("verifies whatever the query string, which nobody signs", () => {
     expect(verify({ ...request, path: "/hooks/collections?dryRun=true&next=/a?b", secret, signature })).toBe(true);
     expect(verify({ ...request, path: "/hooks/collections?", secret, signature })).toBe(true);
+  });
+});
+
+describe("a body that arrives in parts", () => {
+  const { body, ...head } = request;
+
+  test("is verified as the whole body is, wherever it is cut", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat(300), { maxLength: 5 }), (bytes, cuts) => {
+        const verification = beginVerification({ ...head, secret, signature: sign({ ...head, secret, body: bytes }) });
+        const ends = [...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b), bytes.length];
+        for (const [index, end] of ends.entries()) verification.update(bytes.slice(ends[index - 1] ?? 0, end));
+        expect(verification.holds()).toBe(true);
+      }),
+    );
+  });
+
+  test("does not verify with a part missing, doubled or moved, or with another path, time or key", () => {
+    const bytes = Buffer.from(body);
+    const [first, second] = [bytes.subarray(0, 5), bytes.subarray(5)];
+    const holds = (parts: readonly Uint8Array[], change: object = {}) => {
+      const verification = beginVerification({ ...head, secret, signature, ...change });
+      for (const part of parts) verification.update(part);
+      return verification.holds();
+    };
+    expect(holds([first, second])).toBe(true);
+    for (const parts of [[first], [second], [], [first, first, second], [second, first]])
+      expect(holds(parts)).toBe(false);
+    for (const change of [
+      { path: "/" },
+      { timestamp: "1" },
+      { method: "PUT" },
+      { secret: "other" },
+      { signature: "" },
+    ]) {
+      expect(holds([first, second], change)).toBe(false);
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { equalDigests, hmacSha256, prepareKey, sha256 } from "#hmac";
+import { beginHmacSha256, equalDigests, hmacSha256, prepareKey, sha256 } from "#hmac";
 import { signatureBytes, toHex } from "./hex.ts";
 import { EmptySecretError, type SigningKey } from "./signing-key.ts";
 
@@ -65,9 +65,35 @@ export function sign(request: RequestToSign): string {
  * const isAccepted = isGenuine && checkTimestamp(timestamp, Date.now()).ok;
  */
 export function verify(request: RequestToVerify): boolean {
-  const expected = hmacOf(request);
-  const received = signatureBytes(request.signature);
-  return received !== undefined && equalDigests(expected, received);
+  return isSignature(request.signature, hmacOf(request));
+}
+
+/** The check of a signature over a body that arrives in parts. */
+export interface Verification {
+  /** Adds the next bytes of the body; the part is not kept. */
+  update(part: Uint8Array): void;
+  /** Whether the signature is that of all parts together. Called once, at the end. */
+  holds(): boolean;
+}
+
+/**
+ * As `verify`, for a body that arrives in parts: nothing has to be kept until the signature is known to hold.
+ * Throws EmptySecretError.
+ *
+ * @example
+ * const parts = [new TextEncoder().encode('{"eventId":'), new TextEncoder().encode('"evt_1"}')];
+ * const signature = headers.get(HEADERS.signature) ?? "";
+ * const verification = beginVerification({ secret, method: "POST", path: "/hooks", timestamp: "1795167667000", signature });
+ * for (const part of parts) verification.update(part);
+ * const isGenuine = verification.holds();
+ */
+export function beginVerification(request: Omit<RequestToVerify, "body">): Verification {
+  const hmac = beginHmacSha256(keyOf(request.secret));
+  hmac.update(prefixOf(request));
+  return {
+    update: (part) => void hmac.update(part),
+    holds: () => isSignature(request.signature, hmac.digest()),
+  };
 }
 
 /**
@@ -108,11 +134,20 @@ export function sha256Hex(bytes: Uint8Array | string): string {
 }
 
 function hmacOf(request: RequestToSign): Uint8Array {
-  const key = typeof request.secret === "string" ? signingKey(request.secret) : request.secret;
-  return hmacSha256(key, [prefixOf(request), request.body]);
+  return hmacSha256(keyOf(request.secret), [prefixOf(request), request.body]);
 }
 
-function prefixOf({ method, path, timestamp }: SignedRequest): string {
+function keyOf(secret: Secret): SigningKey {
+  return typeof secret === "string" ? signingKey(secret) : secret;
+}
+
+/** Compares in constant time; text that is not 64 hex digits is no signature. */
+function isSignature(text: string, expected: Uint8Array): boolean {
+  const received = signatureBytes(text);
+  return received !== undefined && equalDigests(expected, received);
+}
+
+function prefixOf({ method, path, timestamp }: Omit<SignedRequest, "body">): string {
   const query = path.indexOf("?");
   return `${method.toUpperCase()}\n${query === -1 ? path : path.slice(0, query)}\n${timestamp}\n`;
 }

@@ -28,6 +28,7 @@ import { type Courier, endpointOf, type Ping, testEndpoint } from "@collections/
 import type { Logger } from "pino";
 import { allowedHost } from "./anchor-settings.ts";
 import { createCourier, pingTo } from "./callbacks.ts";
+import { type BodyMemory, createBodyMemory } from "./body-memory.ts";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
@@ -48,6 +49,7 @@ export interface App {
   readonly credentials: Credentials;
   readonly keyUses: KeyUses;
   readonly rateLimiter: RateLimiter;
+  readonly bodyMemory: BodyMemory;
   readonly outbound: Outbound;
   readonly courier: Courier;
   readonly mailer: Mailer;
@@ -104,6 +106,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     credentials,
     keyUses: createKeyUses(),
     rateLimiter,
+    bodyMemory: createBodyMemory(),
     outbound,
     courier,
     mailer,

@@ -47,6 +47,8 @@ export interface Config {
   /** Cases whose contact one field partner may see in a day. */
   contactRevealsPerDay: number;
   trustProxy: string[];
+  /** Connections that one process has at the same time. */
+  maxConnections: number;
   smtpUrl: string | undefined;
   mailFrom: string;
   whatsappBaseUrl: string;
@@ -164,6 +166,7 @@ const settings = z.object({
   PERSISTED_OPERATIONS_FILE: z.string().optional(),
   CONTACT_REVEALS_PER_DAY: wholeNumber({ from: 0, to: 10_000 }, "takes a count of cases, from 0 to 10000").default(50),
   TRUST_PROXY: proxies,
+  MAX_CONNECTIONS: wholeNumber({ from: 10, to: 1_000_000 }, "takes a count of connections, at least 10").default(5_000),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, hostname: /./, error: "takes a URL such as smtp://user:password@host:587" })
     .optional(),
@@ -228,6 +231,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     persistedOperationsFile: value.PERSISTED_OPERATIONS_FILE,
     contactRevealsPerDay: value.CONTACT_REVEALS_PER_DAY,
     trustProxy: value.TRUST_PROXY,
+    maxConnections: value.MAX_CONNECTIONS,
     smtpUrl: value.SMTP_URL,
     mailFrom: value.MAIL_FROM,
     whatsappBaseUrl: value.WHATSAPP_BASE_URL.replace(/\/$/, ""),

@@ -8,9 +8,11 @@ import type { Logger } from "pino";
 import type { App } from "./app.ts";
 import { bodyPace, type Pace } from "./body-pace.ts";
 import { type Config, InvalidConfigError } from "./config.ts";
+import { limitConnections } from "./connection-limit.ts";
 import { documentationSite } from "./docs/site.ts";
 import { fieldApp } from "./field-app/site.ts";
-import { graphqlEndpoint } from "./graphql/handler.ts";
+import { graphqlEndpoint, LIMIT_BYTES as GRAPHQL_LIMIT_BYTES } from "./graphql/handler.ts";
+import { holdBody } from "./hold-body.ts";
 import { Problem } from "./rest/problem.ts";
 import { answerErrors } from "./rest/server.ts";
 import { answerUnreadable } from "./rest/unreadable-request.ts";
@@ -83,7 +85,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   });
   const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app, times.operationMs);
   if (graphql) {
-    web.use("/graphql", graphql.handler);
+    web.use("/graphql", holdBody(app.bodyMemory, GRAPHQL_LIMIT_BYTES), graphql.handler);
     if (config.isSandbox) web.use(fieldApp(config));
     web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log }));
     web.use(whatsappCallback(app));
@@ -103,6 +105,12 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     web,
   );
   answerUnreadable(server);
+  const isTrusted = web.get("trust proxy fn") as (address: string, hop: number) => boolean;
+  limitConnections(server, {
+    maxConnections: config.maxConnections,
+    isProxy: (address) => isTrusted(address, 0),
+    log: app.log,
+  });
   await listen(server, config, app.log);
   const { port } = server.address() as AddressInfo;
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;

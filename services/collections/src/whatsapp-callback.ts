@@ -8,8 +8,9 @@ import {
   type WhatsAppStatus,
 } from "@collections/messaging";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import readBody from "raw-body";
 import type { App } from "./app.ts";
+import type { HeldBody } from "./body-memory.ts";
+import { readBody } from "./read-body.ts";
 import { addressOf } from "./rate-limits/address-of.ts";
 import { Problem } from "./rest/problem.ts";
 import { countFailure } from "./rest/rate-limit.ts";
@@ -64,10 +65,17 @@ async function hear(app: App, request: Request, response: Response): Promise<voi
     response.setHeader("Connection", "close");
     return refuse(app, request);
   }
-  const body = await bytesOf(request, response);
   const { lenderId, appSecret } = await registeredBy(app, request);
-  const isSigned = isSignedByMeta(body, signature, appSecret ?? "");
-  if (!isSigned || appSecret === null || lenderId === undefined) return refuse(app, request);
+  const held = app.bodyMemory.hold(addressOf(request));
+  let body: Buffer;
+  try {
+    // Without a secret nothing can be signed: the body is read, so that the answer arrives, but not kept.
+    body = await bytesOf(request, response, appSecret === null ? undefined : held);
+    const isSigned = isSignedByMeta(body, signature, appSecret ?? "");
+    if (!isSigned || appSecret === null || lenderId === undefined) return await refuse(app, request);
+  } finally {
+    held.release();
+  }
   const statuses = readWhatsAppStatuses(body);
   if (statuses.length > 0) {
     const { database, config } = app;
@@ -91,18 +99,13 @@ async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
   throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
 }
 
-async function bytesOf(request: Request, response: Response): Promise<Buffer> {
+async function bytesOf(request: Request, response: Response, held: HeldBody | undefined): Promise<Buffer> {
   try {
-    return await readBody(request, { length: request.get("content-length") ?? null, limit: LIMIT_BYTES });
+    return await readBody(request, { limitBytes: LIMIT_BYTES, held });
   } catch (error) {
-    const { type } = error as { type?: string };
     // What is left of the body is not read: the connection cannot be used again.
     response.setHeader("Connection", "close");
-    if (type === "entity.too.large") {
-      const limitBytes = LIMIT_BYTES;
-      throw new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
-    }
-    throw new Problem("MALFORMED_JSON", "The connection ended before the body did, or its length is not that told.");
+    throw error;
   }
 }
 

@@ -79,8 +79,8 @@ function forgetLender(client: ClientBase): void {
 
 /** The router of the service with other endpoints, on a socket of its own. */
 async function served(endpoints: readonly Endpoint[], app: World["service"]["app"]): Promise<string> {
-  const { credentials, keyUses, rateLimiter, config, log } = app;
-  const rules = { credentials, keyUses, rateLimiter, log, publicBasePath: "", sandbox: config.isSandbox };
+  const { credentials, keyUses, rateLimiter, bodyMemory, config, log } = app;
+  const rules = { credentials, keyUses, rateLimiter, bodyMemory, log, publicBasePath: "", sandbox: config.isSandbox };
   const server = createServer(express().use(signedRouter(endpoints, rules)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   afterFile(() => server.close());

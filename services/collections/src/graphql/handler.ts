@@ -29,7 +29,7 @@ export interface GraphqlEndpoint {
 
 const ENDPOINT = "/graphql";
 const STREAM = "text/event-stream";
-const LIMIT_BYTES = 256 * 1024;
+export const LIMIT_BYTES = 256 * 1024;
 /** Anybody may send a document: what is remembered of them is bounded. */
 const REMEMBERED_DOCUMENTS = 200;
 

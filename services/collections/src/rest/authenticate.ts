@@ -1,5 +1,5 @@
 import type { Credential, Credentials, KeyUses } from "@collections/lenders";
-import { checkTimestamp, signingKey, verify } from "@collections/signing";
+import { beginVerification, checkTimestamp, signingKey } from "@collections/signing";
 import type { Request } from "express";
 import { BadSignature } from "./bad-signature.ts";
 import { Problem } from "./problem.ts";
@@ -35,29 +35,32 @@ export function presentedBy(request: Request, nowMs: number): Presented {
   return { keyId, timestamp, signature, skewMs, at: new Date(nowMs) };
 }
 
+/** Reads a body: each part is passed to `onPart`, and the whole is returned if it is to be kept. */
+export type ReadBody = (reading: { onPart: (part: Buffer) => void; keep: boolean }) => Promise<Buffer>;
+
 /**
  * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication).
  * The first check that fails decides: key, signature. A suspended lender is let in: each endpoint decides.
+ *
+ * The key is looked up first. The body of a key that is unknown or revoked is hashed as it arrives and not kept.
  */
 export async function authenticate(
   request: Request,
-  body: Buffer,
   { keyId, timestamp, signature, skewMs, at }: Presented,
+  readBody: ReadBody,
   rules: AuthenticationRules,
-): Promise<SignedCaller> {
+): Promise<SignedCaller & { body: Buffer }> {
   const key = await rules.credentials.byKeyId(keyId);
-  const signed = {
-    method: request.method,
-    path: rules.publicBasePath + request.originalUrl,
-    timestamp,
-    body,
-    signature,
-  };
-  const holds = verify({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY });
-  const known = usable(key);
-  if (!holds) throw badSignature(request, signed, keyId, rules);
+  const signed = { method: request.method, path: rules.publicBasePath + request.originalUrl, timestamp, signature };
+  const verification = beginVerification({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY });
+  const body = await readBody({ onPart: verification.update, keep: isUsable(key) });
+  const holds = verification.holds();
+  usable(key);
+  if (!holds) throw badSignature(request, { ...signed, body }, keyId, rules);
+  // A body may take two minutes, and a key that is revoked meanwhile must not pass.
+  const known = usable(await rules.credentials.byKeyId(keyId));
   rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
-  return { ...callerOf(known), skewMs, acceptedAt: at };
+  return { ...callerOf(known), skewMs, acceptedAt: at, body };
 }
 
 /**
@@ -68,6 +71,11 @@ export async function identify(request: Request, { credentials }: Authentication
   return callerOf(usable(await credentials.byKeyId(bearer(request.headers.authorization))));
 }
 
+function isUsable(key: Credential | undefined): boolean {
+  return key !== undefined && key.keyState !== "revoked";
+}
+
+/** @throws Problem UNKNOWN_KEY, KEY_REVOKED */
 function usable(key: Credential | undefined): Credential {
   if (!key) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
   if (key.keyState === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");

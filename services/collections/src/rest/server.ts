@@ -2,8 +2,9 @@ import { isUnavailable, newId, OverloadedError, publicId } from "@collections/da
 import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";
-import readBody from "raw-body";
 import type { LimitedEndpoint } from "../rate-limits/limits.ts";
+import type { BodyMemory, HeldBody } from "../body-memory.ts";
+import { readBody, tooLarge } from "../read-body.ts";
 import { authenticate, type AuthenticationRules, identify, presentedBy } from "./authenticate.ts";
 import { BadSignature } from "./bad-signature.ts";
 import { Problem, problemBody, problemHeaders } from "./problem.ts";
@@ -36,6 +37,7 @@ interface UnsignedEndpoint extends EndpointFor<NamedCaller> {
 
 export interface RestOptions extends AuthenticationRules {
   rateLimiter: RateLimiter;
+  bodyMemory: BodyMemory;
   log: Logger;
   /** Told of each answer. */
   onAnswer?: (answered: { endpoint: string; status: number; durationMs: number }) => void;
@@ -93,12 +95,22 @@ async function answerTo(
   // A body that nobody vouches for is not even read.
   const length = request.get("content-length");
   if (Number(length) > endpoint.limitBytes) throw tooLarge(endpoint.limitBytes);
-  if (endpoint.signed === false) {
-    const caller = await counted(request, options, () => identify(request, options));
-    return handled(endpoint, caller, request, response, options);
+  const held = options.bodyMemory.hold(addressOf(request));
+  try {
+    if (endpoint.signed === false) {
+      const caller = await counted(request, options, () => identify(request, options));
+      return await handled(endpoint, caller, request, response, options, () =>
+        readBody(request, { limitBytes: endpoint.limitBytes, held }),
+      );
+    }
+    const { body, ...caller } = await counted(request, options, () =>
+      verified(request, endpoint.limitBytes, held, options),
+    );
+    held.release();
+    return await handled(endpoint, caller, request, response, options, () => body);
+  } finally {
+    held.release();
   }
-  const { body, ...caller } = await counted(request, options, () => verified(request, endpoint.limitBytes, options));
-  return handled(endpoint, caller, request, response, options, body);
 }
 
 /** Runs what follows once the caller is known: lender suspended, rate limit, method, the endpoint's own work. */
@@ -108,7 +120,7 @@ async function handled<Caller extends NamedCaller>(
   request: Request,
   response: Response,
   options: RestOptions,
-  body?: Buffer,
+  body: () => Buffer | Promise<Buffer>,
 ): Promise<Answer> {
   if (endpoint.refusedWhileSuspended && caller.lender.state === "suspended") {
     throw new Problem(
@@ -126,7 +138,7 @@ async function handled<Caller extends NamedCaller>(
   return handle({
     ...caller,
     requestId: requestIdOf(response),
-    body: body ?? (await rawBody(request, endpoint.limitBytes)),
+    body: await body(),
     loan: request.params["loan"] as string | undefined,
     params: request.params as Record<string, string>,
     query: new URLSearchParams(/\?(.*)$/s.exec(request.originalUrl)?.[1] ?? ""),
@@ -138,11 +150,16 @@ async function handled<Caller extends NamedCaller>(
 async function verified(
   request: Request,
   limitBytes: number,
+  held: HeldBody,
   options: RestOptions,
 ): Promise<SignedCaller & { body: Buffer }> {
   const presented = presentedBy(request, Date.now());
-  const body = await rawBody(request, limitBytes);
-  return { ...(await authenticate(request, body, presented, options)), body };
+  return authenticate(
+    request,
+    presented,
+    ({ onPart, keep }) => readBody(request, { limitBytes, onPart, held: keep ? held : undefined }),
+    options,
+  );
 }
 
 /** @throws Problem of 401, or RATE_LIMITED in its place for an address that has failed too often */
@@ -157,21 +174,6 @@ async function counted<Caller>(
     if (error instanceof Problem && error.status === 401) await countFailure(rateLimiter, addressOf(request));
     throw error instanceof BadSignature ? await error.explained() : error;
   }
-}
-
-async function rawBody(request: Request, limitBytes: number): Promise<Buffer> {
-  try {
-    return await readBody(request, { length: request.get("content-length") ?? null, limit: limitBytes });
-  } catch (error) {
-    const { type } = error as { type?: string };
-    if (type === "entity.too.large") throw tooLarge(limitBytes);
-    if (type === "request.aborted") throw new Problem("MALFORMED_JSON", "The connection ended before the body did.");
-    throw error;
-  }
-}
-
-function tooLarge(limitBytes: number): Problem {
-  return new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
 }
 
 /** The id in `X-Request-Id` of an answer: made once per request, also for requests that no endpoint takes. */

@@ -100,6 +100,7 @@ export function partnerRouter(app: App) {
     credentials: app.credentials,
     keyUses: app.keyUses,
     rateLimiter: app.rateLimiter,
+    bodyMemory: app.bodyMemory,
     publicBasePath: app.config.publicBasePath,
     sandbox: app.config.isSandbox,
     log: app.log,
