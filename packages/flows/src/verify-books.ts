@@ -12,6 +12,7 @@ import {
 } from "@collections/ledger";
 import { listLenders } from "@collections/lenders";
 import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@collections/webhooks";
+import { verifyBookingEvents } from "./verify-booking-events.ts";
 import { verifyPayouts } from "./verify-payouts.ts";
 
 /** One row, in whatever table, that does not fit the others. */
@@ -37,8 +38,8 @@ const MAX_PROBLEMS = 1_000;
 
 /**
  * Verifies the ledger in itself, and then what the other domains keep against it: each case's amounts against its
- * lines, what field partners have earned and were paid out, each loan's sequence against its events, and every event
- * against its delivery. Reads only.
+ * lines, what field partners have earned and were paid out, each loan's sequence against its events, every booking
+ * against its `payment.collected` event, and every event against its delivery. Reads only.
  *
  * @example
  * const { ok, problems, totalProblems } = await verifyBooks(em, { now: new Date() });
@@ -49,12 +50,20 @@ export async function verifyBooks(em: EntityManager, options: VerifyOptions): Pr
   const { onProgress } = options;
   const ledger = await verify(em, options);
   const problems: BooksProblem[] = [...ledger.problems];
+  // Some checks count more problems than they name.
+  let unnamed = ledger.totalProblems - BigInt(ledger.problems.length);
   const lenders = (await listLenders(em)).filter(({ id }) => options.lenderId === undefined || id === options.lenderId);
   let cases = 0;
   let events = 0;
   for (const [lendersDone, { id: lenderId }] of lenders.entries()) {
     const tell = (check: string) =>
-      onProgress?.({ lenderId, lendersDone, lenders: lenders.length, check, totalProblems: BigInt(problems.length) });
+      onProgress?.({
+        lenderId,
+        lendersDone,
+        lenders: lenders.length,
+        check,
+        totalProblems: BigInt(problems.length) + unnamed,
+      });
     tell("cases");
     let after: string | undefined;
     do {
@@ -67,12 +76,16 @@ export async function verifyBooks(em: EntityManager, options: VerifyOptions): Pr
     problems.push(...(await readSnapshot(em, (tx) => checkEarnings(tx, lenderId))));
     tell("payouts");
     problems.push(...(await verifyPayouts(em, lenderId)));
+    tell("events of bookings");
+    const unlike = await verifyBookingEvents(em, lenderId);
+    problems.push(...unlike.problems);
+    unnamed += BigInt(unlike.total - unlike.problems.length);
     tell("events");
     const found = await readSnapshot(em, (tx) => checkEvents(tx, lenderId));
     problems.push(...found.problems);
     events += found.published;
   }
-  const totalProblems = ledger.totalProblems + BigInt(problems.length - ledger.problems.length);
+  const totalProblems = BigInt(problems.length) + unnamed;
   return {
     ok: totalProblems === 0n,
     counts: { ...ledger.counts, cases, events },

@@ -44,6 +44,14 @@ export {
   registerEndpoint,
 } from "./endpoint.ts";
 export { eventsOf, type LoanEvent } from "./event.ts";
+export {
+  type EventAtKey,
+  type EventKey,
+  eventPage,
+  eventsAt,
+  eventsKeptFrom,
+  type StoredEvent,
+} from "./event-pages.ts";
 export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./ladder.ts";
 export { type AttemptFacts, type Log } from "./lane.ts";
 export { keepPartitions, type PartitionsKept, type PartitionState, partitionStates } from "./partitions.ts";

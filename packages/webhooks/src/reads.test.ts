@@ -8,6 +8,9 @@ import {
   deliveryTotals,
   EndpointNotFoundError,
   endpointOf,
+  eventPage,
+  eventsAt,
+  eventsKeptFrom,
   eventsOf,
   listDeliveries,
   sequenceProblems,
@@ -115,6 +118,31 @@ describe("verification", () => {
     ]);
     expect(await sequenceProblems(database.em())).toHaveLength(3);
   });
+
+  test("a lender's events of one kind are read page by page, and by loan and number", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    const events = eventsOn(lenderId, "LN-1", 1, 5);
+    const { kind } = events[0]!;
+    await trial.publish([...events, ...eventsOn(otherId, "LN-1", 1, 1)]);
+    const first = await eventPage(database.em(), lenderId, kind, undefined, 3);
+    const second = await eventPage(database.em(), lenderId, kind, first.at(-1)!.eventId, 3);
+    expect([first.length, second.length]).toEqual([3, 2]);
+    expect([...first, ...second]).toEqual(
+      events.map(({ eventId, loan, sequence, body }) => ({ eventId, loan, sequence, body })),
+    );
+    expect(await eventPage(database.em(), lenderId, "case.closed", undefined, 3)).toEqual([]);
+
+    await query(database.em(), letGoFirstTwo, [lenderId]);
+    const keys = [5n, 9n, 2n].map((sequence) => ({ loan: "LN-1", sequence }));
+    expect(await eventsAt(database.em(), lenderId, kind, keys)).toEqual([
+      { event: second[1], isLetGo: false },
+      { event: undefined, isLetGo: false },
+      { event: first[1], isLetGo: true },
+    ]);
+    expect(await eventsAt(database.em(), lenderId, kind, [])).toEqual([]);
+    const keptFrom = await eventsKeptFrom(database.em());
+    expect(keptFrom < first[0]!.eventId).toBe(true);
+  });
 });
 
 describe("the endpoint", () => {
@@ -183,6 +211,11 @@ async function pagesReadSoFar(): Promise<number> {
   );
   return rows[0]!.pages;
 }
+
+const letGoFirstTwo = statement(
+  "reads-test.let-go",
+  `insert into webhooks.let_go (lender_id, loan, sequence) values ($1, 'LN-1', 2)`,
+);
 
 const insertSettled = statement(
   "webhooks-trial.insert-settled",

@@ -1,0 +1,105 @@
+import { type EntityManager, query, statement } from "@collections/database";
+
+/** An event as it is stored, with the exact bytes of its body. */
+export interface StoredEvent {
+  readonly eventId: string;
+  readonly loan: string;
+  readonly sequence: bigint;
+  readonly body: string;
+}
+
+/** A place in the sequence of a loan. */
+export interface EventKey {
+  readonly loan: string;
+  readonly sequence: bigint;
+}
+
+/** What is known of a place: its event, or whether retention has let it go. */
+export interface EventAtKey {
+  readonly event: StoredEvent | undefined;
+  readonly isLetGo: boolean;
+}
+
+/**
+ * A lender's events of one kind in the order of their ids, a page at a time: for checks against other domains' rows.
+ *
+ * @example
+ * const first = await eventPage(em, lenderId, "payment.collected", undefined, 1_000);
+ * const next = await eventPage(em, lenderId, "payment.collected", first.at(-1)?.eventId, 1_000);
+ */
+export async function eventPage(
+  em: EntityManager,
+  lenderId: string,
+  kind: string,
+  after: string | undefined,
+  limit: number,
+): Promise<StoredEvent[]> {
+  return query(em, selectPage, [lenderId, kind, after ?? BEFORE_ALL_IDS, limit]);
+}
+
+/**
+ * The events of one kind at places in the sequences of loans, in the order of `keys`. Call `holdEvents` before it in the
+ * same snapshot.
+ *
+ * @example
+ * const [found] = await eventsAt(em, lenderId, "payment.collected", [{ loan: "LN-2026-00417", sequence: 4n }]);
+ * const isMissing = found?.event === undefined && found?.isLetGo === false;
+ */
+export async function eventsAt(
+  em: EntityManager,
+  lenderId: string,
+  kind: string,
+  keys: readonly EventKey[],
+): Promise<EventAtKey[]> {
+  if (keys.length === 0) return [];
+  const columns = [keys.map(({ loan }) => loan), keys.map(({ sequence }) => sequence.toString())];
+  const rows = await query<FoundRow>(em, selectAt, [lenderId, kind, ...columns]);
+  return rows.map(({ eventId, body, loan, sequence, isLetGo }) => ({
+    event: eventId === null || body === null ? undefined : { eventId, loan, sequence, body },
+    isLetGo,
+  }));
+}
+
+/**
+ * The id below which retention lets events go. A row of another domain with a lower id may have no event any more.
+ *
+ * @example
+ * const keptFrom = await eventsKeptFrom(em);
+ */
+export async function eventsKeptFrom(em: EntityManager): Promise<string> {
+  const [row] = await query<{ keptFrom: string }>(em, selectKeptFrom, []);
+  return row!.keptFrom;
+}
+
+interface FoundRow {
+  readonly eventId: string | null;
+  readonly body: string | null;
+  readonly loan: string;
+  readonly sequence: bigint;
+  readonly isLetGo: boolean;
+}
+
+const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
+
+const selectPage = statement(
+  "webhooks.event-page",
+  `select id as "eventId", source_loan_number as loan, sequence, body
+   from webhooks.event where lender_id = $1 and kind = $2 and id > $3 order by id limit $4`,
+);
+
+const selectAt = statement(
+  "webhooks.events-at",
+  `select k.loan, k.sequence, e.id as "eventId", e.body, k.sequence <= coalesce(l.sequence, 0) as "isLetGo"
+   from unnest($3::text[], $4::bigint[]) with ordinality as k (loan, sequence, place)
+   left join lateral (
+     select id, body from webhooks.event
+     where source_loan_number = k.loan and lender_id = $1 and sequence = k.sequence and kind = $2 limit 1
+   ) e on true
+   left join webhooks.let_go l on l.lender_id = $1 and l.loan = k.loan
+   order by k.place`,
+);
+
+const selectKeptFrom = statement(
+  "webhooks.events-kept-from",
+  `select kept_from as "keptFrom" from webhooks.retention where relation = 'event'`,
+);
