@@ -40,6 +40,8 @@ export type CaseEventKind =
   | "case.closed"
   | "visit.started"
   | "visit.completed"
+  | "promise.kept"
+  | "promise.broken"
   | "payment_link.created"
   | "payment_link.unavailable"
   | "payment_link.delivered"

@@ -80,6 +80,15 @@ export {
   planRow,
   type RowPlan,
 } from "./plan-row.ts";
+export {
+  type DuePromise,
+  duePromises,
+  type OpenPromise,
+  openPromiseById,
+  type PromiseOutcome,
+  promiseOutcome,
+  settlePromise,
+} from "./promise-outcome.ts";
 export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
 export { caseById, caseByLoan, caseOfFieldPartner, casesOfLoan, caseTotals, type CaseTotals } from "./read-cases.ts";
 export {

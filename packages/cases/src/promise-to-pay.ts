@@ -1,11 +1,12 @@
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
-/** The states of a promise, as the database spells them. This package sets `open` and `replaced` only. */
+/** The states of a promise, as the database spells them. */
 export const PROMISE_STATES = ["open", "kept", "broken", "replaced"] as const;
 
 /**
- * One of the states of a promise: `open`, or `replaced` by a later one of the same case. This package sets no other.
+ * One of the states of a promise. It is `open` until a later promise of the case replaces it, or its day is over; then it
+ * is `kept` or `broken`. A promise whose case was closed or withdrawn before is `replaced` too: nobody follows it.
  */
 export type PromiseState = (typeof PROMISE_STATES)[number];
 

@@ -9,7 +9,9 @@ import {
   visitOfFieldPartner,
 } from "@collections/cases";
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
+import { fieldPartnerById } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
+import { toWire } from "@collections/money";
 import { type AppContext, type AppInputFault, occurredAtFault } from "./app-request.ts";
 import { lockLoan, recordOnLoan } from "./lock-loan.ts";
 
@@ -95,15 +97,26 @@ export async function completeVisitIn(
   if (completed.outcome === "refused") return refusalOf(completed);
 
   // Write the case and tell the lender, of the visit first and then of the hold that a dispute brings.
-  const { visit, caseAfter, events } = completed;
-  const data = { visitId: publicId("vis", visitId), disposition, occurredAt: occurredAt.toISOString() };
+  const { visit, promise, caseAfter, events } = completed;
+  const [lender, fieldPartner] = await Promise.all([lenderById(tx, lenderId), fieldPartnerById(tx, fieldPartnerId)]);
+  const data = {
+    visitId: publicId("vis", visitId),
+    disposition,
+    occurredAt: occurredAt.toISOString(),
+    promise: promise ? shownPromise(promise) : null,
+    fieldPartner: { id: publicId("fp", fieldPartnerId), displayName: fieldPartner!.displayName },
+  };
   const happenings = events.map(({ kind }) => ({
     kind,
     data: kind === "visit.completed" ? data : { reason: caseAfter.statusReason },
   }));
-  const lender = (await lenderById(tx, lenderId))!;
-  recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender.code, environment, now });
+  recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender!.code, environment, now });
   return { kind: "completed", visit, case: caseAfter };
+}
+
+/** A promise as events show it. */
+export function shownPromise({ amountMinor, currency, dueOn }: PromiseTerms): object {
+  return { amount: toWire(amountMinor, currency), currency, date: dueOn };
 }
 
 /** What is wrong whatever the visit will be is told now: it would be kept for a start that can only refuse it. */

@@ -58,4 +58,5 @@ export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./send
 export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
 export { type AlertDeps, AlertNotTakenError, sendWebhookAlert } from "./send-webhook-alert.ts";
 export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./start-visit.ts";
+export { type PromiseDeps, settlePromises } from "./settle-promises.ts";
 export { sweepPaymentLinks } from "./sweep-payment-links.ts";

@@ -154,6 +154,23 @@ export async function paymentsAfter(tx: EntityManager | Tx, keys: readonly Payme
   return query(tx, ...forLenders(selectPaymentsAfter, [lenderIds, loans, moments]));
 }
 
+/**
+ * Everything captured on a case that was paid from `from` on and before `to`, the excess included.
+ *
+ * @example
+ * const day = { from: new Date("2026-11-19T18:30:00Z"), to: new Date("2026-11-20T18:30:00Z") };
+ * const paidMinor = await paidOnCase(tx, { lenderId, loan: "LN-2026-00417", caseId }, day);
+ */
+export async function paidOnCase(
+  em: EntityManager | Tx,
+  { lenderId, loan, caseId }: { readonly lenderId: string; readonly loan: string; readonly caseId: string },
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<bigint> {
+  const values = [lenderId, loan, caseId, from.toISOString(), to.toISOString()];
+  const [sum] = await query<{ paidMinor: bigint }>(em, selectPaidOnCase, values);
+  return sum!.paidMinor;
+}
+
 /** What was captured with a field partner's help, of all lenders, in one currency. */
 export interface Collected {
   readonly currency: CurrencyCode;
@@ -227,6 +244,12 @@ export const selectPaymentsAfter = lenderStatement(
      offset 0
    ) b
    order by b.lender_id, b.source_loan_number, b.sequence`,
+);
+
+const selectPaidOnCase = statement(
+  "ledger.paid-on-case",
+  `select coalesce(sum(amount_minor), 0)::bigint as "paidMinor" from ledger.payment_booking
+   where lender_id = $1 and source_loan_number = $2 and case_id = $3 and paid_at >= $4 and paid_at < $5`,
 );
 
 const selectCollected = statement(

@@ -41,6 +41,7 @@ export {
   bookPayments,
   type Collected,
   collectedBy,
+  paidOnCase,
   paymentsAfter,
   type PaymentsAfterKey,
   paymentsOf,

@@ -82,6 +82,7 @@ export {
   type LoanEvent,
   MalformedEventError,
   readEvent,
+  type PromiseToPay,
   type WebhookBody,
 } from "./webhook-event.ts";
 export type {

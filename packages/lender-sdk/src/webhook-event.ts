@@ -9,6 +9,13 @@ export interface FieldPartner {
   readonly displayName: string;
 }
 
+/** What a borrower promised to pay, and by which day, `YYYY-MM-DD`. */
+export interface PromiseToPay {
+  readonly amount: Amount;
+  readonly currency: string;
+  readonly date: string;
+}
+
 /** What `data` has, by kind. contract: Event kinds */
 export interface EventData {
   "case.created": { readonly importId: string; readonly cycle: number };
@@ -26,7 +33,25 @@ export interface EventData {
     readonly inBalance?: Amount;
   };
   "visit.started": { readonly visitId: string; readonly occurredAt: string };
-  "visit.completed": { readonly visitId: string; readonly occurredAt: string; readonly disposition: string };
+  "visit.completed": {
+    readonly visitId: string;
+    readonly occurredAt: string;
+    readonly disposition: string;
+    readonly promise: PromiseToPay | null;
+    readonly fieldPartner: FieldPartner;
+  };
+  "promise.kept": {
+    readonly visitId: string;
+    readonly promise: PromiseToPay;
+    /** Paid from the promise to the end of its day. */
+    readonly paidAmount: Amount;
+  };
+  "promise.broken": {
+    readonly visitId: string;
+    readonly promise: PromiseToPay;
+    /** Paid from the promise to the end of its day. */
+    readonly paidAmount: Amount;
+  };
   "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
   "payment_link.unavailable": { readonly visitId: string; readonly amount: Amount; readonly reason: string };
   "payment_link.delivered": { readonly linkId: string; readonly channels: readonly string[] };

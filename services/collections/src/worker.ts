@@ -8,6 +8,7 @@ import {
   sendOtp,
   sendPaymentLinkQueue,
   sendWebhookAlert,
+  settlePromises,
   sweepPaymentLinks,
 } from "@collections/flows";
 import { forgetGoneCases, forgetHeldRequests } from "@collections/cases";
@@ -48,6 +49,7 @@ const LOOK_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 15_000;
 const RELEASE_EVERY_MS = 60_000;
 const CHAIN_EVERY_MS = 10_000;
+const PROMISES_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
 
@@ -91,6 +93,9 @@ export async function startWorker(app: App): Promise<Worker> {
     }),
     every(SWEEP_EVERY_MS, log, "sweep payment links", async () =>
       sweepPaymentLinks(links, await databaseTime(database.em())),
+    ),
+    every(PROMISES_EVERY_MS, log, "settle promises", async () =>
+      settlePromises({ database, environment: app.config.environment, log }, await databaseTime(database.em())),
     ),
     every(CHAIN_EVERY_MS, log, "extend the hash chains", () => extendChains(app)),
     every(app.config.ledgerAnchorIntervalMs, log, "anchor the hash chains", () => anchorChains(app)),

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { publicId } from "@collections/database";
 import { releaseCase } from "@collections/flows";
 import { lenderByCode } from "@collections/lenders";
 import { eventsOf } from "@collections/webhooks";
@@ -42,7 +43,15 @@ describe("a visit", () => {
     });
     expect((await eventsOfLoan(loan)).slice(-2)).toMatchObject([
       { kind: "visit.started", sequence: 3, data: { visitId: `vis_${visitId.replaceAll("-", "")}` } },
-      { kind: "visit.completed", sequence: 4, data: { disposition: "PROMISE_TO_PAY" } },
+      {
+        kind: "visit.completed",
+        sequence: 4,
+        data: {
+          disposition: "PROMISE_TO_PAY",
+          promise: { amount: 2500, currency: "INR", date: promise.dueOn },
+          fieldPartner: { id: publicId("fp", fieldPartnerId), displayName: "Asha Rao" },
+        },
+      },
     ]);
   });
 

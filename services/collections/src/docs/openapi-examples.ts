@@ -104,6 +104,8 @@ export const rejectedRows = {
   })),
 };
 
+export const promise = { amount: 1800, currency: "INR", date: "2026-12-07" };
+
 const captured = {
   reference: "txn_90311",
   amount: 1200,

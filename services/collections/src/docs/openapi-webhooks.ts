@@ -35,6 +35,18 @@ const importId = z.string().meta({ description: "`imp_…`" });
 const cycle = countAnswer("How often the loan was placed: 1 for its first case.");
 const ofHolder = z.object({ fieldPartner: fieldPartnerAnswer.nullable() });
 const reason = z.object({ reason: z.string().nullable().meta({ description: "Why, in words." }) });
+const promise = z
+  .object({
+    amount: amountAnswer("How much was promised."),
+    currency: z.string().meta({ description: "ISO 4217." }),
+    date: z.iso.date().meta({ description: "By the end of which day, by the clocks of your time zone." }),
+  })
+  .meta({ description: "What the borrower promised to pay." });
+const ofPromise = z.object({
+  visitId,
+  promise,
+  paidAmount: amountAnswer("What the case was paid from the promise to the end of its day."),
+});
 const ofPayment = z.object({
   ...captured,
   visitId: visitId.nullable(),
@@ -87,8 +99,30 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
   ],
   "visit.completed": [
     "A field partner was at the door",
-    z.object({ visitId, disposition: dispositionAnswer, occurredAt }),
-    { visitId: example.mintRequest.visitId, disposition: "PAID_VIA_LINK", occurredAt: "2026-12-03T05:31:02.000Z" },
+    z.object({
+      visitId,
+      disposition: dispositionAnswer,
+      occurredAt,
+      promise: promise.nullable().meta({ description: "What the borrower promised; null without a promise." }),
+      fieldPartner: fieldPartnerAnswer,
+    }),
+    {
+      visitId: example.mintRequest.visitId,
+      disposition: "PROMISE_TO_PAY",
+      occurredAt: "2026-12-03T05:31:02.000Z",
+      promise: example.promise,
+      fieldPartner: example.fieldPartner,
+    },
+  ],
+  "promise.kept": [
+    "A promise was kept by the end of its day",
+    ofPromise,
+    { visitId: example.mintRequest.visitId, promise: example.promise, paidAmount: 1800 },
+  ],
+  "promise.broken": [
+    "A promise was not kept by the end of its day",
+    ofPromise,
+    { visitId: example.mintRequest.visitId, promise: example.promise, paidAmount: 500 },
   ],
   "payment_link.created": [
     "A link was minted",
