@@ -1,6 +1,6 @@
 import { assert, property, string } from "fast-check";
 import { expect, test } from "vitest";
-import { onOneLine, quoted } from "./harmless-text.ts";
+import { harmless, onOneLine, quoted } from "./harmless-text.ts";
 
 test.each([
   ["two\r\nlines\tand   more ", "two lines and more"],
@@ -10,6 +10,10 @@ test.each([
   ["नमस्ते ₹2,500 😀", "नमस्ते ₹2,500 😀"],
 ])("%j on one line is %j", (text, line) => {
   expect(onOneLine(text)).toBe(line);
+});
+
+test("harmless text keeps its lines and tabs, and nothing that a terminal acts on", () => {
+  expect(harmless("a\n\tb\r\u001b[2J\u009b1m\u{E0041}\n")).toBe("a\n\tb\\u{d}\\u{1b}[2J\\u{9b}1m\\u{e0041}\n");
 });
 
 test("a quotation keeps its lines and stays behind its bar", () => {

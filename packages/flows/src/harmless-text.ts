@@ -1,6 +1,17 @@
 const SHOWN_LINES = 40;
 
 /**
+ * Text for a terminal that may hold text from outside: lines and tabs stay, and what a terminal would act on is spelled
+ * out.
+ *
+ * @example
+ * harmless("Ravi \u001b[2JKumar\nLN-1001"); // "Ravi \\u{1b}[2JKumar\nLN-1001"
+ */
+export function harmless(text: string): string {
+  return text.toWellFormed().split("\n").map(escaped).join("\n");
+}
+
+/**
  * Text from outside on one line: nothing in it can end the line or turn what stands beside it.
  *
  * @example

@@ -13,7 +13,7 @@ export {
   releaseCase,
   unassignCase,
 } from "./change-case.ts";
-export { onOneLine, quoted } from "./harmless-text.ts";
+export { harmless, onOneLine, quoted } from "./harmless-text.ts";
 export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./import-cases.ts";
 export { type ImportResult, type RowResult } from "./import-result.ts";
 export { changeLender, type LenderCallback, type Onboarding, onboardLender } from "./onboard-lender.ts";

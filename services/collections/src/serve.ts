@@ -2,6 +2,7 @@ import { migrate } from "@collections/database";
 import { checkAnchorFile } from "./anchor-file.ts";
 import { createApp } from "./app.ts";
 import { explain } from "./cli/refusal.ts";
+import { tell } from "./cli/terminal.ts";
 import { readConfig } from "./config.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
 import { essentials } from "./local-data.ts";
@@ -16,7 +17,7 @@ const GRACE_MS = 12_000;
 
 await main().catch((error: unknown) => {
   const { detail, exitCode } = explain(error);
-  process.stderr.write(`${detail}\n`);
+  tell(detail);
   // What was opened before the fault must not keep a process alive that serves nobody.
   process.exit(exitCode);
 });

@@ -175,6 +175,38 @@ describe("a file of cases", () => {
     expect(await cli.json(...importing(mended, "--yes"))).toMatchObject({ summary: { created: 1, rejected: 0 } });
   });
 
+  test("keeps formulas out of its file of rejected rows, which gives the original values when it is mended", async () => {
+    const formula = `=HYPERLINK("https://evil.example","Pay")`;
+    const quoted = `"${formula.replaceAll('"', '""')}"`;
+    const path = aFile(
+      HEADER,
+      `..,${quoted},+919820000001,500,,,,@Pune,`,
+      `-1,Ravi Kumar,'+919820000002,5OO,,,,'Pune,`,
+    );
+    expect((await cli(...importing(path, "--yes"))).code).toBe(6);
+    const rejected = readFileSync(path.replace(".csv", ".rejected.csv"), "utf8");
+    expect(rejected).not.toMatch(/(^|,)"?[=+@-]/m);
+    expect(rejected).toContain(`,..,"'${quoted.slice(1)},'+919820000001,500,,,,'@Pune,`);
+    expect(rejected).toContain(`,'-1,Ravi Kumar,''+919820000002,5OO,,,,'Pune,`);
+
+    const mended = aFile(
+      ...rejected.replace(",..,", ",G-1,").replace("'-1,", "'-G-2,").replace("5OO", "500").split("\r\n"),
+    );
+    // What the phone of the second row says was wrong in the lender's file, and is as wrong as it was.
+    const { code, stdout } = await cli(...importing(mended, "--yes", "--json"));
+    expect({ code, ...(JSON.parse(stdout) as object) }).toMatchObject({
+      code: 6,
+      summary: { created: 1, rejected: 1 },
+    });
+    const { rows } = await service.app.database.pool.query(
+      `select source_loan_number, borrower_name, borrower_phone, addresses -> 0 ->> 'city' as city
+       from cases.collection_case where source_loan_number in ('G-1', '-G-2')`,
+    );
+    expect(rows).toEqual([
+      { source_loan_number: "G-1", borrower_name: formula, borrower_phone: "+919820000001", city: "@Pune" },
+    ]);
+  });
+
   test("is refused whole, with 1 and before anything is applied, when its columns or its bytes are not clear", async () => {
     const ambiguous = aFile("Loan No,Customer Name,Mob No,Amount", "D-1,Ravi Kumar,9820000001,500");
     expect(await cli(...importing(ambiguous, "--yes"))).toMatchObject({

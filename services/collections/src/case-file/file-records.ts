@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { CsvError, type Info, parse } from "csv-parse";
+import { normalised, REJECTED_COLUMNS } from "./column-names.ts";
 import { cellText } from "./file-row.ts";
 import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
+import { unmarkFormula } from "./formula-mark.ts";
 
 /** One line of a file, or several where a cell has line breaks; `line` is where it begins, from 1. */
 export interface FileRecord {
@@ -38,19 +40,33 @@ export async function inspectFile(
   let rows = 0;
   for await (const { cells } of records(path, { encoding, separator }, (chunk) => sha256.update(chunk))) {
     if (header) rows += 1;
-    else header = cells;
+    else header = isOfRejectedFile(cells) ? cells.map(unmarkFormula) : cells;
   }
   if (!header) throw new FileNotReadableError("The file is empty.");
-  return { path, encoding, separator, header: header.map(cellText), rows, sha256: sha256.digest("hex") };
+  return {
+    path,
+    encoding,
+    separator,
+    header: header.map((name) => cellText(name).replaceAll(/\s+/g, " ")),
+    rows,
+    sha256: sha256.digest("hex"),
+  };
 }
 
 /** The records after the header, in order, a few at a time in memory. */
-export async function* rowsOf({ path, encoding, separator }: CaseFile): AsyncGenerator<FileRecord> {
+export async function* rowsOf({ path, encoding, separator, header }: CaseFile): AsyncGenerator<FileRecord> {
+  const isMarked = isOfRejectedFile(header);
   let isHeader = true;
   for await (const record of records(path, { encoding, separator })) {
-    if (!isHeader) yield record;
+    if (!isHeader) yield isMarked ? { ...record, cells: record.cells.map(unmarkFormula) } : record;
     isHeader = false;
   }
+}
+
+/** Only our own files of rejected rows have marks: in a lender's file an apostrophe is the lender's. */
+function isOfRejectedFile(header: readonly string[]): boolean {
+  const names = new Set(header.map(normalised));
+  return REJECTED_COLUMNS.every((name) => names.has(normalised(name)));
 }
 
 /** Records that have more than blanks. */

@@ -1,5 +1,6 @@
 import { open, type FileHandle, rm } from "node:fs/promises";
 import { REJECTED_COLUMNS } from "./column-names.ts";
+import { markFormula } from "./formula-mark.ts";
 
 /** A row that was not applied, as it came. */
 export interface RejectedRow {
@@ -8,7 +9,10 @@ export interface RejectedRow {
   readonly because: string;
 }
 
-/** The rejected rows of a file with the reasons, as a file like it: mended, it can be sent by itself. */
+/**
+ * The rejected rows of a file with the reasons, as a file like it: mended, it can be sent by itself. People open it in a
+ * spreadsheet, so what would run there as a formula is marked; reading the file takes the marks away.
+ */
 export interface RejectedFile {
   readonly path: string;
   /** Its length so far; 0 while there is no file. */
@@ -32,7 +36,8 @@ export async function openRejectedFile(
   let file = bytes > 0 ? await openFrom(path, bytes) : undefined;
   let length = file ? bytes : 0;
   if (!file) await rm(path, { force: true });
-  const line = (cells: readonly string[]) => `${cells.map((cell) => quoted(cell, separator)).join(separator)}\r\n`;
+  const line = (cells: readonly string[]) =>
+    `${cells.map((cell) => quoted(markFormula(cell), separator)).join(separator)}\r\n`;
   return {
     path,
     get bytes() {

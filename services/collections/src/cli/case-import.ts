@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { fileProgress, type FileProgress, readInstant } from "@collections/cases";
+import { harmless } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Reading } from "../case-file/batches.ts";
@@ -12,6 +13,7 @@ import { columnsText, differenceText, shownDifference } from "./case-import-word
 import { startProgress } from "./import-progress.ts";
 import { readReason } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
+import { tell } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "./with-database.ts";
 
 interface ImportOptions {
@@ -89,19 +91,19 @@ async function importInspected(inspected: Inspected): Promise<void> {
   const { operator, lender, file, reading, options } = inspected;
   const earlier = await fileProgress(operator.em(), lender.id, fileKeyOf(file, reading));
   const from = options.resume ? earlier : undefined;
-  const say = (text: string) => void (process.argv.includes("--json") || process.stderr.write(`${text}\n`));
+  const say = (text: string) => void (process.argv.includes("--json") || tell(text));
   say(columnsText(file, reading.columns));
   if (earlier) say(earlierText(earlier, file.rows, options.resume ?? false));
-  if (options.yes) return tell(inspected, await goThrough(inspected, { from, dryRun: false }), false);
+  if (options.yes) return finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
 
   const rehearsed = await goThrough(inspected, { from, dryRun: true });
-  if (options.dryRun) return tell(inspected, rehearsed, true);
+  if (options.dryRun) return finish(inspected, rehearsed, true);
   say(differenceText(rehearsed, { lender, dryRun: true }));
   if (!(process.stdin.isTTY && process.stderr.isTTY)) {
     throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to apply it.");
   }
   if (!(await isWanted(lender))) throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
-  tell(inspected, await goThrough(inspected, { from, dryRun: false }), false);
+  finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
 }
 
 async function goThrough(
@@ -116,7 +118,7 @@ async function goThrough(
   return importFile(asked).finally(progress.end);
 }
 
-function tell({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
+function finish({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
   const json = { lenderCode: lender.code, dryRun, ...shownDifference(file, reading.columns, outcome) };
   answer(json, differenceText(outcome, { lender, dryRun }));
   if (outcome.tally.summary["rejected"]! > 0) process.exitCode = EXIT.partly;
@@ -125,7 +127,9 @@ function tell({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun
 async function isWanted({ code, name }: Lender): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return /^y(es)?$/i.test((await terminal.question(`Apply it to the cases of ${code}, ${name}? [y/N] `)).trim());
+    return /^y(es)?$/i.test(
+      (await terminal.question(harmless(`Apply it to the cases of ${code}, ${name}? [y/N] `))).trim(),
+    );
   } finally {
     terminal.close();
   }

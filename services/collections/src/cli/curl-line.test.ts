@@ -14,6 +14,7 @@ test.each([
   ["it's", String.raw`'it'\''s'`],
   ['$HOME `id` !! \\ "', "'$HOME `id` !! \\ \"'"],
   ["", "''"],
+  ["a\u001b[2Jb", String.raw`'a'"$(printf '\033')"'[2Jb'`],
 ])("a shell reads %j back from its quotation", (plain, quotation) => {
   expect(shellQuoted(plain)).toBe(quotation);
 });
@@ -23,6 +24,7 @@ test.each([
     "JSON",
     String.raw`{"name":"O'Brien","note":"नमस्ते ₹2,500 \"x\" \n \\ $HOME $(id) \u0060id\u0060 !! %20","list":[1,{}]}`,
   ],
+  ["what a terminal would act on", '{"reason":"\u001b]0;x\u0007 \u202e%s\u009b1m \u200f"}'],
   ["what looks like a file, over several lines", "@/etc/passwd\r\n'second'\n\tthird & `id`\n"],
 ])("the line sends %s again, byte by byte, with these headers and no others", async (_what, body) => {
   const received: { url: string; headers: string[]; body: string }[] = [];

@@ -18,7 +18,14 @@ export function curlLine({ url, headers, body }: SentRequest): string {
   ].join(" ");
 }
 
-/** Within single quotes a shell leaves everything alone, but for the single quote itself. */
+/**
+ * Within single quotes a shell leaves everything alone, but for the single quote itself. Characters that a terminal would
+ * act on are left to `printf`, so that the line can be shown and still means the same bytes.
+ */
 export function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  const quoted = `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return quoted.replaceAll(/(?:(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}])+/gu, (characters) => {
+    const octal = Array.from(Buffer.from(characters), (byte) => `\\${byte.toString(8).padStart(3, "0")}`);
+    return `'"$(printf '${octal.join("")}')"'`;
+  });
 }

@@ -18,6 +18,7 @@ import { type Command, Option } from "commander";
 import { deliveryNamed } from "./delivery-show.ts";
 import { readCount, readMoment, readReason } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
+import { endProgress, showProgress, tell } from "./terminal.ts";
 import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
 const STATES = ["parked", "delivered"] as const satisfies ReplayableState[];
@@ -147,7 +148,7 @@ async function replayMany(
   const sends = `sends ${started.total} events of ${lender.code} again, ${started.ratePerSecond} a second`;
   const text = started.id === id ? `${replayId} ${sends}.` : `${replayId}, which runs already, ${sends}.`;
   if (!waits) return answer(shownReplay(started, lender.code), text);
-  process.stderr.write(`${text}\n`);
+  tell(text);
   const ended = await untilEnded(operator, started);
   answer(shownReplay(ended, lender.code), `${replayId} is ${ended.state}: ${ended.done} of ${ended.total} events.`);
   if (ended.state === "cancelled") process.exitCode = EXIT.refused;
@@ -158,17 +159,15 @@ async function untilEnded({ em }: Operator, { lenderId, id }: Replay): Promise<R
   let [done, movedAt, isTold] = [0, Date.now(), false];
   for (;;) {
     const now = (await replayById(em(), lenderId, id))!;
-    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${now.done} of ${now.total}`);
+    showProgress(`${now.done} of ${now.total}`);
     if (now.state !== "running") {
-      if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+      endProgress();
       return now;
     }
     if (now.done > done) [done, movedAt] = [now.done, Date.now()];
     if (!isTold && Date.now() - movedAt > STANDSTILL_MS) {
       isTold = true;
-      process.stderr.write(
-        "It does not move: is a worker running? See collections doctor. Ctrl-C leaves it as it is.\n",
-      );
+      tell("It does not move: is a worker running? See collections doctor. Ctrl-C leaves it as it is.");
     }
     await wait(LOOK_EVERY_MS);
   }

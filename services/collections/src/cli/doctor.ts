@@ -12,6 +12,7 @@ import {
   problemsOfAnchors,
 } from "./doctor-words.ts";
 import { EXIT } from "./refusal.ts";
+import { endProgress, showProgress } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
 /** `doctor`: whether workers do their work, and what stands in the way of events. */
@@ -37,10 +38,10 @@ async function examine({ em, config, vault }: Operator, code: string | undefined
   const report = await checkWebhooks(em(), {
     lenderId: one?.id,
     onProgress: ({ lenderId, done, of }) => {
-      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Klender ${done + 1} of ${of}: ${codes.get(lenderId)}`);
+      showProgress(`lender ${done + 1} of ${of}: ${codes.get(lenderId)}`);
     },
   });
-  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+  endProgress();
   const jobs = one ? [] : await failedJobs(em());
   const anchors = await anchorState(em(), [...codes.keys()]);
   const unreadable = await unreadableSecrets(em(), vault, one?.id);

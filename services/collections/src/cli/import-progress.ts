@@ -1,3 +1,5 @@
+import { endProgress, showProgress, tell } from "./terminal.ts";
+
 /** Shows on stderr how far a long piece of work has come. */
 export interface ImportProgress {
   show(rowsDone: number): void;
@@ -19,11 +21,10 @@ export function startProgress(rows: number, from: number): ImportProgress {
       if (now - shownAt < everyMs) return;
       shownAt = now;
       const text = progressText({ rows, rowsDone, from, seconds: (now - startedAt) / 1_000 });
-      process.stderr.write(isTTY ? `\r\u001B[K${text}` : `${text}\n`);
+      if (isTTY) showProgress(text);
+      else tell(text);
     },
-    end() {
-      if (isTTY) process.stderr.write("\r\u001B[K");
-    },
+    end: endProgress,
   };
 }
 

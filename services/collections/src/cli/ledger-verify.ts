@@ -13,6 +13,7 @@ import { Command, InvalidArgumentError } from "commander";
 import type { Config } from "../config.ts";
 import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "./refusal.ts";
+import { endProgress, showProgress } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
 /** `ledger verify`: whether the books hold, and up to where anchors prove them. */
@@ -91,10 +92,10 @@ async function verify(
     now: new Date(),
     ...only,
     onProgress: ({ lendersDone, lenders, check }) => {
-      if (process.stderr.isTTY) process.stderr.write(`\r\x1b[Klender ${lendersDone + 1} of ${lenders}: ${check}`);
+      showProgress(`lender ${lendersDone + 1} of ${lenders}: ${check}`);
     },
   });
-  if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+  endProgress();
   const anchors = places && (await verifyAnchors(em(), anchorLines(places, config), { keys, ...only }));
   const codes = new Map((await listLenders(em())).map((one) => [one.id, one.code]));
   const report = reportOf(verdict, anchors, codes, config);

@@ -4,7 +4,8 @@ import { readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
 import { schemas } from "../schemas.ts";
 import { Refusal } from "./refusal.ts";
-import { answer, tellWhileWaiting } from "./with-database.ts";
+import { tell } from "./terminal.ts";
+import { answer } from "./with-database.ts";
 
 interface MigrateCommandOptions {
   distribute?: boolean;
@@ -39,11 +40,11 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
       runtimeUrl: given.databaseUrl,
       schemas,
       jobs: true,
-      onWait: tellWhileWaiting,
+      onWait: tell,
     });
     const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
     if (!distributes) return answer({ applied, unknown }, migrated);
-    const distribution = await distribute({ url, schemas, dryRun, onWait: tellWhileWaiting });
+    const distribution = await distribute({ url, schemas, dryRun, onWait: tell });
     const { citus = null, statements } = distribution;
     answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
   } finally {

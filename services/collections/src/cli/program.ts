@@ -11,6 +11,7 @@ import { masterKeyCommand } from "./master-key.ts";
 import { persistedOperationsCommand } from "./persisted-operations.ts";
 import { migrateCommand } from "./migrate.ts";
 import { payoutCommand } from "./payout.ts";
+import { tell } from "./terminal.ts";
 
 /** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
 export function createProgram(): Command {
@@ -48,7 +49,7 @@ Example:
 
   // `--json` may stand anywhere: before the command, behind it, or at the end.
   forEachCommand(program, (command) => {
-    command.exitOverride().configureOutput({ writeErr: (text) => void process.stderr.write(text) });
+    command.exitOverride().configureOutput({ writeErr: (text) => tell(text.trimEnd()) });
     if (command !== program) command.option("--json", "print exactly one JSON document on stdout");
   });
   return program;

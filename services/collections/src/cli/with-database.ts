@@ -6,6 +6,7 @@ import { essentials } from "../local-data.ts";
 import { schemas } from "../schemas.ts";
 import { refuseUnmarkedPoolers } from "../unmarked-poolers.ts";
 import { notFound } from "./refusal.ts";
+import { print, printJson, tell } from "./terminal.ts";
 
 /** What a command works with. */
 export interface Operator {
@@ -23,7 +24,7 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
   try {
     await refuseUnmarkedPoolers(given);
     const { databaseMigrationUrl: url, databaseUrl: runtimeUrl } = given;
-    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tellWhileWaiting });
+    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tell });
     const database = await createDatabase({
       url: given.databaseUrl,
       directUrl: given.databaseDirectUrl,
@@ -44,20 +45,10 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
   }
 }
 
-/** For people who wonder why nothing happens; what a command answers stands on stdout alone. */
-export function tellWhileWaiting(message: string): void {
-  process.stderr.write(`${message}\n`);
-}
-
 /** Prints what a command answers: one JSON document with `--json`, else the text for people. */
 export function answer(json: unknown, text: string): void {
-  const output = process.argv.includes("--json") ? JSON.stringify(json, plainNumbers, 2) : text;
-  process.stdout.write(`${output}\n`);
-}
-
-/** Counts and minor units are bigint inside; none comes near what a JSON number holds exactly. */
-function plainNumbers(_: string, value: unknown): unknown {
-  return typeof value === "bigint" ? Number(value) : value;
+  if (process.argv.includes("--json")) printJson(json, { indent: 2 });
+  else print(text);
 }
 
 /** The lender with a code, or a refusal that says so. */
@@ -78,8 +69,9 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** Columns for people, as wide as their widest cell. */
-export function table(rows: readonly (readonly string[])[]): string {
+/** Columns for people, as wide as their widest cell. A cell is one line, whatever stands in it. */
+export function table(lines: readonly (readonly string[])[]): string {
+  const rows = lines.map((cells) => cells.map((cell) => cell.replaceAll(/[\r\n]+/g, " ")));
   const widths = rows.reduce<number[]>(
     (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
     [],

@@ -1,0 +1,43 @@
+import { assert, constantFrom, oneof, property, string } from "fast-check";
+import { expect, test } from "vitest";
+import { markFormula, unmarkFormula } from "./formula-mark.ts";
+
+test.each([
+  '=HYPERLINK("https://evil.example","Pay")',
+  "+919800000001",
+  "-2+3+cmd|' /C calc'!A0",
+  "@SUM(1)",
+  "\t=1",
+  "\rx",
+  "\n=1",
+  " =1",
+  "\u00a0=1",
+  "\u200b=1",
+  "\ufeff=1",
+  "＝1",
+  "'=1",
+  "''+1",
+])("%j gets a mark, and is itself again without it", (cell) => {
+  expect(markFormula(cell)).toBe(`'${cell}`);
+  expect(unmarkFormula(markFormula(cell))).toBe(cell);
+});
+
+test.each(["", "LN-1", "'0012", "O'Brien", "9800000001", "'", "5000.00", "a=b"])("%j stays as it is", (cell) => {
+  expect(markFormula(cell)).toBe(cell);
+  expect(unmarkFormula(cell)).toBe(cell);
+});
+
+test("every cell comes back, and none begins like a formula meanwhile", () => {
+  const piece = oneof(
+    constantFrom("'", "=", "+", "-", "@", "\t", "\r", "\n", " ", "\u200b", "a"),
+    string({ maxLength: 3 }),
+  );
+  assert(
+    property(piece, piece, piece, (...pieces) => {
+      const cell = pieces.join("");
+      expect(markFormula(cell)).not.toMatch(/^[\s\u200b]*[=+\-@]|^[\t\r]/);
+      expect(unmarkFormula(markFormula(cell))).toBe(cell);
+    }),
+    { numRuns: 2_000 },
+  );
+});
