@@ -197,19 +197,19 @@ async function applyRows(
   );
   const created = applied.map(({ plan }) => plan).filter(isNew);
   openAccounts(tx, accountsFor(created, lender.id), now);
-  const change = ({ caseAfter, events }: Applied) => ({
+  const change = ({ checked: row, plan: { caseAfter, events } }: (typeof applied)[number]) => ({
     lenderId: lender.id,
     caseId: caseAfter.id,
     currency: caseAfter.currency,
     sequence: events[0]?.sequence ?? caseAfter.sequence,
-    effectiveAt: caseAfter.outstandingAsOf ?? now,
+    effectiveAt: asOf(row) ?? now,
     recordedAt: now,
   });
   postTransfers(
     tx,
-    applied.flatMap(({ plan }) => [
-      ...placement({ ...change(plan), amountMinor: plan.placementMinor }),
-      ...adjustment({ ...change(plan), changeMinor: plan.adjustmentMinor }),
+    applied.flatMap((one) => [
+      ...placement({ ...change(one), amountMinor: one.plan.placementMinor }),
+      ...adjustment({ ...change(one), changeMinor: one.plan.adjustmentMinor }),
     ]),
   );
   await creditEnded(
@@ -286,14 +286,21 @@ async function paymentsAfterBalances(
   lenderId: string,
 ): Promise<Map<string, LaterPayment[]>> {
   const balances = rows.flatMap((one) => {
-    if (!("row" in one) || one.row.action !== "upsert" || !one.row.details.outstandingAsOf) return [];
-    return [{ lenderId, loan: one.sourceLoanNumber, after: one.row.details.outstandingAsOf }];
+    const after = asOf(one);
+    return "row" in one && after ? [{ lenderId, loan: one.sourceLoanNumber, after }] : [];
   });
   // A payment of an earlier cycle has nothing to do with the balance of this one.
   const payments = (await paymentsAfter(tx, balances)).filter(
     ({ sourceLoanNumber, caseId }) => caseId === current.get(sourceLoanNumber)?.id,
   );
   return Map.groupBy(payments, ({ sourceLoanNumber }) => sourceLoanNumber);
+}
+
+/** The moment of the row's balance, where the row names one. */
+function asOf(checked: CheckedRow): Date | undefined {
+  return "row" in checked && checked.row.action === "upsert"
+    ? (checked.row.details.outstandingAsOf ?? undefined)
+    : undefined;
 }
 
 function insertNewCases(tx: Tx, plans: readonly JudgedRow[], now: Date): Promise<ImportedCase[]> {

@@ -335,6 +335,7 @@ describe("a payment in the balance", () => {
     await pay(loan, 400, 21);
     const { id } = (await caseByLoan(service.app.database.em(), lenderId, loan))!;
     const [account] = await statementOf(service.app.database.em(), { lenderId, caseIds: [id] });
+    expect(account?.lines[1]).toMatchObject({ kind: "adjustment", at: new Date("2026-10-22T18:00:00Z") });
     expect(account?.lines.slice(-2)).toMatchObject([
       {
         kind: "adjustment",
