@@ -204,7 +204,7 @@ function attributionOf(
 ): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
   if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
   const { assignedFieldPartnerId: fieldPartnerId, assignedSince, lastVisitId } = lockedCase;
-  // Null is an assignment of before this was recorded: it is older than any payment that comes now, as far as we know.
+  // Null: assigned before the column existed. Such a field partner keeps the payments of the case.
   const heldIt = assignedSince === null || assignedSince <= paidAt;
   if (fieldPartnerId !== null && heldIt) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
   return { attribution: "none", fieldPartnerId: null, visitId: null };
