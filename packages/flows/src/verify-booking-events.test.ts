@@ -70,6 +70,7 @@ test.each([
   ["data.amount", "'1.01'", "1.01", /1/],
   ["data.amount", `'"1"'`, '"1"', /1/],
   ["data.excessAmount", "'1'", "1", /0/],
+  ["data.inBalance", "'1'", "1", /0/],
   ["data.mode", `'"cash"'`, '"cash"', /"upi"/],
   ["data.paidAt", `'"2026-01-01T00:00:00.000Z"'`, '"2026-01-01T00:00:00.000Z"', /"20\d\d-.*Z"/],
   ["data.linkId", `'"plink_1"'`, '"plink_1"', /null/],
@@ -89,6 +90,12 @@ test.each([["'not JSON'"], ["'null'"], ["''"]])("names an event whose body is %s
   await pay(1);
   await forgeBody(body);
   expect(await found()).toEqual([expect.stringContaining("the event's body is not a JSON object")]);
+});
+
+test("takes an event without inBalance for one of an earlier version", async () => {
+  await pay(1);
+  await forgeBody("(body::jsonb #- '{data,inBalance}')::text");
+  expect(await found()).toEqual([]);
 });
 
 test("names an event whose data is gone", async () => {

@@ -228,6 +228,12 @@ const FIELDS: readonly Field[] = [
   inData("reference", ({ reference }) => reference),
   inData("amount", ({ amountMinor, currency }) => major(amountMinor, currency)),
   inData("excessAmount", ({ excessMinor, currency }) => major(excessMinor, currency)),
+  {
+    name: "data.inBalance",
+    // Events of earlier versions do not have the field, and their payments were never in the balance.
+    said: (_, { inBalance = 0 }) => inBalance,
+    booked: ({ inBalanceMinor, currency }) => major(inBalanceMinor ?? 0n, currency),
+  },
   inData("mode", ({ mode }) => mode),
   inData("paidAt", ({ paidAt }) => paidAt.toISOString()),
   inData("linkId", ({ linkId }) => linkId),
