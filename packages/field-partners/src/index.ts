@@ -49,6 +49,7 @@ export {
   openSessionsOf,
   type Session,
   signedInByToken,
+  signedInByTokens,
   type SignedIn,
 } from "./session.ts";
 export { createSignInKeys, type SignInKeys } from "./sign-in-keys.ts";

@@ -39,12 +39,13 @@ const insertSession = statement(
 
 const signedInBy = statement(
   "field-partners.signed-in-by",
-  `select s.id as "sessionId", f.id, f.display_name as "displayName", f.phone, f.time_zone as "timeZone", f.state,
+  `select encode(t.access_token_hash, 'hex') as hash, s.id as "sessionId", f.id, f.display_name as "displayName", f.phone, f.time_zone as "timeZone", f.state,
      f.created_at as "createdAt"
    from field_partners.token_pair t
    join field_partners.session s on s.id = t.session_id
    join field_partners.field_partner f on f.id = s.field_partner_id
-   where t.access_token_hash = $1 and t.access_expires_at > $2 and s.revoked_at is null and f.state = 'active'`,
+   where t.access_token_hash = any($1::bytea[]) and t.access_expires_at > $2 and s.revoked_at is null
+     and f.state = 'active'`,
 );
 
 const tokensThatCount = statement(
@@ -122,11 +123,38 @@ export async function signedInByToken(
   accessToken: string,
   now: Date,
 ): Promise<SignedIn | undefined> {
-  if (!looksLikeToken("fpt", accessToken)) return undefined;
-  const [row] = await query<FieldPartner & { sessionId: string }>(em, signedInBy, [tokenHash(accessToken), now]);
-  if (!row) return undefined;
-  const { sessionId, ...fieldPartner } = row;
-  return { sessionId, fieldPartner };
+  return (await signedInByTokens(em, [accessToken], now)).get(accessToken);
+}
+
+/**
+ * Who is signed in by which of these access tokens, in one query. A token that signs nobody in has no entry.
+ *
+ * @example
+ * const signedIn = await signedInByTokens(em, [accessToken], now);
+ * const name = signedIn.get(accessToken)?.fieldPartner.displayName;
+ */
+export async function signedInByTokens(
+  em: EntityManager,
+  accessTokens: readonly string[],
+  now: Date,
+): Promise<ReadonlyMap<string, SignedIn>> {
+  const hashes = new Map(
+    accessTokens.filter((token) => looksLikeToken("fpt", token)).map((token) => [token, tokenHash(token)]),
+  );
+  if (hashes.size === 0) return new Map();
+  const rows = await query<FieldPartner & { hash: string; sessionId: string }>(em, signedInBy, [
+    [...hashes.values()],
+    now,
+  ]);
+  const signedIn = new Map(
+    rows.map(({ hash, sessionId, ...fieldPartner }) => [hash, { sessionId, fieldPartner } satisfies SignedIn]),
+  );
+  return new Map(
+    [...hashes].flatMap(([token, hash]) => {
+      const found = signedIn.get(hash.toString("hex"));
+      return found ? [[token, found] as const] : [];
+    }),
+  );
 }
 
 /**

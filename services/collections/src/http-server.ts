@@ -11,8 +11,7 @@ import { type Config, InvalidConfigError } from "./config.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { documentationSite } from "./docs/site.ts";
 import { fieldApp } from "./field-app/site.ts";
-import { graphqlEndpoint, LIMIT_BYTES as GRAPHQL_LIMIT_BYTES } from "./graphql/handler.ts";
-import { holdBody } from "./hold-body.ts";
+import { graphqlEndpoint } from "./graphql/handler.ts";
 import { Problem } from "./rest/problem.ts";
 import { answerErrors } from "./rest/server.ts";
 import { answerUnreadable } from "./rest/unreadable-request.ts";
@@ -85,7 +84,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   });
   const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app, times.operationMs);
   if (graphql) {
-    web.use("/graphql", holdBody(app.bodyMemory, GRAPHQL_LIMIT_BYTES), graphql.handler);
+    web.use("/graphql", graphql.handler);
     if (config.isSandbox) web.use(fieldApp(config));
     web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log }));
     web.use(whatsappCallback(app));

@@ -31,7 +31,7 @@ describe("an operation is too much", () => {
 
   test.each([
     ["by lists in lists", `{ cases(first: 100) { edges { node { ${visits} } } } }`],
-    ["by aliases", `{ ${Array.from({ length: 60 }, (_, place) => `a${place}: cases { ${deep} }`).join(" ")} }`],
+    ["by aliases", `{ ${Array.from({ length: 35 }, (_, place) => `a${place}: cases { ${deep} }`).join(" ")} }`],
     ["by many nodes", `{ nodes(ids: [${nodes}]) { ... on Case { ${visits} } } }`],
     [
       "by a fragment that is used often",
@@ -40,7 +40,7 @@ describe("an operation is too much", () => {
     ],
     [
       "by many short lists",
-      `{ ${Array.from({ length: 100 }, (_, place) => `a${place}: cases(first: 1) { edges { cursor } }`).join(" ")} }`,
+      `{ ${Array.from({ length: 80 }, (_, place) => `a${place}: cases(first: 12) { edges { cursor } }`).join(" ")} }`,
     ],
     [
       "by ten changes at a time",
@@ -62,10 +62,32 @@ describe("an operation is too much", () => {
     expect(longestPath()).toBeLessThanOrEqual(10);
   });
 
-  test("by its tokens, before anything is made of them", async () => {
-    expect((await refusalOf(`{ ${"viewer ".repeat(2_000)} }`)).message).toContain("2000 tokens");
+  test("by its tokens, before it is parsed", async () => {
     const directives = `{ viewer ${"@include(if: true) ".repeat(400)} { id } }`;
     expect((await refusalOf(directives)).message).toContain("2000 tokens");
+  });
+
+  test.each([
+    ["400 fields and fragments selected", `{ ${"viewer ".repeat(401)}`],
+    [
+      "400 fields and fragments selected",
+      `{ ${Array.from({ length: 201 }, (_, at) => `a${at}: viewer { id }`).join(" ")}`,
+    ],
+    ["400 fields and fragments selected", `{ ${"... { ".repeat(401)}`],
+    ["50 fragments defined", `${fragmentsInACircle(51)} {`],
+    ["65536 characters", `# ${"x".repeat(65_536)}`],
+  ])("by more than %s, before it is parsed", async (limit, query) => {
+    // These documents are cut off, so a parser would have found a syntax error.
+    const { code, message } = await refusalOf(query);
+    expect({ code, message }).toEqual({
+      code: "TOO_COMPLEX",
+      message: `A document may have ${limit}; this one has more: ask for less at a time.`,
+    });
+  });
+
+  test("by a circle of fragments that would overflow the stack of the validation", async () => {
+    expect(await refusalOf(`{ viewer { ...F0 } } ${fragmentsInACircle(99)}`)).toMatchObject({ code: "TOO_COMPLEX" });
+    expect(await refusalOf(`{ viewer { ...F0 } } ${fragmentsInACircle(50)}`)).toMatchObject({ code: "BAD_INPUT" });
   });
 
   test("by directives that nobody knows, with an answer that stays short", async () => {
@@ -75,6 +97,15 @@ describe("an operation is too much", () => {
     expect((await refusalOf("{ viewer @skip(if: false) @skip(if: false) { id } }")).code).toBe("BAD_INPUT");
   });
 });
+
+/** Each fragment spreads the two that follow it. */
+function fragmentsInACircle(count: number): string {
+  const fragments = Array.from({ length: count }, (_, at) => {
+    const [next, secondNext] = [(at + 1) % count, (at + 2) % count];
+    return `fragment F${at} on FieldPartner { ...F${next} ...F${secondNext} }`;
+  });
+  return fragments.join(" ");
+}
 
 /** Levels of the longest way through the schema that passes no type twice; what is deeper repeats itself. */
 function longestPath(type = schema.getQueryType()!, seen: readonly string[] = []): number {
@@ -89,7 +120,7 @@ function longestPath(type = schema.getQueryType()!, seen: readonly string[] = []
 describe("a body", () => {
   function bytes(length: number | "chunked", body: string): string {
     const size = length === "chunked" ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
-    return `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n${size}\r\n\r\n${body}`;
+    return `POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${accessToken}\r\nContent-Type: application/json\r\nConnection: close\r\n${size}\r\n\r\n${body}`;
   }
 
   test("of more than 256 KiB is answered 413 before it has come", async () => {

@@ -8,7 +8,7 @@ import {
   changesWhile,
   findingsAmongOwn,
   findingsOfStranger,
-  findingsWithoutToken,
+  findingsWithoutCaller,
   OPEN_TO_ALL,
 } from "./matrix-findings.ts";
 import { NoValueError, operationsOf } from "./matrix-operations.ts";
@@ -52,20 +52,20 @@ async function whileOpen<Done>(field: Field, work: () => Promise<Done>): Promise
 describe("the matrix sees it when authorisation is forgotten", () => {
   test.each(roots.map((field) => [field.name, field] as const))("on %s", async (name, field) => {
     const blanks = operationsOf(schema, world.nobodys);
-    const [withoutToken, ofStranger] = await whileOpen(field, async () => {
-      const withoutToken: string[] = [];
+    const [withoutCaller, ofStranger] = await whileOpen(field, async () => {
+      const withoutCaller: string[] = [];
       const ofStranger: string[] = [];
       const changes = await changesWhile(world, async () => {
         for (const [place, operation] of operationsOf(schema, world.known).entries()) {
           if (operation.field !== name) continue;
           ofStranger.push(...(await findingsOfStranger(world, schema, operation, blanks[place]!)));
-          withoutToken.push(...(await findingsWithoutToken(world, operation)));
-          if (withoutToken.length > 0 && ofStranger.length > 0) break;
+          withoutCaller.push(...(await findingsWithoutCaller(world, schema, operation)));
+          if (withoutCaller.length > 0 && ofStranger.length > 0) break;
         }
       });
-      return [withoutToken, [...ofStranger, ...changes]];
+      return [withoutCaller, [...ofStranger, ...changes]];
     });
-    expect(withoutToken).not.toEqual([]);
+    expect(withoutCaller).not.toEqual([]);
     expect(ofStranger).not.toEqual([]);
   });
 

@@ -9,6 +9,7 @@ import {
   findingsAmongOwn,
   findingsOfMixed,
   findingsOfStranger,
+  findingsWithoutCaller,
   findingsWithoutToken,
   OPEN_TO_ALL,
 } from "./matrix-findings.ts";
@@ -55,6 +56,16 @@ describe.each(["none", "unknown", "expired", "signed out", "suspended"])("with a
     });
     expect(changes).toEqual([]);
   });
+});
+
+test("without a caller the schema refuses every operation by itself, whatever checked the token before it", async () => {
+  const operations = operationsOf(schema, { ...world.known, phone: nobodysPhone() });
+  const changes = await changesWhile(world, async () => {
+    for (const operation of operations) {
+      expect(await findingsWithoutCaller(world, schema, operation), described(operation)).toEqual([]);
+    }
+  });
+  expect(changes).toEqual([]);
 });
 
 describe("a stranger", () => {

@@ -52,7 +52,7 @@ describe("who asks", () => {
       expect(headers.get("content-type")).toMatch(/^application\/json/);
       expect(errors).toEqual([
         expect.objectContaining({
-          message: "Send Authorization: Bearer <accessToken>.",
+          message: expect.stringMatching(/^Send Authorization: Bearer <accessToken>\./),
           extensions: { code: "UNAUTHENTICATED", requestId: headers.get("x-request-id") },
         }),
       ]);
@@ -66,7 +66,7 @@ describe("who asks", () => {
     await transaction(em, (tx) => suspendFieldPartner(tx, suspended.id));
     for (const { accessToken } of [revoked, suspended]) {
       const { data, errors } = await new AppClient(service.url, accessToken).ask("{ viewer { id } }");
-      expect(data).toEqual({ viewer: null });
+      expect(data).toBeUndefined();
       expect(errors).toMatchObject([{ extensions: { code: "UNAUTHENTICATED" } }]);
     }
   });
@@ -137,7 +137,7 @@ describe("an operation may not be", () => {
 
   test("too long to check", async () => {
     const { errors } = await app.ask(`{ ${"viewer ".repeat(2_000)} }`);
-    expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+    expect(errors).toMatchObject([{ extensions: { code: "TOO_COMPLEX" } }]);
   });
 
   test("but may be a whole screen of 20 cases", async () => {

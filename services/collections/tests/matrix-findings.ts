@@ -1,5 +1,9 @@
-import { type GraphQLSchema, isObjectType } from "graphql";
+import { execute, type ExecutionResult, type GraphQLSchema, isObjectType, parse, subscribe } from "graphql";
+import { codeOf } from "../src/graphql/answer-errors.ts";
+import { createContext } from "../src/graphql/context.ts";
 import { encodeId, NODE_TYPES } from "../src/graphql/global-id.ts";
+import { createLinkLooks } from "../src/graphql/link-looks.ts";
+import { createWatchPlaces } from "../src/graphql/watch-places.ts";
 import { AppClient, type GraphqlAnswer } from "./graphql-client.ts";
 import type { Operation } from "./matrix-operations.ts";
 import type { World } from "./matrix-world.ts";
@@ -36,7 +40,47 @@ export async function findingsWithoutToken(
   operation: Operation,
   accessToken?: string,
 ): Promise<string[]> {
-  const answer = await ask(new AppClient(world.service.url, accessToken), operation);
+  return findingsUnlessRefused(world, operation, await ask(new AppClient(world.service.url, accessToken), operation));
+}
+
+/**
+ * The same for the schema alone, which is asked past the check of access tokens: nothing when the resolvers refuse an
+ * operation by themselves.
+ */
+export async function findingsWithoutCaller(
+  world: World,
+  schema: GraphQLSchema,
+  operation: Operation,
+): Promise<string[]> {
+  const { app } = world.service;
+  const contextValue = createContext({
+    app,
+    caller: undefined,
+    requestId: "req_matrix",
+    address: "127.0.0.1",
+    closing: new AbortController().signal,
+    linkLooks: createLinkLooks(app.database),
+    watchPlaces: createWatchPlaces(),
+  });
+  const { kind, text, variables } = operation;
+  const asked = { schema, document: parse(text), contextValue, variableValues: variables as Record<string, unknown> };
+  const result = await (kind === "subscription" ? firstOf(subscribe(asked)) : execute(asked));
+  const errors = result.errors?.map((error) => ({ message: error.message, extensions: { code: codeOf(error) } }));
+  return findingsUnlessRefused(world, operation, { data: result.data, errors });
+}
+
+async function firstOf(stream: ReturnType<typeof subscribe>): Promise<ExecutionResult> {
+  const result = await stream;
+  if (!(Symbol.asyncIterator in result)) return result;
+  for await (const first of result) return first;
+  throw new Error("A subscription ended without an answer.");
+}
+
+async function findingsUnlessRefused(
+  world: World,
+  operation: Operation,
+  answer: Pick<GraphqlAnswer, "data"> & { errors: { extensions: { code: string } }[] | undefined },
+): Promise<string[]> {
   const findings = await leaksIn(world, answer);
   if (OPEN_TO_ALL.has(operation.field)) return findings;
   const codes = new Set(answer.errors?.map(({ extensions }) => extensions.code));
@@ -98,7 +142,7 @@ export async function changesWhile(world: World, work: () => Promise<unknown>): 
   return changed.map((row) => `changes ${row}`);
 }
 
-async function leaksIn(world: World, { data, errors }: GraphqlAnswer): Promise<string[]> {
+async function leaksIn(world: World, { data, errors }: { data?: unknown; errors?: unknown }): Promise<string[]> {
   const text = JSON.stringify([data, errors]);
   const { marks } = await ownersOf(world);
   return marks.filter((mark) => text.includes(mark)).map((mark) => `shows ${mark}`);

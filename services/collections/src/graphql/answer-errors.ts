@@ -1,8 +1,9 @@
-import { isUnavailable } from "@collections/database";
+import { isUnavailable, OverloadedError } from "@collections/database";
 import { PothosValidationError } from "@pothos/core";
 import { GraphQLError } from "graphql";
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from "graphql-yoga";
 import type { Logger } from "pino";
+import { Problem } from "../rest/problem.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { CLIENT_ERROR_CODES, type ClientErrorCode } from "./client-error.ts";
 import type { ServerContext } from "./handler.ts";
@@ -37,7 +38,7 @@ function answered(
   return errors.map((error) => {
     const { nodes, path, message } = error;
     const code = codeOf(error);
-    const away = code === "INTERNAL" && isUnavailable(error.originalError);
+    const away = code === "INTERNAL" && isPassing(error.originalError);
     if (code === "INTERNAL") logFault(log, away, { requestId, error: error.originalError ?? error, path });
     const retryAfterS = away ? AWAY_S : (error.extensions["retryAfterS"] as number | undefined);
     // A status for whoever watches the service from outside: an answer with some data is one.
@@ -59,6 +60,12 @@ function answered(
 function httpOf(code: ClientErrorCode, retryAfterS: number | undefined): object | undefined {
   if (retryAfterS === undefined) return code === "INTERNAL" ? { status: 500 } : undefined;
   return { status: code === "INTERNAL" ? 503 : 429, headers: { "Retry-After": String(retryAfterS) } };
+}
+
+/** Whether the same request may succeed in a moment: the database is away, or too much is waiting. */
+function isPassing(error: unknown): boolean {
+  if (isUnavailable(error) || error instanceof OverloadedError) return true;
+  return error instanceof Problem && error.code === "SERVICE_UNAVAILABLE";
 }
 
 function logFault(log: Logger, away: boolean, facts: object): void {

@@ -1,7 +1,7 @@
-import { type FieldPartner, signedInByToken } from "@collections/field-partners";
+import type { FieldPartner } from "@collections/field-partners";
 import type { App } from "../app.ts";
+import type { Caller } from "./authenticate-first.ts";
 import type { LinkLooks } from "./link-looks.ts";
-import type { OperationLimit } from "./operation-limit.ts";
 import { createReads, type Reads } from "./reads.ts";
 import type { WatchPlaces } from "./watch-places.ts";
 
@@ -30,32 +30,22 @@ export interface Context {
 export interface ContextParts {
   readonly app: App;
   readonly requestId: string;
-  readonly authorization: string | undefined;
+  readonly caller: Caller | undefined;
   readonly address: string;
   readonly closing: AbortSignal;
-  readonly operationLimit: OperationLimit;
   readonly linkLooks: LinkLooks;
   readonly watchPlaces: WatchPlaces;
 }
 
-/** The context of one operation, with whoever its token belongs to. Throws ClientError RATE_LIMITED. */
-export async function createContext(parts: ContextParts): Promise<Context> {
-  const { app, requestId, authorization, address, closing, operationLimit, linkLooks, watchPlaces } = parts;
-  const accessToken = /^Bearer +(\S+)$/i.exec(authorization?.trim() ?? "")?.[1];
-  const lookUp = async () =>
-    accessToken === undefined ? undefined : signedInByToken(app.database.em(), accessToken, new Date());
-  const signedIn = accessToken === undefined ? undefined : await operationLimit.admit(accessToken, lookUp);
-  const { fieldPartner, sessionId } = signedIn ?? {};
+/** The context of one operation. */
+export function createContext({ caller, ...parts }: ContextParts): Context {
+  const { app, linkLooks } = parts;
+  const fieldPartner = caller?.fieldPartner;
   return {
-    app,
-    requestId,
+    ...parts,
     fieldPartner,
-    sessionId,
-    address,
-    isStillSignedIn: async () => accessToken !== undefined && (await linkLooks.signedIn(accessToken)),
-    closing,
-    linkLooks,
-    watchPlaces,
+    sessionId: caller?.sessionId,
+    isStillSignedIn: async () => caller !== undefined && (await linkLooks.signedIn(caller.accessToken)),
     reads: createReads(app.database, fieldPartner?.id),
   };
 }

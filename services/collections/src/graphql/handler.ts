@@ -5,12 +5,13 @@ import type { App } from "../app.ts";
 import { addressOf } from "../rate-limits/address-of.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { answerErrors } from "./answer-errors.ts";
+import { authenticateFirst, type Caller, MAX_BODY_BYTES } from "./authenticate-first.ts";
 import { type Context, createContext } from "./context.ts";
+import { limitDocuments } from "./document-limits.ts";
 import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
 import { createLinkLooks } from "./link-looks.ts";
-import { countFailures, createOperationLimit } from "./operation-limit.ts";
 import { limitTime } from "./operation-time.ts";
-import { MAX_TOKENS, persistedOperations } from "./persisted-operations.ts";
+import { persistedOperations, registeredOperations } from "./persisted-operations.ts";
 import { schema } from "./schema.ts";
 import { createWatchPlaces } from "./watch-places.ts";
 
@@ -18,6 +19,8 @@ import { createWatchPlaces } from "./watch-places.ts";
 export interface ServerContext {
   readonly req: Request;
   readonly res: Response;
+  /** Set before the body is parsed; undefined when the request has no valid access token. */
+  caller?: Caller | undefined;
 }
 
 /** The field-partner app's API, to be mounted at `/graphql` before anything that parses bodies. */
@@ -29,8 +32,7 @@ export interface GraphqlEndpoint {
 
 const ENDPOINT = "/graphql";
 const STREAM = "text/event-stream";
-export const LIMIT_BYTES = 256 * 1024;
-/** Anybody may send a document: what is remembered of them is bounded. */
+/** Parsed documents are cached, up to this number. */
 const REMEMBERED_DOCUMENTS = 200;
 
 export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint {
@@ -38,32 +40,32 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
   const closing = new AbortController();
   const watchPlaces = createWatchPlaces();
   const linkLooks = createLinkLooks(app.database);
-  const operationLimit = createOperationLimit(app.rateLimiter);
+  const registered = registeredOperations(app.config);
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: ENDPOINT,
     plugins: [
-      ...persistedOperations(app.config),
-      limitTokens(),
+      authenticateFirst(app, registered),
+      ...(registered ? [persistedOperations(app.config.persistedOperations, registered)] : []),
+      limitDocuments(),
       limitTime(operationMs),
       ...(sandbox ? [] : [hideSchema()]),
-      countFailures(app.rateLimiter),
       answerErrors(app.log),
     ],
-    context: ({ req, res }) =>
+    context: ({ req, res, caller }) =>
       createContext({
         app,
         requestId: requestIdOf(res),
-        authorization: req.get("authorization"),
+        caller,
         address: addressOf(req),
         closing: closing.signal,
-        operationLimit,
         linkLooks,
         watchPlaces,
       }),
     // `answerErrors` masks what any part of an answer may say, once, at the end.
     maskedErrors: false,
-    maxRequestBodySize: LIMIT_BYTES,
+    // `authenticateFirst` reads bodies, with limits of its own.
+    maxRequestBodySize: false,
     parserAndValidationCache: {
       documentCache: createLRUCache({ max: REMEMBERED_DOCUMENTS }),
       errorCache: createLRUCache({ max: REMEMBERED_DOCUMENTS }),
@@ -108,21 +110,17 @@ function refusalOf(request: Request, sandbox: boolean): { status: number; messag
   if (request.method !== "POST") return { status: 405, message: "Send POST with a JSON body." };
   // A page of another site can send a form by itself, but not JSON.
   if (!request.is("application/json")) return { status: 415, message: "Send Content-Type: application/json." };
+  if (Number(request.get("content-length")) > MAX_BODY_BYTES) {
+    return { status: 413, message: `The body may have ${MAX_BODY_BYTES} bytes at most.` };
+  }
   return undefined;
 }
 
 function refuse(response: Response, { status, message }: { status: number; message: string }): void {
   const extensions = { code: "BAD_INPUT", requestId: requestIdOf(response) };
   if (status === 405) response.setHeader("Allow", "POST");
+  if (status === 413) response.setHeader("Connection", "close");
   response.status(status).json({ errors: [{ message, extensions }] });
-}
-
-function limitTokens(): Plugin {
-  return {
-    onParse({ parseFn, setParseFn }) {
-      setParseFn((source, options: object | undefined) => parseFn(source, { ...options, maxTokens: MAX_TOKENS }));
-    },
-  };
 }
 
 /** Who has no schema learns none by asking: neither by introspection nor by the names that errors suggest. */

@@ -1,11 +1,8 @@
 import type { SignedIn } from "@collections/field-partners";
 import { createHash } from "node:crypto";
-import { createLRUCache, isAsyncIterable, type Plugin } from "graphql-yoga";
-import { addressOf } from "../rate-limits/address-of.ts";
-import { type Admission, type RateLimiter, tooManyFailures } from "../rate-limits/rate-limiter.ts";
-import { codeOf } from "./answer-errors.ts";
+import { createLRUCache } from "graphql-yoga";
+import type { Admission, RateLimiter } from "../rate-limits/rate-limiter.ts";
 import { ClientError } from "./client-error.ts";
-import type { ServerContext } from "./handler.ts";
 
 /** How many operations a field partner may ask for in a minute, on all their phones and in all processes. */
 export interface OperationLimit {
@@ -40,25 +37,16 @@ export function createOperationLimit(rateLimiter: RateLimiter): OperationLimit {
   };
 }
 
-/** Counts an operation that needed a token and had no right one, by its address; one too many is told to slow down. */
-export function countFailures(rateLimiter: RateLimiter): Plugin<object, ServerContext> {
-  return {
-    async onResultProcess({ result, setResult, serverContext }) {
-      if (isAsyncIterable(result) || Array.isArray(result)) return;
-      if (!result.errors?.some((error) => codeOf(error) === "UNAUTHENTICATED")) return;
-      const admission = await tooManyFailures(rateLimiter, addressOf(serverContext.req));
-      if (admission) setResult({ errors: [tooManyStrangers(admission)] });
-    },
-  };
-}
-
 function tooManyOperations({ quota, waitS }: Admission): ClientError {
   const message = `You may ask for ${quota} operations a minute; go on in ${waitS} s.`;
   return new ClientError("RATE_LIMITED", message, { retryAfterS: waitS });
 }
 
-/** Still UNAUTHENTICATED: a phone whose token has expired renews it, which passes, instead of waiting for strangers. */
-function tooManyStrangers({ quota, waitS }: Admission): ClientError {
+/**
+ * The refusal of requests without a valid token, once there were too many from an address. The code stays
+ * UNAUTHENTICATED: a phone whose token has expired renews it, which is allowed, instead of waiting for strangers.
+ */
+export function tooManyStrangers({ quota, waitS }: Admission): ClientError {
   const message =
     `More than ${quota} operations a minute from this network had no right token. Those with one still pass, and so do ` +
     "refreshSession and signing in.";

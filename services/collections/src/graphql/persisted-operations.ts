@@ -2,39 +2,47 @@ import { usePersistedOperations } from "@graphql-yoga/plugin-persisted-operation
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { GraphQLError, parse, validate } from "graphql";
-import type { Plugin } from "graphql-yoga";
+import type { GraphQLParams, Plugin } from "graphql-yoga";
 import { type Config, InvalidConfigError } from "../config.ts";
-import { badInput } from "./client-error.ts";
+import { badInput, type ClientError } from "./client-error.ts";
+import { DOCUMENT_LIMITS, refuseTooLarge } from "./document-limits.ts";
 import { schema } from "./schema.ts";
 
 /** Documents that an operator has registered, by the SHA-256 of their text in lower-case hex. */
 export type PersistedOperations = ReadonlyMap<string, string>;
 
-/** More than the largest screen asks for by far, and few enough to check in no time. */
-export const MAX_TOKENS = 2_000;
-
 const SEND = 'send {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}} and your variables';
 
-/**
- * Lets clients name a registered document instead of sending it, and where the operator wants it nothing but that; none
- * where it is off. Throws InvalidConfigError that names every document that is wrong.
- */
-export function persistedOperations(config: Config): Plugin[] {
+/** The registered documents; undefined where PERSISTED_OPERATIONS is off. Throws InvalidConfigError that names every fault. */
+export function registeredOperations(config: Config): PersistedOperations | undefined {
   const { persistedOperations: mode, persistedOperationsFile: file } = config;
-  if (mode === "off" || file === undefined) return [];
-  const registered = readRegistered(file);
-  return [
-    usePersistedOperations({
-      getPersistedOperation: (hash) => registered.get(hash.toLowerCase()) ?? null,
-      allowArbitraryOperations: mode === "allow",
-      customErrors: {
-        persistedQueryOnly: () => badInput(`Only registered operations are taken here: ${SEND}.`),
-        notFound: () => badInput("No operation is registered under this hash: register it first, or check the hash."),
-        keyNotFound: () =>
-          badInput(mode === "only" ? `Name a registered operation: ${SEND}.` : `Send a query, or ${SEND}.`),
-      },
-    }),
-  ];
+  return mode === "off" || file === undefined ? undefined : readRegistered(file);
+}
+
+/** Lets clients name a registered document instead of sending it, and with `only` refuses every other document. */
+export function persistedOperations(mode: Config["persistedOperations"], registered: PersistedOperations): Plugin {
+  return usePersistedOperations({
+    getPersistedOperation: (hash) => registered.get(hash) ?? null,
+    extractPersistedOperationId: (params) => hashIn(params) ?? null,
+    allowArbitraryOperations: mode === "allow",
+    customErrors: {
+      persistedQueryOnly: () => badInput(`Only registered operations are taken here: ${SEND}.`),
+      notFound: notRegistered,
+      keyNotFound: () =>
+        badInput(mode === "only" ? `Name a registered operation: ${SEND}.` : `Send a query, or ${SEND}.`),
+    },
+  });
+}
+
+/** The hash by which a request names its document; undefined when it names none. */
+export function hashIn({ extensions }: GraphQLParams): string | undefined {
+  const named = extensions?.["persistedQuery"] as { version?: unknown; sha256Hash?: unknown } | null | undefined;
+  return named?.version === 1 && typeof named.sha256Hash === "string" ? named.sha256Hash.toLowerCase() : undefined;
+}
+
+/** The refusal of a hash that names no registered document. */
+export function notRegistered(): ClientError {
+  return badInput("No operation is registered under this hash: register it first, or check the hash.");
 }
 
 /** The name that a document is registered under. */
@@ -45,7 +53,8 @@ export function hashOf(document: string): string {
 /** What keeps a document from being registered, in words; nothing when it fits the schema. */
 export function faultsOf(document: string): string[] {
   try {
-    return validate(schema, parse(document, { maxTokens: MAX_TOKENS })).map(({ message }) => message);
+    refuseTooLarge(document);
+    return validate(schema, parse(document, { maxTokens: DOCUMENT_LIMITS.tokens })).map(({ message }) => message);
   } catch (error) {
     if (error instanceof GraphQLError) return [error.message];
     throw error;
