@@ -1,5 +1,6 @@
 import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
 import { lockLender } from "./lender.ts";
+import { resealSentinel } from "./master-key-sentinel.ts";
 import { ApiKeyEntity } from "./schema.ts";
 import {
   apiKeySecretContext,
@@ -51,6 +52,8 @@ export async function resealSecrets(em: EntityManager, vault: Vault): Promise<Re
     }
     last = lenders.at(-1)?.id;
   }
+  // Last: until then a process that knows the new key alone is refused.
+  await resealSentinel(em, vault);
   return report;
 }
 

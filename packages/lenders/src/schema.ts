@@ -1,5 +1,6 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import { MasterKeySentinelEntity, masterKeySentinelMigration } from "./master-key-sentinel.ts";
 import { permitMigration, PermitWindowEntity } from "./permit-schema.ts";
 
 /** Whether a lender may call and is called. */
@@ -98,7 +99,7 @@ export const AuditEntryEntity = defineEntity({
  */
 export const lendersSchema: PackageSchema = {
   name: "lenders",
-  entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity, PermitWindowEntity],
+  entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity, PermitWindowEntity, MasterKeySentinelEntity],
   migrations: [
     {
       name: "0001",
@@ -163,6 +164,7 @@ export const lendersSchema: PackageSchema = {
         `alter table lenders.lender add column whatsapp_app_secret text, add column whatsapp_verify_token text`,
       ],
     },
+    { name: "0005-master-key-sentinel", statements: masterKeySentinelMigration },
     {
       name: "0006-link-hosts",
       statements: [`alter table lenders.lender add column payment_link_hosts text[] not null default '{}'`],
@@ -172,5 +174,6 @@ export const lendersSchema: PackageSchema = {
   undistributed: [
     { table: "lenders.lender", as: "reference", because: "few rows, which every process reads and hardly any writes" },
     { table: "lenders.permit_window", as: "local", because: "counts of addresses and keys, gone after a minute" },
+    { table: "lenders.master_key_sentinel", as: "local", because: "one row, read when a process starts" },
   ],
 };

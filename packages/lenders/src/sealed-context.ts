@@ -22,3 +22,8 @@ export function whatsappAppSecretContext(lenderId: string): string {
 export function whatsappVerifyTokenContext(lenderId: string): string {
   return `lenders.lender.whatsapp_verify_token/${lenderId}`;
 }
+
+/** Where the value lives that only the database's master key opens. */
+export function masterKeySentinelContext(): string {
+  return "lenders.master_key_sentinel.sealed";
+}

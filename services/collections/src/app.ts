@@ -31,6 +31,7 @@ import { createCourier, pingTo } from "./callbacks.ts";
 import { type BodyMemory, createBodyMemory } from "./body-memory.ts";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
+import { masterKeysOf } from "./master-key.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limits/rate-limiter.ts";
@@ -83,10 +84,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   });
   await database.jobs.start();
   const oneLenderABatch = await isDistributed(database.em());
-  const masterKeys = {
-    masterKey: given.masterKey,
-    ...(config.masterKeyPrevious !== undefined && { previous: config.masterKeyPrevious }),
-  };
+  const masterKeys = masterKeysOf(config, given);
   const vault = createVault(masterKeys);
   const credentials = createCredentials(() => database.em(), vault);
   const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });

@@ -1,4 +1,5 @@
 import { migrate } from "@collections/database";
+import { checkMasterKey } from "@collections/lenders";
 import { checkAnchorFile } from "./anchor-file.ts";
 import { createApp } from "./app.ts";
 import { explain } from "./cli/refusal.ts";
@@ -7,6 +8,7 @@ import { readConfig } from "./config.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
 import { essentials } from "./local-data.ts";
 import { createLog } from "./log.ts";
+import { checkGivenMasterKey } from "./master-key.ts";
 import { schemas } from "./schemas.ts";
 import { refuseUnmarkedPoolers } from "./unmarked-poolers.ts";
 import { recordKeyUses, startWorker } from "./worker.ts";
@@ -40,9 +42,13 @@ async function main(): Promise<void> {
   });
   if (unknown.length > 0) log.warn({ unknown }, "the database is of a later version: its schema is left as it is");
   log.info({ applied }, "database is up to date");
-  if (onlyMigrates) return given.release();
+  if (onlyMigrates) {
+    await checkGivenMasterKey(config, given);
+    return given.release();
+  }
 
   const app = await createApp(config, given, log);
+  await checkMasterKey(app.database.em(), app.vault);
   const server = await startHttpServer(app);
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);

@@ -31,7 +31,7 @@ test("there is a command for each thing that operators do", () => {
     delivery: "list show replay replays cancel-replay",
     ledger: "statement verify anchor-keys",
     payout: "preview record list show",
-    "master-key": "rotate",
+    "master-key": "rotate replace-lost",
     "persisted-operations": "make",
   };
   const paths = Object.entries(groups).flatMap(([group, names]) =>

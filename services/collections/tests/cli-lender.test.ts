@@ -170,8 +170,8 @@ test("a rotation seals every secret under the new key, and says when it cannot",
   const rotate = (settings: Record<string, string>) =>
     operatorsCli({ DATABASE_URL: databaseUrl, ...settings })("master-key", "rotate", "--json");
   const stranger = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: "c".repeat(64) });
-  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringContaining("secrets do not open") as string });
-  expect(JSON.parse(stranger.stdout)).toMatchObject({ error: { code: "UNREADABLE_SECRETS" } });
+  expect(stranger).toMatchObject({ code: 2, stderr: expect.stringContaining("is not this database's") as string });
+  expect(JSON.parse(stranger.stdout)).toMatchObject({ error: { code: "WRONG_MASTER_KEY" } });
 
   const rotated = await rotate({ MASTER_KEY: NEW_KEY, MASTER_KEY_PREVIOUS: OLD_KEY });
   expect(rotated).toMatchObject({ code: 0, stderr: "" });

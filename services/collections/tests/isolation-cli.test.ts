@@ -89,6 +89,7 @@ const COMMANDS: Readonly<Record<string, { readonly names: string; readonly trial
   "payout list": { names: "--field-partner --cursor", trial: PEOPLE },
   "payout show": { names: "<payout>", trial: PEOPLE },
   "master-key rotate": { names: "", trial: { because: "it is about all secrets at once" } },
+  "master-key replace-lost": { names: "", trial: { because: "it is about all secrets at once" } },
   migrate: { names: "", trial: { because: "it is about tables, and reads no row" } },
   "persisted-operations make": { names: "<paths>", trial: { because: "it reads files, and no database" } },
 };

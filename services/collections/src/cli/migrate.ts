@@ -2,6 +2,7 @@ import { distribute, type Distribution, migrate } from "@collections/database";
 import { Command } from "commander";
 import { readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
+import { checkGivenMasterKey } from "../master-key.ts";
 import { schemas } from "../schemas.ts";
 import { Refusal } from "./refusal.ts";
 import { tell } from "./terminal.ts";
@@ -32,7 +33,8 @@ Example:
 
 async function runMigrate({ distribute: distributes = false, dryRun = false }: MigrateCommandOptions): Promise<void> {
   if (dryRun && !distributes) throw new Refusal("NOT_UNDERSTOOD", "--dry-run goes with --distribute.", 2);
-  const given = await essentials(readConfig(process.env));
+  const config = readConfig(process.env);
+  const given = await essentials(config);
   try {
     const url = given.databaseMigrationUrl;
     const { applied, unknown } = await migrate({
@@ -42,6 +44,7 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
       jobs: true,
       onWait: tell,
     });
+    await checkGivenMasterKey(config, given);
     const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
     if (!distributes) return answer({ applied, unknown }, migrated);
     const distribution = await distribute({ url, schemas, dryRun, onWait: tell });

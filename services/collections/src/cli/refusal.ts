@@ -1,4 +1,5 @@
 import { isUnavailable, MigrationNeededError, SessionNeededError, sqlState } from "@collections/database";
+import { WrongMasterKeyError } from "@collections/lenders";
 import { PostgresError } from "@collections/postgres";
 import { CommanderError } from "commander";
 import { InvalidConfigError } from "../config.ts";
@@ -19,6 +20,10 @@ const NO_WAY_IN = /^(28...|3D000)$/;
 
 const RELEASE_STEP =
   "DATABASE_MIGRATION_URL=postgres://<owner>… DATABASE_URL=<as now> node services/collections/src/main.ts migrate";
+
+const RIGHT_KEY =
+  "Set MASTER_KEY to that key. While you change it, MASTER_KEY_PREVIOUS has to be the other one until " +
+  '"collections master-key rotate" has ended with 0. If the key is lost: collections master-key replace-lost --help.';
 
 /** A command that was understood and is not done: nothing was changed. */
 export class Refusal extends Error {
@@ -61,6 +66,9 @@ export function explain(error: unknown): { code: string; detail: string; exitCod
   if (error instanceof MigrationNeededError) {
     const detail = `${error.message} Run the release step once, with the URL of the role that owns the schema: ${RELEASE_STEP}`;
     return { code: error.code, detail, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof WrongMasterKeyError) {
+    return { code: error.code, detail: `${error.message} ${RIGHT_KEY}`, exitCode: EXIT.notUnderstood };
   }
   if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
     const detail = `The database cannot be reached: ${(error as Error).message}`;

@@ -1,8 +1,9 @@
 import { createDatabase, type Database, type EntityManager, migrate, parsePublicId } from "@collections/database";
 import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
-import { createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
+import { checkMasterKey, createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
 import { type Config, readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
+import { masterKeysOf } from "../master-key.ts";
 import { schemas } from "../schemas.ts";
 import { refuseUnmarkedPoolers } from "../unmarked-poolers.ts";
 import { notFound } from "./refusal.ts";
@@ -17,8 +18,14 @@ export interface Operator {
   em(): EntityManager;
 }
 
-/** Opens the database as the settings say, brings it up to date, does the work and leaves. */
-export async function withDatabase<T>(work: (operator: Operator) => Promise<T>): Promise<T> {
+/**
+ * Opens the database as the settings say, brings it up to date, does the work and leaves.
+ * @throws WrongMasterKeyError, unless the work is about a key that does not open
+ */
+export async function withDatabase<T>(
+  work: (operator: Operator) => Promise<T>,
+  { acceptsWrongKey = false }: { acceptsWrongKey?: boolean } = {},
+): Promise<T> {
   const config = readConfig(process.env);
   const given = await essentials(config);
   try {
@@ -32,10 +39,10 @@ export async function withDatabase<T>(work: (operator: Operator) => Promise<T>):
       poolMax: 2,
       applicationName: "collections-cli",
     });
-    const { masterKeyPrevious: previous } = config;
-    const masterKeys = { masterKey: given.masterKey, ...(previous !== undefined && { previous }) };
+    const masterKeys = masterKeysOf(config, given);
     const [vault, anchorKeys] = [createVault(masterKeys), createAnchorKeys(masterKeys)];
     try {
+      if (!acceptsWrongKey) await checkMasterKey(database.em(), vault);
       return await work({ config, database, vault, anchorKeys, em: () => database.em() });
     } finally {
       await database.close();

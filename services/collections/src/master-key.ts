@@ -1,0 +1,32 @@
+import { createDatabase } from "@collections/database";
+import { checkMasterKey, createVault } from "@collections/lenders";
+import type { Config } from "./config.ts";
+import type { Essentials } from "./local-data.ts";
+import { schemas } from "./schemas.ts";
+
+/** The master keys of a process: the one that seals, and a second one that opens while they are changed. */
+export function masterKeysOf({ masterKeyPrevious: previous }: Config, { masterKey }: Essentials) {
+  return { masterKey, ...(previous !== undefined && { previous }) };
+}
+
+/**
+ * Checks the master key of a release step, which has nothing else to do with the database. A sandbox's release step may
+ * have no MASTER_KEY: then nothing is checked, since a key made here is not the one of the processes to come.
+ * @throws WrongMasterKeyError
+ */
+export async function checkGivenMasterKey(config: Config, given: Essentials): Promise<void> {
+  if (config.masterKey === undefined) return;
+  const { databaseUrl: url, databaseDirectUrl: directUrl } = given;
+  const database = await createDatabase({
+    url,
+    directUrl,
+    schemas,
+    poolMax: 1,
+    applicationName: "collections-migrate",
+  });
+  try {
+    await checkMasterKey(database.em(), createVault(masterKeysOf(config, given)));
+  } finally {
+    await database.close();
+  }
+}
