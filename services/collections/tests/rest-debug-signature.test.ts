@@ -244,6 +244,23 @@ describe("who asks", () => {
     expect(body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/bodyBase46" }]);
   });
 
+  test("is limited by key and address: a stranger who knows the key's id does not use up its owner's limit", async () => {
+    const settings = { RATE_LIMITS: "debug-signature=3", TRUST_PROXY: "loopback" };
+    const limited = await startTestService({ works: false, settings });
+    const owner = await aLender(limited);
+    const from = async (address: string, count: number) => {
+      const headers = { "X-Service-Timestamp": null, "X-Forwarded-For": address };
+      const call = () => owner.call("POST", DEBUG, aRequest(), { signature: null, headers });
+      const answers = await Promise.all(Array.from({ length: count }, call));
+      return answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    };
+    expect(await from("203.0.113.7", 6)).toEqual([200, 200, 200, 429, 429, 429]);
+    expect(await from("203.0.113.8", 4)).toEqual([200, 200, 200, 429]);
+    // Of an IPv6 address its /64 network counts.
+    expect(await from("2001:db8::1", 2)).toEqual([200, 200]);
+    expect(await from("2001:db8::2", 2)).toEqual([200, 429]);
+  });
+
   test("is limited by key, and told where it stands", async () => {
     const limited = await startTestService({ works: false, settings: { RATE_LIMITS: "debug-signature=1" } });
     const asking = await aLender(limited);

@@ -3,6 +3,7 @@ import { beginVerification, checkTimestamp, signingKey } from "@collections/sign
 import type { Request } from "express";
 import { BadSignature } from "./bad-signature.ts";
 import { Problem } from "./problem.ts";
+import { addressOf } from "../rate-limits/address-of.ts";
 import type { NamedCaller, SignedCaller } from "./request-context.ts";
 
 export interface AuthenticationRules {
@@ -68,7 +69,8 @@ export async function authenticate(
  * debugger). The first check that fails decides: header present, key.
  */
 export async function identify(request: Request, { credentials }: AuthenticationRules): Promise<NamedCaller> {
-  return callerOf(usable(await credentials.byKeyId(bearer(request.headers.authorization))));
+  const caller = callerOf(usable(await credentials.byKeyId(bearer(request.headers.authorization))));
+  return { ...caller, unprovenFrom: addressOf(request) };
 }
 
 function isUsable(key: Credential | undefined): boolean {

@@ -6,19 +6,25 @@ import { Problem } from "./problem.ts";
 /** Who is limited: a key, by its lender's overrides where there are any. */
 export interface Caller {
   readonly keyId: string;
+  /**
+   * The address of a request that names the key and proves nothing. It counts for the key and the address together, so
+   * that a stranger who knows the key's id does not use up the limit of its owner.
+   */
+  readonly unprovenFrom?: string;
   readonly lender: Pick<LenderProfile, "rateLimits">;
 }
 
 /**
- * Takes one request of a key from its limit and answers with the headers that say what is left; none where limits are
+ * Takes one request from the limit of its key and answers with the headers that say what is left; none where limits are
  * off. @throws Problem RATE_LIMITED
  */
 export async function admitCaller(
   rateLimiter: RateLimiter,
-  { keyId, lender }: Caller,
+  { keyId, unprovenFrom, lender }: Caller,
   endpoint: LimitedEndpoint,
 ): Promise<Record<string, string>> {
-  const admission = await rateLimiter.admit(endpoint, keyId, lender.rateLimits[endpoint]);
+  const subject = unprovenFrom === undefined ? keyId : `${keyId} ${unprovenFrom}`;
+  const admission = await rateLimiter.admit(endpoint, subject, lender.rateLimits[endpoint]);
   if (!admission) return {};
   const { granted, quota, remaining, waitS } = admission;
   const headers = {
@@ -26,7 +32,7 @@ export async function admitCaller(
     RateLimit: `"${endpoint}";r=${remaining};t=${waitS}`,
   };
   if (granted) return headers;
-  const detail = `This key may send ${quota} requests a minute here; go on in ${waitS} s.`;
+  const detail = `This key may send ${quota} requests a minute here${unprovenFrom === undefined ? "" : " from your address"}; go on in ${waitS} s.`;
   throw new Problem("RATE_LIMITED", detail, {}, { ...retryAfter(admission), ...headers });
 }
 

@@ -7,6 +7,8 @@ export interface NamedCaller {
   readonly lender: LenderProfile;
   /** The signature debugger is open for the key until then, where it is closed otherwise. */
   readonly debugUntil: Date | null;
+  /** The address of a request that only names its key; absent where a signature proves the key. */
+  readonly unprovenFrom?: string;
 }
 
 /** A caller whose signature holds. */
