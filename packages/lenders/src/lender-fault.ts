@@ -8,6 +8,7 @@ export type LenderFaultCode =
   | "INVALID_CURRENCY"
   | "INVALID_LANGUAGE"
   | "INVALID_TIME_ZONE"
+  | "INVALID_TIME"
   | "INVALID_EMAIL"
   | "INVALID_URL"
   | "INVALID_HOST"

@@ -62,6 +62,11 @@ export function readTimeZone(text: string): Reading<string> {
   return fault("INVALID_TIME_ZONE", "Expected a time zone of the IANA database, for example Asia/Kolkata.");
 }
 
+export function readBalanceCutoff(text: string): Reading<string> {
+  if (/^(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9])?$/.test(text)) return { value: text };
+  return fault("INVALID_TIME", "Expected a time of day such as 23:59 or 18:30:00.");
+}
+
 export function readTechnicalContacts(texts: readonly string[]): Reading<string[]> {
   const emails = [...new Map(texts.map((text) => [text.trim().toLowerCase(), text.trim()])).values()];
   const odd = emails.find((email) => !isEmail(email));

@@ -11,6 +11,7 @@ test("what is absent of a new lender follows from its currency", () => {
     country: "IN",
     currency: "INR",
     language: "en",
+    balanceCutoff: null,
     timeZone: "Asia/Calcutta",
     technicalContacts: [],
     mintLinkUrl: null,

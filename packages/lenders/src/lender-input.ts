@@ -1,6 +1,7 @@
 import { type CurrencyCode, isCurrency, type Percent } from "@collections/money";
 import {
   type AuthHeader,
+  readBalanceCutoff,
   readBank,
   readCode,
   readCommissionPercent,
@@ -37,6 +38,8 @@ export interface LenderChanges {
   language?: string;
   /** IANA name. */
   timeZone?: string;
+  /** `HH:MM` or `HH:MM:SS` by the clocks of the time zone: what a date without a time means for a balance in a file. */
+  balanceCutoff?: string | null;
   /** E-mail addresses of the people who look after the integration. */
   technicalContacts?: readonly string[];
   mintLinkUrl?: string | null;
@@ -77,6 +80,7 @@ export interface LenderValues {
   currency: CurrencyCode;
   language: string;
   timeZone: string;
+  balanceCutoff: string | null;
   technicalContacts: string[];
   mintLinkUrl: string | null;
   mintAuthHeader: AuthHeader | null;
@@ -102,6 +106,7 @@ const readers: Readers = {
   currency: readCurrency,
   language: readLanguage,
   timeZone: readTimeZone,
+  balanceCutoff: readBalanceCutoff,
   technicalContacts: readTechnicalContacts,
   mintLinkUrl: readMintLinkUrl,
   mintAuthHeader: readMintAuthHeader,
@@ -119,6 +124,7 @@ const readers: Readers = {
 };
 
 const CLEARABLE: ReadonlySet<string> = new Set([
+  "balanceCutoff",
   "mintLinkUrl",
   "mintAuthHeader",
   "fallbackUpiId",
@@ -137,6 +143,7 @@ export function readNewLender(lender: NewLender): LenderValues {
   return readGiven({
     language: "en",
     timeZone: timeZoneOf(country ?? ""),
+    balanceCutoff: null,
     technicalContacts: [],
     mintLinkUrl: null,
     mintAuthHeader: null,

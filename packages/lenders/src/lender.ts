@@ -30,6 +30,8 @@ export interface Fallback {
 
 /** A lender as operators see it. Secrets are only said to be there. */
 export interface Lender extends LenderProfile {
+  /** The time of day, `HH:MM` or `HH:MM:SS`, that a date without a time means for a balance in a file. */
+  readonly balanceCutoff: string | null;
   readonly technicalContacts: readonly string[];
   readonly mintLinkUrl: string | null;
   readonly hasMintAuthHeader: boolean;
@@ -94,6 +96,7 @@ const COLUMNS = {
   currency: "currency",
   language: "language",
   timeZone: "time_zone",
+  balanceCutoff: "balance_cutoff",
   technicalContacts: "technical_contacts",
   mintLinkUrl: "mint_link_url",
   mintAuthHeader: "mint_auth_header",
@@ -156,6 +159,7 @@ export function asLender(row: LenderRow): Lender {
     timeZone: row.timeZone,
     commission: row.commission as Percent,
     rateLimits: row.rateLimits,
+    balanceCutoff: row.balanceCutoff,
     technicalContacts: row.technicalContacts,
     mintLinkUrl: row.mintLinkUrl,
     hasMintAuthHeader: row.mintAuthHeader !== null,

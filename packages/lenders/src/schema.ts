@@ -30,6 +30,7 @@ export const LenderEntity = defineEntity({
     currency: p.character().length(3),
     language: p.text(),
     timeZone: p.text(),
+    balanceCutoff: p.text().strictNullable(),
     technicalContacts: p.array().columnType("text[]"),
     mintLinkUrl: p.text().strictNullable(),
     mintAuthHeader: p.text().strictNullable(),
@@ -168,6 +169,10 @@ export const lendersSchema: PackageSchema = {
     {
       name: "0006-link-hosts",
       statements: [`alter table lenders.lender add column payment_link_hosts text[] not null default '{}'`],
+    },
+    {
+      name: "0007-balance-cutoff",
+      statements: ["alter table lenders.lender add column balance_cutoff text"],
     },
   ],
   appendOnly: ["lenders.audit_entry"],

@@ -1,3 +1,4 @@
+import { caseByLoan } from "@collections/cases";
 import { actsOn, lenderByCode } from "@collections/lenders";
 import { afterFile } from "@collections/testing";
 import { spawn } from "node:child_process";
@@ -44,6 +45,12 @@ function rowsOf(prefix: string, count: number): string[] {
 /** What a command in a process of its own is told. */
 function aloneOn(databaseUrl: string): Record<string, string | undefined> {
   return { PATH: process.env["PATH"], MASTER_KEY: "a".repeat(64), ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
+}
+
+/** The moment of the balance that a loan's case has. */
+async function asOfOf(loan: string): Promise<string | undefined> {
+  const { id } = (await lenderByCode(service.app.database.em(), lender.code))!;
+  return (await caseByLoan(service.app.database.em(), id, loan))?.outstandingAsOf?.toISOString();
 }
 
 function importing(path: string, ...more: string[]): string[] {
@@ -339,4 +346,42 @@ test("five thousand rows pass through a heap that could not hold them", async ()
   const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   expect(await once(child, "exit")).toEqual([0, null]);
   expect(await eventsOf("H")).toBe(5_000);
+});
+
+describe("a balance that is dated by a day without a time", () => {
+  const header = "Loan No,Customer Name,Mob No,POS,Outstanding As Of";
+  const aRowOf = (loan: string, asOf: string) => `${loan},Ravi Kumar,9820000001,5000,${asOf}`;
+  const columns = ["--map", "Outstanding As Of=outstandingAsOf", "--yes", "--json"];
+  const update = (cutoff: string) => cli("lender", "update", lender.code, "--balance-cutoff", cutoff, "--json");
+
+  test("is rejected without a balance cut-off, with what to do", async () => {
+    const { code, stdout } = await cli(...importing(aFile(header, aRowOf("CUT-1", "20/11/2026")), ...columns));
+    expect(code).toBe(6);
+    expect(stdout).toMatch(/give the moment of the whole file by --as-of, or register the lender's --balance-cutoff/);
+    expect(await asOfOf("CUT-1")).toBeUndefined();
+  });
+
+  test("is of the lender's balance cut-off on that day, in the lender's time zone", async () => {
+    expect(JSON.parse((await update("23:59")).stdout)).toMatchObject({ balanceCutoff: "23:59" });
+    expect(await cli.json("lender", "show", lender.code)).toMatchObject({ balanceCutoff: "23:59" });
+    const file = aFile(header, aRowOf("CUT-2", "20/11/2026"), aRowOf("CUT-3", "20/11/2026 18:00"));
+    expect(await cli(...importing(file, ...columns))).toMatchObject({ code: 0 });
+    expect(await asOfOf("CUT-2")).toBe("2026-11-20T18:29:00.000Z");
+    expect(await asOfOf("CUT-3")).toBe("2026-11-20T12:30:00.000Z");
+  });
+
+  test("is of --as-of where that is given, also with a cut-off", async () => {
+    const file = aFile(header, aRowOf("CUT-4", "20/11/2026"), aRowOf("CUT-5", "20/11/2026 18:00"));
+    const asOf = ["--as-of", "2026-11-21T09:00:00+05:30"];
+    expect(await cli(...importing(file, ...asOf, ...columns))).toMatchObject({ code: 0 });
+    expect(await asOfOf("CUT-4")).toBe("2026-11-21T03:30:00.000Z");
+    expect(await asOfOf("CUT-5")).toBe("2026-11-20T12:30:00.000Z");
+  });
+
+  test("has no cut-off any more once it is taken away, and an odd one is refused", async () => {
+    const refused = await update("24:00");
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: "INVALID_TIME" } });
+    expect(JSON.parse((await update("")).stdout)).toMatchObject({ balanceCutoff: null });
+  });
 });

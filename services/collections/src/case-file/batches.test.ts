@@ -19,7 +19,7 @@ async function* batches(
   { size, rowsDone = 0 }: { size: number; rowsDone?: number },
 ): AsyncGenerator<Batch> {
   const file = await inspectFile(path, {});
-  const lender = { currency: currency("INR"), timeZone: "Asia/Kolkata" };
+  const lender = { currency: currency("INR"), timeZone: "Asia/Kolkata", balanceCutoff: null };
   const reading = { columns: readColumns(file.header, []), lender, dateOrder: "dmy", asOf: undefined } as const;
   yield* batchesOf(file, reading, { size, rowsDone });
 }

@@ -1,8 +1,6 @@
-import type { LenderProfile } from "@collections/lenders";
-import type { DateOrder } from "./cells.ts";
 import type { Columns } from "./columns.ts";
 import { type CaseFile, type FileRecord, rowsOf } from "./file-records.ts";
-import { type CellFault, cellText, readFileRow } from "./file-row.ts";
+import { type CellFault, cellText, type ReadingRules, readFileRow } from "./file-row.ts";
 import { SeenLoans } from "./seen-loans.ts";
 
 /** A line of the file that can be sent. */
@@ -26,11 +24,8 @@ export interface Batch {
 }
 
 /** How a file is read. */
-export interface Reading {
+export interface Reading extends ReadingRules {
   readonly columns: Columns;
-  readonly lender: Pick<LenderProfile, "currency" | "timeZone">;
-  readonly dateOrder: DateOrder;
-  readonly asOf: string | undefined;
 }
 
 /**

@@ -90,7 +90,7 @@ describe("a moment", () => {
     ["01/11/2026 00:30", "America/New_York", "2026-11-01T04:30:00.000Z"],
     ["2026-11-20T18:00:00+05:30", "UTC", "2026-11-20T18:00:00+05:30"],
   ])("%j on clocks of %s is %s", (text, zone, moment) => {
-    expect(readMomentCell(text, "dmy", zone)).toEqual({ value: moment });
+    expect(readMomentCell(text, "dmy", { timeZone: zone, balanceCutoff: null })).toEqual({ value: moment });
   });
 
   test.each([
@@ -99,9 +99,22 @@ describe("a moment", () => {
     ["20/11/2026 13:00 pm", /is not a time of day/],
     ["40/11/2026 13:00", /not in the calendar/],
     ["noon", /is not a day/],
+    ["20/11/2026", /or register the lender's --balance-cutoff/],
   ])("%j is refused", (text, fault) => {
-    expect(readMomentCell(text, "dmy", "UTC")).toEqual({ fault: expect.stringMatching(fault) as string });
+    const clocks = { timeZone: "UTC", balanceCutoff: null };
+    expect(readMomentCell(text, "dmy", clocks)).toEqual({ fault: expect.stringMatching(fault) as string });
   });
+});
+
+test("a day alone is the moment of the whole file, or else the lender's balance cut-off on that day", () => {
+  const india = { timeZone: "Asia/Kolkata", balanceCutoff: "23:59" };
+  const asOf = "2026-11-20T12:30:00.000Z";
+  expect(readMomentCell("20/11/2026", "dmy", india)).toEqual({ value: "2026-11-20T18:29:00.000Z" });
+  expect(readMomentCell("20/11/2026", "dmy", india, asOf)).toEqual({ value: asOf });
+  expect(readMomentCell("20/11/2026 09:00", "dmy", india, asOf)).toEqual({ value: "2026-11-20T03:30:00.000Z" });
+  expect(readMomentCell("40/11/2026", "dmy", india, asOf)).toHaveProperty("fault");
+  const skipped = { timeZone: "Europe/Berlin", balanceCutoff: "02:30" };
+  expect(readMomentCell("2026-03-29", "dmy", skipped)).toEqual({ value: "2026-03-29T01:30:00.000Z" });
 });
 
 test("a number that a spreadsheet has shortened is refused: other loans would have the same", () => {

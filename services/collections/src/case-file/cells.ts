@@ -1,5 +1,6 @@
-import type { CurrencyCode } from "@collections/money";
-import { AmountLiteral } from "@collections/money";
+import type { Lender } from "@collections/lenders";
+import { AmountLiteral, type CurrencyCode } from "@collections/money";
+import { instantOf } from "../local-time.ts";
 
 /** What a cell says, or a sentence on what is wrong with it. */
 export type CellReading<Value> = { readonly value: Value } | { readonly fault: string };
@@ -57,15 +58,26 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
   return { value: moment.toISOString().slice(0, 10) };
 }
 
-/** A moment; without a zone it is of the lender's clocks. A day alone does not say which payments it knows of. */
-export function readMomentCell(text: string, order: DateOrder, timeZone: string): CellReading<string> {
+/**
+ * A moment; without a zone it is of the lender's clocks. A day alone does not say which payments its balance includes:
+ * it is read as `asOf`, the moment of the whole file, or else as the lender's balance cut-off on that day.
+ */
+export function readMomentCell(
+  text: string,
+  order: DateOrder,
+  { timeZone, balanceCutoff }: Pick<Lender, "timeZone" | "balanceCutoff">,
+  asOf?: string,
+): CellReading<string> {
   if (/^\d{4}-\d{2}-\d{2}[ T]\d/.test(text) && WITH_ZONE.test(text)) return { value: text };
   const match = DAY_AND_TIME.exec(text);
   if (match === null) {
     const day = readDayCell(text, order);
     if ("fault" in day) return day;
+    if (asOf !== undefined) return { value: asOf };
+    if (balanceCutoff !== null) return { value: instantOf(day.value, balanceCutoff, timeZone).toISOString() };
     const why = "has no time of day, and payments of that day may be in the balance or not";
-    return { fault: `${shown(text)} ${why}. Write ${text} 18:00, or give the moment of the whole file by --as-of.` };
+    const instead = "give the moment of the whole file by --as-of, or register the lender's --balance-cutoff";
+    return { fault: `${shown(text)} ${why}. Write ${text} 18:00, or ${instead}.` };
   }
   const [, dayText = "", hours = "", minutes = "", seconds = "00", half] = match;
   const day = readDayCell(dayText, order);
@@ -74,8 +86,8 @@ export function readMomentCell(text: string, order: DateOrder, timeZone: string)
   if (hour > 23 || Number(minutes) > 59 || Number(seconds) > 59 || (half !== undefined && Number(hours) > 12)) {
     return { fault: `${shown(text)} is not a time of day.` };
   }
-  const local = Date.parse(`${day.value}T${String(hour).padStart(2, "0")}:${minutes}:${seconds}Z`);
-  return { value: new Date(local - offsetMs(local, timeZone)).toISOString() };
+  const time = `${String(hour).padStart(2, "0")}:${minutes}:${seconds}`;
+  return { value: instantOf(day.value, time, timeZone).toISOString() };
 }
 
 /** Yes or no. */
@@ -113,19 +125,6 @@ function partsOf(day: string, order: DateOrder): [year: number, month: number, d
 function yearOf(digits: string): number {
   if (digits.length === 4) return Number(digits);
   return Number(digits) + (Number(digits) < FIRST_YEAR_OF_LAST_CENTURY ? 2000 : 1900);
-}
-
-/** How far the zone's clocks are ahead of UTC when they show `localMs`. */
-function offsetMs(localMs: number, timeZone: string): number {
-  const first = localMs - aheadMs(localMs, timeZone);
-  return aheadMs(first, timeZone);
-}
-
-function aheadMs(instantMs: number, timeZone: string): number {
-  const format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
-  const name = format.formatToParts(instantMs).find(({ type }) => type === "timeZoneName")?.value ?? "GMT";
-  const [, sign = "+", hours = "0", minutes = "0"] = /^GMT(?:([+-])(\d{2}):(\d{2}))?/.exec(name) ?? [];
-  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
 function shortened(text: string): string {

@@ -1,4 +1,4 @@
-import type { LenderProfile } from "@collections/lenders";
+import type { Lender } from "@collections/lenders";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import {
   type CellReading,
@@ -15,9 +15,9 @@ import type { Target } from "./column-names.ts";
 
 /** What the cells of a file depend on besides themselves. */
 export interface ReadingRules {
-  readonly lender: Pick<LenderProfile, "currency" | "timeZone">;
+  readonly lender: Pick<Lender, "currency" | "timeZone" | "balanceCutoff">;
   readonly dateOrder: DateOrder;
-  /** The moment of every balance in the file, ISO 8601; a column that says it row by row comes first. */
+  /** The moment of every balance in the file, ISO 8601. A cell with a date and a time comes first. */
   readonly asOf: string | undefined;
 }
 
@@ -58,7 +58,7 @@ export function cellText(cell: string | undefined): string {
 function readCell(
   text: string,
   target: Target,
-  { lender, dateOrder, currency }: ReadingRules & { currency: CurrencyCode },
+  { lender, dateOrder, asOf, currency }: ReadingRules & { currency: CurrencyCode },
 ): CellReading<unknown> {
   switch (target) {
     case "outstandingAmount":
@@ -70,7 +70,7 @@ function readCell(
     case "doNotContactUntil":
       return readDayCell(text, dateOrder);
     case "outstandingAsOf":
-      return readMomentCell(text, dateOrder, lender.timeZone);
+      return readMomentCell(text, dateOrder, lender, asOf);
     case "dpd":
     case "address.latitude":
     case "address.longitude":

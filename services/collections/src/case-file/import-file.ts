@@ -40,9 +40,11 @@ export interface FileOutcome {
 const TRY_AGAIN_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 
 /** Names a file by its content and by how it is read: another reading is another import. */
-export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf }: Reading): string {
+export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;
-  const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf });
+  // Left out where there is none, so that a file that was begun by an older version has the same key.
+  const cutoff = lender.balanceCutoff ?? undefined;
+  const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf, cutoff });
   return createHash("sha256").update(how).digest("hex");
 }
 

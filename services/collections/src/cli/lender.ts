@@ -54,6 +54,7 @@ interface LenderOptions {
   currency?: string;
   language?: string;
   timeZone?: string;
+  balanceCutoff?: string;
   callbackUrl?: string;
   mintLinkUrl?: string;
   mintAuthHeader?: string;
@@ -108,6 +109,7 @@ function withLenderOptions(command: Command): Command {
     .option("--country <code>", "ISO 3166-1 alpha-2; follows from the currency otherwise")
     .option("--language <tag>", "BCP 47, the default of borrowers")
     .option("--time-zone <name>", "IANA name")
+    .option("--balance-cutoff <time>", "what a date without a time means for a balance in a file, such as 23:59")
     .option("--callback-url <url>", "where signed events go")
     .option("--mint-link-url <url>", "the endpoint that mints payment links")
     .option("--mint-auth-header <header>", '"Name: value", sent with each mint call and never shown again')
@@ -211,6 +213,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LenderOptions>([
   "currency",
   "language",
   "timeZone",
+  "balanceCutoff",
   "mintLinkUrl",
   "mintAuthHeader",
   "fallbackUpiId",
