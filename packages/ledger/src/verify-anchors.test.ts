@@ -212,6 +212,17 @@ describe("a chain that is shorter than its anchors", () => {
     ]);
   });
 
+  test("is missed by what was recorded of its anchors when its anchors are gone too", async () => {
+    await payAndAnchor();
+    await forge(
+      ...["account", "transfer", "payment_booking", "chain_block"].map(
+        (table) => `delete from ledger.${table} where lender_id = $1`,
+      ),
+    );
+    const { problems } = await verifyAnchors(database.em(), placed([]), { keys: keys.publicKeys });
+    expect(problems).toContainEqual(expect.objectContaining({ code: "ANCHORS_MISSING", lenderId: sample.lenderId }));
+  });
+
   test("is anchored again after a restore, and the anchors of the other history go on being named", async () => {
     for (let block = 1; block <= 3; block += 1) await payAndAnchor();
     await forge(
@@ -275,6 +286,17 @@ describe("anchors that were tampered with", () => {
     expect(problems.map(({ code }) => code)).toEqual(["ANCHORS_MISSING", "ANCHORS_MISSING"]);
     expect(proven).toMatchObject([{ block: null, unprovenRows: 7n }]);
   });
+});
+
+test("an anchor that a worker writes while the lines are read is not missed", async () => {
+  await payAndAnchor();
+  async function* slowLines(): AsyncGenerator<AnchorLine> {
+    yield* placed([...lines]);
+    await payAndAnchor();
+  }
+  const options = { keys: keys.publicKeys, lenderId: sample.lenderId };
+  const found = await verifyAnchors(database.em(), slowLines(), options);
+  expect(found).toMatchObject({ ok: true, anchors: 1, proven: [{ block: 1n, unprovenRows: 2n }] });
 });
 
 test("a line that a killed worker left half written is counted and is no problem", async () => {

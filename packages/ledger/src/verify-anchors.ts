@@ -1,7 +1,15 @@
-import { type EntityManager, query, send, statement, transaction } from "@collections/database";
+import type { EntityManager } from "@collections/database";
 import { type Anchor, readAnchorLine, type SignedAnchor } from "./anchor.ts";
 import type { AnchorPublicKeys } from "./anchor-keys.ts";
-import { lendersInBooks, takeTime, UNHURRIED } from "./verify.ts";
+import {
+  type Block,
+  blocksAt,
+  type Books,
+  booksOf,
+  type PlacedHead,
+  type RecordedAnchor,
+  recordedAnchors,
+} from "./anchored-books.ts";
 
 /** A line that was kept outside the database, and where it stands. */
 export interface AnchorLine {
@@ -84,6 +92,8 @@ export async function verifyAnchors(
   { keys, lenderId }: VerifyAnchorsOptions,
 ): Promise<AnchorVerification> {
   const findings = new AnchorFindings();
+  // Before the lines are read: workers go on, and what they anchor meanwhile is not among the lines.
+  const recorded = await recordedAnchors(em, lenderId);
   let batch: PlacedHead[] = [];
   for await (const { place, text } of lines) {
     const anchor = findings.takeLine(place, text.trim(), keys);
@@ -95,31 +105,9 @@ export async function verifyAnchors(
     batch = [];
   }
   findings.compare(batch, await blocksAt(em, batch));
-  return findings.verdict(await booksOf(em, lenderId, findings));
-}
-
-interface PlacedHead {
-  readonly lenderId: string;
-  readonly number: bigint;
-  readonly hash: string;
-  readonly at: Date;
-  readonly place: string;
-}
-
-/** A block where an anchor has one; the hash is null when there is no block of that number. */
-interface Block {
-  readonly hash: string | null;
-  readonly chainedAt: Date | null;
-}
-
-/** A lender's chain and what the database has recorded of its anchors. */
-interface Books {
-  readonly lenderId: string;
-  readonly headNumber: bigint | null;
-  readonly headAt: Date | null;
-  readonly recordedNumber: bigint | null;
-  readonly recordedAt: Date | null;
-  readonly unprovenRows: bigint;
+  const provenBlocks = new Map([...recorded.keys()].map((id) => [id, 0n]));
+  for (const [id, { fit }] of findings.lenders) provenBlocks.set(id, fit?.number ?? 0n);
+  return findings.verdict(await booksOf(em, lenderId, provenBlocks), recorded);
 }
 
 /** What the anchors of one lender say, in memory that does not grow with their number. */
@@ -199,7 +187,7 @@ class AnchorFindings {
     }
   }
 
-  verdict(books: readonly Books[]): AnchorVerification {
+  verdict(books: readonly Books[], recorded: ReadonlyMap<string, RecordedAnchor>): AnchorVerification {
     for (const [keyId, { place, lines }] of this.#unknownKeys) {
       const detail =
         `${lines} anchors from here on are signed with key ${keyId}, which is not known: give the public key of the ` +
@@ -209,7 +197,7 @@ class AnchorFindings {
     if (this.#anchors === 0) {
       this.#add("ANCHORS_MISSING", "-", null, "No anchor with a good signature was given, so nothing is proven.");
     }
-    for (const one of books) this.#judge(one);
+    for (const one of books) this.#judge(one, recorded.get(one.lenderId));
     return {
       ok: this.#totalProblems === 0n,
       anchors: this.#anchors,
@@ -230,7 +218,7 @@ class AnchorFindings {
     };
   }
 
-  #judge({ lenderId, headNumber, headAt, recordedNumber, recordedAt }: Books): void {
+  #judge({ lenderId, headNumber, headAt }: Books, recorded: RecordedAnchor | undefined): void {
     const { newestNumber = 0n, misfit, misfits = 0, fit } = this.lenders.get(lenderId) ?? {};
     if (misfit) {
       const isBeyond = misfit.found === null && misfit.number > (headNumber ?? 0n);
@@ -252,11 +240,11 @@ class AnchorFindings {
         what + now + since + more,
       );
     }
-    if (recordedNumber !== null && recordedNumber > newestNumber) {
+    if (recorded && recorded.number > newestNumber) {
       const newest =
         newestNumber === 0n ? "none of this lender is given" : `the newest one given is block ${newestNumber}`;
       const detail =
-        `Block ${recordedNumber} was anchored at ${iso(recordedAt)}, and ${newest}: the newest anchors are missing. ` +
+        `Block ${recorded.number} was anchored at ${iso(recorded.anchoredAt)}, and ${newest}: the newest anchors are missing. ` +
         "Give all files, or find out who removed lines.";
       this.#add("ANCHORS_MISSING", "-", lenderId, detail);
     }
@@ -271,52 +259,3 @@ class AnchorFindings {
 function iso(time: Date | null): string {
   return time?.toISOString() ?? "an unknown time";
 }
-
-async function blocksAt(em: EntityManager, heads: readonly PlacedHead[]): Promise<Block[]> {
-  if (heads.length === 0) return [];
-  const values = [heads.map(({ lenderId }) => lenderId), heads.map(({ number }) => number.toString())];
-  return query<Block>(em, selectBlocks, values, { timeoutMs: 35_000 });
-}
-
-/** Every lender of the books or of the anchors, with the rows that the newest fitting anchor does not cover. */
-async function booksOf(em: EntityManager, only: string | undefined, { lenders }: AnchorFindings): Promise<Books[]> {
-  return transaction(em, async (tx) => {
-    send(tx, takeTime, []);
-    const inBooks = only === undefined ? await lendersInBooks(tx) : [only];
-    const books: Books[] = [];
-    for (const lenderId of new Set([...inBooks, ...lenders.keys()])) {
-      const provenNumber = lenders.get(lenderId)?.fit?.number ?? 0n;
-      const [row] = await query<Omit<Books, "lenderId">>(
-        tx,
-        selectBooks,
-        [lenderId, provenNumber.toString()],
-        UNHURRIED,
-      );
-      books.push({ lenderId, ...row! });
-    }
-    return books;
-  });
-}
-
-const selectBlocks = statement(
-  "ledger.blocks-at",
-  `select encode(b.hash, 'hex') as hash, b.created_at as "chainedAt"
-   from unnest($1::uuid[], $2::bigint[]) with ordinality as h (lender_id, number, place)
-   left join ledger.chain_block b on b.lender_id = h.lender_id and b.number = h.number
-   order by h.place`,
-);
-
-const selectBooks = statement(
-  "ledger.anchored-books",
-  `select h.number as "headNumber", h.created_at as "headAt", a.number as "recordedNumber",
-     a.anchored_at as "recordedAt",
-     (select count(*) from ledger.transfer where lender_id = $1)
-       + (select count(*) from ledger.payment_booking where lender_id = $1)
-       - coalesce((select sum(row_count) from ledger.chain_block where lender_id = $1 and number <= $2), 0)::bigint
-       as "unprovenRows"
-   from (select 1) one
-   left join lateral (
-     select number, created_at from ledger.chain_block where lender_id = $1 order by number desc limit 1
-   ) h on true
-   left join ledger.anchor a on a.lender_id = $1`,
-);

@@ -160,7 +160,7 @@ test("an address that is away for a while gets the newest head, and gives the an
   );
 });
 
-test("anchors are read from files, folders and the public key of a former master key", async () => {
+test("anchors are read from files and folders, and verified by public keys that anybody may have", async () => {
   const { keys } = (await cli.json("ledger", "anchor-keys")) as { keys: { keyId: string; publicKey: string }[] };
   expect(keys).toMatchObject([{ publicKey: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/), signs: true }]);
   const parts = await mkdtemp(join(folder, "parts-"));
@@ -169,15 +169,30 @@ test("anchors are read from files, folders and the public key of a former master
   }
   expect(await verified("--anchor", parts)).toMatchObject({ ok: true });
 
-  const rotated = commandsHere({ DATABASE_URL: service.databaseUrl, MASTER_KEY: "b".repeat(64) });
-  expect((await rotated("ledger", "verify", "--anchor", file)).stdout).toContain(keys[0]!.keyId);
-  const trusting = ["ledger", "verify", "--anchor", file, "--anchor-key", keys[0]!.publicKey];
-  expect(await rotated(...trusting)).toMatchObject({ code: 0 });
-  expect(await rotated("ledger", "verify", "--anchor", file, "--anchor-key", "nonsense")).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining("expected 32 bytes in base64"),
-  });
+  const nonsense = await cli("ledger", "verify", "--anchor", file, "--anchor-key", "nonsense");
+  expect(nonsense).toMatchObject({ code: 2, stderr: expect.stringContaining("expected 32 bytes in base64") });
   expect(await cli("ledger", "verify", "--anchor", join(folder, "nowhere"))).toMatchObject({ code: 3 });
+});
+
+test("after the master key was changed, anchors of the old one are verified by its public key", async () => {
+  const own = join(folder, "rotated.jsonl");
+  const stage = await startTestService({ settings: { LEDGER_ANCHOR: `file:${own}`, ...OFTEN } });
+  const other = await aLender(stage);
+  await other.importCases([aRow("LN-1")]);
+  await vi.waitUntil(async () => (await anchorsIn(own).catch(() => [])).length > 0, { timeout: 30_000 });
+  const [oldKey, newKey] = [{ MASTER_KEY: "a".repeat(64) }, { MASTER_KEY: "b".repeat(64) }];
+  const DATABASE_URL = stage.databaseUrl;
+  const during = commandsHere({ DATABASE_URL, ...newKey, MASTER_KEY_PREVIOUS: oldKey.MASTER_KEY });
+  const { keys } = (await during.json("ledger", "anchor-keys")) as { keys: { keyId: string; publicKey: string }[] };
+  expect(await during("ledger", "verify", "--anchor", own)).toMatchObject({ code: 0 });
+  expect(await during("master-key", "rotate")).toMatchObject({ code: 0 });
+
+  const after = commandsHere({ DATABASE_URL, ...newKey });
+  const unknown = await after("ledger", "verify", "--anchor", own);
+  expect(unknown).toMatchObject({ code: 1, stdout: expect.stringContaining("ANCHOR_KEY_UNKNOWN") });
+  expect(unknown.stdout).toContain(keys[1]!.keyId);
+  const known = await after("ledger", "verify", "--anchor", own, "--anchor-key", keys[1]!.publicKey);
+  expect(known).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
 });
 
 test("the metrics of a process that does not anchor have no age of blocks", async () => {
