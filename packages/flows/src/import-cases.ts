@@ -119,7 +119,7 @@ async function isFirstUse(
   return transaction(em, (tx) => recordUnappliedImport(tx, run, new Date()));
 }
 
-/** Answers a repeat by the switches of the first use. It writes nothing, whatever its own switches say. */
+/** Answers a repeat by the switches of the first use. Writes nothing, whatever switches the repeat has. */
 async function answerAgain(
   em: EntityManager,
   checked: readonly CheckedRow[],
@@ -226,7 +226,7 @@ async function applyRows(
   );
   const inOrder = checked.map(({ index }) => judged.get(index)!);
   const refused = refusedByCase(inOrder, checked);
-  // A rehearsal that is repeated may find a row right by now; an import that was refused stays refused.
+  // A refused import stays refused when its request is repeated, also if every row is right by now.
   const isRefused = atomic && (inOrder.some(({ plan }) => plan.outcome === "rejected") || (isRepeat && !dryRun));
   const kept = !dryRun && !isRefused && !isRepeat;
   const result = importResult(inOrder, { importId: kept ? importId : null, dryRun, isRefused });

@@ -44,7 +44,7 @@ export function problemOfSecret(
   const { means, again } = SECRETS[kind];
   const remedy =
     (fault.code === "UNKNOWN_MASTER_KEY"
-      ? `Set MASTER_KEY_PREVIOUS to the key ${fault.masterKeyId} and run collections master-key rotate. Where that key is lost: `
+      ? `Set MASTER_KEY_PREVIOUS to the key ${fault.masterKeyId} and run collections master-key rotate. If that key is lost: `
       : "") + again(lenderCode, keyId ?? "");
   const detail = `${keyId === null ? "" : `${keyId}: `}${means} ${fault.message}`;
   return { severity: "fault", code: "SECRET_UNREADABLE", lenderCode, detail, remedy, count: 1, since: null };
@@ -55,23 +55,23 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
   API_KEY: {
     means: "This key neither signs nor verifies; where it is the lender's only one, its events wait.",
     again: (code, keyId) =>
-      `make another key by collections key create ${code}, hand it over, then collections key revoke ${keyId}.`,
+      `Make another key by collections key create ${code}, hand it over, then collections key revoke ${keyId}.`,
   },
   MINT_AUTH_HEADER: {
     means: "No link can be minted for this lender.",
-    again: (code) => `register the header again by collections lender update ${code} --mint-auth-header.`,
+    again: (code) => `Register the header again by collections lender update ${code} --mint-auth-header.`,
   },
   WHATSAPP_TOKEN: {
     means: "No message is sent from this lender's WhatsApp account.",
-    again: (code) => `register the token again by collections lender update ${code} --whatsapp-token.`,
+    again: (code) => `Register the token again by collections lender update ${code} --whatsapp-token.`,
   },
   WHATSAPP_APP_SECRET: {
     means: "What Meta reports about this lender's messages is refused.",
-    again: (code) => `register the secret again by collections lender update ${code} --whatsapp-app-secret.`,
+    again: (code) => `Register the secret again by collections lender update ${code} --whatsapp-app-secret.`,
   },
   WHATSAPP_VERIFY_TOKEN: {
     means: "Meta cannot register the webhook of this lender's WhatsApp account.",
-    again: (code) => `register the token again by collections lender update ${code} --whatsapp-verify-token.`,
+    again: (code) => `Register the token again by collections lender update ${code} --whatsapp-verify-token.`,
   },
 };
 
