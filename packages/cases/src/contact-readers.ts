@@ -78,9 +78,11 @@ export const addresses: FieldReader<Address[]> = list((value, context) => {
   return read && { ...read, country: read.country ?? context.country };
 }, MAX_ADDRESSES);
 
+const CONSENT_FIELDS = { whatsapp: yesOrNo, email: yesOrNo };
+
 /** Only the channels that the row names: what it does not name stays as it is. */
 export const consent: FieldReader<Partial<Consent>> = (value, context) => {
-  const read = fields<Consent>(value, context, { whatsapp: yesOrNo, email: yesOrNo });
+  const read = fields<Consent>(value, context, CONSENT_FIELDS);
   if (read === undefined || !isObject(value)) return undefined;
   return Object.fromEntries(Object.entries(read).filter(([channel]) => Object.hasOwn(value, channel)));
 };
@@ -92,11 +94,20 @@ function fields<Value extends object>(
   readers: { readonly [Field in keyof Value & string]: FieldReader<NonNullable<Value[Field]>> },
 ): Value | undefined {
   if (!isObject(value)) return refuse(context, "WRONG_TYPE", "Expected an object.");
-  warnOfUnknown(value, context, new Set(Object.keys(readers)));
+  warnOfUnknown(value, context, namesOf(readers));
   const faultsBefore = context.faults.length;
   const entries = Object.entries<FieldReader<unknown>>(readers).map(([field, read]) => {
     const raw = Object.hasOwn(value, field) ? value[field] : null;
     return [field, raw === null || raw === undefined ? null : read(raw, below(context, field))];
   });
   return context.faults.length > faultsBefore ? undefined : (Object.fromEntries(entries) as Value);
+}
+
+const namesOfReaders = new WeakMap<object, ReadonlySet<string>>();
+
+/** The names of an object's fields; made once, because `warnOfUnknown` prepares each set that it is given. */
+function namesOf(readers: object): ReadonlySet<string> {
+  const names = namesOfReaders.get(readers) ?? new Set(Object.keys(readers));
+  namesOfReaders.set(readers, names);
+  return names;
 }

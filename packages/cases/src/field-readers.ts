@@ -2,6 +2,13 @@ import { type AmountFault, AmountLiteral, type CurrencyCode, readAmount } from "
 import { isDay, readInstant } from "./instant.ts";
 import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 
+/** Enough to see what is wrong, and few enough that the answer is not many times as long as the request. */
+const MAX_FAULTS_PER_ROW = 50;
+/** What is longer is not even normalized, which takes time. Spaces that are collapsed later count here. */
+const LONGEST_TEXT = 10_000;
+/** Normalizing takes time quadratic in the length of such a run. Unicode's stream-safe format (UAX 15) allows 30 too. */
+const TOO_MANY_MARKS = /\p{M}{31}/u;
+
 /** Where a reader stands in a row, what the row defaults to, and where it tells of faults. */
 export interface FieldContext {
   readonly pointer: string;
@@ -17,9 +24,9 @@ export interface FieldContext {
 /** Turns a value of a row into the value that is stored, or tells of a fault and returns undefined. */
 export type FieldReader<Value> = (value: unknown, context: FieldContext) => Value | undefined;
 
-/** Tells of a fault. */
+/** Tells of a fault. Only the first faults of a row are kept. */
 export function refuse(context: FieldContext, code: RowFaultCode | AmountFault, detail: string): undefined {
-  context.faults.push({ code, pointer: context.pointer, detail });
+  if (context.faults.length < MAX_FAULTS_PER_ROW) context.faults.push({ code, pointer: context.pointer, detail });
 }
 
 /** The context of a field or an element below this one. */
@@ -34,6 +41,12 @@ export function below(context: FieldContext, field: string | number): FieldConte
 export function text(maxLength: number): FieldReader<string> {
   return (value, context) => {
     if (typeof value !== "string") return refuse(context, "WRONG_TYPE", `Expected a text; got ${kindOf(value)}.`);
+    if (value.length > LONGEST_TEXT) {
+      return refuse(context, "TOO_LONG", `Expected at most ${maxLength} characters; got ${value.length}.`);
+    }
+    if (TOO_MANY_MARKS.test(value)) {
+      return refuse(context, "WRONG_TYPE", "Expected at most 30 combining marks, such as accents, behind one letter.");
+    }
     const line = value.normalize().replaceAll(/\s+/g, " ").trim();
     if (line === "") return refuse(context, "REQUIRED", "Expected a text that is not empty; send null to clear it.");
     if (!isPrintable(line)) return refuse(context, "WRONG_TYPE", "Expected printable characters only.");

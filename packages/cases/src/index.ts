@@ -106,6 +106,7 @@ export {
   type CheckedRow,
   checkRow,
   checkRows,
+  checkRowsInTurns,
   type ControlRow,
   inCurrencyOfCase,
   type LenderDefaults,

@@ -1,7 +1,7 @@
 import { currency, parseJson } from "@collections/money";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AMOUNT_FIELDS } from "./case-details.ts";
-import { checkRow, checkRows, type LenderDefaults, type UpsertRow } from "./row.ts";
+import { checkRow, checkRows, checkRowsInTurns, type LenderDefaults, type UpsertRow } from "./row.ts";
 
 const defaults: LenderDefaults = { currency: currency("INR"), country: "IN", language: "hi-IN" };
 const required = {
@@ -222,9 +222,41 @@ test("what the service sets is told as such", () => {
   expect(accepted({ ...required, status: "new" }).warnings).toMatchObject([{ code: "READ_ONLY_FIELD" }]);
 });
 
-test("a hostile row does not come back longer than it was", () => {
-  const names = Array.from({ length: 1000 }, (_, index) => [`field${index}`, 1] as const);
-  expect(accepted({ ...required, ...Object.fromEntries(names) }).warnings).toHaveLength(20);
+describe("a hostile row does not come back much longer than it was", () => {
+  const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]));
+
+  test("it is warned of 20 fields", () => {
+    const row = { ...required, ...unknown, addresses: Array.from({ length: 10 }, () => ({ line1: "a", ...unknown })) };
+    expect(accepted(row).warnings).toHaveLength(20);
+    const [first] = accepted({ ...required, addresses: row.addresses }).warnings;
+    expect(first).toMatchObject({ code: "UNKNOWN_FIELD", pointer: "/rows/2/addresses/0/field0" });
+  });
+
+  test("it is told of 50 faults", () => {
+    const address = { line1: 1, line2: 1, landmark: 1, city: 1, district: 1, state: 1, latitude: "x" };
+    const faults = faultsOf({ ...required, addresses: Array.from({ length: 10 }, () => address), dpd: "x" });
+    expect(faults).toHaveLength(50);
+  });
+});
+
+describe("a text that takes long to normalize is refused before it is", () => {
+  // Normalizing 300,000 marks takes longer than a test may.
+  const marks = "\u0301".repeat(150_000) + "\u0323".repeat(150_000);
+
+  test.each([
+    ["300,000 combining marks", `a${marks}`, "TOO_LONG"],
+    ["many runs of marks in as many characters as are read", `a${marks.slice(0, 99)}`.repeat(100), "WRONG_TYPE"],
+    ["31 marks", `a${"\u0301".repeat(31)}`, "WRONG_TYPE"],
+    ["spaces without end", " a".repeat(2_000_000), "TOO_LONG"],
+  ])("%s", (_, borrowerName, code) => {
+    expect(faultsOf({ ...required, borrowerName })).toMatchObject([{ code, pointer: "/rows/2/borrowerName" }]);
+  });
+
+  test("but not one with accents, or in a padded column", () => {
+    const name = `Nguye\u0302\u0303n${" ".repeat(250)}`;
+    expect(accepted({ ...required, borrowerName: name }).details.borrowerName).toBe("Nguy\u1ec5n");
+    expect(faultsOf({ ...required, borrowerName: `a${"\u0301".repeat(30)}` })).toEqual([]);
+  });
 });
 
 test("names of JavaScript's own are ordinary names", () => {
@@ -252,6 +284,12 @@ test("a row with an action needs nothing but the loan, and says what it does not
       warnings: [{ code: "FIELD_NOT_APPLIED", pointer: "/rows/0/dpd" }],
     },
   });
+});
+
+test("rows are checked in turns as they are at once", async () => {
+  const rows = [required, { ...required, dpd: -1 }, required, 7, {}].map(parsed);
+  const now = new Date();
+  expect(await checkRowsInTurns(rows, defaults, now)).toEqual(checkRows(rows, defaults, now));
 });
 
 test("of two rows about one loan the later is rejected", () => {

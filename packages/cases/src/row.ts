@@ -1,3 +1,4 @@
+import { inTurns } from "@collections/database";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import { type CaseDetails, DETAIL_FIELDS, DETAIL_PROPERTIES, type DetailChanges } from "./case-details.ts";
 import { country as readCountry } from "./contact-readers.ts";
@@ -95,8 +96,27 @@ const ROW_FIELDS: ReadonlySet<string> = new Set([
  * const faults = checked.flatMap((one) => ("errors" in one ? one.errors : []));
  */
 export function checkRows(rows: readonly unknown[], defaults: LenderDefaults, now: Date = new Date()): CheckedRow[] {
+  return rows.map(rowChecker(defaults, now));
+}
+
+/**
+ * As `checkRows`, but lets other work of the process go on in between: 1,000 rows with every field take half a second.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = await checkRowsInTurns(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
+ */
+export function checkRowsInTurns(
+  rows: readonly unknown[],
+  defaults: LenderDefaults,
+  now: Date = new Date(),
+): Promise<CheckedRow[]> {
+  return inTurns(rows, rowChecker(defaults, now));
+}
+
+function rowChecker(defaults: LenderDefaults, now: Date): (raw: unknown, index: number) => CheckedRow {
   const firstIndexes = new Map<string, number>();
-  return rows.map((raw, index) => {
+  return (raw, index) => {
     const checked = checkRow(raw, defaults, index, now);
     const loan = checked.sourceLoanNumber;
     if (loan === undefined) return checked;
@@ -114,7 +134,7 @@ export function checkRows(rows: readonly unknown[], defaults: LenderDefaults, no
       errors: [{ code: "DUPLICATE_IN_REQUEST", pointer, detail }],
       warnings: "row" in checked ? checked.row.warnings : checked.warnings,
     };
-  });
+  };
 }
 
 /**

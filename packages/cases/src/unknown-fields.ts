@@ -2,8 +2,8 @@ import { closest, distance } from "fastest-levenshtein";
 import type { FieldContext } from "./field-readers.ts";
 import { pointerTo } from "./row-fault.ts";
 
-/** Enough to see the mistake, and few enough that a hostile row does not come back longer than it was. */
-const MAX_WARNINGS_PER_OBJECT = 20;
+/** Enough to see the mistake, and few enough that the answer is not many times as long as the request. */
+const MAX_WARNINGS_PER_ROW = 20;
 const LONGEST_NAME = 64;
 
 /** Names of a case's record that the service sets: lenders send them back from what they have read. */
@@ -24,14 +24,15 @@ const READ_ONLY: ReadonlySet<string> = new Set([
   "closeReason",
 ]);
 
-/** Warns of the fields that nobody reads, each with the known name that it may have meant. */
+/** Warns of the first fields of a row that nobody reads, each with the known name that it may have meant. */
 export function warnOfUnknown(
   value: Readonly<Record<string, unknown>>,
   context: Pick<FieldContext, "pointer" | "warnings">,
   known: ReadonlySet<string>,
 ): void {
   const unknown = Object.keys(value).filter((name) => !known.has(name));
-  for (const name of unknown.slice(0, MAX_WARNINGS_PER_OBJECT)) {
+  const room = Math.max(0, MAX_WARNINGS_PER_ROW - context.warnings.length);
+  for (const name of unknown.slice(0, room)) {
     const pointer = pointerTo(context.pointer, name.slice(0, LONGEST_NAME).toWellFormed());
     if (READ_ONLY.has(name)) {
       context.warnings.push({ code: "READ_ONLY_FIELD", pointer, detail: `${name} is set by the service; ignored.` });
@@ -52,9 +53,24 @@ export function warnOfUnknown(
 export function nearestName(name: string, known: ReadonlySet<string>): string | undefined {
   if (name.length > LONGEST_NAME) return undefined;
   const spelling = name.toLowerCase().replaceAll(/[_\- ]/g, "");
-  const bySpelling = new Map([...known].map((candidate) => [candidate.toLowerCase(), candidate]));
-  const nearest = closest(spelling, [...bySpelling.keys()]);
-  return distance(spelling, nearest) <= Math.max(2, Math.floor(spelling.length / 3))
-    ? bySpelling.get(nearest)
-    : undefined;
+  const { spellings, names } = spellingsOf(known);
+  const nearest = closest(spelling, spellings);
+  return distance(spelling, nearest) <= Math.max(2, Math.floor(spelling.length / 3)) ? names.get(nearest) : undefined;
+}
+
+interface Spellings {
+  readonly spellings: readonly string[];
+  readonly names: ReadonlyMap<string, string>;
+}
+
+const spellingsOfSets = new WeakMap<ReadonlySet<string>, Spellings>();
+
+/** The known names by their spelling in lower case; computed once for each set. */
+function spellingsOf(known: ReadonlySet<string>): Spellings {
+  const made = spellingsOfSets.get(known);
+  if (made) return made;
+  const names = new Map([...known].map((name) => [name.toLowerCase(), name]));
+  const spellings = { spellings: [...names.keys()], names };
+  spellingsOfSets.set(known, spellings);
+  return spellings;
 }

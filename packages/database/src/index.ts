@@ -7,6 +7,7 @@ export { distribute, type DistributeOptions, type Distribution, NotDistributable
 export { distributionFaults } from "./distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
 export { newId, parsePublicId, publicId } from "./ids.ts";
+export { inTurns } from "./in-turns.ts";
 export {
   enqueue,
   enqueueAll,

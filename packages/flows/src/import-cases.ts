@@ -1,6 +1,6 @@
 import {
   type CheckedRow,
-  checkRows,
+  checkRowsInTurns,
   inCurrencyOfCase,
   type ImportedCase,
   type ImportRun,
@@ -16,7 +16,15 @@ import {
   writeBalanceDates,
   writeImportedCases,
 } from "@collections/cases";
-import { type EntityManager, isUniqueViolation, newId, sqlState, transaction, type Tx } from "@collections/database";
+import {
+  type EntityManager,
+  inTurns,
+  isUniqueViolation,
+  newId,
+  sqlState,
+  transaction,
+  type Tx,
+} from "@collections/database";
 import {
   adjustment,
   caseAccounts,
@@ -81,7 +89,7 @@ export async function importCases(
   environment: string,
 ): Promise<ImportResult> {
   const attempt: ImportAttempt = { ...request, receivedAt: new Date() };
-  const checked = checkRows(request.rows, request.lender, attempt.receivedAt);
+  const checked = await checkRowsInTurns(request.rows, request.lender, attempt.receivedAt);
   try {
     return await apply(em, checked, attempt, environment);
   } catch (error) {
@@ -251,7 +259,7 @@ async function judgeRows(
     return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency, receivedAt);
   });
   const laterPayments = await paymentsAfterBalances(tx, read, current, lender.id);
-  return read.map((checked): JudgedRow => {
+  return inTurns(read, (checked): JudgedRow => {
     if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
     const facts = {
       lenderId: lender.id,

@@ -132,6 +132,21 @@ describe("signing in", () => {
     const refused = verifyOtp(randomUUID(), "123456", { deviceName: "\u0000" });
     await expect(refused).rejects.toThrow("BAD_INPUT");
   });
+
+  test("refuses a device's name of 120,000 combining marks, which takes seconds to normalize", async () => {
+    const tokens = await signIn((await aPerson()).phone);
+    const deviceName = "\u0301".repeat(60_000) + "\u0323".repeat(60_000);
+    const input = { idempotencyKey: randomUUID(), otpId: randomUUID(), code: "123456", deviceName };
+    const answer = await fetch(`${service.url}/graphql`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${tokens.accessToken}` },
+      body: JSON.stringify({
+        query: "mutation ($input: VerifyOtpInput!) { verifyOtp(input: $input) { __typename } }",
+        variables: { input },
+      }),
+    });
+    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
+  });
 });
 
 describe("a session", () => {
