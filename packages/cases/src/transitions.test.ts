@@ -61,6 +61,7 @@ const triggers = {
   "all is paid": { kind: "payment_clears" },
   "closed by hand": { kind: "close", reason: "deceased" },
   "settled by the lender": { kind: "settle", reason: null },
+  "a balance that later payments cover": { kind: "later_payments_clear" },
   withdraw: { kind: "withdraw", reason: "recalled" },
 } satisfies Record<string, Trigger>;
 
@@ -115,6 +116,8 @@ const rows: readonly Row[] = [
   ["working", "closed by hand", "closed", ["case.returned"]],
   ["held while new", "closed by hand", "closed", ["case.returned"]],
   ["new", "settled by the lender", "closed", ["case.returned"]],
+  ["working", "a balance that later payments cover", "collected", ["case.closed"]],
+  ["held while working", "a balance that later payments cover", "collected", ["case.closed"]],
   ["held, then partly paid", "settled by the lender", "closed", ["case.returned"]],
   ["new", "withdraw", "withdrawn", ["case.withdrawn"]],
   ["held while working", "withdraw", "withdrawn", ["case.withdrawn"]],
@@ -153,6 +156,7 @@ const refusals: readonly (readonly [keyof typeof cases, keyof typeof triggers, R
   ["withdrawn, then partly paid", "release", "CASE_ENDED"],
   ["closed by hand", "closed by hand", "CASE_ENDED"],
   ["collected", "settled by the lender", "CASE_ENDED"],
+  ["withdrawn, then partly paid", "a balance that later payments cover", "CASE_ENDED"],
   ["withdrawn, then partly paid", "withdraw", "CASE_ENDED"],
 ];
 
@@ -170,7 +174,7 @@ test("every case has an answer to every trigger", () => {
     ({ fields, trigger }) => trigger.kind !== "payment_leaves_rest" || !("outstandingMinor" in fields),
   );
   const verdicts = possible.map(({ fields, trigger }) => transition(exampleCase(fields), trigger, NOW).allowed);
-  expect(verdicts).toHaveLength(13 * 16 - 2);
+  expect(verdicts).toHaveLength(13 * 17 - 2);
 });
 
 test("a confirmation is never refused", () => {
@@ -232,10 +236,17 @@ test("work that began while the case was held is not undone by its release", () 
   expect(allowed(caseAfter, triggers.release).caseAfter).toMatchObject({ status: "in_progress", workBegun: true });
 });
 
-test("a reassigned case belongs to the other field partner, an unassigned one to nobody", () => {
-  const working = exampleCase(cases.working);
-  expect(allowed(working, triggers["assign to Ravi"]).caseAfter.assignedFieldPartnerId).toBe(RAVI);
-  expect(allowed(working, triggers.unassign).caseAfter.assignedFieldPartnerId).toBeNull();
+test("a reassigned case belongs to the other field partner from now on, an unassigned one to nobody", () => {
+  const working = exampleCase({ ...cases.working, assignedSince: EARLIER });
+  expect(allowed(working, triggers["assign to Ravi"]).caseAfter).toMatchObject({
+    assignedFieldPartnerId: RAVI,
+    assignedSince: NOW,
+  });
+  expect(allowed(working, triggers.unassign).caseAfter).toMatchObject({
+    assignedFieldPartnerId: null,
+    assignedSince: null,
+  });
+  expect(allowed(working, triggers["a visit of Asha"]).caseAfter.assignedSince).toEqual(EARLIER);
 });
 
 function allowed(before: ImportedCase, trigger: Trigger) {

@@ -11,7 +11,7 @@ import type { ImportedCase, LockedCase } from "./locked-case.ts";
 import { caseByLoan } from "./read-cases.ts";
 import { casesSchema } from "./schema.ts";
 import { transition } from "./transitions.ts";
-import { insertCases, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
+import { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url, schemas: [casesSchema] });
@@ -49,6 +49,22 @@ test("a change of state is written whole, and leaves the money alone", async () 
   const after = { ...held.caseAfter, lastVisitId: newId(), lastDisposition: "DISPUTE", outstandingMinor: 1n } as const;
   await transaction(database.em(), async (tx) => writeCaseStates(tx, [after], NOW));
   expect(await read(stored)).toEqual({ ...after, outstandingMinor: stored.outstandingMinor });
+});
+
+test("the moment of a balance is written with the peak and nothing else, updatedAt included", async () => {
+  const [first, second] = await storeAll([exampleCase({ outstandingAsOf: EARLIER }), exampleCase()]);
+  const moved = [first, second].map((one) => ({
+    ...one,
+    outstandingAsOf: NOW,
+    peakMinor: 700_000n,
+    outstandingMinor: 1n,
+  }));
+  await transaction(database.em(), async (tx) => writeBalanceDates(tx, [...moved, { ...second, id: newId() }]));
+  for (const stored of [first, second]) {
+    expect(await read(stored)).toEqual({ ...stored, outstandingAsOf: NOW, peakMinor: 700_000n });
+    const { updatedAt } = (await caseByLoan(database.em(), stored.lenderId, stored.sourceLoanNumber))!;
+    expect(updatedAt).toEqual(EARLIER);
+  }
 });
 
 const details: CaseDetails = {
@@ -126,6 +142,7 @@ test("verbs with nothing to write send nothing", async () => {
     writeCases(tx, [], NOW);
     writeCaseStates(tx, [], NOW);
     writeImportedCases(tx, [], NOW);
+    writeBalanceDates(tx, []);
     expect(await insertCases(tx, [], [], NOW)).toEqual([]);
   });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   fieldPartner = await aFieldPartner(database);
 });
 
-async function aStoryteller(): Promise<Lender> {
+async function aLenderOfItsOwn(): Promise<Lender> {
   return (await aLender(database, { commissionPercent: "2.5" })).lender;
 }
 
@@ -54,7 +54,7 @@ test(
       fc.tuple(fc.constant(facts), fc.array(anyArrival(facts), { minLength: ORDERS, maxLength: ORDERS })),
     );
     const property = fc.asyncProperty(stories, async ([facts, arrivals]) => {
-      const lender = await aStoryteller();
+      const lender = await aLenderOfItsOwn();
       for (const arrival of arrivals) {
         const loan = await play(lender, arrival);
         expect(await currentCase(database, lender, loan)).toMatchObject({
@@ -76,7 +76,7 @@ test(
   async () => {
     const stories = anyHistory.chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
     const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
-      const lender = await aStoryteller();
+      const lender = await aLenderOfItsOwn();
       const loan = await play(lender, arrival);
       const cycles = await casesOfLoan(database.em(), lender.id, loan);
       const collectedMinor = cycles.reduce((sum, { totalCollectedMinor }) => sum + totalCollectedMinor, 0n);
@@ -93,7 +93,7 @@ test(
 );
 
 test("a balance and a confirmation that arrive at the same moment end the same, whichever comes first", async () => {
-  const lender = await aStoryteller();
+  const lender = await aLenderOfItsOwn();
   const first = { kind: "balance", day: 20, amount: 1_000 } as const;
   const second = { kind: "balance", day: 22, amount: 500 } as const;
   const payments = [1, 2, 3].map(
