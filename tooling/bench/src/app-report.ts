@@ -1,14 +1,19 @@
 import type { AppReport, LinkFigures } from "./app.ts";
 import type { ListFigures, ListSide } from "./case-list.ts";
-import { type Line, ratioLine } from "./line.ts";
+import type { HostileFigures } from "./hostile.ts";
+import { atMost, type Line, ratioLine } from "./line.ts";
 import type { AppPlan } from "./plan.ts";
+import type { Spread } from "./statistics.ts";
 import { busyText, milliseconds, rateText, ratioText, table, whole } from "./text-table.ts";
 
 const LIST_COLUMNS = "clients,service/s,p50 ms,p99 ms,CPU µs,bare/s,p50 ms,p99 ms,CPU µs,ratio,others";
+const HOSTILE_COLUMNS = "caller,service ms,registered only ms,ratio";
+/** Milliseconds of processor time that a document without a token may take. */
+const HOSTILE_AIM_MS = 3;
 const LINK_COLUMNS = "at once,heard by,p50 ms,p99 ms,others";
 
 /** Two tables for people. */
-export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links }: AppReport): string {
+export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): string {
   return [
     `The list of 20 cases of ${whole(list.cases)}, beside the same ${list.statements} statements by plain pg and a` +
       ` bare yoga that knows the answer; ${rounds} rounds in turn`,
@@ -16,6 +21,10 @@ export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links }:
     "",
     `From the request for a link until the app knows it as minted, without the lender's ${mintMs} ms; ${rounds} rounds`,
     table(LINK_COLUMNS, links.map(linkRow)),
+    "",
+    "Processor time of a document of 4 KB that is expensive to validate, beside a service that takes registered" +
+      " operations only",
+    table(HOSTILE_COLUMNS, hostile.map(hostileRow)),
   ].join("\n");
 }
 
@@ -32,8 +41,16 @@ function linkRow({ clients, hearsBy, p50Ms, p99Ms, othersBusy }: LinkFigures): s
   return [String(clients), hearsBy, milliseconds(p50Ms), milliseconds(p99Ms), busyText(othersBusy)];
 }
 
+function hostileRow({ caller, service, only, ratio }: HostileFigures): string[] {
+  return [caller, inMs(service), inMs(only), ratioText(ratio)];
+}
+
+function inMs({ median, min, max }: Spread): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
+}
+
 /** The list beside its limit; and the time that a link takes, without the lender's. */
-export function appLines({ rounds, links: { mintMs } }: AppPlan, { list, links }: AppReport): Line[] {
+export function appLines({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): Line[] {
   return [
     ...list.figures.map(({ clients, service, rival, ratio }) =>
       ratioLine({
@@ -50,6 +67,14 @@ export function appLines({ rounds, links: { mintMs } }: AppPlan, { list, links }
       beside: `without the lender's ${mintMs} ms`,
       ratio: "",
       rounds,
+    })),
+    ...hostile.map(({ caller, service, only, ratio }) => ({
+      figure: `processor time of an expensive document, ${caller}`,
+      ours: `${inMs(service)} ms`,
+      beside: `registered operations only: ${only.median.toFixed(2)} ms`,
+      ratio: ratioText(ratio),
+      rounds,
+      ...(caller !== "a valid token" && { aim: atMost(HOSTILE_AIM_MS, service, " ms") }),
     })),
   ];
 }

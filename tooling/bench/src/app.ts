@@ -4,16 +4,18 @@ import { fillBooks } from "./books.ts";
 import { type ListReport, measureCaseList } from "./case-list.ts";
 import { type Child, startChild } from "./child.ts";
 import { askGraphql } from "./graphql-call.ts";
+import { type HostileFigures, measureHostile } from "./hostile.ts";
 import type { LenderQuestion, LinkQuestion, LinkTimes } from "./link-load.ts";
 import type { AppPlan } from "./plan.ts";
 import { operator, type Service, startService } from "./service.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 import { leastDisturbed } from "./undisturbed.ts";
 
-/** The field partners' app: the list beside its limit, and how long a link takes beyond the lender's part. */
+/** The field partners' app: its list, the time of a link without the lender's part, and documents meant to be costly. */
 export interface AppReport {
   readonly list: ListReport;
   readonly links: readonly LinkFigures[];
+  readonly hostile: readonly HostileFigures[];
 }
 
 /** Medians and spreads over the rounds. */
@@ -65,7 +67,8 @@ export async function measureApp(bench: AppBench): Promise<AppReport> {
       await Promise.all([service.stop(), worker.stop()]);
     }
     await server.checkpoint();
-    return { list: await measureCaseList({ ...asked, plan: plan.list }), links };
+    const list = await measureCaseList({ ...asked, plan: plan.list });
+    return { list, links, hostile: await measureHostile({ ...asked, roundMs: plan.list.roundMs }) };
   } finally {
     await door.stop();
   }

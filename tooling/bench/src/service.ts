@@ -18,6 +18,8 @@ export interface ServiceSettings {
   readonly role: "server" | "worker";
   /** What needs a session of its own connects here; `databaseUrl` when absent. */
   readonly directUrl?: string;
+  /** Further settings, by their names. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export const MASTER_KEY = "0123456789abcdef".repeat(4);
@@ -30,8 +32,11 @@ const FLAGS = ["--disable-warning=ExperimentalWarning"];
 const run = promisify(execFile);
 
 /** Starts the service as an operator would; resolves when it says that it is ready. */
-export async function startService({ databaseUrl, role, directUrl }: ServiceSettings): Promise<Service> {
-  return startProcess(MAIN, { databaseUrl, env: { ROLE: role, ...(directUrl && { DATABASE_DIRECT_URL: directUrl }) } });
+export async function startService({ databaseUrl, role, directUrl, env }: ServiceSettings): Promise<Service> {
+  return startProcess(MAIN, {
+    databaseUrl,
+    env: { ROLE: role, ...(directUrl && { DATABASE_DIRECT_URL: directUrl }), ...env },
+  });
 }
 
 /** Starts a file of the project, whose standard output says where it is ready. */

@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BenchServer } from "./bench-server.ts";
+import { type Child, startChild } from "./child.ts";
+import type { LoadResult } from "./closed-loop.ts";
+import type { HostileLoad } from "./hostile-load.ts";
+import { processorMs } from "./processor-time.ts";
+import { type Service, startService } from "./service.ts";
+import { type Spread, spreadOf } from "./statistics.ts";
+import { leastDisturbed } from "./undisturbed.ts";
+
+/** Processor time of one expensive document in Node: medians over the rounds. */
+export interface HostileFigures {
+  readonly caller: (typeof CALLERS)[number];
+  readonly service: Spread;
+  /** Of a service that takes registered operations only. */
+  readonly only: Spread;
+  /** Of the processor times of a round. */
+  readonly ratio: Spread;
+}
+
+export interface HostileBench {
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly server: BenchServer;
+  readonly databaseUrl: string;
+  readonly accessToken: string;
+  readonly onProgress: (message: string) => void;
+}
+
+const CALLERS = ["no token", "an unknown token", "a valid token"] as const;
+const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
+const REGISTERED = "{ viewer { id } }";
+
+/** Sends expensive documents to a service and, in turn, to one that takes registered operations only. */
+export async function measureHostile(bench: HostileBench): Promise<HostileFigures[]> {
+  const { databaseUrl, rounds, roundMs, server, accessToken, onProgress } = bench;
+  const folder = await mkdtemp(join(tmpdir(), "operations-"));
+  const file = join(folder, "operations.json");
+  const hash = createHash("sha256").update(REGISTERED).digest("hex");
+  await writeFile(file, JSON.stringify({ [hash]: REGISTERED }));
+  const env = { PERSISTED_OPERATIONS: "only", PERSISTED_OPERATIONS_FILE: file };
+  const [service, only] = [
+    await startService({ databaseUrl, role: "server" }),
+    await startService({ databaseUrl, role: "server", env }),
+  ];
+  const http = startChild("hostile-load.ts");
+  const tokens = { "no token": "", "an unknown token": UNKNOWN_TOKEN, "a valid token": accessToken };
+  try {
+    const figures: HostileFigures[] = [];
+    for (const caller of CALLERS) {
+      const load = { accessToken: tokens[caller], durationMs: roundMs };
+      const [code, codeOfOnly] =
+        caller === "a valid token" ? ["TOO_COMPLEX", "BAD_INPUT"] : ["UNAUTHENTICATED", "UNAUTHENTICATED"];
+      const round = async () => ({
+        only: await measured(http, only, { ...load, url: only.url, code: codeOfOnly }),
+        service: await measured(http, service, { ...load, url: service.url, code }),
+      });
+      onProgress(`expensive documents, ${caller}`);
+      await round();
+      const watched = await leastDisturbed(rounds, [process.pid, server.pid], round);
+      const all = watched.map((one) => one.round);
+      figures.push({
+        caller,
+        service: spreadOf(all.map((one) => one.service)),
+        only: spreadOf(all.map((one) => one.only)),
+        ratio: spreadOf(all.map((one) => one.service / one.only)),
+      });
+    }
+    return figures;
+  } finally {
+    await Promise.all([http.stop(), service.stop(), only.stop(), rm(folder, { recursive: true })]);
+  }
+}
+
+/** Milliseconds of processor time per request; of a closed loop's time where the system does not say. */
+async function measured(http: Child, { pid }: Service, load: HostileLoad): Promise<number> {
+  const before = processorMs([pid]);
+  const { completed, elapsedMs } = await http.ask<LoadResult>(load);
+  const after = processorMs([pid]);
+  return (before === undefined || after === undefined ? elapsedMs : after - before) / completed;
+}
