@@ -75,9 +75,11 @@ export async function caseById(em: EntityManager, { lenderId, caseId }: CaseKey)
 }
 
 // Prepared: each step of a link asks for its case, while somebody waits at a door.
+// A range with ORDER BY: for an equality, any index that begins with the lender looks as good on an empty table.
 const selectById = statement(
   "cases.by-id",
-  `select ${OWN_CASE_COLUMNS} from cases.collection_case c where c.lender_id = $1 and c.id = $2`,
+  `select ${OWN_CASE_COLUMNS} from cases.collection_case c
+   where c.lender_id = $1 and c.id >= $2 and c.id <= $2 order by c.id limit 1`,
 );
 
 /**

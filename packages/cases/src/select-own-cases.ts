@@ -97,6 +97,7 @@ export const selectOwnCases = statement(
      l.list_group as "listGroup", l.list_rank as "listRank"
    from listed l
    cross join lateral (
-     select * from cases.collection_case k where k.lender_id = l.lender_id and k.id = l.id limit 1) c
+     select * from cases.collection_case k
+     where k.lender_id = l.lender_id and k.id >= l.id and k.id <= l.id order by k.id limit 1) c
    order by l.list_group, l.list_rank, l.id desc`,
 );

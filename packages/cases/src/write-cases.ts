@@ -75,12 +75,7 @@ export const updateImported = statement(
      updated_at = excluded.updated_at`,
 );
 
-export const retire = lenderStatement(
-  "cases.retire",
-  { ofOne: "lender_id = $3", ofMany: "true" },
-  (isTheLenders) => `update cases.collection_case set is_current = false
-   where ${isTheLenders} and lender_id = any ($1::uuid[]) and id = any ($2::uuid[])`,
-);
+export const retire = unnestUpdate("cases.retire", ["isCurrent"], { setsUpdatedAt: false });
 
 /**
  * Writes what payments changed on locked cases. Several payments of one case are folded first: one entry a case.
@@ -148,7 +143,8 @@ export async function insertCases(
 ): Promise<ImportedCase[]> {
   if (newCases.length === 0) return [];
   if (replaced.length > 0) {
-    send(tx, ...forLenders(retire, [replaced.map(({ lenderId }) => lenderId), replaced.map(({ id }) => id)]));
+    const [lenderIds, ids] = [replaced.map(({ lenderId }) => lenderId), replaced.map(({ id }) => id)];
+    send(tx, ...forLenders(retire, [lenderIds, ids, replaced.map(() => false)]));
   }
   const rows = await query<{ id: string }>(tx, insertImported, importedValues(newCases, now));
   const made = new Set(rows.map(({ id }) => id));
@@ -171,24 +167,32 @@ function sendUpdate(
   send(tx, ...forLenders(update, [lenderIds, ...columnsOf(casesAfter, ["id", ...properties]), now.toISOString()]));
 }
 
-// Of one lender the ids are named twice: so the key finds them also in a plan that was made while the table was empty,
-// where a join alone would read all that the lender has.
+// Finds each case by the primary key on any plan. An UPDATE joined to the arrays would read all cases of the lender if its
+// plan was made while the table was small. ON CONFLICT always uses the key. The row to insert is the case itself with the
+// new values, so that no row is inserted where there is none. LIMIT makes that row one look-up for each id, and ORDER BY
+// with a range makes it one in the primary key: for an equality, any index that begins with the lender looks as good.
 function unnestUpdate(
   name: string,
   properties: readonly CaseProperty[],
   { setsUpdatedAt = true }: { readonly setsUpdatedAt?: boolean } = {},
 ): LenderStatement {
   const all = [...KEY_PROPERTIES, ...properties];
-  const set = properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`);
-  if (setsUpdatedAt) set.push(`updated_at = $${all.length + 1}::timestamptz`);
+  const changed = new Map(properties.map((property) => [columnOf(property), `v.${columnOf(property)}`]));
+  if (setsUpdatedAt) changed.set("updated_at", `$${all.length + 1}::timestamptz`);
+  const columns = [...IMPORTED_PROPERTIES.map(columnOf), "created_at", "updated_at"];
   const lenderParameter = all.length + (setsUpdatedAt ? 2 : 1);
   return lenderStatement(
     name,
-    { ofOne: `c.lender_id = $${lenderParameter} and c.id = any ($2)`, ofMany: "c.lender_id = v.lender_id" },
-    (isTheLenders) => `update cases.collection_case c
-    set ${set.join(", ")}
-    from ${unnested(all)}
-    where ${isTheLenders} and c.id = v.id`,
+    { ofOne: `p.lender_id = $${lenderParameter}`, ofMany: "p.lender_id = v.lender_id" },
+    (isTheLenders) => `insert into cases.collection_case (${columns.join(", ")})
+    select ${columns.map((column) => changed.get(column) ?? `c.${column}`).join(", ")}
+    from ${unnested(all)} cross join lateral (
+      select * from cases.collection_case p
+      where ${isTheLenders} and p.id >= v.id and p.id <= v.id
+      order by p.id limit 1
+    ) c
+    on conflict (lender_id, id) do update
+    set ${[...changed.keys()].map((column) => `${column} = excluded.${column}`).join(", ")}`,
   );
 }
 

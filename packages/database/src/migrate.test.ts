@@ -38,3 +38,20 @@ test("who has not to wait is told nothing", async () => {
   await migrate({ url, schemas, onWait: (message) => told.push(message) });
   expect(told).toEqual([]);
 });
+
+test("a migration analyzes large tables that have no statistics, and no empty or small ones", async () => {
+  await holder.query(`
+    create schema shop;
+    create table shop.large with (autovacuum_enabled = false) as select repeat('x', 500) from generate_series(1, 5000);
+    create table shop.small with (autovacuum_enabled = false) as select 1;
+    create table shop.empty (id integer)`);
+  await migrate({ url, schemas });
+  const { rows } = await holder.query<{ name: string; rows: number }>(
+    "select relname as name, reltuples as rows from pg_class where relnamespace = 'shop'::regnamespace and relkind = 'r' order by 1",
+  );
+  expect(rows).toEqual([
+    { name: "empty", rows: -1 },
+    { name: "large", rows: 5000 },
+    { name: "small", rows: -1 },
+  ]);
+});

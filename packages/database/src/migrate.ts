@@ -59,6 +59,8 @@ export interface MigrateOptions extends MigrationLockOptions {
 const TABLE = "collections_migration";
 const INSUFFICIENT_PRIVILEGE = "42501";
 const MAX_NAMED = 5;
+/** 100 pages: autovacuum sees to smaller tables soon enough. */
+const ANALYZED_FROM_BYTES = 100 * 8_192;
 
 /**
  * The schema is older than this version, and the role may not change it: the role that owns the schema has to migrate.
@@ -94,7 +96,7 @@ export class MigrationNeededError extends Error {
  * under an advisory lock, the others wait and find nothing to do. Returns the names of what this call applied.
  *
  * A database that a later version has migrated is left as it is, rights and queues included: they are that version's.
- * `unknown` names what it has and this version does not know.
+ * `unknown` names what it has and this version does not know. Large tables without statistics are analyzed.
  *
  * A role that does not own the schema changes nothing: the call checks that all is there.
  * @throws SessionNeededError, MigrationNeededError
@@ -118,6 +120,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
       return { applied: [], unknown };
     }
     const applied = await applyPending(options).catch(needsOwner(pending));
+    await analyzeUnanalyzed(client, options.schemas);
     if (options.runtimeUrl !== undefined) await grantRuntimeRights(client, options.runtimeUrl, options.schemas);
     return { applied, unknown };
   });
@@ -178,6 +181,21 @@ async function applyPending(options: MigrateOptions): Promise<string[]> {
   } finally {
     await orm.close();
   }
+}
+
+/**
+ * Gives the planner statistics for large tables that were never analyzed: after a restore or a major upgrade. Empty and
+ * small tables are left out. With their statistics PostgreSQL plans to read them from end to end, and a session keeps
+ * such a plan while the table grows.
+ */
+async function analyzeUnanalyzed(client: Client, schemas: readonly PackageSchema[]): Promise<void> {
+  const { rows } = await client.query<{ table: string }>(
+    `select c.oid::regclass::text as table from pg_class c
+     where c.relkind = 'r' and c.reltuples < 0 and pg_relation_size(c.oid) >= $2
+       and c.relnamespace::regnamespace::text = any ($1) and pg_has_role(c.relowner, 'usage')`,
+    [schemas.map(({ name }) => name), ANALYZED_FROM_BYTES],
+  );
+  for (const { table } of rows) await client.query(`analyze ${table}`);
 }
 
 function asMigration(schema: string, { name, statements }: PackageMigration) {

@@ -71,16 +71,26 @@ const selectByLinkId = lenderStatement(
    ) l`,
 );
 
-// Of one lender the ids are named twice: so the key finds them also in a plan made while the table was empty.
+// ON CONFLICT finds each link by the primary key on any plan. The row to insert is the link itself, so that no row is
+// inserted where there is none. A range with ORDER BY holds the planner to the primary key for that row too.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
-  { ofOne: "l.lender_id = $4 and l.id = any ($2)", ofMany: "l.lender_id = k.lender_id" },
-  (isTheLenders) => `update payment_links.payment_link l
-   set status = 'paid', paid_at = k.paid_at, updated_at = now()
+  { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },
+  (isTheLenders) => `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id,
+     field_partner_id, amount_minor, currency, mint_key, channels, created_at, status, paid_at, updated_at)
+   select l.lender_id, l.id, l.case_id, l.source_loan_number, l.visit_id, l.field_partner_id, l.amount_minor, l.currency,
+     l.mint_key, l.channels, l.created_at, 'paid', k.paid_at, now()
    from (
      select lender_id, id, min(paid_at) as paid_at
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as k (lender_id, id, paid_at)
      group by lender_id, id
    ) k
-   where ${isTheLenders} and l.id = k.id and l.status <> 'paid'`,
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where ${isTheLenders} and p.id >= k.id and p.id <= k.id and p.status <> 'paid'
+     order by p.id limit 1
+   ) l
+   on conflict (lender_id, id) do update
+   set status = excluded.status, paid_at = excluded.paid_at, updated_at = excluded.updated_at
+   where payment_link.status <> 'paid'`,
 );

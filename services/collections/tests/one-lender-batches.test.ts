@@ -1,15 +1,11 @@
 import { isDistributed, migrate } from "@collections/database";
-import type { Confirmation } from "@collections/flows";
-import { lenderByCode } from "@collections/lenders";
-import { AmountLiteral } from "@collections/money";
 import { directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { schemas } from "../src/schemas.ts";
-import { aLender } from "./fixture.ts";
 import { locksManyLenders } from "./lender-in-statement.ts";
 import { type SentStatements, statementsDuring } from "./sent-statements.ts";
-import { aStory, askForLink, importLoans, payAll, type Story } from "./service-story.ts";
+import { aStory, askForLink, importLoans, lendersPayAtOnce, payAll } from "./service-story.ts";
 
 /** What reaches rows of several lenders by their keys: as quick as can be on one PostgreSQL, and not for a cluster. */
 const OF_MANY = [
@@ -47,32 +43,6 @@ test("where the tables are distributed, a statement finds, locks and changes row
   const many = [...sent].filter(([name, text]) => !BY_AGE.has(name) && locksManyLenders(text, tables));
   expect(many).toEqual([]);
 });
-
-/** Two lenders' borrowers pay in one turn of the event loop, by links that the service does not know. */
-async function lendersPayAtOnce({ service, lender }: Story): Promise<void> {
-  const { app } = service;
-  const other = await aLender(service);
-  const payments = await Promise.all(
-    [lender, other].map(async (one): Promise<Confirmation> => {
-      await importLoans({ lender: one, loans: ["LN-77", "LN-78"] as const });
-      return {
-        lender: (await lenderByCode(app.database.em(), one.code))!,
-        loan: "LN-77",
-        amount: new AmountLiteral("5000"),
-        amountIsMajorUnits: false,
-        reference: "pay_77",
-        paidAt: new Date(),
-        mode: "upi",
-        rawMode: "upi",
-        linkId: "plink_77",
-        warnings: [],
-        acceptedAt: new Date(),
-      };
-    }),
-  );
-  const outcomes = await Promise.all(payments.map((payment) => app.confirmPayment(payment)));
-  expect(outcomes.map(({ kind }) => kind)).toEqual(["booked", "booked"]);
-}
 
 function namesOfMany(sent: SentStatements): string[] {
   return [...sent.keys()].filter((name) => name.endsWith("-of-many")).sort();

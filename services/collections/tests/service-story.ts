@@ -1,5 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { Confirmation } from "@collections/flows";
+import { lenderByCode } from "@collections/lenders";
 import { startMailCatcher } from "@collections/lender-twin";
+import { AmountLiteral } from "@collections/money";
 import { afterFile } from "@collections/testing";
 import { expect, vi } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "./fixture.ts";
@@ -54,6 +57,32 @@ export async function payAll({ lender, loans }: Story, link: string): Promise<vo
   expect(await lender.pay(link)).toMatchObject({ status: 200 });
   expect(await lender.confirm(loans[1], rest)).toMatchObject({ status: 200, body: { outstandingAfter: 0 } });
   await lender.waitForEvents((events) => events.some(({ kind }) => kind === "case.closed"));
+}
+
+/** Two lenders' borrowers pay in one turn of the event loop, by links that the service does not know. */
+export async function lendersPayAtOnce({ service, lender }: Story): Promise<void> {
+  const { app } = service;
+  const other = await aLender(service);
+  const payments = await Promise.all(
+    [lender, other].map(async (one): Promise<Confirmation> => {
+      await importLoans({ lender: one, loans: ["LN-77", "LN-78"] as const });
+      return {
+        lender: (await lenderByCode(app.database.em(), one.code))!,
+        loan: "LN-77",
+        amount: new AmountLiteral("5000"),
+        amountIsMajorUnits: false,
+        reference: "pay_77",
+        paidAt: new Date(),
+        mode: "upi",
+        rawMode: "upi",
+        linkId: "plink_77",
+        warnings: [],
+        acceptedAt: new Date(),
+      };
+    }),
+  );
+  const outcomes = await Promise.all(payments.map((payment) => app.confirmPayment(payment)));
+  expect(outcomes.map(({ kind }) => kind)).toEqual(["booked", "booked"]);
 }
 
 async function linkStatus(app: AppClient, id: string): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { spawn, spawnSync, type ChildProcess, type StdioOptions } from "node:child_process";
 import { chownSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { nativeFolder, binary, type Program } from "./binaries.ts";
+import { binary, type MajorVersion, nativeFolder, type Program } from "./binaries.ts";
 import { PostgresError } from "./postgres-error.ts";
 
 const NOBODY = 65534;
@@ -13,6 +13,8 @@ const NOBODY = 65534;
 export interface Account {
   /** What root has to give files to and spawn with; empty for everybody else. */
   owner: { uid?: number; gid?: number };
+  /** Of the programs. */
+  version: MajorVersion;
   /** A command line put in front of the program's own; empty when the program can be spawned as it is. */
   prefix: string[];
 }
@@ -21,15 +23,15 @@ export interface Account {
  * The account for a data directory, an absolute path, which need not exist in its folder.
  * Errors: `unreachable_for_unprivileged_user`.
  */
-export function accountFor(dataDir: string): Account {
-  if (process.getuid?.() !== 0) return { owner: {}, prefix: [] };
+export function accountFor(dataDir: string, version: MajorVersion = 18): Account {
+  if (process.getuid?.() !== 0) return { owner: {}, version, prefix: [] };
   const existing = statSync(dataDir, { throwIfNoEntry: false });
   const owner =
     existing && existing.uid !== 0 ? { uid: existing.uid, gid: existing.gid } : { uid: NOBODY, gid: NOBODY };
-  const bootstrap = join(nativeFolder(), "share", "postgresql", "postgres.bki");
+  const bootstrap = join(nativeFolder(version), "share", "postgresql", "postgres.bki");
   const reachable =
     canReach(owner.uid, dirname(dataDir)) && canReach(owner.uid, dirname(bootstrap)) && isReadable(bootstrap);
-  return { owner, prefix: reachable ? [] : keepingFileAccess(owner.uid, owner.gid) };
+  return { owner, version, prefix: reachable ? [] : keepingFileAccess(owner.uid, owner.gid, version) };
 }
 
 /** Starts a program; it is the caller's to watch. */
@@ -39,9 +41,14 @@ export function spawnAs(
   args: string[],
   options: { stdio: StdioOptions; detached?: boolean },
 ): ChildProcess {
-  const [command = "", ...rest] = [...account.prefix, binary(program), ...args];
+  const [command = "", ...rest] = [...account.prefix, binary(program, account.version), ...args];
   const identity = account.prefix.length === 0 ? account.owner : {};
-  return spawn(command, rest, { ...options, ...identity, cwd: dirname(binary(program)), windowsHide: true });
+  return spawn(command, rest, {
+    ...options,
+    ...identity,
+    cwd: dirname(binary(program, account.version)),
+    windowsHide: true,
+  });
 }
 
 /** Makes the account the owner of files that this process made. */
@@ -63,11 +70,11 @@ function isReadable(file: string): boolean {
  * A checkout under /root (0700) hides PostgreSQL and its data from every other uid. Linux can change the uid and keep
  * root's right to pass closed folders; the securebit is there because PostgreSQL asks access(2), which else drops it.
  */
-function keepingFileAccess(uid: number, gid: number): string[] {
+function keepingFileAccess(uid: number, gid: number, version: MajorVersion): string[] {
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--securebits=+no_setuid_fixup"];
   prefix.push("--inh-caps=-all,+dac_override", "--ambient-caps=+dac_override");
   const [command = "", ...args] = prefix;
-  if (spawnSync(command, [...args, binary("postgres"), "--version"]).status === 0) return prefix;
+  if (spawnSync(command, [...args, binary("postgres", version), "--version"]).status === 0) return prefix;
   throw new PostgresError(
     "unreachable_for_unprivileged_user",
     "PostgreSQL does not run as root, and another user cannot enter this folder. " +

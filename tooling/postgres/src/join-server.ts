@@ -32,7 +32,7 @@ export interface Joined {
 /** Enters the server of a data directory, having made and started what was missing; errors: `PostgresError`. */
 export async function joinServer(options: LaunchOptions, log: (message: string) => void): Promise<Joined> {
   mkdirSync(dirname(options.dataDir), { recursive: true });
-  const account = accountFor(options.dataDir);
+  const account = accountFor(options.dataDir, options.version);
   const cluster = await ensureCluster(options.dataDir, account, options.durable);
   if (cluster === "made") log(`made a new cluster in ${options.dataDir}`);
 
@@ -62,9 +62,9 @@ export async function enterRunningServer(dataDir: string): Promise<Presence | un
 }
 
 /** Leaves the server; whoever leaves last stops it. */
-export async function leaveServer({ dataDir, temporary }: LaunchOptions, presence: Presence): Promise<void> {
+export async function leaveServer({ dataDir, version, temporary }: LaunchOptions, presence: Presence): Promise<void> {
   if (!(await presence.leave())) return;
-  await stopServer(dataDir, accountFor(dataDir));
+  await stopServer(dataDir, accountFor(dataDir, version));
   if (temporary) rmSync(dataDir, { recursive: true, force: true });
 }
 

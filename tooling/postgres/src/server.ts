@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { give, spawnAs, type Account } from "./account.ts";
+import type { MajorVersion } from "./binaries.ts";
 import { readPassword } from "./cluster.ts";
 import { isAlive } from "./process-liveness.ts";
 
@@ -27,6 +28,7 @@ export type Found = { state: "absent" } | { state: "busy" } | { state: "ready"; 
 
 export interface LaunchOptions {
   dataDir: string;
+  version: MajorVersion;
   durable: boolean;
   temporary: boolean;
   port?: number;
@@ -105,6 +107,8 @@ function settingArguments({ durable, settings }: LaunchOptions): string[] {
   const all: Record<string, string> = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
+    timezone: "UTC",
+    log_timezone: "UTC",
     ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
     ...settings,
   };

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { MajorVersion } from "./binaries.ts";
 import type { GuardMessage } from "./guard.ts";
 import { enterRunningServer, leaveServer } from "./join-server.ts";
 import { PostgresError } from "./postgres-error.ts";
@@ -10,6 +11,8 @@ import { type LaunchOptions, logFile } from "./server.ts";
 export interface StartOptions {
   /** Holds one cluster and belongs to this tool; made when it is absent or empty. */
   dataDir: string;
+  /** The major version; default 18. */
+  version?: MajorVersion;
   /** False trades safety against speed: nothing survives a crash of the machine. For tests. Default true. */
   durable?: boolean;
   /** True removes the data directory once the server is down, however this process ends. Default false. */
@@ -44,8 +47,15 @@ export interface Postgres {
  * Errors: `PostgresError`.
  */
 export async function startPostgres(start: StartOptions): Promise<Postgres> {
-  const { dataDir, durable = true, temporary = false, port, settings = {}, onLog = () => {} } = start;
-  const options: LaunchOptions = { dataDir: resolve(dataDir), durable, temporary, settings, ...(port && { port }) };
+  const { dataDir, version = 18, durable = true, temporary = false, port, settings = {}, onLog = () => {} } = start;
+  const options: LaunchOptions = {
+    dataDir: resolve(dataDir),
+    version,
+    durable,
+    temporary,
+    settings,
+    ...(port && { port }),
+  };
   const guard = forkGuard(options);
   const ready = await whenReady(guard, onLog);
   guard.unref();
