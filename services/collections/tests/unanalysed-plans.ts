@@ -94,7 +94,7 @@ function textOf(value: unknown): string {
   if (value instanceof Date) return value.toISOString();
   if (Buffer.isBuffer(value)) return `\\x${value.toString("hex")}`;
   if (Array.isArray(value)) return `{${value.map(elementOf).join(",")}}`;
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "string" ? value : typeof value === "bigint" ? value.toString() : JSON.stringify(value);
 }
 
 function elementOf(value: unknown): string {
