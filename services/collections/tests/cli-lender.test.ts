@@ -1,8 +1,11 @@
-import { migrate } from "@collections/database";
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { createDatabase, migrate } from "@collections/database";
+import { createVault, lenderByCode, mintRegistration, whatsappAccount } from "@collections/lenders";
 import { testDatabase } from "@collections/testing";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { schemas } from "../src/schemas.ts";
-import { type Cli, operatorsCli } from "./processes.ts";
+import { type Cli, operatorsCli, secretFile, withDirectUrl } from "./processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -28,7 +31,7 @@ beforeAll(async () => {
     "--mint-link-url",
     "https://acme.example/mint",
     "--mint-auth-header",
-    `Authorization: ${SECRETS[0]}`,
+    secretFile(`Authorization: ${SECRETS[0]}`),
     ..."--technical-contact dev@acme.example --technical-contact ops@acme.example".split(" "),
     ..."--fallback-upi-id acme@okbank --commission-percent 2.5".split(" "),
     "--fallback-bank",
@@ -36,11 +39,11 @@ beforeAll(async () => {
     "--fallback-instructions",
     "Send us the receipt.",
     ..."--whatsapp-phone-number-id 106540352242922 --whatsapp-template payment_link --whatsapp-token".split(" "),
-    SECRETS[1]!,
+    secretFile(SECRETS[1]!),
     "--whatsapp-app-secret",
-    SECRETS[2]!,
+    secretFile(SECRETS[2]!),
     "--whatsapp-verify-token",
-    SECRETS[3]!,
+    secretFile(SECRETS[3]!),
   );
 });
 
@@ -106,6 +109,67 @@ test("payment-link hosts are given several at a time, shown, replaced as a whole
     error: { error: { code: "INVALID_HOST", detail: expect.stringContaining("pay.acme.example:8443") as unknown } },
   });
   expect(await pin("")).toEqual([]);
+});
+
+describe("a secret on the command line", () => {
+  const CLI_MAIN = fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));
+  const update = ["lender", "update", "ACME", "--json"];
+
+  async function registered(): Promise<{ header: unknown; account: unknown }> {
+    const database = await createDatabase({ url: databaseUrl, schemas });
+    try {
+      const [em, vault] = [database.em(), createVault({ masterKey: OLD_KEY })];
+      const { id } = (await lenderByCode(em, "ACME"))!;
+      const { authHeader: header } = (await mintRegistration(em, vault, id))!;
+      return { header, account: await whatsappAccount(em, vault, id) };
+    } finally {
+      await database.close();
+    }
+  }
+
+  /** Runs a command in a process of its own, with something on its standard input. */
+  function withInput(input: string, ...options: string[]) {
+    const env = { PATH: process.env["PATH"], MASTER_KEY: OLD_KEY, ...withDirectUrl({ DATABASE_URL: databaseUrl }) };
+    return spawnSync(process.execPath, [CLI_MAIN, ...update, ...options], { input, env, encoding: "utf8" });
+  }
+
+  test("is read from a file and from standard input, without the line break at its end and without a warning", async () => {
+    const file = secretFile("X-Mint: from a file");
+    const { status, stdout, stderr } = withInput(
+      "token-of-input\r\n",
+      "--mint-auth-header",
+      file,
+      "--whatsapp-token",
+      "-",
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ lenderCode: "ACME" });
+    expect(await registered()).toMatchObject({
+      header: { name: "X-Mint", value: "from a file" },
+      account: { token: "token-of-input" },
+    });
+  });
+
+  test("is taken literally too, with a warning on stderr that does not show it", async () => {
+    const { code, stdout, stderr } = await cli(...update, "--mint-auth-header", "X-Mint: literal-s3cret");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ lenderCode: "ACME" });
+    expect(stderr).toMatch(/^Warning: the value of --mint-auth-header can be read .* --mint-auth-header @file.*\n$/);
+    expect(stderr).not.toContain("literal-s3cret");
+    expect(await registered()).toMatchObject({ header: { value: "literal-s3cret" } });
+  });
+
+  test("that cannot be read changes nothing, and is told by its option", async () => {
+    const before = await registered();
+    const missing = await cli(...update, "--name", "Other", "--whatsapp-token", "@/nowhere/token");
+    const empty = await cli(...update, "--name", "Other", "--whatsapp-token", secretFile(""));
+    const twice = await cli(...update, "--whatsapp-token", "-", "--whatsapp-app-secret", "-");
+    expect([missing, empty, twice].map(({ code }) => code)).toEqual([2, 2, 2]);
+    expect(missing.stderr).toBe("--whatsapp-token: /nowhere/token cannot be read (ENOENT).\n");
+    expect(empty.stderr).toMatch(/^--whatsapp-token: .* is empty\.\n$/);
+    expect(twice.stderr).toMatch(/only one option can read standard input/);
+    expect(await registered()).toEqual(before);
+  });
 });
 
 test("what is refused changes nothing, ends with 1, and names the field and what it takes", async () => {

@@ -3,7 +3,10 @@ import { afterFile, directUrl } from "@collections/testing";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { AppClient } from "./graphql-client.ts";
@@ -124,10 +127,23 @@ export async function aRegisteredLender(
     "commission-percent": "2.5",
     ...options,
   };
-  const given = Object.entries(registration).flatMap(([name, value]) => [`--${name}`, value]);
+  const given = Object.entries(registration).flatMap(([name, value]) => {
+    return [`--${name}`, SECRET_OPTIONS.has(name) ? secretFile(value) : value];
+  });
   const { apiKeyId, hmacSecret } = await cli.json("lender", "create", ...given);
   twin.connect({ apiKeyId: String(apiKeyId), hmacSecret: String(hmacSecret) });
   return twin;
+}
+
+const SECRET_OPTIONS = new Set(["mint-auth-header", "whatsapp-token", "whatsapp-app-secret", "whatsapp-verify-token"]);
+
+/** A file with a secret, as the commands take it: `@` and its path. */
+export function secretFile(secret: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "collections-secret-"));
+  afterFile(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "secret.txt");
+  writeFileSync(path, `${secret}\n`, { mode: 0o600 });
+  return `@${path}`;
 }
 
 /** A person who visits borrowers, registered by an operator: the `fp_…` id. */

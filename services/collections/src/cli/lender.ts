@@ -7,6 +7,7 @@ import { Command } from "commander";
 import { readBank } from "./bank.ts";
 import { readRateLimit } from "./rate-limit.ts";
 import { EXIT, Refusal } from "./refusal.ts";
+import { readSecrets, SECRET_HELP } from "./secret-options.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
 /** `lender …`: who places cases with us. */
@@ -85,7 +86,7 @@ function createCommand(): Command {
 Example:
   pnpm collections lender create --code ACME --name "Acme Finance" --currency INR \\
     --callback-url https://acme.example/hooks/collections --mint-link-url https://acme.example/mint-link \\
-    --mint-auth-header "Authorization: Bearer s3cret" --technical-contact dev@acme.example \\
+    --mint-auth-header @mint-auth-header.txt --technical-contact dev@acme.example \\
     --fallback-upi-id acme@okbank --commission-percent 2.5`,
     )
     .action((options: LenderOptions & { code: string; name: string; currency: string }) =>
@@ -112,7 +113,10 @@ function withLenderOptions(command: Command): Command {
     .option("--balance-cutoff <time>", "what a date without a time means for a balance in a file, such as 23:59")
     .option("--callback-url <url>", "where signed events go")
     .option("--mint-link-url <url>", "the endpoint that mints payment links")
-    .option("--mint-auth-header <header>", '"Name: value", sent with each mint call and never shown again')
+    .option(
+      "--mint-auth-header <header>",
+      `"Name: value", sent with each mint call and never shown again; ${SECRET_HELP}`,
+    )
     .option(
       "--payment-link-host <host>",
       "where minted links may lead; may be several; any public host otherwise",
@@ -124,10 +128,13 @@ function withLenderOptions(command: Command): Command {
     .option("--fallback-instructions <text>", "what the field partner tells the borrower")
     .option("--commission-percent <percent>", "what field partners earn of what they collect, such as 2.5")
     .option("--whatsapp-phone-number-id <id>", "the lender's own WhatsApp Cloud API number")
-    .option("--whatsapp-token <token>", "its access token, never shown again")
+    .option("--whatsapp-token <token>", `its access token, never shown again; ${SECRET_HELP}`)
     .option("--whatsapp-template <name>", "its approved template; payment_link unless told")
-    .option("--whatsapp-app-secret <secret>", "by which Meta signs its callbacks, never shown again")
-    .option("--whatsapp-verify-token <token>", "what Meta shows when our webhook is registered, never shown again")
+    .option("--whatsapp-app-secret <secret>", `by which Meta signs its callbacks, never shown again; ${SECRET_HELP}`)
+    .option(
+      "--whatsapp-verify-token <token>",
+      `what Meta shows when our webhook is registered, never shown again; ${SECRET_HELP}`,
+    )
     .option("--rate-limit <endpoint=count>", "requests a minute and key, or =default; may be several", readRateLimit);
 }
 
@@ -198,13 +205,30 @@ function changesOf(options: LenderOptions) {
   const { technicalContact, paymentLinkHost, fallbackBank, callbackUrl, rateLimit, ...plainOptions } = options;
   const given = Object.entries(plainOptions).filter(([name, value]) => value !== undefined && FIELDS.has(name));
   return {
-    ...Object.fromEntries(given.map(([name, value]) => [name, value === "" ? null : value])),
+    ...Object.fromEntries(
+      [...given, ...secretsOf(options)].map(([name, value]) => [name, value === "" ? null : value]),
+    ),
     ...(technicalContact && { technicalContacts: technicalContact.filter((contact) => contact !== "") }),
     ...(paymentLinkHost && { paymentLinkHosts: paymentLinkHost.filter((host) => host !== "") }),
     ...(fallbackBank !== undefined && { fallbackBank: fallbackBank === "" ? null : readBank(fallbackBank) }),
     ...(rateLimit && { rateLimits: rateLimit }),
     ...(callbackUrl !== undefined && { callbackUrl: callbackUrl === "" ? null : callbackUrl }),
   };
+}
+
+const SECRET_FIELDS = {
+  mintAuthHeader: "--mint-auth-header",
+  whatsappToken: "--whatsapp-token",
+  whatsappAppSecret: "--whatsapp-app-secret",
+  whatsappVerifyToken: "--whatsapp-verify-token",
+} as const satisfies Partial<Record<keyof LenderOptions, string>>;
+
+/** The secrets that were given, by their fields. */
+function secretsOf(options: LenderOptions): [string, string][] {
+  const fields = Object.entries(SECRET_FIELDS) as [keyof typeof SECRET_FIELDS, string][];
+  const given = fields.filter(([field]) => options[field] !== undefined);
+  const secrets = readSecrets(Object.fromEntries(given.map(([field, option]) => [option, options[field]!])));
+  return given.map(([field, option]) => [field, secrets[option]!]);
 }
 
 const FIELDS: ReadonlySet<string> = new Set<keyof LenderOptions>([
@@ -215,15 +239,11 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LenderOptions>([
   "timeZone",
   "balanceCutoff",
   "mintLinkUrl",
-  "mintAuthHeader",
   "fallbackUpiId",
   "fallbackInstructions",
   "commissionPercent",
   "whatsappPhoneNumberId",
-  "whatsappToken",
   "whatsappTemplate",
-  "whatsappAppSecret",
-  "whatsappVerifyToken",
 ]);
 
 function shown(lender: Lender, endpoint?: EndpointStatus): Record<string, unknown> {

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { EXIT, Refusal } from "./refusal.ts";
+import { tell } from "./terminal.ts";
+
+/** How help texts show the value of an option that takes a secret. */
+export const SECRET_HELP = "as @file, or - for standard input";
+
+/**
+ * Reads the values of options that take a secret, by the options' names such as `--whatsapp-token`. `@file` is the
+ * content of a file and `-` that of standard input, both without the line break at their end. Any other value is taken
+ * literally, with a warning: the command line of a process is open to everybody on the machine.
+ */
+export function readSecrets(given: Readonly<Record<string, string>>): Record<string, string> {
+  const fromInput = Object.keys(given).filter((option) => given[option] === "-");
+  if (fromInput.length > 1) throw unusable(`${fromInput.join(" and ")}: only one option can read standard input.`);
+  return Object.fromEntries(Object.entries(given).map(([option, value]) => [option, readSecret(option, value)]));
+}
+
+function readSecret(option: string, value: string): string {
+  if (value === "-") return contentOf(option, 0, "standard input");
+  if (value.startsWith("@")) return contentOf(option, value.slice(1), value.slice(1));
+  // An empty value takes the setting away.
+  if (value !== "") {
+    tell(
+      `Warning: the value of ${option} can be read by everybody on this machine (ps), and your shell may keep it. ` +
+        `Write it to a file that only you can read and say ${option} @file, or say ${option} - and send it to standard input.`,
+    );
+  }
+  return value;
+}
+
+function contentOf(option: string, source: string | 0, name: string): string {
+  let content: string;
+  try {
+    content = readFileSync(source, "utf8");
+  } catch (error) {
+    throw unusable(`${option}: ${name} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  const secret = content.replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
+  // Nothing at all would take the setting away, which nobody means by naming a file.
+  if (secret === "") throw unusable(`${option}: ${name} is empty.`);
+  return secret;
+}
+
+function unusable(detail: string): Refusal {
+  return new Refusal("NOT_UNDERSTOOD", detail, EXIT.notUnderstood);
+}
