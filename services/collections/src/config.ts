@@ -16,6 +16,7 @@ import {
   whatsappTemplate,
 } from "./otp-settings.ts";
 import { parseRateLimits, type RateLimits } from "./rate-limits/limits.ts";
+import type { MetricsAddress } from "./metrics-server.ts";
 
 /** What the service is told by its environment, read once at the start. */
 export interface Config {
@@ -25,6 +26,8 @@ export interface Config {
   databaseMigrationUrl: string | undefined;
   port: number;
   host: string;
+  /** Where `/metrics` is served by itself; absent: beside everything else. */
+  metricsAddress: MetricsAddress | undefined;
   role: Role;
   /** The deployment's name. */
   environment: string;
@@ -127,6 +130,8 @@ const settings = z.object({
   DATABASE_MIGRATION_URL: postgresUrl,
   PORT: wholeNumber({ from: 0, to: 65_535 }, "takes a port from 0 to 65535").default(3000),
   HOST: z.string().default("127.0.0.1"),
+  METRICS_PORT: wholeNumber({ from: 0, to: 65_535 }, "takes a port from 0 to 65535").optional(),
+  METRICS_HOST: z.string().default("127.0.0.1"),
   ROLE: z.enum(["all", "server", "worker"], { error: "is one of all, server, worker" }).default("all"),
   ENVIRONMENT: z
     .string()
@@ -205,6 +210,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
   }
   if (parsed.success) problems.push(...wrongWays(given));
+  if (given["METRICS_HOST"] !== undefined && given["METRICS_PORT"] === undefined) {
+    problems.push("METRICS_PORT is required where METRICS_HOST is set");
+  }
   if (isProduction(given["ENVIRONMENT"])) problems.push(...missingInProduction(given));
   if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
   const value = parsed.data;
@@ -214,6 +222,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseMigrationUrl: value.DATABASE_MIGRATION_URL ?? value.DATABASE_DIRECT_URL ?? value.DATABASE_URL,
     port: value.PORT,
     host: value.HOST,
+    metricsAddress:
+      value.METRICS_PORT === undefined ? undefined : { host: value.METRICS_HOST, port: value.METRICS_PORT },
     role: value.ROLE,
     environment: value.ENVIRONMENT,
     isSandbox: isSandbox(value.ENVIRONMENT),

@@ -1,17 +1,15 @@
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import helmet from "helmet";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { query, statement } from "@collections/database";
-import type { Logger } from "pino";
 import type { App } from "./app.ts";
 import { bodyPace, type Pace } from "./body-pace.ts";
-import { type Config, InvalidConfigError } from "./config.ts";
 import { limitConnections } from "./connection-limit.ts";
 import { documentationSite } from "./docs/site.ts";
 import { fieldApp } from "./field-app/site.ts";
 import { graphqlEndpoint } from "./graphql/handler.ts";
+import { listen, urlOf } from "./listen.ts";
 import { Problem } from "./rest/problem.ts";
 import { answerErrors } from "./rest/server.ts";
 import { answerUnreadable } from "./rest/unreadable-request.ts";
@@ -60,7 +58,7 @@ const READY_TIMEOUT_MS = 2_000;
 const askAnything = statement("collections.ready", "select 1");
 const CLOSE_IDLE_EVERY_MS = 50;
 
-/** Serves the APIs where this process is a server, and health and metrics in any case. */
+/** Serves the APIs where this process is a server, health in any case, and metrics unless they have their own address. */
 export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): Promise<HttpServer> {
   const { config } = app;
   let draining = false;
@@ -79,9 +77,11 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     const ready = !draining && (await isDatabaseReady(app));
     response.status(ready ? 200 : 503).json({ ready, draining });
   });
-  web.get("/metrics", async (_, response) => {
-    response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
-  });
+  if (config.metricsAddress === undefined) {
+    web.get("/metrics", async (_, response) => {
+      response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
+    });
+  }
   const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app, times.operationMs);
   if (graphql) {
     web.use("/graphql", graphql.handler);
@@ -110,11 +110,9 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     isProxy: (address) => isTrusted(address, 0),
     log: app.log,
   });
-  await listen(server, config, app.log);
-  const { port } = server.address() as AddressInfo;
-  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  await listen(server, { host: config.host, port: config.port, settings: "HOST and PORT" }, app.log);
   return {
-    url: `http://${host}:${port}`,
+    url: urlOf(server, config.host),
     drain() {
       draining = true;
     },
@@ -137,19 +135,6 @@ function requireHost({ httpVersion, headers }: Request, _: Response, next: NextF
     throw new Problem("MALFORMED_HTTP", "Send a Host header: HTTP/1.1 demands it.");
   }
   next();
-}
-
-/** Throws InvalidConfigError when the address is taken or not this machine's. */
-async function listen(server: Server, { port, host }: Config, log: Logger): Promise<void> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, host, resolve);
-    });
-  } catch (error) {
-    throw new InvalidConfigError([`HOST and PORT cannot be listened on: ${(error as Error).message}`]);
-  }
-  server.on("error", (error) => log.error({ error }, "fault of the HTTP server"));
 }
 
 async function isDatabaseReady({ database }: App): Promise<boolean> {

@@ -9,6 +9,7 @@ import { type HttpServer, startHttpServer } from "./http-server.ts";
 import { essentials } from "./local-data.ts";
 import { createLog } from "./log.ts";
 import { checkGivenMasterKey } from "./master-key.ts";
+import { startMetricsServer } from "./metrics-server.ts";
 import { schemas } from "./schemas.ts";
 import { refuseUnmarkedPoolers } from "./unmarked-poolers.ts";
 import { recordKeyUses, startWorker } from "./worker.ts";
@@ -50,6 +51,9 @@ async function main(): Promise<void> {
   const app = await createApp(config, given, log);
   await checkMasterKey(app.database.em(), app.vault);
   const server = await startHttpServer(app);
+  const metricsServer = config.metricsAddress && (await startMetricsServer(app.metrics, config.metricsAddress, log));
+  if (metricsServer) log.info({ url: metricsServer.url }, "metrics are served");
+  else if (!config.isSandbox) log.warn("/metrics is open on PORT to everybody: set METRICS_PORT to serve it apart");
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);
@@ -65,6 +69,7 @@ async function main(): Promise<void> {
     }, STOP_WITHIN_MS).unref();
     server.drain();
     await Promise.all([server.stop(GRACE_MS), worker?.stop(GRACE_MS), keyUses.stop()]);
+    await metricsServer?.stop();
     await app.close();
     await given.release();
     log.info("stopped");
