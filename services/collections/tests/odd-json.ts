@@ -20,6 +20,9 @@ const NUMBERS = [
   "1".repeat(400),
   `0.${"3".repeat(300)}`,
   "1e99999999999",
+  "1".repeat(1_001),
+  "1".repeat(100_000),
+  `1e${"9".repeat(5_000)}`,
   "00012",
   "1.",
   ".5",
@@ -46,6 +49,9 @@ const TEXTS = [
   "ﷺ".repeat(64),
   "İıſß",
   "x".repeat(10_000),
+  "\u0301".repeat(31),
+  `a${"\u0301".repeat(20_000)}${"\u0323".repeat(20_000)}`,
+  " a".repeat(100_000),
   "__proto__",
   "constructor",
   "' or 1=1 --",
@@ -105,6 +111,14 @@ const STRUCTURES = [
   `${"[".repeat(2_000)}${"]".repeat(2_000)}`,
   `${'{"a":'.repeat(2_000)}1${"}".repeat(2_000)}`,
   "[".repeat(30_000),
+  `${"[".repeat(29)}${"]".repeat(29)}`,
+  `${"[".repeat(33)}${"]".repeat(33)}`,
+  `[${"0,".repeat(210_000)}0]`,
+  `[${"[],".repeat(100_000)}{}]`,
+  `{${Array.from({ length: 21_000 }, (_, index) => `"n${index}":0`).join(",")}}`,
+  '{"a":1,"a":1}',
+  '[{"b":{"a":1,"\\u0061":2}}]',
+  '{"__proto__":1,"__proto__":2}',
   `[${"0,".repeat(3_000)}0]`,
   "true",
   "false",
@@ -136,11 +150,38 @@ export function oddMembers(random: Random, members: Members): Members {
     const [name] = changed[at] ?? ["amount"];
     const kind = random();
     if (kind < 0.6 && at < changed.length) changed = changed.with(at, [name, oddValue(random)]);
-    else if (kind < 0.75) changed.splice(at, 0, [name, oddValue(random)]);
+    else if (kind < 0.7) changed.splice(at, 0, [name, oddValue(random)]);
+    else if (kind < 0.75 && at < changed.length) changed = changed.with(at, [name, doubled(random, changed[at]!)]);
     else if (kind < 0.85 && changed.length > 1) changed.splice(at, 1);
     else changed.push([pick(random, TEXTS), oddValue(random)]);
   }
   return changed;
+}
+
+/** A member's text with the same member once more behind it, its name escaped. */
+function doubled(random: Random, [name, text]: Members[number]): string {
+  const escaped = Array.from(name, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return `${text},"${escaped.join("")}":${random() < 0.5 ? text : oddValue(random)}`;
+}
+
+/** Whether an object somewhere in the text has the same name twice; false for what is no JSON. */
+export function hasNameTwice(text: string): boolean {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  // JSON.parse keeps one member of each name, so it has fewer than were written.
+  const written = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length;
+  return countNames(value) < written;
+}
+
+function countNames(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const members = Object.values(value) as unknown[];
+  const own = Array.isArray(value) ? 0 : members.length;
+  return members.reduce<number>((sum, member) => sum + countNames(member), own);
 }
 
 export function textOf(members: Members): string {

@@ -5,7 +5,10 @@ import { verifyBooks } from "@collections/flows";
 import { beforeAll, expect, test } from "vitest";
 import { PROBLEM_CODES } from "../src/rest/problem.ts";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
+import { type LoopStall, watchLoop } from "./loop-stall.ts";
+import { hasNameTwice } from "./odd-json.ts";
 import { type Known, type OddRequest, oddRequest } from "./odd-requests.ts";
+import { startProcess } from "./processes.ts";
 import { seededRandom, seedOfRun } from "./seeded-random.ts";
 import { allRows, type Rows } from "./table-rows.ts";
 
@@ -25,6 +28,9 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 let service: TestService;
 let lender: Lender;
 let known: Known;
+/** Where requests are sent in turn. A long run has a process that only serves beside this one: its loop is watched. */
+let urls: string[];
+let loop: LoopStall | undefined;
 let sent = 0;
 const done = nothingDone();
 
@@ -38,6 +44,12 @@ beforeAll(async () => {
   note(done, replay);
   const [keyId, secret] = [...lender.secrets][0]!;
   const eventIds = body.deliveries.map(({ eventId }) => eventId);
+  urls = [service.url];
+  if (process.env["FUZZ_REQUESTS"] !== undefined) {
+    const { url } = await startProcess({ DATABASE_URL: service.databaseUrl, ROLE: "server", RATE_LIMITS: "off" });
+    urls.push(url);
+    loop = await watchLoop(`${url}/metrics`);
+  }
   known = { keyId, secret, loans, eventIds, replayIds: [String(replay.body["replayId"])] };
 });
 
@@ -55,7 +67,7 @@ test(`${REQUESTS} odd requests: no fault of ours, no word too many, nothing chan
     heaps.push(usedHeap());
     drawn += count;
   }
-  report(seen, heaps);
+  report(seen, heaps, await loop?.slowestMs());
   expect(await storedCounts()).toEqual(countsOf(done));
   expect(await verifyBooks(service.app.database.em(), { now: new Date() })).toMatchObject({ ok: true });
   expect(await lender.health()).toMatchObject({ status: 200 });
@@ -86,7 +98,8 @@ async function sendAll(requests: readonly OddRequest[]): Promise<Heard[]> {
 
 /** Every third one that can goes out as an HTTP client sends it, over a connection that stays; the others byte by byte. */
 async function send(request: OddRequest, index: number): Promise<Heard> {
-  if (index % 3 > 0 || !request.isWhole || request.method === "HEAD") return heardIn(request, await sendBytes(request));
+  if (index % 3 > 0 || !request.isWhole || request.method === "HEAD")
+    return heardIn(request, await sendBytes(request, urls[index % urls.length]!));
   try {
     const { status, headers, rawBody } = await lender.call(request.method, request.path, request.body);
     return heardAs(request, status, headers["content-type"], rawBody);
@@ -96,8 +109,8 @@ async function send(request: OddRequest, index: number): Promise<Heard> {
 }
 
 /** Whoever sends half a request says after a while that no more will come. */
-function sendBytes({ bytes, isWhole }: OddRequest): Promise<Buffer> {
-  const { hostname, port } = new URL(service.url);
+function sendBytes({ bytes, isWhole }: OddRequest, url: string): Promise<Buffer> {
+  const { hostname, port } = new URL(url);
   const chunks: Buffer[] = [];
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -127,6 +140,7 @@ function faultsOf(heard: Heard): string[] {
   if (status === 0 && request.isWhole) faults.push("no answer");
   if (status >= 500) faults.push("a fault of ours");
   if (/node_modules|\n\s+at |\.ts:\d|[Ee]rror: |SQLSTATE|relation "/.test(text)) faults.push("shows what is inside");
+  if (status < 300 && hasNameTwice(request.body.toString())) faults.push("takes one of two fields with one name");
   const isProblem = (PROBLEM_CODES as readonly string[]).includes(code) && body["status"] === status;
   if (status >= 400 && request.method !== "HEAD" && (!isProblem || type !== "application/problem+json")) {
     faults.push("no problem of the contract");
@@ -209,11 +223,12 @@ function usedHeap(): number {
 }
 
 /** For whoever asked for a run of their own. */
-function report(seen: ReadonlyMap<string, number>, heaps: readonly number[]): void {
+function report(seen: ReadonlyMap<string, number>, heaps: readonly number[], slowestMs = 0): void {
   if (process.env["FUZZ_REQUESTS"] === undefined) return;
   const mebibytes = heaps.map((heap) => (heap / 1_048_576).toFixed(0));
   const lines = [...seen].toSorted(([a], [b]) => a.localeCompare(b)).map(([name, count]) => `${count} × ${name}`);
   process.stdout.write(
-    `seed ${SEED}, ${sent} sent\n${lines.join("\n")}\nMiB of heap after each round: ${mebibytes.join(" ")}\n`,
+    `seed ${SEED}, ${sent} sent\n${lines.join("\n")}\nMiB of heap after each round: ${mebibytes.join(" ")}\n` +
+      `slowest stall of the serving process's event loop: ${slowestMs.toFixed(0)} ms\n`,
   );
 }
