@@ -175,7 +175,7 @@ describe("what is not done", () => {
     ["key list NOBODY", 3, "LENDER_NOT_FOUND", /no lender NOBODY/],
     ["key retire lk_nobody --on 2099-01-01", 3, "API_KEY_NOT_FOUND", /no api key lk_nobody/],
     ["key revoke lk_nobody --reason x", 3, "API_KEY_NOT_FOUND", /no api key lk_nobody/],
-    ["key retire lk_nobody --on someday", 2, "NOT_UNDERSTOOD", /Expected a day such as 2027-01-31/],
+    ["key retire lk_nobody --on someday", 2, "NOT_UNDERSTOOD", /Expected a local time such as 09:00/],
     ["key retire lk_nobody --on 2099-02-30", 2, "NOT_UNDERSTOOD", /Expected a day such as 2027-01-31/],
     ["key revoke lk_nobody", 2, "NOT_UNDERSTOOD", /required option '--reason <text>' not specified/],
     ["key debug lk_nobody --minutes 61 --reason x", 2, "NOT_UNDERSTOOD", /Expected a number from 1 to 60/],

@@ -144,7 +144,7 @@ test("people read it in words", async () => {
     `${code}  INR       125.00  1`,
     `${"all".padEnd(code.length)}  INR       125.00  1`,
   ]);
-  const asOf = /\nAs of (\S+Z): record what you send with --until \1 and its --amount\.\n$/;
+  const asOf = /\nAs of .+ Asia\/Calcutta \((\S+Z)\): record what you send with --until \1 and its --amount\.\n$/;
   expect(preview.stdout).toMatch(asOf);
   const reference = `UTR${randomUUID()}`;
   const { stdout } = await cli(...recordArgs(reference, "--until", TODAY));

@@ -61,14 +61,16 @@ test("a suspended callback is shown with its failures, its backlog, and why the 
   });
   expect(text.stdout).toMatch(/^suspended: 6 failures in a row, 2 events waiting, 2 parked\.$/m);
   expect(text.stdout).toMatch(/^oldest waiting +evt_\w{32} case\.created of LN-3, sequence 1, since \d{4}-/m);
-  expect(text.stdout).toMatch(/^last failure +\S+Z evt_\w{32}, attempt 3: answered 503\n +cause +\S.*\n +remedy +\S/m);
+  expect(text.stdout).toMatch(
+    /^last failure +.+ Asia\/Calcutta \(\S+Z\) evt_\w{32}, attempt 3: answered 503\n +cause +\S.*\n +remedy +\S/m,
+  );
   expect(list["deliveries"]).toMatchObject([
     { sourceLoanNumber: "LN-4", lenderCode: lender.code },
     { sourceLoanNumber: "LN-3", lenderCode: lender.code },
   ]);
   expect(one.stdout).toMatch(/^parked \d{4}-/m);
   expect(one.stdout).toMatch(
-    /^#3 \S+Z failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin was told/m,
+    /^#3 .+ Asia\/Calcutta \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin was told/m,
   );
   expect(one.stdout).toMatch(/^ {2}\| The lender twin was told to answer 503\.\n {2}cause +\S.*\n {2}remedy +\S/m);
 });
@@ -204,6 +206,18 @@ test("a probe that passes ends a suspension", async () => {
 test("events are sent again, one or many, after a rehearsal that changes nothing", async () => {
   const replay = (...more: string[]) => cli("delivery", "replay", ...more);
   const many = ["--lender", lender.code, "--kind", "case.created", "--since", "1h"];
+  const backwards = await cli(
+    "delivery",
+    "replay",
+    "--lender",
+    lender.code,
+    "--since",
+    "10:00",
+    "--until",
+    "09:59",
+    "--dry-run",
+  );
+  expect(backwards).toMatchObject({ code: 2, stderr: "--until has to lie after --since.\n" });
   const [rehearsed, rehearsedOne, unknown] = await Promise.all([
     replay(...many, "--dry-run"),
     replay(parked[0]!.eventId, "--dry-run", "--json"),

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import { fileProgress, type FileProgress, readInstant } from "@collections/cases";
+import { fileProgress, type FileProgress } from "@collections/cases";
 import { harmless } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -11,7 +11,8 @@ import { type Encoding, ENCODINGS } from "../case-file/file-text.ts";
 import { fileKeyOf, type FileOutcome, importFile } from "../case-file/import-file.ts";
 import { columnsText, differenceText, shownDifference } from "./case-import-words.ts";
 import { startProgress } from "./import-progress.ts";
-import { readReason } from "./read-options.ts";
+import { momentText } from "../local-time.ts";
+import { type LocalMoment, readPoint, readReason } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
 import { tell } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "./with-database.ts";
@@ -22,7 +23,7 @@ interface ImportOptions {
   encoding?: Encoding;
   separator?: string;
   dateOrder: DateOrder;
-  asOf?: string;
+  asOf?: LocalMoment;
   dryRun?: true;
   yes?: true;
   resume?: true;
@@ -43,7 +44,11 @@ export function addImportCommand(command: Command): void {
         .choices(["dmy", "mdy"])
         .default("dmy"),
     )
-    .option("--as-of <moment>", "the moment of the file's balances: 2026-11-20T18:00:00+05:30", readAsOf)
+    .option(
+      "--as-of <moment>",
+      "the moment of the file's balances, on the lender's clocks: \"2026-11-20 18:00\"",
+      readPoint,
+    )
     .option("--dry-run", "only show the difference")
     .option("--yes", "apply without asking")
     .option("--resume", "go on where an interrupted run of the same file came to")
@@ -70,7 +75,8 @@ async function run(path: string, options: ImportOptions): Promise<void> {
   if (isForMachines && !options.dryRun && !options.yes) throw notUnderstood("With --json say --dry-run or --yes.");
   await withDatabase(async (operator) => {
     const lender = await lenderNamed(operator.em(), options.lender);
-    const { encoding, separator, dateOrder, asOf } = options;
+    const { encoding, separator, dateOrder } = options;
+    const asOf = options.asOf?.(lender.timeZone).toISOString();
     const file = await inspectFile(path, { encoding, separator }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === "ENOENT" ? notFound("file", path) : error;
     });
@@ -93,7 +99,7 @@ async function importInspected(inspected: Inspected): Promise<void> {
   const from = options.resume ? earlier : undefined;
   const say = (text: string) => void (process.argv.includes("--json") || tell(text));
   say(columnsText(file, reading.columns));
-  if (earlier) say(earlierText(earlier, file.rows, options.resume ?? false));
+  if (earlier) say(earlierText(earlier, file.rows, { resumes: options.resume ?? false, timeZone: lender.timeZone }));
   if (options.yes) return finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
 
   const rehearsed = await goThrough(inspected, { from, dryRun: true });
@@ -135,9 +141,13 @@ async function isWanted({ code, name }: Lender): Promise<boolean> {
   }
 }
 
-function earlierText({ rowsDone, startedAt, finishedAt }: FileProgress, rows: number, resumes: boolean): string {
-  if (finishedAt) return `This file was applied whole on ${finishedAt.toISOString()}; once more is harmless.`;
-  const came = `A run of ${startedAt.toISOString()} came to row ${rowsDone} of ${rows}`;
+function earlierText(
+  { rowsDone, startedAt, finishedAt }: FileProgress,
+  rows: number,
+  { resumes, timeZone }: { readonly resumes: boolean; readonly timeZone: string },
+): string {
+  if (finishedAt) return `This file was applied whole on ${momentText(finishedAt, timeZone)}; once more is harmless.`;
+  const came = `A run of ${momentText(startedAt, timeZone)} came to row ${rowsDone} of ${rows}`;
   return resumes ? `${came}; this one goes on from there.` : `${came}; --resume would go on from there.`;
 }
 
@@ -151,12 +161,6 @@ function readSeparator(text: string): string {
   if (text === "tab") return "\t";
   if (/^[^"\r\n]$/u.test(text)) return text;
   throw new InvalidArgumentError("Expected one character, or the word tab.");
-}
-
-function readAsOf(text: string): string {
-  const reading = readInstant(text);
-  if ("instant" in reading) return reading.instant.toISOString();
-  throw new InvalidArgumentError(reading.detail);
 }
 
 function notUnderstood(detail: string): Refusal {

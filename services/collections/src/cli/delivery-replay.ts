@@ -15,8 +15,9 @@ import {
   startReplay,
 } from "@collections/webhooks";
 import { type Command, Option } from "commander";
+import { momentText } from "../local-time.ts";
 import { deliveryNamed } from "./delivery-show.ts";
-import { readCount, readMoment, readReason } from "./read-options.ts";
+import { type LocalMoment, readCount, readMoment, readReason } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
 import { endProgress, showProgress, tell } from "./terminal.ts";
 import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
@@ -31,8 +32,8 @@ interface ReplayOptions {
   loan?: string;
   kind?: string;
   state?: ReplayableState;
-  since?: Date;
-  until?: Date;
+  since?: LocalMoment;
+  until?: LocalMoment;
   rate?: number;
   dryRun?: true;
   wait?: true;
@@ -48,7 +49,11 @@ export function addReplayCommands(delivery: Command): void {
     .option("--loan <loan>", "of this loan only")
     .option("--kind <kind>", "of this kind only, such as payment.collected")
     .addOption(new Option("--state <state>", "in this state; parked unless told").choices([...STATES]))
-    .option("--since <moment>", "made at this time or later: 2026-11-20T09:41:07Z, or how long ago: 24h", readMoment)
+    .option(
+      "--since <moment>",
+      'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      readMoment,
+    )
     .option("--until <moment>", "made before this time", readMoment)
     .option("--rate <count>", `events a second; ${DEFAULT_REPLAY_RATE} unless told`, readCount(1, MAX_REPLAY_RATE))
     .option("--dry-run", "only count")
@@ -88,13 +93,14 @@ async function replay(eventId: string | undefined, options: ReplayOptions): Prom
   if (eventId === undefined && code === undefined) throw notUnderstood("Name an event, or a lender by --lender.");
   if (eventId !== undefined && narrows)
     throw notUnderstood("An event is replayed by itself: leave the other options out.");
-  if (since && until && since >= until) throw notUnderstood("--until has to lie after --since.");
   if (dryRun && options.wait) throw notUnderstood("There is nothing to wait for with --dry-run.");
   if (!dryRun && reason === undefined) throw notUnderstood("Say why by --reason, or add --dry-run to only count.");
   await withDatabase(async (operator) => {
     if (eventId !== undefined) return replayOne(operator, eventId, { dryRun, reason });
     const lender = await lenderNamed(operator.em(), code!);
-    const filter = { loan, kind, states: state && [state], createdFrom: since, createdTo: until };
+    const [createdFrom, createdTo] = [since?.(lender.timeZone), until?.(lender.timeZone)];
+    if (createdFrom && createdTo && createdFrom >= createdTo) throw notUnderstood("--until has to lie after --since.");
+    const filter = { loan, kind, states: state && [state], createdFrom, createdTo };
     if (dryRun) return preview(operator, lender, filter);
     return replayMany(operator, lender, filter, options);
   });
@@ -182,7 +188,7 @@ async function list({ em }: Operator, code: string): Promise<void> {
     `${done} of ${total}`,
     String(ratePerSecond),
     [states.join("+"), kind, loan].filter(Boolean).join(" "),
-    createdAt.toISOString(),
+    momentText(createdAt, lender.timeZone),
     requestedBy,
   ]);
   const header = ["REPLAY", "STATE", "DONE", "A SECOND", "EVENTS", "CREATED", "BY"];

@@ -11,6 +11,7 @@ import {
 } from "@collections/webhooks";
 import { Command } from "commander";
 import { NoSigningKeyError } from "../callbacks.ts";
+import { momentText } from "../local-time.ts";
 import { answerLines, wordsFor } from "./attempt-words.ts";
 import { curlLine } from "./curl-line.ts";
 import { notFound } from "./refusal.ts";
@@ -85,11 +86,13 @@ async function show(operator: Operator, given: string): Promise<void> {
       log: delivery.log.map((attempt) => ({ ...attempt, ...failureWords(attempt, delivery.url) })),
     },
     [
-      ...headLines(delivery, lender.code),
+      ...headLines(delivery, lender),
       "",
       ...requestLines(request, delivery.body),
-      ...delivery.log.flatMap((attempt) => ["", ...attemptLines(attempt, delivery.url)]),
-      ...(curl === null ? [] : ["", `To send it again past the service, until ${goodUntil.toISOString()}:`, curl]),
+      ...delivery.log.flatMap((attempt) => ["", ...attemptLines(attempt, delivery.url, lender)]),
+      ...(curl === null
+        ? []
+        : ["", `To send it again past the service, until ${momentText(goodUntil, lender.timeZone)}:`, curl]),
     ].join("\n"),
   );
 }
@@ -110,12 +113,12 @@ async function requestOf(operator: Operator, delivery: DeliveryDetail): Promise<
   }
 }
 
-function headLines(delivery: DeliveryDetail, lenderCode: string): string[] {
+function headLines(delivery: DeliveryDetail, { code: lenderCode, timeZone }: Lender): string[] {
   const { eventId, kind, loan, sequence, state, nextAttemptAt, replay, createdAt, settledAt } = delivery;
   const when = settledAt ?? nextAttemptAt;
   return [
-    `${publicId("evt", eventId)}: ${kind} of ${lenderCode} ${loan}, sequence ${sequence}, made ${createdAt.toISOString()}`,
-    `${state}${when ? ` ${when.toISOString()}` : ""}${replay ? ", sent again" : ""}`,
+    `${publicId("evt", eventId)}: ${kind} of ${lenderCode} ${loan}, sequence ${sequence}, made ${momentText(createdAt, timeZone)}`,
+    `${state}${when ? ` ${momentText(when, timeZone)}` : ""}${replay ? ", sent again" : ""}`,
   ];
 }
 
@@ -125,11 +128,11 @@ function requestLines(request: SentRequest | string, body: string): string[] {
   return [`POST ${request.url}`, ...headers, "", body];
 }
 
-function attemptLines(attempt: LoggedAttempt, url: string | null): string[] {
+function attemptLines(attempt: LoggedAttempt, url: string | null, { timeZone }: Lender): string[] {
   const { number, startedAt, durationMs, outcome, status, headers, body, errorDetail, replay } = attempt;
   const words = failureWords(attempt, url);
   return [
-    `#${number} ${startedAt.toISOString()} ${outcome} after ${durationMs} ms${replay ? ", a replay" : ""}`,
+    `#${number} ${momentText(startedAt, timeZone)} ${outcome} after ${durationMs} ms${replay ? ", a replay" : ""}`,
     ...(status === null ? [`  ${onOneLine(errorDetail ?? "")}`] : answerLines(status, headers, body ?? "")),
     ...(words ? [`  cause   ${words.cause}`, `  remedy  ${words.remedy}`] : []),
   ];

@@ -5,7 +5,8 @@ import { type DeliveryState, listDeliveries } from "@collections/webhooks";
 import { Command, Option } from "commander";
 import { addReplayCommands } from "./delivery-replay.ts";
 import { showCommand, shownDelivery } from "./delivery-show.ts";
-import { readCount, readCursor, readMoment } from "./read-options.ts";
+import { machineTimeZone } from "../local-time.ts";
+import { type LocalMoment, readCount, readCursor, readMoment } from "./read-options.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 import { answer, lenderNamed, table, withDatabase } from "./with-database.ts";
 
@@ -17,7 +18,7 @@ interface ListOptions {
   loan?: string;
   kind?: string;
   state?: DeliveryState;
-  since?: Date;
+  since?: LocalMoment;
   cursor?: string;
   limit: number;
 }
@@ -32,7 +33,11 @@ export function deliveryCommand(): Command {
     .option("--loan <loan>", "of this loan only; needs --lender")
     .option("--kind <kind>", "of this kind only, such as payment.collected")
     .addOption(new Option("--state <state>", "in this state only").choices([...STATES]))
-    .option("--since <moment>", "made at this time or later: 2026-11-20T09:41:07Z, or how long ago: 24h", readMoment)
+    .option(
+      "--since <moment>",
+      'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      readMoment,
+    )
     .option("--cursor <cursor>", "go on where a page ended: its nextCursor", readCursor)
     .option("--limit <count>", "at most so many", readCount(1, MAX_LIMIT), 50)
     .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked --since 24h")
@@ -42,7 +47,7 @@ export function deliveryCommand(): Command {
   return delivery;
 }
 
-async function list({ lender: code, loan, state, ...others }: ListOptions): Promise<void> {
+async function list({ lender: code, loan, state, since, ...others }: ListOptions): Promise<void> {
   if (loan !== undefined && code === undefined) {
     throw new Refusal("REQUIRED", "Loan numbers are a lender's own: give --lender with --loan.", EXIT.notUnderstood);
   }
@@ -54,6 +59,7 @@ async function list({ lender: code, loan, state, ...others }: ListOptions): Prom
       {
         ...others,
         ...(lender && { lenderId: lender.id }),
+        ...(since && { since: since(lender?.timeZone ?? machineTimeZone()) }),
         ...(loan !== undefined && { loan }),
         ...(state && { states: [state] }),
       },

@@ -11,6 +11,7 @@ import {
   problemOfWebhooks,
   problemsOfAnchors,
 } from "./doctor-words.ts";
+import { machineTimeZone, momentText } from "../local-time.ts";
 import { EXIT } from "./refusal.ts";
 import { endProgress, showProgress } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
@@ -98,7 +99,7 @@ function cells({
     lenderCode,
     url === null ? "no callback" : state,
     ...[published, delivered, waiting, retrying, parked].map(String),
-    oldestWaiting?.createdAt.toISOString() ?? "-",
+    oldestWaiting ? momentText(oldestWaiting.createdAt, machineTimeZone()) : "-",
   ];
 }
 

@@ -14,6 +14,7 @@ import {
 } from "@collections/webhooks";
 import { Command } from "commander";
 import { pingTo } from "../callbacks.ts";
+import { momentText } from "../local-time.ts";
 import { answerLines, type Failure, wordsFor } from "./attempt-words.ts";
 import { readReason } from "./read-options.ts";
 import { EXIT, notFound } from "./refusal.ts";
@@ -61,7 +62,11 @@ async function show({ em }: Operator, code: string): Promise<void> {
       oldestWaiting: oldest ? shownEvent(oldest) : null,
       lastFailure: failed ? shownFailure(failed, status.url) : null,
     },
-    [headline(status), table(factRows(status, oldest)), ...(failed ? failureLines(failed, status.url) : [])].join("\n"),
+    [
+      headline(status),
+      table(factRows(status, oldest, lender)),
+      ...(failed ? failureLines(failed, status.url, lender) : []),
+    ].join("\n"),
   );
 }
 
@@ -127,28 +132,30 @@ function headline({ url, state, consecutiveFailures, waiting, parked }: Endpoint
   return `${url ?? "no callback is registered"}\n${state}: ${words}.`;
 }
 
-function factRows(status: EndpointStatus, oldest: UndeliveredEvent | undefined): string[][] {
+function factRows(status: EndpointStatus, oldest: UndeliveredEvent | undefined, { timeZone }: Lender): string[][] {
+  const shown = (at: Date | null) => at && momentText(at, timeZone);
   const { failingSince, suspendedAt, nextProbeAt, probedAt, probeError, recoveredAt } = status;
-  const probed = probedAt && `${probedAt.toISOString()} ${probeError === null ? "passed" : onOneLine(probeError)}`;
+  const probed =
+    probedAt && `${momentText(probedAt, timeZone)} ${probeError === null ? "passed" : onOneLine(probeError)}`;
   const waits =
     oldest &&
-    `${publicId("evt", oldest.eventId)} ${oldest.kind} of ${oldest.loan}, sequence ${oldest.sequence}, since ${oldest.createdAt.toISOString()}`;
+    `${publicId("evt", oldest.eventId)} ${oldest.kind} of ${oldest.loan}, sequence ${oldest.sequence}, since ${momentText(oldest.createdAt, timeZone)}`;
   const rows: [string, string | null | undefined][] = [
-    ["failing since", failingSince?.toISOString()],
-    ["suspended since", suspendedAt?.toISOString()],
-    ["next probe", nextProbeAt?.toISOString()],
+    ["failing since", shown(failingSince)],
+    ["suspended since", shown(suspendedAt)],
+    ["next probe", shown(nextProbeAt)],
     ["last probe", probed],
-    ["recovered at", recoveredAt?.toISOString()],
+    ["recovered at", shown(recoveredAt)],
     ["oldest waiting", waits],
   ];
   return rows.map(([name, value]) => [name, value ?? "-"]);
 }
 
-function failureLines(failed: FailedAttempt, url: string | null): string[] {
+function failureLines(failed: FailedAttempt, url: string | null, { timeZone }: Lender): string[] {
   const { cause, remedy } = wordsFor(failed, url);
   const what = failed.status === null ? failed.errorCode : `answered ${failed.status}`;
   return [
-    `last failure    ${failed.startedAt.toISOString()} ${publicId("evt", failed.eventId)}, attempt ${failed.number}: ${what}`,
+    `last failure    ${momentText(failed.startedAt, timeZone)} ${publicId("evt", failed.eventId)}, attempt ${failed.number}: ${what}`,
     `  cause         ${cause}`,
     `  remedy        ${remedy}`,
   ];

@@ -3,11 +3,13 @@ import { publicId, transaction } from "@collections/database";
 import {
   clearOtpLimit,
   createFieldPartner,
+  fieldPartnerById,
   issueAccessToken,
   resumeFieldPartner,
   suspendFieldPartner,
 } from "@collections/field-partners";
 import { Command } from "commander";
+import { machineTimeZone, momentText } from "../local-time.ts";
 import { answer, idOf, withDatabase } from "./with-database.ts";
 
 /** `field-partner …`: who visits borrowers. */
@@ -79,7 +81,11 @@ async function token(given: string): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
     const issued = await transaction(em(), (tx) => issueAccessToken(tx, id));
-    answer(issued, `${issued.accessToken}\nGood until ${issued.expiresAt.toISOString()}; it is not shown again.`);
+    const timeZone = (await fieldPartnerById(em(), id))?.timeZone ?? machineTimeZone();
+    answer(
+      issued,
+      `${issued.accessToken}\nGood until ${momentText(issued.expiresAt, timeZone)}; it is not shown again.`,
+    );
   });
 }
 

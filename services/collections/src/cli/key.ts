@@ -14,6 +14,8 @@ import {
   setSigningKey,
 } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
+import { momentText } from "../local-time.ts";
+import { type LocalMoment, readPoint } from "./read-options.ts";
 import { notFound } from "./refusal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
 
@@ -54,7 +56,7 @@ Example:
     .action((keyId: string, { reason }: { reason: string }) =>
       withKey(
         keyId,
-        (tx, lenderId) => setSigningKey(tx, { lenderId, keyId, reason }),
+        (tx, { id: lenderId }) => setSigningKey(tx, { lenderId, keyId, reason }),
         () => "signs from now on",
       ),
     );
@@ -65,17 +67,21 @@ Example:
 function retireCommand(): Command {
   return new Command("retire")
     .argument("<key-id>", "lk_…")
-    .requiredOption("--on <date>", "when it ends: a day (its first moment in UTC), or a time with a zone", instant)
+    .requiredOption("--on <date>", "when it ends: a day (its first moment in UTC), or a time", instant)
     .option("--reason <text>", "why; it is kept in the audit", "no reason given")
     .option("--force", "also when no other key would be left")
     .description("End a key on a date, until which it works on.")
     .addHelpText("after", "\nExample:\n  pnpm collections key retire lk_1f0c… --on 2027-01-31")
-    .action((keyId: string, { on, reason, force: evenIfLast = false }: { on: Date; reason: string; force?: boolean }) =>
-      withKey(
-        keyId,
-        (tx, lenderId) => retireKey(tx, { lenderId, keyId, on, reason, evenIfLast }),
-        () => `ends on ${on.toISOString()}`,
-      ),
+    .action(
+      (
+        keyId: string,
+        { on, reason, force: evenIfLast = false }: { on: LocalMoment; reason: string; force?: boolean },
+      ) =>
+        withKey(
+          keyId,
+          (tx, { id: lenderId, timeZone }) => retireKey(tx, { lenderId, keyId, on: on(timeZone), reason, evenIfLast }),
+          (_, { timeZone }) => `ends on ${momentText(on(timeZone), timeZone)}`,
+        ),
     );
 }
 
@@ -89,7 +95,7 @@ function revokeCommand(): Command {
     .action((keyId: string, { reason, force: evenIfLast = false }: { reason: string; force?: boolean }) =>
       withKey(
         keyId,
-        (tx, lenderId) => revokeKey(tx, { lenderId, keyId, reason, evenIfLast }),
+        (tx, { id: lenderId }) => revokeKey(tx, { lenderId, keyId, reason, evenIfLast }),
         () => "is revoked",
       ),
     );
@@ -105,8 +111,8 @@ function debugCommand(): Command {
     .action((keyId: string, { reason, minutes }: { reason: string; minutes: number }) =>
       withKey(
         keyId,
-        (tx, lenderId) => openDebugger(tx, { lenderId, keyId, reason, openMs: minutes * MINUTE_MS }),
-        ({ debugUntil }) => `may be debugged until ${debugUntil?.toISOString()}`,
+        (tx, { id: lenderId }) => openDebugger(tx, { lenderId, keyId, reason, openMs: minutes * MINUTE_MS }),
+        ({ debugUntil }, { timeZone }) => `may be debugged until ${momentText(debugUntil!, timeZone)}`,
       ),
     );
 }
@@ -133,15 +139,15 @@ async function create({ config, vault, em }: Operator, code: string): Promise<vo
 }
 
 async function list({ em }: Operator, code: string): Promise<void> {
-  const { id, code: lenderCode } = await lenderNamed(em(), code);
+  const { id, code: lenderCode, timeZone } = await lenderNamed(em(), code);
   const keys = await keysOf(em(), id);
   const rows = keys.map(({ id, state, signing, createdAt, retiresAt, lastUsedAt }) => [
     id,
     state,
     signing ? "yes" : "",
-    createdAt.toISOString(),
-    retiresAt?.toISOString() ?? "",
-    lastUsedAt?.toISOString() ?? "never",
+    momentText(createdAt, timeZone),
+    retiresAt ? momentText(retiresAt, timeZone) : "",
+    lastUsedAt ? momentText(lastUsedAt, timeZone) : "never",
   ]);
   answer(
     { lenderCode, keys: keys.map(shown) },
@@ -152,12 +158,12 @@ async function list({ em }: Operator, code: string): Promise<void> {
 /** Does something to a key, whoever's it is, and says what the key does now. */
 async function withKey(
   keyId: string,
-  act: (tx: Tx, lenderId: string) => Promise<unknown>,
-  does: (key: ApiKey) => string,
+  act: (tx: Tx, lender: Lender) => Promise<unknown>,
+  does: (key: ApiKey, lender: Lender) => string,
 ): Promise<void> {
   await withDatabase(async ({ em }) => {
     const lender = await lenderWithKey(em(), keyId);
-    await transaction(em(), (tx) => act(tx, lender.id));
+    await transaction(em(), (tx) => act(tx, lender));
     const keys = await keysOf(em(), lender.id);
     const key = keys.find(({ id }) => id === keyId)!;
     const signedBy = keys.find(({ signing }) => signing)?.id ?? null;
@@ -165,7 +171,7 @@ async function withKey(
       signedBy === null ? "No key is left: the lender can neither call nor be called." : `${signedBy} signs.`;
     answer(
       { lenderCode: lender.code, ...shown(key), signedBy },
-      `The key ${keyId} of ${lender.code} ${does(key)}. ${signs}`,
+      `The key ${keyId} of ${lender.code} ${does(key, lender)}. ${signs}`,
     );
   });
 }
@@ -181,10 +187,12 @@ function shown({ id: apiKeyId, ...key }: ApiKey): object {
   return { apiKeyId, ...key };
 }
 
-function instant(text: string): Date {
-  const reading = readInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
-  if ("instant" in reading) return reading.instant;
-  throw new InvalidArgumentError("Expected a day such as 2027-01-31, or a time such as 2027-01-31T18:30:00+05:30.");
+/** A day alone begins in UTC. */
+function instant(text: string): LocalMoment {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return readPoint(text);
+  const reading = readInstant(`${text}T00:00:00Z`);
+  if ("instant" in reading) return () => reading.instant;
+  throw new InvalidArgumentError(`"${text}" is not in the calendar. Expected a day such as 2027-01-31, or a time.`);
 }
 
 function minutes(text: string): number {

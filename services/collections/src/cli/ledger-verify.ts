@@ -11,6 +11,7 @@ import {
 import { listLenders } from "@collections/lenders";
 import { Command, InvalidArgumentError } from "commander";
 import type { Config } from "../config.ts";
+import { machineTimeZone, momentText } from "../local-time.ts";
 import { anchorLines } from "./anchor-lines.ts";
 import { EXIT } from "./refusal.ts";
 import { endProgress, showProgress } from "./terminal.ts";
@@ -138,8 +139,7 @@ function anchorText(anchors: AnchorVerification | undefined, proven: readonly Sh
   const rows = proven.map(({ lenderId, lenderCode, block, chainedAt, anchoredAt }) => [
     lenderCode ?? lenderId,
     block === null ? "-" : String(block),
-    chainedAt?.toISOString() ?? "-",
-    anchoredAt?.toISOString() ?? "-",
+    ...[chainedAt, anchoredAt].map((at) => (at ? momentText(at, machineTimeZone()) : "-")),
   ]);
   return [
     `${anchors.anchors} anchors with a good signature were compared.${torn} They prove:`,

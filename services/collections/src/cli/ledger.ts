@@ -4,6 +4,7 @@ import { type CaseStatement, statementOf } from "@collections/ledger";
 import { toDecimal } from "@collections/money";
 import { Command } from "commander";
 import { anchorKeysCommand, verifyCommand } from "./ledger-verify.ts";
+import { momentText } from "../local-time.ts";
 import { notFound } from "./refusal.ts";
 import { answer, lenderNamed, table, withDatabase } from "./with-database.ts";
 
@@ -35,7 +36,15 @@ async function statement(code: string, loan: string): Promise<void> {
       ...shown(statements[index]!, currency),
     }));
     const rows = cycles.flatMap(({ cycle, lines }) =>
-      lines.map((line) => [String(cycle), line.at, line.kind, line.memo, line.debit, line.credit, line.balance]),
+      lines.map((line) => [
+        String(cycle),
+        momentText(new Date(line.at), lender.timeZone),
+        line.kind,
+        line.memo,
+        line.debit,
+        line.credit,
+        line.balance,
+      ]),
     );
     const text = table([["CYCLE", "AT", "KIND", "MEMO", "OWED MORE", "OWED LESS", "BALANCE"], ...rows]);
     answer({ lenderCode: lender.code, sourceLoanNumber: loan, cases: cycles }, text);

@@ -4,6 +4,7 @@ import { type Lender, listLenders, resumeLender, suspendLender } from "@collecti
 import { percentText } from "@collections/money";
 import { type EndpointStatus, endpointOf } from "@collections/webhooks";
 import { Command } from "commander";
+import { momentText } from "../local-time.ts";
 import { readBank } from "./bank.ts";
 import { readRateLimit } from "./rate-limit.ts";
 import { EXIT, Refusal } from "./refusal.ts";
@@ -185,7 +186,7 @@ async function list({ em }: Operator): Promise<void> {
 async function show({ em }: Operator, code: string): Promise<void> {
   const lender = await lenderNamed(em(), code);
   const json = shown(lender, await endpointOf(em(), lender.id));
-  answer(json, table(Object.entries(json).map(([name, value]) => [name, plain(value)])));
+  answer(json, table(Object.entries(json).map(([name, value]) => [name, plain(value, lender.timeZone)])));
 }
 
 async function setState({ em }: Operator, act: "suspend" | "resume", code: string, reason: string): Promise<void> {
@@ -256,7 +257,7 @@ function shown(lender: Lender, endpoint?: EndpointStatus): Record<string, unknow
   };
 }
 
-function plain(value: unknown): string {
-  if (value instanceof Date) return value.toISOString();
+function plain(value: unknown, timeZone: string): string {
+  if (value instanceof Date) return momentText(value, timeZone);
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -2,6 +2,7 @@ import { type EntityManager, publicId } from "@collections/database";
 import { type Credited, type Earning, formula, type Payout } from "@collections/earnings";
 import { listLenders } from "@collections/lenders";
 import { toDecimal } from "@collections/money";
+import { momentText } from "../local-time.ts";
 import { table } from "./with-database.ts";
 
 type Codes = ReadonlyMap<string, string>;
@@ -28,14 +29,15 @@ export function payable(credited: readonly Credited[], codes: Codes) {
   }));
 }
 
-export function payableText(sums: ReturnType<typeof payable>, asOf: string | null): string {
+export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null, timeZone: string): string {
   if (asOf === null) return "Nothing to pay.";
   const rows = sums.flatMap(({ currency, amount, lines, lenders }) => [
     ...lenders.map((part) => [part.lenderCode ?? "", currency, part.amount, String(part.lines)]),
     ["all", currency, amount, String(lines)],
   ]);
   const shown = table([["LENDER", "CURRENCY", "AMOUNT", "EARNINGS"], ...rows]);
-  return `${shown}\nAs of ${asOf}: record what you send with --until ${asOf} and its --amount.`;
+  const recorded = `record what you send with --until ${asOf.toISOString()} and its --amount`;
+  return `${shown}\nAs of ${momentText(asOf, timeZone)}: ${recorded}.`;
 }
 
 /** A payout as `--json` shows it. */

@@ -1,10 +1,12 @@
 import { publicId } from "@collections/database";
 import { type Credited, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
+import { fieldPartnerById } from "@collections/field-partners";
 import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
 import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
 import { lenderCodes, payable, payableText, shownLine, shownPayout, payoutText } from "./payout-words.ts";
-import { readCount, readCurrency, readCursor, readDay, readUntil } from "./read-options.ts";
+import { machineTimeZone } from "../local-time.ts";
+import { type LocalMoment, readCount, readCurrency, readCursor, readDay, readUntil } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
 import { answer, idOf, table, withDatabase } from "./with-database.ts";
 
@@ -12,14 +14,14 @@ const REFERENCE_CHARACTERS = 64;
 const MAX_LIMIT = 200;
 const UNTIL = [
   "--until <when>",
-  "what was credited up to the end of this day, where the field partner is, or at this instant; all unless told",
+  "what was credited up to the end of this day, or up to this time, where the field partner is; all unless told",
 ] as const;
 
 interface RecordOptions {
   currency: CurrencyCode;
   reference: string;
   paidOn: string;
-  until?: string;
+  until?: string | LocalMoment;
   amount: string;
 }
 
@@ -38,7 +40,7 @@ export function payoutCommand(): Command {
     .option(...UNTIL, readUntil)
     .description("What is credited and not paid out yet, by currency and lender.")
     .addHelpText("after", "\nExample:\n  pnpm collections payout preview fp_0192… --until 2026-11-20")
-    .action((id: string, { until }: { until?: string }) => preview(id, until ?? null));
+    .action((id: string, { until }: { until?: string | LocalMoment }) => preview(id, until));
   command
     .command("record")
     .argument("<field-partner-id>", "who was paid")
@@ -76,14 +78,16 @@ Example:
   return command;
 }
 
-async function preview(given: string, until: string | null): Promise<void> {
+async function preview(given: string, wanted: string | LocalMoment | undefined): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
+    const timeZone = (await fieldPartnerById(em(), id))?.timeZone ?? machineTimeZone();
+    const until = untilOf(wanted, timeZone);
     const found = await payoutPreview(em(), id, until);
     if (!found) throw notFound("field partner", given);
     const sums = payable(found.credited, await lenderCodes(em()));
     const asOf = found.asOf?.toISOString() ?? null;
-    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums }, payableText(sums, asOf));
+    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums }, payableText(sums, found.asOf, timeZone));
   });
 }
 
@@ -91,7 +95,8 @@ async function record(given: string, { amount, ...said }: RecordOptions): Promis
   const amountMinor = readSum(amount, said.currency);
   await withDatabase(async ({ em }) => {
     const fieldPartnerId = idOf("fp", "field partner", given);
-    const wanted = { ...said, fieldPartnerId, until: said.until ?? null, amountMinor };
+    const timeZone = (await fieldPartnerById(em(), fieldPartnerId))?.timeZone ?? machineTimeZone();
+    const wanted = { ...said, fieldPartnerId, until: untilOf(said.until, timeZone), amountMinor };
     const outcome = await recordPayout(em(), wanted);
     if (outcome.kind !== "recorded" && outcome.kind !== "repeated") throw refusalOf(outcome, wanted, given);
     const { kind, payout } = outcome;
@@ -99,6 +104,11 @@ async function record(given: string, { amount, ...said }: RecordOptions): Promis
     const text = kind === "recorded" ? "Recorded." : "It was recorded already; nothing has changed.";
     answer({ outcome: kind, ...shown }, `${text}\n${payoutText(shown)}`);
   });
+}
+
+/** A day, or a moment as UTC says it, to the millisecond. */
+function untilOf(until: string | LocalMoment | undefined, timeZone: string): string | null {
+  return typeof until === "function" ? until(timeZone).toISOString() : (until ?? null);
 }
 
 async function list({ fieldPartner, cursor, limit }: ListOptions): Promise<void> {

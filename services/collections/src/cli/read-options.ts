@@ -2,17 +2,50 @@ import { readInstant } from "@collections/cases";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../config.ts";
+import { dayAt, instantOf } from "../local-time.ts";
 import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
 
-/** An instant, or how long ago. */
-export function readMoment(text: string): Date {
+/** A moment that is fixed once it is known whose clocks were meant. */
+export type LocalMoment = (timeZone: string) => Date;
+
+/**
+ * Reads a moment: with Z or an offset, by local clocks (`2026-11-20 18:00`, or `09:00` for that time today), or how long
+ * ago (`24h`).
+ */
+export function readMoment(text: string): LocalMoment {
   const agoMs = parseDuration(text);
-  if (agoMs !== undefined) return new Date(Date.now() - agoMs);
+  if (agoMs !== undefined) {
+    const at = new Date(Date.now() - agoMs);
+    return () => at;
+  }
+  const moment = readClockMoment(text);
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(
+    `${EXPECTED_MOMENT}, or how long ago, such as 90m or 24h; got "${text.slice(0, 40)}".`,
+  );
+}
+
+/** Reads a moment as `readMoment` does, but not how long ago. */
+export function readPoint(text: string): LocalMoment {
+  const moment = readClockMoment(text);
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(`${EXPECTED_MOMENT}; got "${text.slice(0, 40)}".`);
+}
+
+const EXPECTED_MOMENT =
+  "Expected a local time such as 09:00 (today) or 2026-11-20 18:00, or a time with a zone such as 2026-11-20T12:30:00Z";
+
+function readClockMoment(text: string): LocalMoment | undefined {
   const reading = readInstant(text);
-  if ("instant" in reading) return reading.instant;
-  throw new InvalidArgumentError(`${reading.detail} Or say how long ago, such as 90m or 24h.`);
+  if ("instant" in reading) return () => reading.instant;
+  const ofToday = /^\d{1,2}:\d{2}(?::\d{2})?$/.test(text) ? text.padStart(text.length < 6 ? 5 : 8, "0") : undefined;
+  // Read as if it were UTC, only to check it and to take it apart.
+  const local = readInstant(ofToday === undefined ? `${text}Z` : `2000-01-01T${ofToday}Z`);
+  if (!("instant" in local)) return undefined;
+  const [day = "", time = ""] = local.instant.toISOString().slice(0, -1).split("T");
+  return (timeZone) => instantOf(ofToday === undefined ? day : dayAt(new Date(), timeZone), time, timeZone);
 }
 
 /** A day of the calendar, as it is. */
@@ -21,13 +54,12 @@ export function readDay(text: string): string {
   throw new InvalidArgumentError("Expected a day such as 2026-11-20.");
 }
 
-/** A day of the calendar as it is, or an instant as UTC says it, to the millisecond. */
-export function readUntil(text: string): string {
+/** Reads a day of the calendar, which stays as it is, or a moment as `readPoint` does. */
+export function readUntil(text: string): string | LocalMoment {
   if (isDay(text)) return text;
-  const reading = readInstant(text);
-  if ("instant" in reading) return reading.instant.toISOString();
-  const expected = "neither a day such as 2026-11-20 nor an instant with Z or an offset, such as 2026-11-20T09:41:07Z";
-  throw new InvalidArgumentError(`"${text.slice(0, 40)}" is ${expected}.`);
+  const moment = readClockMoment(text);
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(`"${text.slice(0, 40)}" is no day such as 2026-11-20. ${EXPECTED_MOMENT}.`);
 }
 
 /** A currency, in capitals or not. */
