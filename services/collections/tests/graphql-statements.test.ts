@@ -114,7 +114,7 @@ test("a sync takes no more statements for a longer page, and one more once there
 /** Statements that each documented operation may take, the token's lookup, `begin` and `commit` included. */
 const ALLOWED: Readonly<Record<string, number>> = {
   RequestOtp: 8,
-  VerifyOtp: 9,
+  VerifyOtp: 10,
   RefreshSession: 8,
   Today: 4,
   MySessions: 2,

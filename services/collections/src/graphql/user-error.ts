@@ -67,6 +67,9 @@ const REFUSALS = {
   VISIT_NOT_FOUND: VisitNotFoundError,
 };
 
+/** The codes of refused mutations. Two codes may belong to one type: a suspended lender's case is `CaseNotWorkable`. */
+export const REFUSAL_CODES: readonly string[] = Object.keys(REFUSALS);
+
 /** The error that carries a refusal to its union. */
 export function refusedError(refusal: Refusal): RefusedError {
   return new REFUSALS[refusal.code](refusal);
