@@ -28,7 +28,9 @@ export async function doorStage(
   service: TestService,
   lenderInput: Parameters<typeof aLender>[1] = {},
 ): Promise<DoorStage> {
-  const lender = await aLender(service, lenderInput);
+  // A production delivers no link of 127.0.0.1 to a borrower.
+  const twinOptions = service.app.config.isSandbox ? {} : { publicUrl: "https://pay.acme.example" };
+  const lender = await aLender(service, lenderInput, twinOptions);
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
   const app = new AppClient(service.url, accessToken);
   return {

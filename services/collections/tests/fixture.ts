@@ -2,7 +2,7 @@ import { migrate, publicId, transaction } from "@collections/database";
 import { createFieldPartner, issueAccessToken } from "@collections/field-partners";
 import { assignCase, onboardLender } from "@collections/flows";
 import { lenderByCode, type NewLender } from "@collections/lenders";
-import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { type LenderTwin, type LenderTwinOptions, startLenderTwin } from "@collections/lender-twin";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { type App, createApp } from "../src/app.ts";
 import { readConfig } from "../src/config.ts";
@@ -83,8 +83,9 @@ async function migratedDatabase(): Promise<string> {
 export async function aLender(
   service: Pick<TestService, "app" | "url">,
   input: Partial<NewLender> = {},
+  twinOptions: LenderTwinOptions = {},
 ): Promise<LenderTwin & { code: string }> {
-  const twin = await startLenderTwin();
+  const twin = await startLenderTwin(twinOptions);
   afterFile(() => expectDocumented([...twin.deliveries.flatMap(eventFaults), ...twin.mints.flatMap(mintFaults)]));
   afterFile(() => twin.close());
   const { app, url } = service;
