@@ -113,12 +113,20 @@ const updateDelivery = statement(
    where lender_id = $1 and id = $2`,
 );
 
+// ON CONFLICT finds each delivery by the primary key on any plan. The row to insert is the stored delivery itself.
 const updateDeliveries = statement(
   "payment-links.save-deliveries",
-  `update payment_links.link_delivery d
-   set status = k.status, provider_message_id = k.provider_message_id, failure_code = k.failure_code,
-       failure_detail = k.failure_detail, updated_at = k.updated_at
+  `insert into payment_links.link_delivery (lender_id, id, payment_link_id, channel, created_at, status,
+     provider_message_id, failure_code, failure_detail, updated_at)
+   select d.lender_id, d.id, d.payment_link_id, d.channel, d.created_at, k.status,
+     k.provider_message_id, k.failure_code, k.failure_detail, k.updated_at
    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[])
      as k (id, status, provider_message_id, failure_code, failure_detail, updated_at)
-   where d.lender_id = $1 and d.id = k.id`,
+   cross join lateral (
+     select * from payment_links.link_delivery p
+     where p.lender_id = $1 and p.id >= k.id and p.id <= k.id order by p.id limit 1
+   ) d
+   on conflict (lender_id, id) do update
+   set status = excluded.status, provider_message_id = excluded.provider_message_id,
+     failure_code = excluded.failure_code, failure_detail = excluded.failure_detail, updated_at = excluded.updated_at`,
 );

@@ -201,13 +201,24 @@ const selectLinkForUpdate = statement(
    for no key update`,
 );
 
+// A range with ORDER BY and LIMIT finds each row by the primary key, also in a plan that was made without statistics.
 const selectLinksOfDeliveriesForUpdate = statement(
   "payment-links.lock-links-of-deliveries",
-  `select ${linkColumns} from payment_links.payment_link l
-   where l.lender_id = $1 and l.id = any(array(
-     select d.payment_link_id from payment_links.link_delivery d where d.lender_id = $1 and d.id = any($2::uuid[])))
-   order by l.id
-   for no key update`,
+  `select ${linkColumns}
+   from (
+     select distinct d.payment_link_id as id
+     from unnest($2::uuid[]) as k (id)
+     cross join lateral (
+       select payment_link_id from payment_links.link_delivery
+       where lender_id = $1 and id >= k.id and id <= k.id order by id limit 1
+     ) d
+     order by d.payment_link_id
+   ) k
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where p.lender_id = $1 and p.id >= k.id and p.id <= k.id order by p.id limit 1
+     for no key update
+   ) l`,
 );
 
 // In the order of their ids, so that two transactions on one case wait for each other instead of deadlocking.
@@ -235,8 +246,18 @@ const updateLink = statement(
    where lender_id = $1 and id = $2`,
 );
 
+// ON CONFLICT finds each link by the primary key on any plan. The row to insert is the stored link itself.
 const updateSent = statement(
   "payment-links.save-sent",
-  `update payment_links.payment_link set status = 'sent', sent_at = $3, updated_at = $3
-   where lender_id = $1 and id = any($2::uuid[])`,
+  `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
+     amount_minor, currency, link_id, url, mint_key, channels, created_at, status, sent_at, updated_at)
+   select l.lender_id, l.id, l.case_id, l.source_loan_number, l.visit_id, l.field_partner_id,
+     l.amount_minor, l.currency, l.link_id, l.url, l.mint_key, l.channels, l.created_at, 'sent', $3, $3
+   from (select distinct id from unnest($2::uuid[]) as k (id)) k
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where p.lender_id = $1 and p.id >= k.id and p.id <= k.id order by p.id limit 1
+   ) l
+   on conflict (lender_id, id) do update
+   set status = excluded.status, sent_at = excluded.sent_at, updated_at = excluded.updated_at`,
 );
