@@ -6,6 +6,9 @@ import { Problem } from "./problem.ts";
 /** What is longer is cut: nobody compares five megabytes by eye, and the hash says whether they agree. */
 const MAX_SHOWN_BYTES = 65_536;
 
+/** The diagnosis computes hundreds of signatures over the body: with 5 MiB it would block the event loop for seconds. */
+const MAX_DIAGNOSED_BYTES = 65_536;
+
 const DETAIL = "The signature is not the HMAC-SHA256 of what the server received.";
 
 /**
@@ -28,6 +31,10 @@ export class BadSignature extends Problem {
     const facts = { canonicalSha256: canonicalSha256(this.#request), bodyBytes: this.#request.body.length };
     if (!this.#secrets) return new Problem("BAD_SIGNATURE", DETAIL, facts);
     const shown = { ...facts, canonicalString: shownText(this.#request) };
+    if (facts.bodyBytes > MAX_DIAGNOSED_BYTES) {
+      const hint = `Sign a body of at most ${MAX_DIAGNOSED_BYTES} bytes in the same way to see a diagnosis.`;
+      return new Problem("BAD_SIGNATURE", `${DETAIL} ${hint}`, shown);
+    }
     const secrets = await this.#secrets().catch((error: unknown) => {
       if (isUnavailable(error)) return undefined;
       throw error;
