@@ -127,7 +127,7 @@ interface LookText {
 // A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
 // overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
-// A plan made on empty tables must still do on full ones: hence `= any (array(…))` instead of joins, and `not in (…)`, which
+// A plan made on empty tables must still do on full ones: hence ranges with ORDER BY and LIMIT instead of joins, and `not in (…)`, which
 // keeps the partial index from passing for a short cut.
 function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: LookText): string {
   return `recursive target as materialized (
@@ -152,11 +152,11 @@ function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: 
      ) next
      where head.place < ${mostLoans}
    ), free as materialized (
-     select locked.id
+     select locked.*
      from head cross join lateral (
-       select d.id
+       select d.*
        from webhooks.delivery d
-       where d.lender_id = ${lenderId} and d.id = head.id and d.state not in ('retrying', 'delivered', 'parked')
+       where d.lender_id = ${lenderId} and d.id >= head.id and d.id <= head.id and d.state not in ('retrying', 'delivered', 'parked')
          and (d.leased_until is null or d.leased_until < now())
          and not (${firstAttemptsOnly} and (d.attempts > 0 or d.replay))
          and ((select drain_to from target) is null or not exists (
@@ -168,6 +168,7 @@ function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: 
            select from webhooks.delivery later
            where later.lender_id = ${lenderId} and later.endpoint_id = d.endpoint_id and later.state = 'waiting'
              and later.loan = d.loan and later.sequence > d.sequence and later.leased_until >= now()))
+       order by d.id limit 1
        for update of d skip locked
      ) locked
      limit ${count}
@@ -183,18 +184,20 @@ const OF_EACH = {
   mostLoans: "$7",
 };
 
-const LEASED = `d.id, d.loan, d.sequence, d.kind, d.attempts, d.replay, d.created_at`;
+/** The columns without which a delivery cannot be inserted, apart from its lender. */
+const STORED = "id, endpoint_id, loan, sequence, kind, state";
+const LEASED = "id, loan, sequence, kind, attempts, replay, created_at";
 const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
 
-// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many. `= any (array(…))`
-// searches the primary key by both columns. The LIMIT holds the planner to one probe per event, which goes to that event's
+// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many. ON CONFLICT
+// finds each locked delivery by the primary key on any plan. The row to insert is the stored one. The LIMIT holds the planner to one probe per event, which goes to that event's
 // partition and to no other.
 export const leaseHeads = statement(
   "webhooks.lease",
   `with ${lookText(OF_ONE)}, leased as (
-     update webhooks.delivery d
-     set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
-     where d.lender_id = $1 and d.id = any (array(select id from free))
+     insert into webhooks.delivery (lender_id, ${STORED}, claim_id, leased_until)
+     select $1, ${STORED}, $2, now() + $3 * interval '1 millisecond' from free
+     on conflict (lender_id, id) do update set claim_id = excluded.claim_id, leased_until = excluded.leased_until
      returning ${LEASED}
    )
    select ${ANSWER}, target.url, target.recovered_at as "recoveredAt", seen.stopped_at as "stoppedAt"
@@ -207,7 +210,7 @@ export const leaseHeads = statement(
    order by l.loan`,
 );
 
-// What it changes is said twice: by the lists, which hold the planner to the primary key, and by the rows of the join.
+// ON CONFLICT finds each locked delivery by the primary key on any plan.
 export const leaseHeadsOfMany = statement(
   "webhooks.lease-of-many",
   `with look as materialized (
@@ -222,12 +225,15 @@ export const leaseHeadsOfMany = statement(
        from target
      ) found
    ), leased as (
-     update webhooks.delivery d
-     set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
-     from seen
-     where d.lender_id = any (array(select lender_id from seen)) and d.id = any (array(select unnest(ids) from seen))
-       and d.lender_id = seen.lender_id and d.id = any (seen.ids)
-     returning d.lender_id, ${LEASED}
+     insert into webhooks.delivery (lender_id, ${STORED}, claim_id, leased_until)
+     select seen.lender_id, ${STORED}, $2, now() + $3 * interval '1 millisecond'
+     from seen cross join unnest(seen.ids) as k (leased_id) cross join lateral (
+       select ${STORED} from webhooks.delivery p
+       where p.lender_id = seen.lender_id and p.id >= k.leased_id and p.id <= k.leased_id
+       order by p.id limit 1
+     ) stored
+     on conflict (lender_id, id) do update set claim_id = excluded.claim_id, leased_until = excluded.leased_until
+     returning lender_id, ${LEASED}
    )
    select ${ANSWER}, seen.place, seen.url, seen.recovered_at as "recoveredAt",
      case when (select count(*) from leased c where c.lender_id = seen.lender_id) < seen.count then seen.last_loan end as "stoppedAt"

@@ -44,11 +44,11 @@ function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolea
   return [items.filter(belongs), items.filter((item) => !belongs(item))];
 }
 
-// What it changes is said twice: by the lists, which hold the planner to the primary key, and by the rows of the join.
+// ON CONFLICT finds each locked delivery by the primary key on any plan. The row to insert is the stored one.
 export const settleArrivalsOfMany = statement(
   "webhooks.record-arrivals-of-many",
   `with arrival as materialized (
-     select a.*
+     select a.*, held.*
      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::integer[], $7::integer[], $8::jsonb[],
        $9::text[]) as a (lender_id, delivery_id, claim_id, attempt_id, started_at, duration_ms, status, headers, body)
      cross join lateral (
@@ -57,19 +57,18 @@ export const settleArrivalsOfMany = statement(
        limit 1
      ) sound
      cross join lateral (
-       select from webhooks.delivery d
-       where d.lender_id = a.lender_id and d.id = a.delivery_id and d.claim_id = a.claim_id
-       limit 1
+       select d.endpoint_id, d.loan, d.sequence, d.kind from webhooks.delivery d
+       where d.lender_id = a.lender_id and d.id >= a.delivery_id and d.id <= a.delivery_id and d.claim_id = a.claim_id
+       order by d.id limit 1
        for update of d skip locked
      ) held
    ), settled as (
-     update webhooks.delivery d
-     set state = 'delivered', attempts = d.attempts + 1, next_attempt_at = null, claim_id = null, leased_until = null,
+     insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state)
+     select lender_id, delivery_id, endpoint_id, loan, sequence, kind, 'delivered' from arrival
+     on conflict (lender_id, id) do update
+     set state = excluded.state, attempts = delivery.attempts + 1, next_attempt_at = null, claim_id = null, leased_until = null,
          last_error = null, settled_at = now()
-     from arrival a
-     where d.lender_id = any (array(select lender_id from arrival)) and d.id = any (array(select delivery_id from arrival))
-       and d.lender_id = a.lender_id and d.id = a.delivery_id and d.claim_id = a.claim_id
-     returning d.lender_id, d.id, d.endpoint_id, d.loan, d.attempts, d.replay
+     returning lender_id, id, endpoint_id, loan, attempts, replay
    ), logged as (
      insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
        headers, body, replay)

@@ -151,7 +151,8 @@ export function keptHeaders(headers: Record<string, string>): string {
 
 // What came from a URL that is registered no more says nothing of the endpoint.
 // `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
-// `d.id = any ($2)` says no more than the join, but holds the planner to the primary key. Only a waiting row has a claim.
+// `held` locks each delivery first, so that retention cannot delete it before ON CONFLICT finds it by the primary key.
+// Only a waiting row has a claim.
 export const settleDeliveries = statement(
   "webhooks.record-results",
   `with result as materialized (
@@ -159,14 +160,25 @@ export const settleDeliveries = statement(
        $8::integer[], $9::integer[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::boolean[], $15::text[])
      with ordinality as r (delivery_id, claim_id, attempt_id, state, next_attempt_at, started_at,
        duration_ms, status, headers, body, error_code, error_detail, own_fault, url, place)
+   ), held as materialized (
+     select r.*, stored.*
+     from result r cross join lateral (
+       select d.endpoint_id, d.loan, d.sequence, d.kind from webhooks.delivery d
+       where d.lender_id = $1 and d.id >= r.delivery_id and d.id <= r.delivery_id and d.claim_id = r.claim_id
+       order by d.id limit 1
+       for no key update
+     ) stored
+   ), changed as (
+     insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, next_attempt_at, last_error)
+     select $1, delivery_id, endpoint_id, loan, sequence, kind, state, next_attempt_at, error_code || ': ' || error_detail
+     from held
+     on conflict (lender_id, id) do update
+     set state = excluded.state, attempts = delivery.attempts + 1, next_attempt_at = excluded.next_attempt_at,
+         claim_id = null, leased_until = null, last_error = excluded.last_error,
+         settled_at = case when excluded.state = 'retrying' then null else now() end
+     returning id, endpoint_id, loan, attempts, replay
    ), settled as (
-     update webhooks.delivery d
-     set state = r.state, attempts = d.attempts + 1, next_attempt_at = r.next_attempt_at,
-         claim_id = null, leased_until = null, last_error = r.error_code || ': ' || r.error_detail,
-         settled_at = case when r.state = 'retrying' then null else now() end
-     from result r
-     where d.lender_id = $1 and d.id = any ($2) and d.id = r.delivery_id and d.claim_id = r.claim_id
-     returning d.id, d.endpoint_id, d.loan, d.attempts, d.replay, r.place
+     select c.*, h.place from changed c join held h on h.delivery_id = c.id
    ), logged as (
      insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
        headers, body, error_code, error_detail, replay)

@@ -16,7 +16,7 @@ afterAll(() => database.close());
 const uuid = newId();
 const noResults = Array.from({ length: 14 }, () => "'{}'").join(", ");
 
-const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id = `;
+const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id (?:= |>= .* AND \(id <= )`;
 const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;
 const byLoan = String.raw`retrying_loan Index Cond: \(\(endpoint_id = .* AND \(loan = .* AND \(sequence < `;
 
