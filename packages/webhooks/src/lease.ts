@@ -127,8 +127,8 @@ interface LookText {
 // A step of the recursion probes the index for the head of the next loan, and it goes no further than the outer LIMIT
 // reads. A head that was tried before (a retry) also waits for a later event of its loan that is in flight. Nothing
 // overtakes an event from before a recovery that waits for its retry: that makes the drain strict.
-// A plan made on empty tables must still do on full ones: hence ranges with ORDER BY and LIMIT instead of joins, and `not in (…)`, which
-// keeps the partial index from passing for a short cut.
+// A plan that was made while the tables were empty must find its indexes in full ones: hence ranges with ORDER BY and
+// LIMIT instead of joins, and `not in (…)`, which keeps the planner from choosing the partial index for it.
 function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: LookText): string {
   return `recursive target as materialized (
      select id, url, drain_to, recovered_at from webhooks.endpoint
@@ -156,7 +156,8 @@ function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: 
      from head cross join lateral (
        select d.*
        from webhooks.delivery d
-       where d.lender_id = ${lenderId} and d.id >= head.id and d.id <= head.id and d.state not in ('retrying', 'delivered', 'parked')
+       where d.lender_id = ${lenderId} and d.id >= head.id and d.id <= head.id
+         and d.state not in ('retrying', 'delivered', 'parked')
          and (d.leased_until is null or d.leased_until < now())
          and not (${firstAttemptsOnly} and (d.attempts > 0 or d.replay))
          and ((select drain_to from target) is null or not exists (
@@ -189,9 +190,9 @@ const STORED = "id, endpoint_id, loan, sequence, kind, state";
 const LEASED = "id, loan, sequence, kind, attempts, replay, created_at";
 const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
 
-// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many. ON CONFLICT
-// finds each locked delivery by the primary key on any plan. The row to insert is the stored one. The LIMIT holds the planner to one probe per event, which goes to that event's
-// partition and to no other.
+// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many. The row to
+// insert is the stored one, which is locked: nothing is ever inserted, and ON CONFLICT finds it by the primary key on any
+// plan. The LIMIT holds the planner to one probe per event, which goes to that event's partition and to no other.
 export const leaseHeads = statement(
   "webhooks.lease",
   `with ${lookText(OF_ONE)}, leased as (
