@@ -72,6 +72,12 @@ describe("an import", () => {
     expect(results[2]!.errors).toMatchObject([{ code: "DUPLICATE_IN_REQUEST" }]);
   });
 
+  test("rejects a row with a wrong amount and a NUL in its action", async () => {
+    const { status, results } = await importRows([aRow("NUL", { outstandingAmount: -1, action: "a\u0000b" })]);
+    expect(status).toBe(200);
+    expect(results[0]).toMatchObject({ outcome: "rejected" });
+  });
+
   test("sent twice changes nothing the second time, also at the same time", async () => {
     const rows = Array.from({ length: 50 }, (_, index) => aRow(`TWICE-${index}`, { outstandingAmount: 100 + index }));
     const answers = await Promise.all([importRows(rows), importRows(rows), importRows(rows)]);
