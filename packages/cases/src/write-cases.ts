@@ -167,32 +167,31 @@ function sendUpdate(
   send(tx, ...forLenders(update, [lenderIds, ...columnsOf(casesAfter, ["id", ...properties]), now.toISOString()]));
 }
 
-// Finds each case by the primary key on any plan. An UPDATE joined to the arrays would read all cases of the lender if its
-// plan was made while the table was small. ON CONFLICT always uses the key. The row to insert is the case itself with the
-// new values, so that no row is inserted where there is none. LIMIT makes that row one look-up for each id, and ORDER BY
-// with a range makes it one in the primary key: for an equality, any index that begins with the lender looks as good.
+// Finds each locked case by its place in the table (ctid), on any plan. An UPDATE joined to the arrays by id would read
+// all cases of the lender if its plan was made while the table was small. A locked case keeps its place until its own
+// transaction changes it. LIMIT makes the look-up of a place one for each id, and ORDER BY with a range makes it one in
+// the primary key: for an equality, any index that begins with the lender looks as good. The LIMIT of the arrays lets
+// the planner expect one row instead of ten; for ten it would rather read an empty table from end to end.
 function unnestUpdate(
   name: string,
   properties: readonly CaseProperty[],
   { setsUpdatedAt = true }: { readonly setsUpdatedAt?: boolean } = {},
 ): LenderStatement {
   const all = [...KEY_PROPERTIES, ...properties];
-  const changed = new Map(properties.map((property) => [columnOf(property), `v.${columnOf(property)}`]));
-  if (setsUpdatedAt) changed.set("updated_at", `$${all.length + 1}::timestamptz`);
-  const columns = [...IMPORTED_PROPERTIES.map(columnOf), "created_at", "updated_at"];
-  const lenderParameter = all.length + (setsUpdatedAt ? 2 : 1);
+  const changed = properties.map((property) => `${columnOf(property)} = v.${columnOf(property)}`);
+  if (setsUpdatedAt) changed.push(`updated_at = $${all.length + 1}::timestamptz`);
+  const lenderId = `$${all.length + (setsUpdatedAt ? 2 : 1)}`;
   return lenderStatement(
     name,
-    { ofOne: `p.lender_id = $${lenderParameter}`, ofMany: "p.lender_id = v.lender_id" },
-    (isTheLenders) => `insert into cases.collection_case (${columns.join(", ")})
-    select ${columns.map((column) => changed.get(column) ?? `c.${column}`).join(", ")}
-    from ${unnested(all)} cross join lateral (
-      select * from cases.collection_case p
-      where ${isTheLenders} and p.id >= v.id and p.id <= v.id
+    { ofOne: lenderId, ofMany: "v.lender_id" },
+    (theLenders) => `
+    update cases.collection_case c set ${changed.join(", ")}
+    from (select * from ${unnested(all)} limit cardinality($1)) v cross join lateral (
+      select p.ctid as place from cases.collection_case p
+      where p.lender_id = ${theLenders} and p.id >= v.id and p.id <= v.id
       order by p.id limit 1
-    ) c
-    on conflict (lender_id, id) do update
-    set ${[...changed.keys()].map((column) => `${column} = excluded.${column}`).join(", ")}`,
+    ) l
+    where c.lender_id = ${theLenders} and c.ctid = l.place`,
   );
 }
 
