@@ -2,6 +2,7 @@
 
 import type { EntityManager, Tx } from "@collections/database";
 import type * as own from "@collections/earnings";
+import { spanOfDay } from "@collections/local-time";
 import { type CurrencyCode, parsePercent, type Percent } from "@collections/money";
 
 declare const em: EntityManager;

@@ -5,7 +5,7 @@ export { type AttributedPayment, credited, type Earning, earningOn, type Earning
 export { addEarnings, type CaseOfEarnings, creditEarnings, pendingOf } from "./keep-earnings.ts";
 export { lockCredited, lockReference, payOut } from "./keep-payouts.ts";
 export { type Payout, payoutDifferences, payoutOf, type PayoutOrder, type PayoutPart, reachedAt } from "./payout.ts";
-export { type Period, type Span, spanOf, spanOfDay } from "./period.ts";
+export { type Period, spanOf } from "./period.ts";
 export {
   type EarningLines,
   earningLines,

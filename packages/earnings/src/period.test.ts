@@ -1,6 +1,7 @@
+import { spanOfDay } from "@collections/local-time";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Period, spanOf, spanOfDay } from "./index.ts";
+import { type Period, spanOf } from "./index.ts";
 
 test.each<[string, Period, string, string, string, string]>([
   ["a day in India", "today", "Asia/Kolkata", "2026-11-20T20:00:00Z", "2026-11-20T18:30:00Z", "2026-11-21T18:30:00Z"],

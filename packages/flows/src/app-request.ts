@@ -37,21 +37,3 @@ export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | un
     detail: `occurredAt must lie between the year 2000 and now, ${now.toISOString()}; check the phone's clock.`,
   };
 }
-
-// Making a DateTimeFormat costs a hundred times its use. Time zones come from our own rows: there are a few hundred.
-const calendars = new Map<string, Intl.DateTimeFormat>();
-
-/**
- * The day that it is somewhere, `YYYY-MM-DD`; `timeZone` is an IANA name.
- *
- * @example
- * dayIn("Asia/Kolkata", new Date("2026-11-20T20:00:00Z")); // "2026-11-21"
- */
-export function dayIn(timeZone: string, now: Date): string {
-  let calendar = calendars.get(timeZone);
-  if (!calendar) {
-    calendar = new Intl.DateTimeFormat("en-CA", { timeZone, year: "numeric", month: "2-digit", day: "2-digit" });
-    calendars.set(timeZone, calendar);
-  }
-  return calendar.format(now);
-}

@@ -1,6 +1,6 @@
 import { type BlockedReason, blockedReason } from "@collections/cases";
 import type { LenderProfile } from "@collections/lenders";
-import { dayIn } from "./app-request.ts";
+import { dayIn } from "@collections/local-time";
 
 /** Why a borrower may not be visited or asked for a payment: because of the case, or because of its lender. */
 export type FieldWorkRefusal = BlockedReason | "LENDER_SUSPENDED";

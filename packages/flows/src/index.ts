@@ -19,7 +19,7 @@ export { type ImportResult, type RowResult } from "./import-result.ts";
 export { changeLender, type LenderCallback, type Onboarding, onboardLender } from "./onboard-lender.ts";
 export { type BooksProblem, type BooksVerification, verifyBooks } from "./verify-books.ts";
 export { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
-export { type AppContext, type AppInputFault, type AppInputFaultCode, dayIn } from "./app-request.ts";
+export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./app-request.ts";
 export { fieldWorkRefusal, type FieldWorkRefusal } from "./field-work.ts";
 export { revealContactIn, type RevealContactOutcome } from "./reveal-contact.ts";
 export {

@@ -3,12 +3,12 @@ import { creditedOf, earningLines, type Payout, payoutByReference } from "@colle
 import type { FieldPartner } from "@collections/field-partners";
 import { balance, creditedAccount, paidAccount } from "@collections/ledger";
 import { actsOn, type Lender } from "@collections/lenders";
+import { dayIn } from "@collections/local-time";
 import { AmountLiteral, currency } from "@collections/money";
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { aCase, aConfirmation, aFieldPartner, aLender, ENVIRONMENT, flowsDatabase } from "../tests/fixture.ts";
-import { dayIn } from "./app-request.ts";
 import { confirmPayments } from "./confirm-payments.ts";
 import { payoutPreview, type PayoutToRecord, recordPayout } from "./record-payout.ts";
 import { verifyBooks } from "./verify-books.ts";

@@ -12,12 +12,11 @@ import {
   type PayoutOrder,
   payOut,
   reachedAt,
-  spanOfDay,
 } from "@collections/earnings";
 import { type FieldPartner, fieldPartnerById } from "@collections/field-partners";
 import { payout as payoutPostings, postTransfers } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
-import { dayIn } from "./app-request.ts";
+import { dayIn, spanOfDay } from "@collections/local-time";
 
 /** What an operator has sent a field partner: what is credited has to come to just that. Minor units. */
 export type PayoutToRecord = PayoutOrder & { readonly amountMinor: bigint };

@@ -1,10 +1,9 @@
 import { type DuePromise, duePromises, openPromiseById, promiseOutcome, settlePromise } from "@collections/cases";
 import { type Database, publicId, transaction } from "@collections/database";
-import { spanOfDay } from "@collections/earnings";
 import { paidOnCase } from "@collections/ledger";
 import { type LenderProfile, listLenders } from "@collections/lenders";
+import { dayIn, spanOfDay } from "@collections/local-time";
 import { toWire } from "@collections/money";
-import { dayIn } from "./app-request.ts";
 import { shownPromise } from "./complete-visit.ts";
 import type { LinkLog } from "./link-jobs.ts";
 import { lockLoan, recordOnLoan } from "./lock-loan.ts";

@@ -1,4 +1,5 @@
 import { transaction } from "@collections/database";
+import { dayIn } from "@collections/local-time";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   aCase,
@@ -11,7 +12,6 @@ import {
   flowsDatabase,
   importRow,
 } from "../tests/fixture.ts";
-import { dayIn } from "./app-request.ts";
 import { assignCase, closeCase, holdCase, unassignCase } from "./change-case.ts";
 import { startVisit, startVisitIn, type VisitToStart } from "./start-visit.ts";
 

@@ -1,3 +1,4 @@
+import { dayIn } from "@collections/local-time";
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import type { Database } from "@collections/database";
@@ -5,7 +6,6 @@ import type { Lender } from "@collections/lenders";
 import { AmountLiteral, currency } from "@collections/money";
 import { beforeEach, describe, expect, test } from "vitest";
 import { aCase, aConfirmation, aFieldPartner, aLender, ENVIRONMENT, flowsDatabase } from "../tests/fixture.ts";
-import { dayIn } from "./app-request.ts";
 import { confirmPayments } from "./confirm-payments.ts";
 import { type PayoutToRecord, recordPayout } from "./record-payout.ts";
 import { verifyBooks } from "./verify-books.ts";

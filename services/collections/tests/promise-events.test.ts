@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { dayIn } from "@collections/flows";
+import { dayIn } from "@collections/local-time";
 import { expect, test, vi } from "vitest";
 import { aCaseHolder } from "./case-holder.ts";
 import { aLender, startTestService } from "./fixture.ts";

@@ -1,6 +1,6 @@
 import type { Lender } from "@collections/lenders";
+import { instantOf } from "@collections/local-time";
 import { AmountLiteral, type CurrencyCode } from "@collections/money";
-import { instantOf } from "../local-time.ts";
 
 /** What a cell says, or a sentence on what is wrong with it. */
 export type CellReading<Value> = { readonly value: Value } | { readonly fault: string };

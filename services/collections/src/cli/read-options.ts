@@ -1,8 +1,8 @@
 import { readInstant } from "@collections/cases";
+import { dayIn, instantOf } from "@collections/local-time";
 import { type CurrencyCode, isCurrency } from "@collections/money";
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../config.ts";
-import { dayAt, instantOf } from "../local-time.ts";
 import { isUuid } from "./with-database.ts";
 
 const REASON_CHARACTERS = 500;
@@ -45,7 +45,7 @@ function readClockMoment(text: string): LocalMoment | undefined {
   const local = readInstant(ofToday === undefined ? `${text}Z` : `2000-01-01T${ofToday}Z`);
   if (!("instant" in local)) return undefined;
   const [day = "", time = ""] = local.instant.toISOString().slice(0, -1).split("T");
-  return (timeZone) => instantOf(ofToday === undefined ? day : dayAt(new Date(), timeZone), time, timeZone);
+  return (timeZone) => instantOf(ofToday === undefined ? day : dayIn(timeZone, new Date()), time, timeZone);
 }
 
 /** A day of the calendar, as it is. */

@@ -1,5 +1,5 @@
 import { casesOfFieldPartner, lenderIdsOfFieldPartner } from "@collections/cases";
-import { dayIn } from "@collections/flows";
+import { dayIn } from "@collections/local-time";
 import type { Lender } from "@collections/lenders";
 import { builder } from "./builder.ts";
 import { CaseRef } from "./case.ts";

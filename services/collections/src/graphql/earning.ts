@@ -8,9 +8,9 @@ import {
   formula,
   type Payout,
   type Period,
-  type Span,
   spanOf,
 } from "@collections/earnings";
+import type { Span } from "@collections/local-time";
 import { money } from "@collections/money";
 import { builder } from "./builder.ts";
 import { connectionOf, pageArgs, pageOf, readPage, rootPageComplexity } from "./connection.ts";

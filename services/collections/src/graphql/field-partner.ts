@@ -1,7 +1,8 @@
 import { countVisits } from "@collections/cases";
-import { earningsSummary, type Span, spanOf } from "@collections/earnings";
+import { earningsSummary, spanOf } from "@collections/earnings";
 import type { FieldPartner } from "@collections/field-partners";
 import { collectedBy } from "@collections/ledger";
+import type { Span } from "@collections/local-time";
 import { money } from "@collections/money";
 import { builder } from "./builder.ts";
 import { viewer } from "./context.ts";

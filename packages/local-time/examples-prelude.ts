@@ -1,0 +1,1 @@
+// What the examples in the docstrings take for granted: nothing.

@@ -1,0 +1,1 @@
+export { dayIn, instantOf, instantShowing, type Span, spanOfDay, timeIn, wallClock } from "./local-time.ts";

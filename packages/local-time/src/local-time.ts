@@ -1,0 +1,107 @@
+/** A stretch of time: from `from` on and before `to`. */
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * What clocks in a time zone (IANA name) show at a moment. The answer is the time in milliseconds at which clocks in UTC
+ * show the same.
+ *
+ * @example
+ * new Date(wallClock(new Date("2026-11-20T09:41:07Z"), "Asia/Kolkata")).toISOString(); // 2026-11-20T15:11:07.000Z
+ */
+export function wallClock(at: Date, timeZone: string): number {
+  const parts = Object.fromEntries(
+    formatterOf(timeZone)
+      .formatToParts(at)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((at.getTime() % 1_000) + 1_000) % 1_000);
+}
+
+/**
+ * The moment at which clocks in a time zone show `wallMs`, which counts as in `wallClock`. If clocks show it twice, the
+ * earlier moment. If clocks are set forward and skip it, the time is read with the offset from before the change, so
+ * 02:30 becomes 03:30.
+ *
+ * @example
+ * instantShowing(Date.UTC(2026, 10, 20), "Asia/Kolkata"); // 2026-11-19T18:30:00Z
+ */
+export function instantShowing(wallMs: number, timeZone: string): Date {
+  // Clocks change at most once within these two days, so one of the two offsets is the right one.
+  const candidates = [wallMs - DAY_MS, wallMs + DAY_MS].map(
+    (ms) => new Date(wallMs - (wallClock(new Date(ms), timeZone) - ms)),
+  ) as [Date, Date];
+  const exact = candidates.filter((at) => wallClock(at, timeZone) === wallMs);
+  return exact.length > 0 ? new Date(Math.min(...exact.map(Number))) : candidates[0];
+}
+
+/**
+ * The day that clocks in a time zone show, `YYYY-MM-DD`.
+ *
+ * @example
+ * dayIn("Asia/Kolkata", new Date("2026-11-20T20:00:00Z")); // "2026-11-21"
+ */
+export function dayIn(timeZone: string, at: Date): string {
+  return timeIn(timeZone, at).slice(0, 10);
+}
+
+/**
+ * The day and the time that clocks in a time zone show, to the second.
+ *
+ * @example
+ * timeIn("Asia/Kolkata", new Date("2026-11-20T09:41:07Z")); // "2026-11-20 15:11:07"
+ */
+export function timeIn(timeZone: string, at: Date): string {
+  return new Date(wallClock(at, timeZone)).toISOString().slice(0, 19).replace("T", " ");
+}
+
+/**
+ * The moment at which clocks in a time zone show a day `YYYY-MM-DD` and a time `HH:MM`, `HH:MM:SS` or `HH:MM:SS.mmm`. A
+ * time that they show twice or skip is resolved as in `instantShowing`.
+ *
+ * @example
+ * instantOf("2026-11-20", "18:00", "Asia/Kolkata"); // 2026-11-20T12:30:00Z
+ */
+export function instantOf(day: string, time: string, timeZone: string): Date {
+  return instantShowing(Date.parse(`${day}T${time}Z`), timeZone);
+}
+
+/**
+ * A day `YYYY-MM-DD` as clocks in a time zone show it, from its first moment to the first moment of the next day. Where
+ * clocks skip midnight, a day begins when they are set forward. A day that its month does not have counts on into the
+ * next month.
+ *
+ * @example
+ * spanOfDay("2026-11-20", "Asia/Kolkata").to; // 2026-11-20T18:30:00Z
+ */
+export function spanOfDay(day: string, timeZone: string): Span {
+  const [year, month, date] = day.split("-").map(Number) as [number, number, number];
+  const midnight = (dayOfMonth: number) => instantShowing(Date.UTC(year, month - 1, dayOfMonth), timeZone);
+  return { from: midnight(date), to: midnight(date + 1) };
+}
+
+// Creating a DateTimeFormat costs a hundred times as much as using it. There are only a few hundred time zones.
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatterOf(timeZone: string): Intl.DateTimeFormat {
+  let formatter = formatters.get(timeZone);
+  if (formatter === undefined) {
+    formatter = new Intl.DateTimeFormat("en-US", {
+      timeZone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+    formatters.set(timeZone, formatter);
+  }
+  return formatter;
+}
