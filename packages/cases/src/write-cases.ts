@@ -1,4 +1,5 @@
 import {
+  arrayText,
   forLenders,
   type LenderStatement,
   lenderStatement,
@@ -217,7 +218,7 @@ const WRITERS: Readonly<Record<string, (value: never) => unknown>> = {
   bigint: String,
   timestamptz: (value: Date) => value.toISOString(),
   jsonb: (value: object) => JSON.stringify(value),
-  "text[]": (value: readonly string[]) => `{${value.map(quoted).join(",")}}`,
+  "text[]": arrayText,
 };
 
 function wireTypeOf(property: CaseProperty): string {
@@ -227,9 +228,4 @@ function wireTypeOf(property: CaseProperty): string {
 
 function asItIs(value: unknown): unknown {
   return value;
-}
-
-/** An element in the text of a PostgreSQL array. */
-function quoted(element: string): string {
-  return `"${element.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
 }

@@ -1,3 +1,4 @@
+export { arrayText, type ArrayElement } from "./array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";

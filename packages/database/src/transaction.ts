@@ -1,5 +1,6 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
+import { parameterOf } from "./array-text.ts";
 import { databaseOf } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
 import { hostClient } from "./host-client.ts";
@@ -180,6 +181,6 @@ function prepared(
   sharesSessions: boolean,
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): QueryConfig {
-  const config = { text, values: values as unknown[], types: statementTypes, query_timeout: timeoutMs };
+  const config = { text, values: values.map(parameterOf), types: statementTypes, query_timeout: timeoutMs };
   return { ...config, [sharesSessions ? "goesBy" : "name"]: name };
 }
