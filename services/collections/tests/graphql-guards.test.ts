@@ -90,6 +90,19 @@ describe("an operation is too much", () => {
     expect(await refusalOf(`{ viewer { ...F0 } } ${fragmentsInACircle(50)}`)).toMatchObject({ code: "BAD_INPUT" });
   });
 
+  test.each(["scalar X", "extend type Query { x: Int }", '"A type" type X { x: Int }', "directive @x on FIELD"])(
+    "by what stands behind a definition of a type or a directive: %s",
+    async (definition) => {
+      const refused = {
+        code: "BAD_INPUT",
+        message: "A document may define operations and fragments only, no types or directives.",
+      };
+      expect(await refusalOf(`${definition} { viewer { ...F0 } } ${fragmentsInACircle(99)}`)).toEqual(refused);
+      expect(await refusalOf(`${definition} { viewer { ${"id ".repeat(900)} } }`)).toEqual(refused);
+      expect(await refusalOf(`{ viewer { id } } ${definition}`)).toEqual(refused);
+    },
+  );
+
   test("by directives that nobody knows, with an answer that stays short", async () => {
     const { errors } = await app.ask(`{ viewer ${"@a ".repeat(900)} { id } }`);
     expect(errors!.length).toBeLessThanOrEqual(101);

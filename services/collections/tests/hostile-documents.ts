@@ -30,9 +30,11 @@ const SHAPES: readonly ((size: number, random: Random) => string)[] = [
   (size) => `{ __schema { ${"types { fields { type { fields { name } } } } ".repeat(size)} } viewer { id } }`,
 ];
 
-/** Ways to let a document look like a sign-in: the rest of it still needs an access token. */
+/** Ways to hide a document from its check: it looks like a sign-in, or it starts with a definition of a type. */
 const DISGUISES: readonly ((document: string, signIn: string) => string)[] = [
   (document) => document,
+  (document) => `scalar X ${document}`,
+  (document) => `extend type Query { x: Int } ${document}`,
   (document, signIn) => `# ${signIn}\n${document}`,
   (document, signIn) => `mutation A { ${signIn}(input: $input) { __typename } } ${document}`,
   (document, signIn) => `${document} mutation ${signIn} { ${signIn}(input: $input) { __typename } }`,

@@ -1,5 +1,6 @@
+import { type DocumentNode, parse, type ParseOptions, type Source } from "graphql";
 import type { Plugin } from "graphql-yoga";
-import { ClientError } from "./client-error.ts";
+import { badInput, ClientError } from "./client-error.ts";
 import { type OutlineLimits, outlineOf } from "./document-outline.ts";
 
 /** Several times what the largest screen of an app needs. Validation takes milliseconds within these limits. */
@@ -18,24 +19,29 @@ const NAMES = {
   fragments: "fragments defined",
 };
 
-/** Refuses a document that is too large before graphql-js parses and validates it. A cached document is not read again. */
+/** Parses documents with `parseWithinLimits`. A cached document is not parsed again. */
 export function limitDocuments(): Plugin {
   return {
-    onParse({ parseFn, setParseFn }) {
-      setParseFn((source, options: object | undefined) => {
-        refuseTooLarge(typeof source === "string" ? source : source.body);
-        return parseFn(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
-      });
+    onParse({ setParseFn }) {
+      setParseFn(parseWithinLimits);
     },
   };
 }
 
-/** @throws ClientError TOO_COMPLEX */
-export function refuseTooLarge(document: string): void {
-  if (document.length > DOCUMENT_LIMITS.characters) throw tooLarge("characters");
-  const exceeded = outlineOf(document, DOCUMENT_LIMITS)?.exceeded;
+/**
+ * Parses a document of operations and fragments within the limits. A document that this returns has been counted, so it
+ * is safe to validate.
+ * @throws ClientError TOO_COMPLEX before parsing, BAD_INPUT for definitions of types; GraphQLError for a syntax error
+ */
+export function parseWithinLimits(source: string | Source, options?: ParseOptions): DocumentNode {
+  const text = typeof source === "string" ? source : source.body;
+  if (text.length > DOCUMENT_LIMITS.characters) throw tooLarge("characters");
+  const outline = outlineOf(text, DOCUMENT_LIMITS);
   // The parser stops at the same number of tokens and says so.
-  if (exceeded !== undefined && exceeded !== "tokens") throw tooLarge(exceeded);
+  if (outline?.exceeded !== undefined && outline.exceeded !== "tokens") throw tooLarge(outline.exceeded);
+  const document = parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
+  if (!outline) throw badInput("A document may define operations and fragments only, no types or directives.");
+  return document;
 }
 
 function tooLarge(limit: keyof typeof NAMES): ClientError {

@@ -52,11 +52,14 @@ test.each([
   '{ a(x: "',
   "{ a(b }",
   "type A { a: Int }",
+  "scalar A { a }",
+  "{ a } extend type A { a: Int }",
+  "directive @a on FIELD { a }",
   "query",
   "query A(",
   "fragment A { a }",
   "{ a ] }",
-])("has no outline of what graphql-js cannot run: %s", (document) => {
+])("returns no outline of a document that graphql-js does not execute: %s", (document) => {
   expect(outlineOf(document, LIMITS)).toBeUndefined();
 });
 

@@ -27,9 +27,9 @@ const ROOT_TYPE_NAMES: ReadonlySet<string> = new Set(ROOT_TYPES.values());
 
 /**
  * Reads the tokens of a document once, in linear time and without recursion. The tokens come from the lexer of
- * graphql-js, so the parser sees the same ones. A document that graphql-js can parse gets exact counts and all of its
- * root fields, unless it exceeds a limit. Returns undefined for a document that graphql-js cannot parse; others that it
- * cannot parse get an outline all the same.
+ * graphql-js, so the parser sees the same ones. A document of operations and fragments that graphql-js can parse gets
+ * exact counts and all of its root fields, unless it exceeds a limit. Returns undefined for a document that defines or
+ * extends a type or a directive, and for most documents that graphql-js cannot parse; the others get an outline.
  */
 export function outlineOf(document: string, limits: OutlineLimits): DocumentOutline | undefined {
   const reader = new OutlineReader(document, limits);
@@ -42,7 +42,7 @@ export function outlineOf(document: string, limits: OutlineLimits): DocumentOutl
   }
 }
 
-/** Its methods return false for what cannot be parsed. */
+/** Its methods return false where no operation or fragment can be read. */
 class OutlineReader {
   readonly #lexer: Lexer;
   readonly #limits: OutlineLimits;

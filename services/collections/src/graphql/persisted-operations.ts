@@ -1,11 +1,11 @@
 import { usePersistedOperations } from "@graphql-yoga/plugin-persisted-operations";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { GraphQLError, parse, validate } from "graphql";
+import { GraphQLError, validate } from "graphql";
 import type { GraphQLParams, Plugin } from "graphql-yoga";
 import { type Config, InvalidConfigError } from "../config.ts";
 import { badInput, type ClientError } from "./client-error.ts";
-import { DOCUMENT_LIMITS, refuseTooLarge } from "./document-limits.ts";
+import { parseWithinLimits } from "./document-limits.ts";
 import { schema } from "./schema.ts";
 
 /** Documents that an operator has registered, by the SHA-256 of their text in lower-case hex. */
@@ -53,8 +53,7 @@ export function hashOf(document: string): string {
 /** What keeps a document from being registered, in words; nothing when it fits the schema. */
 export function faultsOf(document: string): string[] {
   try {
-    refuseTooLarge(document);
-    return validate(schema, parse(document, { maxTokens: DOCUMENT_LIMITS.tokens })).map(({ message }) => message);
+    return validate(schema, parseWithinLimits(document)).map(({ message }) => message);
   } catch (error) {
     if (error instanceof GraphQLError) return [error.message];
     throw error;
