@@ -8,7 +8,7 @@ export interface AnchorAddress {
 }
 
 const TIMEOUT_MS = 10_000;
-/** An address that gives back more is read from a copy on disk instead. */
+/** The largest answer that is read. A larger one is an AnchorAddressError, which advises to download the anchors. */
 export const MAX_ANCHORS_BYTES = 64 * 1_024 * 1_024;
 const NAME_HEX_DIGITS = 16;
 

@@ -43,6 +43,7 @@ interface Request extends HeldBody {
   bytes: number;
 }
 
+/** Makes the count of a process. It is empty at first. */
 export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits = BODY_MEMORY_LIMITS): BodyMemory {
   const shares = new Map<string, Share>();
   let heldBytes = 0;

@@ -10,9 +10,9 @@ export interface ConnectionLimit {
   readonly log: Logger;
 }
 
-/** One address may have one in so many of all connections. */
+/** One address may have a quarter of all connections. */
 const SHARE_OF_ADDRESS = 4;
-/** How often a limit is logged, and idle connections are closed for it, however many connections it refuses. */
+/** The shortest time between two log entries about the same limit, and between two closings of idle connections. */
 const AGAIN_AFTER_MS = 1_000;
 
 /** Limits how many connections a server has, in all and from one address. What is beyond is closed at once. */
@@ -25,7 +25,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
   server.on("drop", () => {
     if (!isDue.inAll()) return;
     log.warn({ maxConnections }, "connections are refused: this process has MAX_CONNECTIONS");
-    // Their clients open another one when they need it. Who waits for a first one cannot.
+    // A client with an idle connection opens another one when it needs it. A new client has no connection to reuse.
     server.closeIdleConnections();
   });
   server.on("connection", (socket: Socket) => {

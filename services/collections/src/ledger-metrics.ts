@@ -7,6 +7,7 @@ export interface LedgerMetrics {
   watch(readUnanchoredSeconds: () => Promise<number | undefined>): void;
 }
 
+/** Registers the metrics of the ledger. The age stays unset until `watch` is called. */
 export function createLedgerMetrics(registry: Registry): LedgerMetrics {
   const registers = [registry];
   const anchors = new Counter({

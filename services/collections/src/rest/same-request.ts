@@ -7,7 +7,7 @@ import type { SignedRequest } from "./request-context.ts";
  */
 export function idOfRequest({ keyId, headers }: SignedRequest): string {
   const signature = String(headers["x-service-signature"]).trim().toLowerCase();
-  // The newline at the end stood before the query string, which counted once: ids of requests without one are the same.
+  // The trailing newline keeps ids of requests without a query string equal to those of earlier versions.
   const hash = createHash("sha256").update(`${keyId}\n${signature}\n`).digest("hex");
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
 }
