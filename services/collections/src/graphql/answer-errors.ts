@@ -3,15 +3,12 @@ import { PothosValidationError } from "@pothos/core";
 import { GraphQLError } from "graphql";
 import { isAsyncIterable, mapAsyncIterator, type Plugin } from "graphql-yoga";
 import type { Logger } from "pino";
-import { Problem } from "../rest/problem.ts";
+import { Problem, RETRY_AFTER_S } from "../rest/problem.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { CLIENT_ERROR_CODES, type ClientErrorCode } from "./client-error.ts";
 import type { ServerContext } from "./handler.ts";
 
 const CODES: ReadonlySet<unknown> = new Set(CLIENT_ERROR_CODES);
-
-/** After how long a database that is away is worth another try. */
-const AWAY_S = 2;
 
 /**
  * The last thing that an answer passes, streamed ones too: each error gets its code and the request's id, and of what
@@ -40,7 +37,7 @@ function answered(
     const code = codeOf(error);
     const away = code === "INTERNAL" && isPassing(error.originalError);
     if (code === "INTERNAL") logFault(log, away, { requestId, error: error.originalError ?? error, path });
-    const retryAfterS = away ? AWAY_S : (error.extensions["retryAfterS"] as number | undefined);
+    const retryAfterS = away ? RETRY_AFTER_S : (error.extensions["retryAfterS"] as number | undefined);
     // A status for whoever watches the service from outside: an answer with some data is one.
     const http = (data === undefined ? httpOf(code, retryAfterS) : undefined) ?? error.extensions["http"];
     return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {

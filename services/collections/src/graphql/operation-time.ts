@@ -1,8 +1,7 @@
 import type { Plugin } from "graphql-yoga";
 import { setTimeout as delay } from "node:timers/promises";
+import { RETRY_AFTER_S } from "../rest/problem.ts";
 import { ClientError } from "./client-error.ts";
-
-const RETRY_AFTER_S = 2;
 
 /**
  * Answers an operation that takes too long: the same request again finds what has become of it, by its idempotency key.

@@ -71,7 +71,8 @@ export interface FieldFault {
   detail: string;
 }
 
-const RETRY_AFTER_S = 2;
+/** After how many seconds a client may repeat a request that failed for a passing reason. */
+export const RETRY_AFTER_S = 2;
 
 /** An answer of 4xx or 5xx: thrown by a handler, written once by the error handler. */
 export class Problem extends Error {
