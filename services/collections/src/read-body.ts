@@ -1,30 +1,64 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HeldBody } from "./body-memory.ts";
 import { Problem } from "./rest/problem.ts";
 
 /** How a body is read. */
 export interface BodyReading {
   readonly limitBytes: number;
-  /** Sees each part before it is kept. */
+  /** Sees each part as it arrives. */
   readonly onPart?: (part: Buffer) => void;
-  /** Where the memory of the body is counted. Without it the body is read, but not kept: an empty one is returned. */
-  readonly held?: HeldBody | undefined;
 }
 
 /** The buffer that a body begins with, unless the whole body is shorter. */
 const FIRST_BYTES = 16_384;
 
 /**
- * Reads a request's body to its end. Memory is taken as bytes arrive, not as many as are announced.
+ * Reads a request's body to its end and returns it. Memory is taken as bytes arrive, not as many as are announced, and
+ * counted in `held`.
  * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early, and what `held` refuses with
  */
-export function readBody(request: IncomingMessage, { limitBytes, onPart, held }: BodyReading): Promise<Buffer> {
-  const announced = request.headers["content-length"];
-  const mostBytes = announced === undefined ? limitBytes : Number(announced);
-  if (mostBytes > limitBytes) return Promise.reject(tooLarge(limitBytes));
-  // The client went away while its key was looked up: no event will tell.
+export async function readBody(
+  request: IncomingMessage,
+  { limitBytes, onPart, held }: BodyReading & { readonly held: HeldBody },
+): Promise<Buffer> {
+  const kept = keeper(held, announcedBytes(request) ?? limitBytes);
+  await readParts(request, {
+    limitBytes,
+    onPart(part) {
+      onPart?.(part);
+      kept.add(part);
+    },
+    held,
+  });
+  return kept.body();
+}
+
+/**
+ * Reads a request's body to its end without keeping it.
+ * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early
+ */
+export function drainBody(request: IncomingMessage, reading: BodyReading): Promise<void> {
+  return readParts(request, reading);
+}
+
+/** Closes the connection after the answer if a part of the body has not arrived, because that part is not read. */
+export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (!request.complete) response.setHeader("Connection", "close");
+}
+
+function announcedBytes({ headers }: IncomingMessage): number | undefined {
+  const length = headers["content-length"];
+  return length === undefined ? undefined : Number(length);
+}
+
+/** Calls `onPart` with each part until the body ends, a limit is exceeded or `held` is evicted. */
+function readParts(
+  request: IncomingMessage,
+  { limitBytes, onPart, held }: BodyReading & { readonly held?: HeldBody },
+): Promise<void> {
+  if ((announcedBytes(request) ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes));
+  // The client disconnected before its body was read, so no event will be emitted any more.
   if (request.destroyed) return Promise.reject(cutShort());
-  const kept = held && keeper(held, mostBytes);
   return new Promise((resolve, reject) => {
     let arrivedBytes = 0;
     function onData(part: Buffer): void {
@@ -32,14 +66,13 @@ export function readBody(request: IncomingMessage, { limitBytes, onPart, held }:
       try {
         if (arrivedBytes > limitBytes) throw tooLarge(limitBytes);
         onPart?.(part);
-        kept?.add(part);
       } catch (error) {
         fail(error);
       }
     }
     function onEnd(): void {
       stop();
-      resolve(kept?.body() ?? Buffer.alloc(0));
+      resolve();
     }
     function onCutShort(): void {
       fail(cutShort());

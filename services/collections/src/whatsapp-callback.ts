@@ -9,8 +9,7 @@ import {
 } from "@collections/messaging";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { App } from "./app.ts";
-import type { HeldBody } from "./body-memory.ts";
-import { readBody } from "./read-body.ts";
+import { drainBody, readBody } from "./read-body.ts";
 import { addressOf } from "./rate-limits/address-of.ts";
 import { Problem } from "./rest/problem.ts";
 import { countFailure } from "./rest/rate-limit.ts";
@@ -61,18 +60,20 @@ async function shakeHands(app: App, request: Request, response: Response): Promi
 async function hear(app: App, request: Request, response: Response): Promise<void> {
   const signature = request.get("x-hub-signature-256");
   if (!isLikeSignatureOfMeta(signature)) {
-    // Whoever does not even claim to be Meta has nothing read: what is left of the body ends with the connection.
-    response.setHeader("Connection", "close");
+    // The body is not read, so the answer closes the connection unless the body has arrived already.
     return refuse(app, request);
   }
   const { lenderId, appSecret } = await registeredBy(app, request);
+  if (lenderId === undefined || appSecret === null) {
+    // Nothing can be signed without a secret. The body is read all the same, so that the client receives the answer.
+    await drainBody(request, { limitBytes: LIMIT_BYTES });
+    return refuse(app, request);
+  }
   const held = app.bodyMemory.hold(addressOf(request));
   let body: Buffer;
   try {
-    // Without a secret nothing can be signed: the body is read, so that the answer arrives, but not kept.
-    body = await bytesOf(request, response, appSecret === null ? undefined : held);
-    const isSigned = isSignedByMeta(body, signature, appSecret ?? "");
-    if (!isSigned || appSecret === null || lenderId === undefined) return await refuse(app, request);
+    body = await readBody(request, { limitBytes: LIMIT_BYTES, held });
+    if (!isSignedByMeta(body, signature, appSecret)) return await refuse(app, request);
   } finally {
     held.release();
   }
@@ -84,7 +85,7 @@ async function hear(app: App, request: Request, response: Response): Promise<voi
   response.status(200).json({ success: true });
 }
 
-/** Without a lender, or where it has registered nothing, the same work is done and nothing fits. */
+/** The WhatsApp webhook of the lender in the path; without ids and secrets if the lender has registered none. */
 async function registeredBy({ database, vault }: App, request: Request) {
   const { lenderCode } = request.params as { lenderCode: string };
   const registered = /^[A-Z0-9]{2,16}$/.test(lenderCode)
@@ -97,16 +98,6 @@ async function registeredBy({ database, vault }: App, request: Request) {
 async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
   await countFailure(rateLimiter, addressOf(request));
   throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
-}
-
-async function bytesOf(request: Request, response: Response, held: HeldBody | undefined): Promise<Buffer> {
-  try {
-    return await readBody(request, { limitBytes: LIMIT_BYTES, held });
-  } catch (error) {
-    // What is left of the body is not read: the connection cannot be used again.
-    response.setHeader("Connection", "close");
-    throw error;
-  }
 }
 
 /** Links go out with their delivery's id; whatever else comes back is of another sender at the same number. */

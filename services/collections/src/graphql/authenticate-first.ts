@@ -4,6 +4,7 @@ import type { GraphQLParams, Plugin } from "graphql-yoga";
 import type { App } from "../app.ts";
 import { addressOf } from "../rate-limits/address-of.ts";
 import { tooManyFailures } from "../rate-limits/rate-limiter.ts";
+import { closeIfUnread } from "../read-body.ts";
 import type { ServerContext } from "./handler.ts";
 import { openRequests, unauthenticated } from "./open-requests.ts";
 import { createOperationLimit, tooManyStrangers } from "./operation-limit.ts";
@@ -45,13 +46,13 @@ export function authenticateFirst(
   }
 
   async function callersParams(context: ServerContext): Promise<GraphQLParams> {
-    const body = await bodyOf(context, { memory, limitBytes: MAX_BODY_BYTES });
+    const body = await bodyOf(context.req, { memory, limitBytes: MAX_BODY_BYTES });
     if (!body) throw bodyTooLarge(MAX_BODY_BYTES);
     return paramsOf(body);
   }
 
   async function strangersParams(context: ServerContext): Promise<GraphQLParams> {
-    const body = await bodyOf(context, { memory, limitBytes: MAX_OPEN_BODY_BYTES });
+    const body = await bodyOf(context.req, { memory, limitBytes: MAX_OPEN_BODY_BYTES });
     try {
       // A larger body may be right for a caller whose token has just expired.
       if (!body) throw unauthenticated();
@@ -67,6 +68,9 @@ export function authenticateFirst(
       serverContext.caller = await callerOf(serverContext);
       const params = await (serverContext.caller ? callersParams(serverContext) : strangersParams(serverContext));
       setRequestParser(() => params);
+    },
+    onResponse({ serverContext: { req, res } }) {
+      closeIfUnread(req, res);
     },
   };
 }

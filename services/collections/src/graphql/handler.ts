@@ -3,6 +3,7 @@ import { NoSchemaIntrospectionCustomRule, validate } from "graphql";
 import { createLRUCache, createYoga, type Plugin } from "graphql-yoga";
 import type { App } from "../app.ts";
 import { addressOf } from "../rate-limits/address-of.ts";
+import { closeIfUnread, tooLarge } from "../read-body.ts";
 import { requestIdOf } from "../rest/server.ts";
 import { answerErrors } from "./answer-errors.ts";
 import { authenticateFirst, type Caller, MAX_BODY_BYTES } from "./authenticate-first.ts";
@@ -92,7 +93,7 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
         app.log.debug({ requestId, endpoint, status, durationMs }, "answered");
       });
       const refusal = refusalOf(request, sandbox);
-      if (refusal) return refuse(response, refusal);
+      if (refusal) return refuse(request, response, refusal);
       if (request.method === "GET") allowGraphiql(response);
       return yoga.handle(request, response, { req: request, res: response });
     },
@@ -111,15 +112,15 @@ function refusalOf(request: Request, sandbox: boolean): { status: number; messag
   // A page of another site can send a form by itself, but not JSON.
   if (!request.is("application/json")) return { status: 415, message: "Send Content-Type: application/json." };
   if (Number(request.get("content-length")) > MAX_BODY_BYTES) {
-    return { status: 413, message: `The body may have ${MAX_BODY_BYTES} bytes at most.` };
+    return { status: 413, message: tooLarge(MAX_BODY_BYTES).detail };
   }
   return undefined;
 }
 
-function refuse(response: Response, { status, message }: { status: number; message: string }): void {
+function refuse(request: Request, response: Response, { status, message }: { status: number; message: string }): void {
   const extensions = { code: "BAD_INPUT", requestId: requestIdOf(response) };
   if (status === 405) response.setHeader("Allow", "POST");
-  if (status === 413) response.setHeader("Connection", "close");
+  closeIfUnread(request, response);
   response.status(status).json({ errors: [{ message, extensions }] });
 }
 

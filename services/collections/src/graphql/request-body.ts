@@ -1,28 +1,23 @@
-import type { Request, Response } from "express";
+import type { Request } from "express";
 import { GraphQLError } from "graphql";
 import type { GraphQLParams } from "graphql-yoga";
 import type { BodyMemory } from "../body-memory.ts";
 import { addressOf } from "../rate-limits/address-of.ts";
-import { readBody } from "../read-body.ts";
-import { Problem } from "../rest/problem.ts";
+import { readBody, tooLarge } from "../read-body.ts";
+import { Problem, RETRY_AFTER_S } from "../rest/problem.ts";
 import { badInput, ClientError } from "./client-error.ts";
-
-const RETRY_AFTER_S = 2;
 
 /** Reads a body, which counts in `memory` until it has arrived. Undefined when it has more than `limitBytes`. */
 export async function bodyOf(
-  { req, res }: { readonly req: Request; readonly res: Response },
+  req: Request,
   { memory, limitBytes }: { readonly memory: BodyMemory; readonly limitBytes: number },
 ): Promise<Buffer | undefined> {
-  // Node discards a body that nobody reads, after the answer, and the connection stays usable.
   if (Number(req.get("content-length")) > limitBytes) return undefined;
   const held = memory.hold(addressOf(req));
   try {
     return await readBody(req, { limitBytes, held });
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    // The rest of this body is not read, so the connection cannot be used again.
-    res.setHeader("Connection", "close");
     if (error.code === "PAYLOAD_TOO_LARGE") return undefined;
     throw asGraphqlError(error);
   } finally {
@@ -54,8 +49,9 @@ export function paramsOf(body: Buffer): GraphQLParams {
   return json;
 }
 
+/** The refusal of a body for which `bodyOf` returned undefined. */
 export function bodyTooLarge(limitBytes: number): GraphQLError {
-  return unreadable(`The body may have ${limitBytes} bytes at most.`, { status: 413 });
+  return unreadable(tooLarge(limitBytes).detail, { status: 413 });
 }
 
 function unreadable(message: string, http: object): GraphQLError {

@@ -36,8 +36,16 @@ export function presentedBy(request: Request, nowMs: number): Presented {
   return { keyId, timestamp, signature, skewMs, at: new Date(nowMs) };
 }
 
-/** Reads a body: each part is passed to `onPart`, and the whole is returned if it is to be kept. */
-export type ReadBody = (reading: { onPart: (part: Buffer) => void; keep: boolean }) => Promise<Buffer>;
+/** Sees each part of a body as it arrives. */
+export type OnPart = (part: Buffer) => void;
+
+/** The body of a request, which is still on its way. */
+export interface ArrivingBody {
+  /** Reads the body to its end and returns it. */
+  read(onPart: OnPart): Promise<Buffer>;
+  /** Reads the body to its end without keeping it. */
+  drain(onPart: OnPart): Promise<void>;
+}
 
 /**
  * Verifies a request's signature over the exact bytes, before anything is parsed (contract: Authentication).
@@ -48,16 +56,19 @@ export type ReadBody = (reading: { onPart: (part: Buffer) => void; keep: boolean
 export async function authenticate(
   request: Request,
   { keyId, timestamp, signature, skewMs, at }: Presented,
-  readBody: ReadBody,
+  arriving: ArrivingBody,
   rules: AuthenticationRules,
 ): Promise<SignedCaller & { body: Buffer }> {
   const key = await rules.credentials.byKeyId(keyId);
   const signed = { method: request.method, path: rules.publicBasePath + request.originalUrl, timestamp, signature };
   const verification = beginVerification({ ...signed, secret: key?.signingKey ?? NOBODYS_KEY });
-  const body = await readBody({ onPart: verification.update, keep: isUsable(key) });
-  const holds = verification.holds();
-  usable(key);
-  if (!holds) throw badSignature(request, { ...signed, body }, keyId, rules);
+  if (!isUsable(key)) {
+    await arriving.drain(verification.update);
+    verification.holds();
+    throw unusable(key);
+  }
+  const body = await arriving.read(verification.update);
+  if (!verification.holds()) throw badSignature(request, { ...signed, body }, keyId, rules);
   // A body may take two minutes, and a key that is revoked meanwhile must not pass.
   const known = usable(await rules.credentials.byKeyId(keyId));
   rules.keyUses.note({ lenderId: known.lender.id, keyId, at });
@@ -79,9 +90,14 @@ function isUsable(key: Credential | undefined): boolean {
 
 /** @throws Problem UNKNOWN_KEY, KEY_REVOKED */
 function usable(key: Credential | undefined): Credential {
-  if (!key) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
-  if (key.keyState === "revoked") throw new Problem("KEY_REVOKED", "Sign with an active key of this lender.");
+  if (!key || !isUsable(key)) throw unusable(key);
   return key;
+}
+
+function unusable(key: Credential | undefined): Problem {
+  return key
+    ? new Problem("KEY_REVOKED", "Sign with an active key of this lender.")
+    : new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
 }
 
 function callerOf({ keyId, lender, debugUntil }: Credential): NamedCaller {

@@ -4,8 +4,8 @@ import { Router as createRouter } from "express";
 import type { Logger } from "pino";
 import type { LimitedEndpoint } from "../rate-limits/limits.ts";
 import type { BodyMemory, HeldBody } from "../body-memory.ts";
-import { readBody, tooLarge } from "../read-body.ts";
-import { authenticate, type AuthenticationRules, identify, presentedBy } from "./authenticate.ts";
+import { closeIfUnread, drainBody, readBody, tooLarge } from "../read-body.ts";
+import { authenticate, type AuthenticationRules, identify, type OnPart, presentedBy } from "./authenticate.ts";
 import { BadSignature } from "./bad-signature.ts";
 import { Problem, problemBody, problemHeaders } from "./problem.ts";
 import { addressOf } from "../rate-limits/address-of.ts";
@@ -47,7 +47,7 @@ const REQUEST_ID_PREFIX = "req";
 
 /**
  * A router that serves the endpoints of lenders. Checks run in a fixed order (contract: Authentication): path → size →
- * authentication → rate limit → method; media type, JSON and schema are the endpoint's own next steps.
+ * authentication → suspended lender → rate limit → method; media type, JSON and schema are the endpoint's own next steps.
  */
 export function signedRouter(endpoints: readonly Endpoint[], options: RestOptions): Router {
   const router = createRouter({ caseSensitive: true, strict: true });
@@ -154,12 +154,11 @@ async function verified(
   options: RestOptions,
 ): Promise<SignedCaller & { body: Buffer }> {
   const presented = presentedBy(request, Date.now());
-  return authenticate(
-    request,
-    presented,
-    ({ onPart, keep }) => readBody(request, { limitBytes, onPart, held: keep ? held : undefined }),
-    options,
-  );
+  const body = {
+    read: (onPart: OnPart) => readBody(request, { limitBytes, onPart, held }),
+    drain: (onPart: OnPart) => drainBody(request, { limitBytes, onPart }),
+  };
+  return authenticate(request, presented, body, options);
 }
 
 /** @throws Problem of 401, or RATE_LIMITED in its place for an address that has failed too often */
@@ -208,8 +207,7 @@ function write(request: Request, response: Response, { status, body, headers = {
   if (response.headersSent || response.destroyed) return;
   response.status(status).setHeader("Cache-Control", "no-store");
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // What is left of a body that was too large is not read: the connection cannot be used again.
-  if (!request.complete) response.setHeader("Connection", "close");
+  closeIfUnread(request, response);
   if (body === undefined) {
     response.end();
     return;
