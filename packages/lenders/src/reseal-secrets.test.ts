@@ -7,7 +7,9 @@ import {
   createLender,
   createVault,
   mintRegistration,
+  replaceLostMasterKey,
   resealSecrets,
+  revokeKey,
   updateLender,
   type Vault,
   whatsappAccount,
@@ -155,4 +157,21 @@ test("a rotation leaves what it cannot open, says why, and does the rest", async
   const nothing = await resealSecrets(database.em(), strange);
   expect(nothing.resealed).toBe(0);
   expect(new Set(nothing.unreadable.map(({ code }) => code))).toEqual(new Set(["UNKNOWN_MASTER_KEY"]));
+});
+
+test("a rotation does not report revoked and retired keys that do not open", async () => {
+  const [acme, beta] = await onlyLenders(["ACME", "BETA"]);
+  await database.pool.query(
+    `update lenders.lender set mint_auth_header = null, whatsapp_token = null, whatsapp_app_secret = null,
+       whatsapp_verify_token = null`,
+  );
+  await transaction(database.em(), (tx) => replaceLostMasterKey(tx, after));
+  expect((await resealSecrets(database.em(), after)).unreadable).toHaveLength(2);
+  const revoked = { lenderId: acme!.lender.id, keyId: acme!.apiKeyId, reason: "its secret does not open" };
+  await transaction(database.em(), (tx) => revokeKey(tx, { ...revoked, evenIfLast: true }));
+  await database.pool.query(
+    "update lenders.api_key set state = 'retiring', retires_at = now() - interval '1 second' where id = $1",
+    [beta!.apiKeyId],
+  );
+  expect(await resealSecrets(database.em(), after)).toEqual({ resealed: 0, unreadable: [] });
 });

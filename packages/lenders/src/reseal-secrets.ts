@@ -9,12 +9,13 @@ import {
   whatsappTokenContext,
   whatsappVerifyTokenContext,
 } from "./sealed-context.ts";
+import { unreadableSecrets } from "./unreadable-secrets.ts";
 import { SealedValueError, type Vault } from "./vault.ts";
 
 const LENDERS_PER_BATCH = 100;
 const BEFORE_EVERY_ID = "00000000-0000-0000-0000-000000000000";
 
-/** Lenders that keep something under another master key than $1. */
+/** Lenders with a secret that is not sealed under the master key $1. */
 const lendersToReseal = statement(
   "lenders.lenders-to-reseal",
   `select id from lenders.lender
@@ -24,16 +25,17 @@ const lendersToReseal = statement(
    order by id limit ${LENDERS_PER_BATCH}`,
 );
 
-/** How a rotation went. While anything is unreadable the old master key must not be thrown away. */
+/** The result of a rotation. Keep the old master key while `unreadable` has entries. */
 export interface ResealReport {
   readonly resealed: number;
-  /** What did not open, and why: nothing of it was changed. */
+  /** The secrets in use that stay sealed under another key because they do not open. They are unchanged. */
   readonly unreadable: readonly SealedValueError[];
 }
 
 /**
- * Seals every secret again under the vault's master key; the vault opens the others by its previous key. One transaction
- * a lender: processes that know both keys go on meanwhile, and a second call continues where an interrupted one ended.
+ * Seals every secret again under the vault's master key. The vault's previous key opens what is sealed under another key.
+ * Each lender has its own transaction: processes that know both keys keep working, and a second call continues after an
+ * interrupted one. The secrets of ended keys are resealed too, but they are not reported if they do not open.
  *
  * @example
  * const vault = createVault({ masterKey: nextMasterKey, previous: masterKey });
@@ -41,24 +43,25 @@ export interface ResealReport {
  * if (unreadable.length > 0) throw new Error("Keep the old master key: not everything opens without it.");
  */
 export async function resealSecrets(em: EntityManager, vault: Vault): Promise<ResealReport> {
-  const report = { resealed: 0, unreadable: [] as SealedValueError[] };
+  let resealed = 0;
   let last: string | undefined = BEFORE_EVERY_ID;
   while (last !== undefined) {
     const lenders: { id: string }[] = await query<{ id: string }>(em, lendersToReseal, [vault.masterKeyId, last]);
     for (const { id } of lenders) {
-      const { resealed, unreadable } = await transaction(em, (tx) => resealLender(tx, vault, id));
-      report.resealed += resealed;
-      report.unreadable.push(...unreadable);
+      resealed += await transaction(em, (tx) => resealLender(tx, vault, id));
     }
     last = lenders.at(-1)?.id;
   }
-  // Last: until then a process that knows the new key alone is refused.
+  // The sentinel comes last: until then a process that knows the new key alone is refused.
   await resealSentinel(em, vault);
-  return report;
+  const faults = (await unreadableSecrets(em, vault)).map(({ fault }) => fault);
+  // The old key does not help with a secret that is sealed under the new key.
+  return { resealed, unreadable: faults.filter(({ masterKeyId }) => masterKeyId !== vault.masterKeyId) };
 }
 
-async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<ResealReport> {
-  const report = { resealed: 0, unreadable: [] as SealedValueError[] };
+/** Returns the number of secrets that were sealed again. */
+async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<number> {
+  let resealed = 0;
   const lender = await lockLender(tx, lenderId);
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { refresh: true });
   for (const key of keys) key.secret = reseal(key.secret, apiKeySecretContext(lenderId, key.id));
@@ -74,17 +77,16 @@ async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<Res
   if (lender.whatsappVerifyToken !== null) {
     lender.whatsappVerifyToken = reseal(lender.whatsappVerifyToken, whatsappVerifyTokenContext(lenderId));
   }
-  return report;
+  return resealed;
 
   function reseal(sealed: string, context: string): string {
     if (sealed.split(":")[1] === vault.masterKeyId) return sealed;
     try {
       const again = vault.seal(vault.open(sealed, context), context);
-      report.resealed += 1;
+      resealed += 1;
       return again;
     } catch (error) {
       if (!(error instanceof SealedValueError)) throw error;
-      report.unreadable.push(error);
       return sealed;
     }
   }

@@ -70,7 +70,7 @@ describe("a wrong MASTER_KEY", () => {
   });
 });
 
-test("a lost key is replaced with a reason, and doctor names what has to be registered again", async () => {
+test("a lost key is replaced with a reason; doctor names what to register again, and then a rotation ends with 0", async () => {
   const { apiKeyId } = await operatorsCli(settings(RIGHT)).json(...LENDER, "--code", "ACME");
   const reason = ["--reason", "the old vault was destroyed"];
   expect(await operatorsCli(settings(RIGHT))("master-key", "replace-lost", ...reason)).toMatchObject({ code: 1 });
@@ -83,6 +83,10 @@ test("a lost key is replaced with a reason, and doctor names what has to be regi
   });
   expect(await operatorsCli(settings(RIGHT))("lender", "list")).toMatchObject(REFUSED);
   expect(await asOwner("select from lenders.audit_entry where act = 'master_key.replaced'")).toBe(1);
+  expect(await cli("master-key", "rotate")).toMatchObject({ code: 1 });
+  await cli.json("key", "create", "ACME");
+  await cli.json("key", "revoke", String(apiKeyId), "--reason", "its secret does not open");
+  expect(await cli.json("master-key", "rotate")).toMatchObject({ resealed: 0 });
 });
 
 test("a sandbox's release step without MASTER_KEY checks nothing and accepts no key", async () => {
