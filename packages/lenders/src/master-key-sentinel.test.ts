@@ -74,9 +74,19 @@ test("a database with secrets and no sentinel yet gets one from a key that opens
   await aLender("ACME", old);
   await expect(check(fresh)).rejects.toThrow(WrongMasterKeyError);
   expect(await sentinel()).toBeUndefined();
+  await check(old);
+  expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
+});
+
+test("a first start during a rotation seals the sentinel under the key that opens the secrets", async () => {
+  await aLender("ACME", old);
   await check(both);
   await check(both);
-  expect((await sentinel())?.split(":")[1]).toBe(both.masterKeyId);
+  await check(old);
+  await expect(check(fresh), "the old key is taken away before the rotation").rejects.toThrow(WrongMasterKeyError);
+  expect(await resealSecrets(database.em(), both)).toEqual({ resealed: 1, unreadable: [] });
+  await check(fresh);
+  await expect(check(old)).rejects.toThrow(WrongMasterKeyError);
 });
 
 test("a wrong key under which a few secrets were sealed before there was a sentinel stays wrong", async () => {

@@ -1,9 +1,9 @@
 import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 import { apiKeySecretContext, masterKeySentinelContext } from "./sealed-context.ts";
-import { SealedValueError, type Vault } from "./vault.ts";
+import { masterKeyIdOf, opened, SealedValueError, type Vault } from "./vault.ts";
 
-/** A value that only this database's master key opens: one row, by which a wrong key is found out. */
+/** The one row that only this database's master key opens. A process with another key is refused because of it. */
 export const MasterKeySentinelEntity = defineEntity({
   name: "MasterKeySentinel",
   schema: "lenders",
@@ -15,6 +15,7 @@ export const MasterKeySentinelEntity = defineEntity({
   },
 });
 
+/** Makes the table of `MasterKeySentinelEntity`. */
 export const masterKeySentinelMigration: readonly string[] = [
   `create table lenders.master_key_sentinel (
      only_row boolean primary key default true check (only_row),
@@ -48,15 +49,15 @@ export class WrongMasterKeyError extends Error {
   }
 }
 
-/** What the sentinel holds. It says nothing: that it opens is what counts. */
+/** The sealed text has no meaning. The check is only whether it opens. */
 const PLAIN = "collections";
-/** Of the secrets under one key, so many are tried: a single one may have been altered. */
+/** How many secrets of one key to try before the key counts as wrong: single secrets may have been altered. */
 const MAX_TRIED = 5;
 
 /**
- * Checks that the vault's master key, or its previous one, is the one of this database. The first call on a database seals
- * the sentinel that later ones open. A database that has secrets and no sentinel yet gets one only from a key that opens
- * them.
+ * Checks that the vault's master key or its previous one is the key of this database. The first call on a database seals
+ * the sentinel, which later calls open. If the database already has secrets, the sentinel is sealed under the key that opens
+ * them; a vault that cannot open them is refused.
  * @throws WrongMasterKeyError
  *
  * @example
@@ -65,9 +66,9 @@ const MAX_TRIED = 5;
  */
 export async function checkMasterKey(em: EntityManager, vault: Vault): Promise<void> {
   if (await opensSentinel(em, vault)) return;
-  await trySecrets(em, vault);
-  await transaction(em, (tx) => query(tx, insertSentinel, [sealedSentinel(vault)]));
-  // Another process may have been first, with another key.
+  const masterKeyId = (await masterKeyOfSecrets(em, vault)) ?? vault.masterKeyId;
+  await transaction(em, (tx) => query(tx, insertSentinel, [sealedSentinel(vault, masterKeyId)]));
+  // Another process may have sealed the sentinel first, under another key.
   await opensSentinel(em, vault);
 }
 
@@ -83,55 +84,49 @@ export async function replaceLostMasterKey(tx: Tx, vault: Vault): Promise<void> 
   await query(tx, replaceSentinel, [sealedSentinel(vault)]);
 }
 
-/** Seals the sentinel under the vault's master key, where its previous one opens it. */
+/** Seals the sentinel under the vault's master key if the vault's previous key opens it. */
 export async function resealSentinel(em: EntityManager, vault: Vault): Promise<void> {
   await transaction(em, async (tx) => {
     const [row] = await query<{ sealed: string }>(tx, lockSentinel, []);
-    if (!row || row.sealed.split(":")[1] === vault.masterKeyId || !opens(vault, row.sealed)) return;
+    if (!row || masterKeyIdOf(row.sealed) === vault.masterKeyId) return;
+    if (opened(vault, row.sealed, masterKeySentinelContext()) instanceof SealedValueError) return;
     await query(tx, replaceSentinel, [sealedSentinel(vault)]);
   });
 }
 
-/** False while there is none. @throws WrongMasterKeyError */
+/** Returns false if the database has no sentinel yet. @throws WrongMasterKeyError */
 async function opensSentinel(em: EntityManager, vault: Vault): Promise<boolean> {
   const [row] = await query<{ sealed: string }>(em, selectSentinel, []);
   if (!row) return false;
-  try {
-    vault.open(row.sealed, masterKeySentinelContext());
-    return true;
-  } catch (error) {
-    throw error instanceof SealedValueError ? new WrongMasterKeyError(vault, error) : error;
-  }
+  openSentinel(vault, row.sealed);
+  return true;
 }
 
-function opens(vault: Vault, sealed: string): boolean {
-  try {
-    vault.open(sealed, masterKeySentinelContext());
-    return true;
-  } catch (error) {
-    if (error instanceof SealedValueError) return false;
-    throw error;
-  }
+/** @throws WrongMasterKeyError */
+function openSentinel(vault: Vault, sealed: string): void {
+  const plain = opened(vault, sealed, masterKeySentinelContext());
+  if (plain instanceof SealedValueError) throw new WrongMasterKeyError(vault, plain);
 }
 
-/** A version without a sentinel may have sealed a few secrets under a wrong key, so the key of most of them decides. */
-async function trySecrets(em: EntityManager, vault: Vault): Promise<void> {
+/**
+ * The id of the master key under which most secrets are sealed, or undefined if there are no secrets. A version without a
+ * sentinel may have sealed a few secrets under a wrong key, so the majority decides.
+ * @throws WrongMasterKeyError if the vault opens none of the secrets that are tried
+ */
+async function masterKeyOfSecrets(em: EntityManager, vault: Vault): Promise<string | undefined> {
   const rows = await query<{ lenderId: string; keyId: string; secret: string }>(em, secretsUnderOneKey, []);
   let fault: SealedValueError | undefined;
   for (const { lenderId, keyId, secret } of rows) {
-    try {
-      vault.open(secret, apiKeySecretContext(lenderId, keyId));
-      return;
-    } catch (error) {
-      if (!(error instanceof SealedValueError)) throw error;
-      fault = error;
-    }
+    const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));
+    if (!(plain instanceof SealedValueError)) return masterKeyIdOf(secret);
+    fault = plain;
   }
   if (fault) throw new WrongMasterKeyError(vault, fault);
+  return undefined;
 }
 
-function sealedSentinel(vault: Vault): string {
-  return vault.seal(PLAIN, masterKeySentinelContext());
+function sealedSentinel(vault: Vault, masterKeyId = vault.masterKeyId): string {
+  return vault.sealUnder(masterKeyId, PLAIN, masterKeySentinelContext());
 }
 
 const selectSentinel = statement("lenders.master-key-sentinel", "select sealed from lenders.master_key_sentinel");
@@ -152,7 +147,7 @@ const replaceSentinel = statement(
    on conflict (only_row) do update set sealed = excluded.sealed, sealed_at = excluded.sealed_at`,
 );
 
-// Every lender has had a key, and keys are never removed.
+// API keys are enough: every lender has had a key, and keys are never deleted.
 const secretsUnderOneKey = statement(
   "lenders.secrets-under-one-key",
   `select lender_id as "lenderId", id as "keyId", secret from lenders.api_key

@@ -74,6 +74,10 @@ test("while keys change, a vault opens both and seals under the new one; the old
   expect(before.open(old, CONTEXT)).toBe("old");
   expect(() => before.open(fresh, CONTEXT)).toThrow(expect.objectContaining({ code: "UNKNOWN_MASTER_KEY" }));
   expect(createVault({ masterKey: NEW }).open(fresh, CONTEXT)).toBe("fresh");
+  expect(before.open(during.sealUnder(before.masterKeyId, "old again", CONTEXT), CONTEXT)).toBe("old again");
+  expect(() => before.sealUnder(during.masterKeyId, "fresh", CONTEXT)).toThrow(
+    `This vault does not have the master key ${during.masterKeyId}.`,
+  );
 });
 
 test("a master key that is none is refused without being shown", () => {

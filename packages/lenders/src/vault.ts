@@ -19,6 +19,8 @@ export interface Vault {
   readonly masterKeyId: string;
   /** `v1:<masterKeyId>:<base64 of iv, tag and ciphertext>`; `context` names the row and column it belongs to. */
   seal(plain: string, context: string): string;
+  /** Seals under one of the vault's two keys, named by its id. */
+  sealUnder(masterKeyId: string, plain: string, context: string): string;
   /** The sealed text. Throws SealedValueError. */
   open(sealed: string, context: string): string;
 }
@@ -68,7 +70,7 @@ export class SealedValueError extends Error {
 
 /**
  * A vault over AES-256-GCM. Keys are 64 hex digits; `previous` opens what an earlier master key sealed (or what the
- * next one has sealed already), it never seals. Throws InvalidMasterKeyError.
+ * next one has sealed already); `seal` never uses it. Throws InvalidMasterKeyError.
  *
  * @example
  * const vault = createVault({ masterKey });
@@ -79,9 +81,15 @@ export function createVault(keys: { masterKey: string; previous?: string }): Vau
   const current = readKey("master key", keys.masterKey);
   const previous = keys.previous === undefined ? undefined : readKey("previous master key", keys.previous);
   const known = new Map([...(previous ? [previous] : []), current].map(({ id, key }) => [id, key]));
+  const sealUnder: Vault["sealUnder"] = (masterKeyId, plain, context) => {
+    const key = known.get(masterKeyId);
+    if (key === undefined) throw new RangeError(`This vault does not have the master key ${masterKeyId}.`);
+    return `${VERSION}:${masterKeyId}:${encrypt(key, plain, context)}`;
+  };
   return {
     masterKeyId: current.id,
-    seal: (plain, context) => `${VERSION}:${current.id}:${encrypt(current.key, plain, context)}`,
+    seal: (plain, context) => sealUnder(current.id, plain, context),
+    sealUnder,
     open(sealed, context) {
       const [, masterKeyId = "", payload = ""] = /^v1:([0-9a-f]{8}):([A-Za-z0-9+/]+={0,2})$/.exec(sealed) ?? [];
       if (payload === "") throw malformed(context);
@@ -90,6 +98,21 @@ export function createVault(keys: { masterKey: string; previous?: string }): Vau
       return decrypt(key, payload, context, masterKeyId);
     },
   };
+}
+
+/** The id of the master key that a value is sealed under. */
+export function masterKeyIdOf(sealed: string): string | undefined {
+  return sealed.split(":")[1];
+}
+
+/** The sealed text, or the error that says why it does not open. */
+export function opened(vault: Vault, sealed: string, context: string): string | SealedValueError {
+  try {
+    return vault.open(sealed, context);
+  } catch (error) {
+    if (error instanceof SealedValueError) return error;
+    throw error;
+  }
 }
 
 function readKey(what: string, hex: string): { id: string; key: KeyObject } {
