@@ -7,7 +7,7 @@ import { isApiKeyId } from "./key-format.ts";
 import type { LenderProfile } from "./lender.ts";
 import type { ApiKeyState } from "./schema.ts";
 import { apiKeySecretContext } from "./sealed-context.ts";
-import { SealedValueError, type Vault } from "./vault.ts";
+import { opened, SealedValueError, type Vault } from "./vault.ts";
 
 /**
  * With a question of up to 200 ms on top, what is revoked or suspended anywhere holds here within one second.
@@ -170,12 +170,9 @@ function openKey(vault: Vault, row: KeyRow | undefined) {
 function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigningKey | undefined {
   let fault: SealedValueError | undefined;
   for (const { keyId, lenderId, secret } of rows) {
-    try {
-      return { keyId, signingKey: signingKey(vault.open(secret, apiKeySecretContext(lenderId, keyId))) };
-    } catch (error) {
-      if (!(error instanceof SealedValueError)) throw error;
-      fault ??= error;
-    }
+    const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));
+    if (!(plain instanceof SealedValueError)) return { keyId, signingKey: signingKey(plain) };
+    fault ??= plain;
   }
   if (fault) throw fault;
   return undefined;
@@ -184,18 +181,11 @@ function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigning
 async function readSecrets(em: EntityManager, vault: Vault, keyId: string): Promise<KeySecrets | undefined> {
   const [own, ...others] = await query<SecretRow>(em, secretsForKey, [keyId, MAX_SECRETS_OF_LENDER]);
   if (!own) return undefined;
-  return { keyId, secret: opened(own), others: others.flatMap(openedIfItOpens) };
+  const secret = vault.open(own.secret, apiKeySecretContext(own.lenderId, own.keyId));
+  return { keyId, secret, others: others.flatMap(openedIfItOpens) };
 
-  function opened({ lenderId, keyId, secret }: SecretRow): string {
-    return vault.open(secret, apiKeySecretContext(lenderId, keyId));
-  }
-
-  function openedIfItOpens(row: SecretRow): { keyId: string; secret: string }[] {
-    try {
-      return [{ keyId: row.keyId, secret: opened(row) }];
-    } catch (error) {
-      if (error instanceof SealedValueError) return [];
-      throw error;
-    }
+  function openedIfItOpens({ lenderId, keyId, secret }: SecretRow): { keyId: string; secret: string }[] {
+    const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));
+    return plain instanceof SealedValueError ? [] : [{ keyId, secret: plain }];
   }
 }

@@ -53,6 +53,7 @@ export { checkMasterKey, replaceLostMasterKey, WrongMasterKeyError } from "./mas
 export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
 export { type ResealReport, resealSecrets } from "./reseal-secrets.ts";
 export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";
-export { type SecretKind, type UnreadableSecret, unreadableSecrets } from "./unreadable-secrets.ts";
+export { type SecretKind } from "./sealed-context.ts";
+export { type UnreadableSecret, unreadableSecrets } from "./unreadable-secrets.ts";
 export { resumeLender, suspendLender, updateLender } from "./update-lender.ts";
 export { createVault, InvalidMasterKeyError, SealedValueError, type SealedValueFault, type Vault } from "./vault.ts";

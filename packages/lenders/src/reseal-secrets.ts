@@ -2,15 +2,9 @@ import { type EntityManager, query, statement, transaction, type Tx } from "@col
 import { lockLender } from "./lender.ts";
 import { resealSentinel } from "./master-key-sentinel.ts";
 import { ApiKeyEntity } from "./schema.ts";
-import {
-  apiKeySecretContext,
-  mintAuthHeaderContext,
-  whatsappAppSecretContext,
-  whatsappTokenContext,
-  whatsappVerifyTokenContext,
-} from "./sealed-context.ts";
+import { LENDER_SECRETS, SECRET_CONTEXTS } from "./sealed-context.ts";
 import { unreadableSecrets } from "./unreadable-secrets.ts";
-import { SealedValueError, type Vault } from "./vault.ts";
+import { masterKeyIdOf, opened, SealedValueError, type Vault } from "./vault.ts";
 
 const LENDERS_PER_BATCH = 100;
 const BEFORE_EVERY_ID = "00000000-0000-0000-0000-000000000000";
@@ -19,11 +13,15 @@ const BEFORE_EVERY_ID = "00000000-0000-0000-0000-000000000000";
 const lendersToReseal = statement(
   "lenders.lenders-to-reseal",
   `select id from lenders.lender
-   where id > $2 and (split_part(mint_auth_header, ':', 2) <> $1 or split_part(whatsapp_token, ':', 2) <> $1
-     or split_part(whatsapp_app_secret, ':', 2) <> $1 or split_part(whatsapp_verify_token, ':', 2) <> $1
-     or exists (select from lenders.api_key k where k.lender_id = lender.id and split_part(k.secret, ':', 2) <> $1))
+   where id > $2 and (${LENDER_SECRETS.map(({ column }) => isUnderAnotherKey(column)).join(" or ")}
+     or exists (select from lenders.api_key k where k.lender_id = lender.id and ${isUnderAnotherKey("k.secret")}))
    order by id limit ${LENDERS_PER_BATCH}`,
 );
+
+/** False for null: a secret that the lender has not registered. */
+function isUnderAnotherKey(column: string): string {
+  return `split_part(${column}, ':', 2) <> $1`;
+}
 
 /** The result of a rotation. Keep the old master key while `unreadable` has entries. */
 export interface ResealReport {
@@ -64,30 +62,18 @@ async function resealLender(tx: Tx, vault: Vault, lenderId: string): Promise<num
   let resealed = 0;
   const lender = await lockLender(tx, lenderId);
   const keys = await tx.find(ApiKeyEntity, { lenderId }, { refresh: true });
-  for (const key of keys) key.secret = reseal(key.secret, apiKeySecretContext(lenderId, key.id));
-  if (lender.mintAuthHeader !== null) {
-    lender.mintAuthHeader = reseal(lender.mintAuthHeader, mintAuthHeaderContext(lenderId));
-  }
-  if (lender.whatsappToken !== null) {
-    lender.whatsappToken = reseal(lender.whatsappToken, whatsappTokenContext(lenderId));
-  }
-  if (lender.whatsappAppSecret !== null) {
-    lender.whatsappAppSecret = reseal(lender.whatsappAppSecret, whatsappAppSecretContext(lenderId));
-  }
-  if (lender.whatsappVerifyToken !== null) {
-    lender.whatsappVerifyToken = reseal(lender.whatsappVerifyToken, whatsappVerifyTokenContext(lenderId));
+  for (const key of keys) key.secret = reseal(key.secret, SECRET_CONTEXTS.API_KEY(lenderId, key.id));
+  for (const { kind, property } of LENDER_SECRETS) {
+    const sealed = lender[property];
+    if (sealed !== null) lender[property] = reseal(sealed, SECRET_CONTEXTS[kind](lenderId, ""));
   }
   return resealed;
 
   function reseal(sealed: string, context: string): string {
-    if (sealed.split(":")[1] === vault.masterKeyId) return sealed;
-    try {
-      const again = vault.seal(vault.open(sealed, context), context);
-      resealed += 1;
-      return again;
-    } catch (error) {
-      if (!(error instanceof SealedValueError)) throw error;
-      return sealed;
-    }
+    if (masterKeyIdOf(sealed) === vault.masterKeyId) return sealed;
+    const plain = opened(vault, sealed, context);
+    if (plain instanceof SealedValueError) return sealed;
+    resealed += 1;
+    return vault.seal(plain, context);
   }
 }

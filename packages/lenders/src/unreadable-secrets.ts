@@ -1,26 +1,12 @@
 import { type EntityManager, query, statement } from "@collections/database";
-import {
-  apiKeySecretContext,
-  mintAuthHeaderContext,
-  whatsappAppSecretContext,
-  whatsappTokenContext,
-  whatsappVerifyTokenContext,
-} from "./sealed-context.ts";
-import { SealedValueError, type Vault } from "./vault.ts";
-
-/** What a sealed secret is for. */
-export type SecretKind =
-  | "API_KEY"
-  | "MINT_AUTH_HEADER"
-  | "WHATSAPP_TOKEN"
-  | "WHATSAPP_APP_SECRET"
-  | "WHATSAPP_VERIFY_TOKEN";
+import { LENDER_SECRETS, SECRET_CONTEXTS, type SecretKind } from "./sealed-context.ts";
+import { opened, SealedValueError, type Vault } from "./vault.ts";
 
 /** A secret of a lender that does not open. */
 export interface UnreadableSecret {
   readonly lenderId: string;
   readonly kind: SecretKind;
-  /** The API key; null for what the lender has registered once. */
+  /** The API key; null for a secret that the lender registers once. */
   readonly keyId: string | null;
   readonly fault: SealedValueError;
 }
@@ -32,31 +18,21 @@ interface SealedRow {
   readonly sealed: string;
 }
 
-const CONTEXTS: Record<SecretKind, (lenderId: string, keyId: string) => string> = {
-  API_KEY: apiKeySecretContext,
-  MINT_AUTH_HEADER: mintAuthHeaderContext,
-  WHATSAPP_TOKEN: whatsappTokenContext,
-  WHATSAPP_APP_SECRET: whatsappAppSecretContext,
-  WHATSAPP_VERIFY_TOKEN: whatsappVerifyTokenContext,
-};
-
 const sealedSecrets = statement(
   "lenders.sealed-secrets",
   `select l.id as "lenderId", s.kind, s.key_id as "keyId", s.sealed
    from lenders.lender l cross join lateral (
      select 'API_KEY' as kind, k.id as key_id, k.secret as sealed from lenders.api_key k
        where k.lender_id = l.id and k.state <> 'revoked' and (k.retires_at is null or k.retires_at > now())
-     union all select 'MINT_AUTH_HEADER', null, l.mint_auth_header
-     union all select 'WHATSAPP_TOKEN', null, l.whatsapp_token
-     union all select 'WHATSAPP_APP_SECRET', null, l.whatsapp_app_secret
-     union all select 'WHATSAPP_VERIFY_TOKEN', null, l.whatsapp_verify_token
+     ${LENDER_SECRETS.map(({ kind, column }) => `union all select '${kind}', null, l.${column}`).join("\n     ")}
    ) s
    where s.sealed is not null and ($1::uuid is null or l.id = $1)
    order by l.code, s.kind, s.key_id`,
 );
 
 /**
- * The secrets in use that do not open with the vault's master keys, of one lender or of all. Keys that ended are left out.
+ * The secrets in use that do not open with the vault's master keys, of one lender or of all. Revoked and retired keys are
+ * left out, because there is nothing to register again.
  *
  * @example
  * for (const { lenderId, kind, fault } of await unreadableSecrets(em, vault)) {
@@ -70,12 +46,7 @@ export async function unreadableSecrets(
 ): Promise<UnreadableSecret[]> {
   const rows = await query<SealedRow>(em, sealedSecrets, [lenderId ?? null]);
   return rows.flatMap(({ sealed, ...secret }) => {
-    try {
-      vault.open(sealed, CONTEXTS[secret.kind](secret.lenderId, secret.keyId ?? ""));
-      return [];
-    } catch (error) {
-      if (error instanceof SealedValueError) return [{ ...secret, fault: error }];
-      throw error;
-    }
+    const plain = opened(vault, sealed, SECRET_CONTEXTS[secret.kind](secret.lenderId, secret.keyId ?? ""));
+    return plain instanceof SealedValueError ? [{ ...secret, fault: plain }] : [];
   });
 }
