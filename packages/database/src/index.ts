@@ -29,6 +29,7 @@ export {
   MigrationNeededError,
   type PackageMigration,
   type PackageSchema,
+  type ReadRows,
   type UndistributedTable,
 } from "./migrate.ts";
 export { type Database } from "./open-database.ts";

@@ -54,7 +54,12 @@ export interface MigrateOptions extends MigrationLockOptions {
   runtimeUrl?: string;
   /** Also install pg-boss and the queues of the schemas. */
   jobs?: boolean;
+  /** Called under the migration lock before anything is changed. If it throws, the database stays as it is. */
+  check?: (read: ReadRows) => Promise<void>;
 }
+
+/** Runs a query in the database that is about to be migrated, whose tables may be older than this version's. */
+export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
 const TABLE = "collections_migration";
 const INSUFFICIENT_PRIVILEGE = "42501";
@@ -107,6 +112,7 @@ export class MigrationNeededError extends Error {
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[]; unknown: string[] }> {
   return await withMigrationLock("A migration", options, async (client) => {
+    await options.check?.(async <Row>(text: string) => (await client.query(text)).rows as Row[]);
     const { role, ownsSchema } = await roleOf(client);
     const needsOwner = (missing: readonly string[]) => (error: unknown) => {
       if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;

@@ -49,7 +49,12 @@ export {
   lendersByIds,
   listLenders,
 } from "./lender.ts";
-export { checkMasterKey, replaceLostMasterKey, WrongMasterKeyError } from "./master-key-sentinel.ts";
+export {
+  checkMasterKey,
+  checkMasterKeyBeforeMigration,
+  replaceLostMasterKey,
+  WrongMasterKeyError,
+} from "./master-key-sentinel.ts";
 export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
 export { type ResealReport, resealSecrets } from "./reseal-secrets.ts";
 export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";

@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import { type EntityManager, query, type ReadRows, statement, transaction, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 import { apiKeySecretContext, masterKeySentinelContext } from "./sealed-context.ts";
 import { masterKeyIdOf, opened, SealedValueError, type Vault } from "./vault.ts";
@@ -73,6 +73,22 @@ export async function checkMasterKey(em: EntityManager, vault: Vault): Promise<v
 }
 
 /**
+ * Checks the master key in a database that is about to be migrated: pass it as `check` to `migrate`. Does nothing if the
+ * database has no sentinel yet, or if the role may not read it: such a role cannot migrate. `checkMasterKey` follows.
+ * @throws WrongMasterKeyError
+ *
+ * @example
+ * const url = process.env["DATABASE_URL"]!;
+ * await migrate({ url, schemas: [lendersSchema], check: (read) => checkMasterKeyBeforeMigration(read, vault) });
+ */
+export async function checkMasterKeyBeforeMigration(read: ReadRows, vault: Vault): Promise<void> {
+  const [access] = await read<{ readable: boolean }>(selectReadable);
+  if (!access?.readable) return;
+  const [row] = await read<{ sealed: string }>(selectSentinel.text);
+  if (row) openSentinel(vault, row.sealed);
+}
+
+/**
  * Accepts the vault's master key as the one of this database although it does not open what is sealed: the old key is lost.
  * Nothing else changes: `unreadableSecrets` names what has to be registered again.
  *
@@ -130,6 +146,12 @@ function sealedSentinel(vault: Vault, masterKeyId = vault.masterKeyId): string {
 }
 
 const selectSentinel = statement("lenders.master-key-sentinel", "select sealed from lenders.master_key_sentinel");
+
+/** No row if the table does not exist. */
+const selectReadable = `
+  select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select') as readable
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = 'lenders' and c.relname = 'master_key_sentinel'`;
 
 const lockSentinel = statement(
   "lenders.lock-master-key-sentinel",

@@ -1,5 +1,5 @@
-import { createDatabase } from "@collections/database";
-import { checkMasterKey, createVault } from "@collections/lenders";
+import { createDatabase, type MigrateOptions } from "@collections/database";
+import { checkMasterKey, checkMasterKeyBeforeMigration, createVault } from "@collections/lenders";
 import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { schemas } from "./schemas.ts";
@@ -7,6 +7,17 @@ import { schemas } from "./schemas.ts";
 /** The master keys of a process: the one that seals, and a second one that opens while they are changed. */
 export function masterKeysOf({ masterKeyPrevious: previous }: Config, { masterKey }: Essentials) {
   return { masterKey, ...(previous !== undefined && { previous }) };
+}
+
+/** The option of `migrate` that refuses a wrong master key before anything is changed. */
+export function masterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
+  const vault = createVault(masterKeysOf(config, given));
+  return { check: (read) => checkMasterKeyBeforeMigration(read, vault) };
+}
+
+/** The same for a release step, which may have no MASTER_KEY: see `checkGivenMasterKey`. */
+export function givenMasterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
+  return config.masterKey === undefined ? {} : masterKeyCheck(config, given);
 }
 
 /**

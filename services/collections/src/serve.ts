@@ -8,7 +8,7 @@ import { readConfig } from "./config.ts";
 import { type HttpServer, startHttpServer } from "./http-server.ts";
 import { essentials } from "./local-data.ts";
 import { createLog } from "./log.ts";
-import { checkGivenMasterKey } from "./master-key.ts";
+import { checkGivenMasterKey, givenMasterKeyCheck, masterKeyCheck } from "./master-key.ts";
 import { startMetricsServer } from "./metrics-server.ts";
 import { schemas } from "./schemas.ts";
 import { refuseUnmarkedPoolers } from "./unmarked-poolers.ts";
@@ -40,6 +40,7 @@ async function main(): Promise<void> {
     runtimeUrl: given.databaseUrl,
     schemas,
     jobs: true,
+    ...(onlyMigrates ? givenMasterKeyCheck(config, given) : masterKeyCheck(config, given)),
   });
   if (unknown.length > 0) log.warn({ unknown }, "the database is of a later version: its schema is left as it is");
   log.info({ applied }, "database is up to date");

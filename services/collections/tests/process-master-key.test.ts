@@ -51,6 +51,22 @@ describe("a wrong MASTER_KEY", () => {
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
   });
 
+  test("does not migrate a database that is one migration behind", async () => {
+    expect(await runService(settings(RIGHT), "migrate")).toMatchObject({ code: 0 });
+    await asOwner("alter table lenders.lender drop column balance_cutoff");
+    await asOwner("delete from collections_migration where name = 'lenders/0007-balance-cutoff'");
+    const cli = operatorsCli(settings(WRONG));
+    expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
+    expect(await runService(settings(WRONG), "migrate")).toMatchObject(REFUSED);
+    expect(await cli("migrate")).toMatchObject(REFUSED);
+    expect(await cli("lender", "list")).toMatchObject(REFUSED);
+    const applied = "select from collections_migration where name = 'lenders/0007-balance-cutoff'";
+    expect(await asOwner(applied)).toBe(0);
+    const { stdout } = await operatorsCli(settings(RIGHT))("migrate");
+    expect(stdout).toBe("Applied lenders/0007-balance-cutoff.\n");
+    expect(await asOwner(applied)).toBe(1);
+  });
+
   test("of two first starts at once is that of the second one", async () => {
     const started = await Promise.allSettled([startProcess(settings(RIGHT)), startProcess(settings(WRONG))]);
     expect(started.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);

@@ -2,7 +2,7 @@ import { distribute, type Distribution, migrate } from "@collections/database";
 import { Command } from "commander";
 import { readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
-import { checkGivenMasterKey } from "../master-key.ts";
+import { checkGivenMasterKey, givenMasterKeyCheck } from "../master-key.ts";
 import { schemas } from "../schemas.ts";
 import { Refusal } from "./refusal.ts";
 import { tell } from "./terminal.ts";
@@ -43,6 +43,7 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
       schemas,
       jobs: true,
       onWait: tell,
+      ...givenMasterKeyCheck(config, given),
     });
     await checkGivenMasterKey(config, given);
     const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;

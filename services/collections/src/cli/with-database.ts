@@ -3,7 +3,7 @@ import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
 import { checkMasterKey, createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
 import { type Config, readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
-import { masterKeysOf } from "../master-key.ts";
+import { masterKeyCheck, masterKeysOf } from "../master-key.ts";
 import { schemas } from "../schemas.ts";
 import { refuseUnmarkedPoolers } from "../unmarked-poolers.ts";
 import { notFound } from "./refusal.ts";
@@ -31,7 +31,8 @@ export async function withDatabase<T>(
   try {
     await refuseUnmarkedPoolers(given);
     const { databaseMigrationUrl: url, databaseUrl: runtimeUrl } = given;
-    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tell });
+    const check = acceptsWrongKey ? {} : masterKeyCheck(config, given);
+    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tell, ...check });
     const database = await createDatabase({
       url: given.databaseUrl,
       directUrl: given.databaseDirectUrl,
