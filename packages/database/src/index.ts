@@ -36,7 +36,7 @@ export { type Database } from "./open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./pooler.ts";
 export { type Signals } from "./signals.ts";
 export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
-export { statement, type Statement } from "./statement.ts";
+export { namedStatements, statement, type Statement } from "./statement.ts";
 export {
   afterCommit,
   query,

@@ -23,6 +23,16 @@ export function statement(name: string, text: string): Statement {
   return { name, text };
 }
 
+/**
+ * All statements that the packages loaded in this process have named. Tests use it to check a rule on every statement.
+ *
+ * @example
+ * const inserts = namedStatements().filter(({ text }) => text.startsWith("insert into billing."));
+ */
+export function namedStatements(): Statement[] {
+  return [...texts].map(([name, text]) => ({ name, text }));
+}
+
 const { builtins } = types;
 
 const INT8_ARRAY = 1016;

@@ -77,9 +77,10 @@ const updatePaid = lenderStatement(
   "payment-links.mark-paid",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },
   (isTheLenders) => `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id,
-     field_partner_id, amount_minor, currency, mint_key, channels, created_at, status, paid_at, updated_at)
+     field_partner_id, amount_minor, currency, link_id, url, unavailable_reason, mint_key, channels, created_at, status,
+     paid_at, updated_at)
    select l.lender_id, l.id, l.case_id, l.source_loan_number, l.visit_id, l.field_partner_id, l.amount_minor, l.currency,
-     l.mint_key, l.channels, l.created_at, 'paid', k.paid_at, now()
+     l.link_id, l.url, l.unavailable_reason, l.mint_key, l.channels, l.created_at, 'paid', k.paid_at, now()
    from (
      select lender_id, id, min(paid_at) as paid_at
      from unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) as k (lender_id, id, paid_at)

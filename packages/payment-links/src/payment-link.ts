@@ -250,9 +250,11 @@ const updateLink = statement(
 const updateSent = statement(
   "payment-links.save-sent",
   `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,
-     amount_minor, currency, link_id, url, mint_key, channels, created_at, status, sent_at, updated_at)
+     amount_minor, currency, link_id, url, unavailable_reason, paid_at, mint_key, channels, created_at, status, sent_at,
+     updated_at)
    select l.lender_id, l.id, l.case_id, l.source_loan_number, l.visit_id, l.field_partner_id,
-     l.amount_minor, l.currency, l.link_id, l.url, l.mint_key, l.channels, l.created_at, 'sent', $3, $3
+     l.amount_minor, l.currency, l.link_id, l.url, l.unavailable_reason, l.paid_at, l.mint_key, l.channels, l.created_at,
+     'sent', $3, $3
    from (select distinct id from unnest($2::uuid[]) as k (id)) k
    cross join lateral (
      select * from payment_links.payment_link p

@@ -185,7 +185,7 @@ const OF_EACH = {
   mostLoans: "$7",
 };
 
-/** The columns without which a delivery cannot be inserted, apart from its lender. */
+/** The columns that constraints of webhooks.delivery name, apart from lender_id: an INSERT needs all of them. */
 const STORED = "id, endpoint_id, loan, sequence, kind, state";
 const LEASED = "id, loan, sequence, kind, attempts, replay, created_at";
 const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
