@@ -206,6 +206,7 @@ export const casesSchema: PackageSchema = {
         "alter table cases.collection_case add column peak_minor bigint, add column assigned_since timestamptz",
       ],
     },
+    // No migration was ever numbered 0008.
     {
       name: "0009-repeated-requests",
       // The first use of a request fixes its switches, also when that use wrote no row.
