@@ -16,9 +16,15 @@ import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, Sessi
 const MAX_DISPLAY_NAME_CHARS = 80;
 
 /**
- * Inserts nothing when another active person has the phone. An INSERT that fails would leave the phone in PostgreSQL's
- * log: "Key (phone)=(…) already exists".
+ * Whoever makes a person active holds this lock on the phone until the transaction ends. A statement that violates the
+ * unique index would write the phone into PostgreSQL's log: "Key (phone)=(…) already exists".
  */
+const lockPhone = statement(
+  "field-partners.lock-phone",
+  "select pg_advisory_xact_lock(hashtextextended('field-partners.phone ' || $1::text, 0))",
+);
+
+/** Inserts nothing when another active person has the phone, also one that an older process has just registered. */
 const insertActive = statement(
   "field-partners.insert-active",
   `insert into field_partners.field_partner (id, display_name, phone, time_zone, state, created_at)
@@ -66,6 +72,7 @@ export async function createFieldPartner(
   const phone = readPhone(fieldPartner.phone);
   const timeZone = fieldPartner.timeZone === undefined ? timeZoneOf(phone) : readTimeZone(fieldPartner.timeZone);
   const id = newId();
+  await query(tx, lockPhone, [phone]);
   const [registered] = await query(tx, insertActive, [id, displayName, phone, timeZone, now]);
   if (registered === undefined) throw phoneTaken(await activeWithPhone(tx, phone));
   return { id, displayName, phone, timeZone, state: "active", createdAt: now };
@@ -103,12 +110,14 @@ export async function resumeFieldPartner(
   reason?: string,
 ): Promise<void> {
   const row = await lock(tx, fieldPartnerId);
+  await query(tx, lockPhone, [row.phone]);
   const holder = await activeWithPhone(tx, row.phone);
   if (holder !== undefined && holder.id !== fieldPartnerId) throw phoneTaken(holder);
   row.state = "active";
   try {
     await tx.flush();
   } catch (error) {
+    // A process of the version before registers without the lock.
     if (isUniqueViolation(error)) throw phoneTaken();
     throw error;
   }
@@ -172,8 +181,8 @@ async function activeWithPhone(tx: Tx, phone: string): Promise<FieldPartnerRow |
 }
 
 /**
- * A person who left may have the phone of one who works. Two who work may not. The holder is unknown when they registered
- * or left in the same moment.
+ * A suspended person may have the phone of an active one. Two active ones may not. The holder is unknown if they were
+ * registered or suspended at the same moment.
  */
 function phoneTaken(holder?: { readonly id: string }): InvalidFieldPartnerError {
   const who = holder ? `: ${publicId("fp", holder.id)}` : "";

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { createFieldPartner } from "@collections/field-partners";
+import { createDatabase, migrate, newId, transaction, type Tx } from "@collections/database";
+import { createFieldPartner, resumeFieldPartner, suspendFieldPartner } from "@collections/field-partners";
 import { FieldPartnerEntity } from "@collections/field-partners/schema";
 import { type Postgres, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { afterFile } from "@collections/testing";
 import { Client } from "pg";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { schemas } from "../src/schemas.ts";
 import { commandsHere } from "./commands.ts";
 
@@ -77,6 +77,42 @@ test("PostgreSQL's log has nothing about a phone that is taken, not even when tw
   await database.close();
   expect(log).toBe("");
 });
+
+test("PostgreSQL's log has nothing about a phone that is registered while its former holder is resumed", async () => {
+  await admin.query("delete from field_partners.field_partner");
+  const database = await createDatabase({ url: postgres.url, schemas });
+  const create = (tx: Tx) => createFieldPartner(tx, aPerson());
+  const former = await transaction(database.em(), create);
+  await transaction(database.em(), (tx) => suspendFieldPartner(tx, former.id));
+  const outcomes: Promise<unknown>[] = [];
+  const begin = (work: (tx: Tx) => Promise<unknown>) =>
+    outcomes.push(transaction(database.em(), work).catch((error: unknown) => error));
+  const log = await loggedDuring(async () => {
+    const registered = await transaction(database.em(), async (tx) => {
+      const person = await create(tx);
+      begin((other) => resumeFieldPartner(other, former.id));
+      await someoneWaits();
+      return person;
+    });
+    await Promise.all(outcomes);
+    await transaction(database.em(), (tx) => suspendFieldPartner(tx, registered.id));
+    await transaction(database.em(), async (tx) => {
+      await resumeFieldPartner(tx, former.id);
+      begin(create);
+      await someoneWaits();
+    });
+    const taken = { code: "DUPLICATE_PHONE" };
+    expect(await Promise.all(outcomes)).toMatchObject([taken, taken]);
+  });
+  await database.close();
+  expect(log).toBe("");
+});
+
+/** Resolves when a session waits for another one's lock. */
+async function someoneWaits(): Promise<void> {
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await vi.waitUntil(async () => (await admin.query(waiting)).rowCount === 1, { timeout: 10_000 });
+}
 
 test("PostgreSQL adds a refused row to its log by itself, unless log_error_verbosity is terse", async () => {
   await admin.query(
