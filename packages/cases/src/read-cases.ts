@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import { Case } from "./collection-case.ts";
 import type { CaseKey } from "./locked-case.ts";
 import { OWN_CASE_COLUMNS } from "./own-case.ts";
@@ -52,8 +52,6 @@ export async function caseTotals(
 ): Promise<CaseTotals[]> {
   return query(em, selectTotals, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit]);
 }
-
-const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 const selectTotals = statement(
   "cases.totals",

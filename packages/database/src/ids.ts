@@ -8,6 +8,15 @@ let msecs = -Infinity;
 let seq = 0;
 
 /**
+ * Sorts before every id. Pass it as the position of the first page when rows are read in the order of their ids.
+ *
+ * @example
+ * const page = statement("billing.invoice-page", "select id from billing.invoice where id > $1 order by id limit $2");
+ * const firstPage = await query<{ id: string }>(em, page, [BEFORE_ALL_IDS, 1_000]);
+ */
+export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
+
+/**
  * A new UUIDv7: made by the application, and its order is the order of time.
  *
  * @example

@@ -7,7 +7,7 @@ export { databaseTime } from "./database-time.ts";
 export { distribute, type DistributeOptions, type Distribution, NotDistributableError } from "./distribute.ts";
 export { distributionFaults } from "./distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
-export { newId, parsePublicId, publicId } from "./ids.ts";
+export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
 export { inTurns } from "./in-turns.ts";
 export {
   enqueue,

@@ -1,6 +1,5 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
-import { BEFORE_ALL_IDS } from "./booking.ts";
 
 /** What an account has been debited and credited, in minor units. */
 export interface Balance {

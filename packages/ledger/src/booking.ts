@@ -1,4 +1,5 @@
 import {
+  BEFORE_ALL_IDS,
   type EntityManager,
   forLenders,
   lenderStatement,
@@ -210,8 +211,6 @@ export async function bookingPage(
 ): Promise<Booking[]> {
   return query(em, selectBookingPage, [lenderId, after ?? BEFORE_ALL_IDS, limit]);
 }
-
-export const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 // Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
 export const selectBookings = lenderStatement(

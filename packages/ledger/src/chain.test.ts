@@ -1,7 +1,14 @@
-import { createDatabase, type Database, migrate, newId, query, transaction } from "@collections/database";
+import {
+  BEFORE_ALL_IDS,
+  createDatabase,
+  type Database,
+  migrate,
+  newId,
+  query,
+  transaction,
+} from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { BEFORE_ALL_IDS } from "./booking.ts";
 import { insertBlocks, type Step } from "./chain.ts";
 import { bookPayments, chainHead, extendChain, paymentPostings, postTransfers, verify } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "./sample-books.ts";

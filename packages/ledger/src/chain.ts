@@ -1,5 +1,4 @@
-import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
-import { BEFORE_ALL_IDS } from "./booking.ts";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
 
 /** How far a call of `extendChain` looks, and the moment that its blocks carry. */
 export interface ExtendOptions {
