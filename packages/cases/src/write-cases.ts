@@ -29,7 +29,7 @@ const PAYMENT_PROPERTIES = [
   "closeReason",
 ] as const satisfies readonly (keyof LockedCase)[];
 
-/** What a row changes whose balance is no news. */
+/** What an import row changes that repeats the balance. */
 const BALANCE_DATE_PROPERTIES = ["outstandingAsOf", "peakMinor"] as const satisfies readonly (keyof LockedCase)[];
 
 /** What any other work on a case changes: an assignment, a visit, a link, a hold, its end by hand. */
@@ -52,8 +52,11 @@ const STATE_PROPERTIES = [
 
 const KEY_PROPERTIES = ["lenderId", "id"] as const;
 
+/** Saves what a confirmation changes on locked cases. */
 export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPERTIES);
+/** Saves what other work changes on locked cases: their state, not their money. */
 export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
+/** Saves the balance's date and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
 export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE_PROPERTIES, { setsUpdatedAt: false });
 
 const CHANGED_BY_IMPORT = IMPORTED_PROPERTIES.filter((property) => property !== "lenderId" && property !== "id");
@@ -76,6 +79,7 @@ export const updateImported = statement(
      updated_at = excluded.updated_at`,
 );
 
+/** Sets `is_current` of cases that a newer case of the loan replaces. Keeps `updated_at`. */
 export const retire = unnestUpdate("cases.retire", ["isCurrent"], { setsUpdatedAt: false });
 
 /**

@@ -29,7 +29,7 @@ export class BoundDriver extends PostgreSqlDriver {
 type Query = string | NativeQueryBuilder | RawQueryFragment;
 
 class BoundConnection extends PostgreSqlConnection {
-  /** Hands on a text that is finished, and adds its values where it is sent. */
+  /** Passes the final SQL text to MikroORM, which formats no value into it, and sends the values beside the text. */
   override async execute<T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[]>(
     query: Query,
     params: readonly unknown[] | Dictionary<unknown> = [],
@@ -56,7 +56,7 @@ interface BoundQuery {
   readonly values: unknown[];
 }
 
-/** MikroORM's own formatting of a query, which writes "$1" where it would write the first value. */
+/** Formats a query as MikroORM does, but writes `$1`, `$2` and so on in place of the values. */
 function bind(
   platform: BasePostgreSqlPlatform,
   query: Query,
@@ -79,7 +79,7 @@ function bind(
   }
 }
 
-/** The forms in which MikroORM hands over a query, as one: a text with "?" and the values for them. */
+/** Converts every form in which MikroORM passes a query into SQL with `?` and the values. */
 function asFragment(
   query: Query,
   params: readonly unknown[] | Dictionary<unknown>,
@@ -89,7 +89,7 @@ function asFragment(
   return Array.isArray(params) ? { sql: query, params } : raw(query, params as Dictionary<unknown>);
 }
 
-/** What MikroORM would have quoted: dates as its platform formats them, objects as JSON. `pg` converts the rest alike. */
+/** Converts dates and objects as MikroORM would before it quotes them. `pg` converts all other values in the same way. */
 function wireValue(platform: BasePostgreSqlPlatform, value: unknown): unknown {
   if (value instanceof Date) return platform.formatDate(value);
   const isJson = Utils.isPlainObject(value) || (value as { [JsonProperty]?: boolean } | null)?.[JsonProperty];

@@ -156,7 +156,7 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
   }
 }
 
-/** What of pg-boss's tables and of these queues is not installed, or is older than this version. */
+/** Names the missing or outdated parts: pg-boss's tables and queues. */
 export async function missingJobs(client: Client, queues: readonly Queue[]): Promise<string[]> {
   const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
   const boss = new PgBoss({ db, migrate: false, createSchema: false, supervise: false, schedule: false });

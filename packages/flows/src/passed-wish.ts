@@ -33,7 +33,10 @@ export function passedWish(link: PaymentLink, { theCase, lender, now }: LinkCirc
   return undefined;
 }
 
-/** The same before the lender is called: a wish that is old by then is for a door that nobody stands at. */
+/**
+ * Why a link is no longer to be minted when its mint call is about to start: the reasons of `passedWish`, or more than
+ * `WISH_LASTS_MS` since the field partner asked for it. By then the field partner has left the borrower's door.
+ */
 export function passedBeforeCall(link: PaymentLink, circumstances: LinkCircumstances): PassedWish | undefined {
   const { now } = circumstances;
   if (now.getTime() - (link.askedAt ?? link.createdAt).getTime() > WISH_LASTS_MS) {
