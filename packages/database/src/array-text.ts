@@ -6,7 +6,8 @@ export type ArrayElement = string | number | bigint | boolean | null | undefined
  * within an array travels as such a text.
  *
  * @example
- * await query(em, saveTags, [invoices.map(({ id }) => id), invoices.map(({ tags }) => arrayText(tags))]);
+ * const tagsOfInvoices = [["paid", "export"], [null]];
+ * const parameter = tagsOfInvoices.map((tags) => arrayText(tags)); // ['{"paid","export"}', "{NULL}"]
  */
 export function arrayText(elements: readonly ArrayElement[]): string {
   return `{${elements.map(elementText).join(",")}}`;
