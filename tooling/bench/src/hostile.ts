@@ -37,42 +37,38 @@ const REGISTERED = "{ viewer { id } }";
 /** Sends expensive documents to a service and, in turn, to one that takes registered operations only. */
 export async function measureHostile(bench: HostileBench): Promise<HostileFigures[]> {
   const { databaseUrl, rounds, roundMs, server, accessToken, onProgress } = bench;
-  const folder = await mkdtemp(join(tmpdir(), "operations-"));
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.adopt(await mkdtemp(join(tmpdir(), "operations-")), (path) => rm(path, { recursive: true }));
   const file = join(folder, "operations.json");
   const hash = createHash("sha256").update(REGISTERED).digest("hex");
   await writeFile(file, JSON.stringify({ [hash]: REGISTERED }));
   const env = { PERSISTED_OPERATIONS: "only", PERSISTED_OPERATIONS_FILE: file };
-  const [service, only] = [
-    await startService({ databaseUrl, role: "server" }),
-    await startService({ databaseUrl, role: "server", env }),
-  ];
-  const http = startChild("hostile-load.ts");
+  const stop = (process: Service | Child) => process.stop();
+  const service = opened.adopt(await startService({ databaseUrl, role: "server" }), stop);
+  const only = opened.adopt(await startService({ databaseUrl, role: "server", env }), stop);
+  const http = opened.adopt(startChild("hostile-load.ts"), stop);
   const tokens = { "no token": "", "an unknown token": UNKNOWN_TOKEN, "a valid token": accessToken };
-  try {
-    const figures: HostileFigures[] = [];
-    for (const caller of CALLERS) {
-      const load = { accessToken: tokens[caller], durationMs: roundMs };
-      const [code, codeOfOnly] =
-        caller === "a valid token" ? ["TOO_COMPLEX", "BAD_INPUT"] : ["UNAUTHENTICATED", "UNAUTHENTICATED"];
-      const round = async () => ({
-        only: await measured(http, only, { ...load, url: only.url, code: codeOfOnly }),
-        service: await measured(http, service, { ...load, url: service.url, code }),
-      });
-      onProgress(`expensive documents, ${caller}`);
-      await round();
-      const watched = await leastDisturbed(rounds, [process.pid, server.pid], round);
-      const all = watched.map((one) => one.round);
-      figures.push({
-        caller,
-        service: spreadOf(all.map((one) => one.service)),
-        only: spreadOf(all.map((one) => one.only)),
-        ratio: spreadOf(all.map((one) => one.service / one.only)),
-      });
-    }
-    return figures;
-  } finally {
-    await Promise.all([http.stop(), service.stop(), only.stop(), rm(folder, { recursive: true })]);
+  const figures: HostileFigures[] = [];
+  for (const caller of CALLERS) {
+    const load = { accessToken: tokens[caller], durationMs: roundMs };
+    const [code, codeOfOnly] =
+      caller === "a valid token" ? ["TOO_COMPLEX", "BAD_INPUT"] : ["UNAUTHENTICATED", "UNAUTHENTICATED"];
+    const round = async () => ({
+      only: await measured(http, only, { ...load, url: only.url, code: codeOfOnly }),
+      service: await measured(http, service, { ...load, url: service.url, code }),
+    });
+    onProgress(`expensive documents, ${caller}`);
+    await round();
+    const watched = await leastDisturbed(rounds, [process.pid, server.pid], round);
+    const all = watched.map((one) => one.round);
+    figures.push({
+      caller,
+      service: spreadOf(all.map((one) => one.service)),
+      only: spreadOf(all.map((one) => one.only)),
+      ratio: spreadOf(all.map((one) => one.service / one.only)),
+    });
   }
+  return figures;
 }
 
 /** Milliseconds of processor time per request; of a closed loop's time where the system does not say. */
