@@ -1,6 +1,4 @@
-import { createInterface } from "node:readline/promises";
 import { fileProgress, type FileProgress } from "@collections/cases";
-import { harmless } from "@collections/flows";
 import type { Lender } from "@collections/lenders";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Reading } from "../case-file/batches.ts";
@@ -14,7 +12,7 @@ import { startProgress } from "./import-progress.ts";
 import { momentText } from "../local-time.ts";
 import { type LocalMoment, readPoint, readReason } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
-import { tell } from "./terminal.ts";
+import { confirm, tell } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, withDatabase } from "./with-database.ts";
 
 interface ImportOptions {
@@ -108,7 +106,8 @@ async function importInspected(inspected: Inspected): Promise<void> {
   if (!(process.stdin.isTTY && process.stderr.isTTY)) {
     throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to apply it.");
   }
-  if (!(await isWanted(lender))) throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
+  if (!(await confirm(`Apply it to the cases of ${lender.code}, ${lender.name}?`)))
+    throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
   finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
 }
 
@@ -128,17 +127,6 @@ function finish({ lender, file, reading }: Inspected, outcome: FileOutcome, dryR
   const json = { lenderCode: lender.code, dryRun, ...shownDifference(file, reading.columns, outcome) };
   answer(json, differenceText(outcome, { lender, dryRun }));
   if (outcome.tally.summary["rejected"]! > 0) process.exitCode = EXIT.partly;
-}
-
-async function isWanted({ code, name }: Lender): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test(
-      (await terminal.question(harmless(`Apply it to the cases of ${code}, ${name}? [y/N] `))).trim(),
-    );
-  } finally {
-    terminal.close();
-  }
 }
 
 function earlierText(

@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline/promises";
 import { harmless } from "@collections/flows";
 
 // The only file of the command line that writes to stdout and stderr. Names, reasons, headers of files and error messages
@@ -17,6 +18,16 @@ export function printJson(json: unknown, { indent }: { indent?: number } = {}): 
 /** Tells a person something on stderr, while a command works or when it fails. */
 export function tell(text: string): void {
   process.stderr.write(`${harmless(text)}\n`);
+}
+
+/** Asks a person a question on stderr. Returns whether the answer on stdin is `y` or `yes`. */
+export async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(harmless(`${question} [y/N] `))).trim());
+  } finally {
+    terminal.close();
+  }
 }
 
 /** Shows on stderr how far a command has come, on one line that the next call overwrites; nothing where it is a log. */
