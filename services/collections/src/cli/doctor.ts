@@ -4,6 +4,7 @@ import { anchorState } from "@collections/ledger";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
 import { checkWebhooks, type LenderWebhooks } from "@collections/webhooks";
 import { Command } from "commander";
+import { counted } from "./counted.ts";
 import {
   type DoctorProblem,
   problemOfJobs,
@@ -106,8 +107,4 @@ function cells({
 function lines({ severity, code, lenderCode, detail, remedy }: DoctorProblem): string[] {
   const what = `${severity} ${code}${lenderCode === null ? "" : ` ${lenderCode}`}`;
   return [what, `  ${onOneLine(detail)}`, `  ${remedy}`, ""];
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }

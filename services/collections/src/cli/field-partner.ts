@@ -3,14 +3,14 @@ import { publicId, transaction } from "@collections/database";
 import {
   clearOtpLimit,
   createFieldPartner,
-  fieldPartnerById,
   issueAccessToken,
   resumeFieldPartner,
   suspendFieldPartner,
 } from "@collections/field-partners";
 import { Command } from "commander";
-import { machineTimeZone, momentText } from "../local-time.ts";
-import { answer, idOf, withDatabase } from "./with-database.ts";
+import { momentText } from "../local-time.ts";
+import { counted } from "./counted.ts";
+import { answer, idOf, timeZoneOfFieldPartner, withDatabase } from "./with-database.ts";
 
 /** `field-partner …`: who visits borrowers. */
 export function fieldPartnerCommand(): Command {
@@ -81,7 +81,7 @@ async function token(given: string): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
     const issued = await transaction(em(), (tx) => issueAccessToken(tx, id));
-    const timeZone = (await fieldPartnerById(em(), id))?.timeZone ?? machineTimeZone();
+    const timeZone = await timeZoneOfFieldPartner(em(), id);
     answer(
       issued,
       `${issued.accessToken}\nGood until ${momentText(issued.expiresAt, timeZone)}; it is not shown again.`,
@@ -107,10 +107,6 @@ function suspendedText({ cases, promises }: HeldWork): string {
   if (cases === 0) return `${ended} The person has no open case.`;
   const [ofCases, ofPromises] = [counted(cases, "open case"), counted(promises, "open promise")];
   return `${ended}\nThe person still has ${ofCases} with ${ofPromises}. Assign each case to somebody else: case assign.`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 async function resume(given: string, reason: string): Promise<void> {

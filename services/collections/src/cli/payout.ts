@@ -1,14 +1,12 @@
 import { publicId } from "@collections/database";
 import { type Credited, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
-import { fieldPartnerById } from "@collections/field-partners";
 import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
 import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
 import { Command, InvalidArgumentError } from "commander";
 import { lenderCodes, payable, payableText, shownLine, shownPayout, payoutText } from "./payout-words.ts";
-import { machineTimeZone } from "../local-time.ts";
 import { type LocalMoment, readCount, readCurrency, readCursor, readDay, readUntil } from "./read-options.ts";
 import { EXIT, notFound, Refusal } from "./refusal.ts";
-import { answer, idOf, table, withDatabase } from "./with-database.ts";
+import { answer, idOf, table, timeZoneOfFieldPartner, withDatabase } from "./with-database.ts";
 
 const REFERENCE_CHARACTERS = 64;
 const MAX_LIMIT = 200;
@@ -81,7 +79,7 @@ Example:
 async function preview(given: string, wanted: string | LocalMoment | undefined): Promise<void> {
   await withDatabase(async ({ em }) => {
     const id = idOf("fp", "field partner", given);
-    const timeZone = (await fieldPartnerById(em(), id))?.timeZone ?? machineTimeZone();
+    const timeZone = await timeZoneOfFieldPartner(em(), id);
     const until = untilOf(wanted, timeZone);
     const found = await payoutPreview(em(), id, until);
     if (!found) throw notFound("field partner", given);
@@ -95,7 +93,7 @@ async function record(given: string, { amount, ...said }: RecordOptions): Promis
   const amountMinor = readSum(amount, said.currency);
   await withDatabase(async ({ em }) => {
     const fieldPartnerId = idOf("fp", "field partner", given);
-    const timeZone = (await fieldPartnerById(em(), fieldPartnerId))?.timeZone ?? machineTimeZone();
+    const timeZone = await timeZoneOfFieldPartner(em(), fieldPartnerId);
     const wanted = { ...said, fieldPartnerId, until: untilOf(said.until, timeZone), amountMinor };
     const outcome = await recordPayout(em(), wanted);
     if (outcome.kind !== "recorded" && outcome.kind !== "repeated") throw refusalOf(outcome, wanted, given);

@@ -1,8 +1,10 @@
 import { createDatabase, type Database, type EntityManager, migrate, parsePublicId } from "@collections/database";
+import { fieldPartnerById } from "@collections/field-partners";
 import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
 import { checkMasterKey, createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
 import { type Config, readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
+import { machineTimeZone } from "../local-time.ts";
 import { masterKeyCheck, masterKeysOf } from "../master-key.ts";
 import { schemas } from "../schemas.ts";
 import { refuseUnmarkedPoolers } from "../unmarked-poolers.ts";
@@ -64,6 +66,11 @@ export async function lenderNamed(em: EntityManager, code: string): Promise<Lend
   const lender = await lenderByCode(em, code.toUpperCase());
   if (!lender) throw notFound("lender", code);
   return lender;
+}
+
+/** The time zone of a field partner, or of this machine if there is no such field partner. */
+export async function timeZoneOfFieldPartner(em: EntityManager, id: string): Promise<string> {
+  return (await fieldPartnerById(em, id))?.timeZone ?? machineTimeZone();
 }
 
 /** The UUID of an id as it is shown outside (`fp_…`) or as it is inside. */
