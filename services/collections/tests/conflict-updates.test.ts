@@ -11,7 +11,7 @@ import { schemas } from "../src/schemas.ts";
  * the row to insert before it looks for the conflict. So the row needs every column that these constraints name.
  */
 const CONFLICT_UPDATE =
-  /insert into (\w+\.\w+) \(([^)]*)\)(?:(?!insert into)[^])*? on conflict \(lender_id, id\) do update/gi;
+  /insert into (\w+\.\w+) \(([^)]*)\)(?:(?!insert into)[^])*?\son conflict \(lender_id, id\) do update/gi;
 
 /** Constrained columns of each table: NOT NULL without a default, or named by a CHECK. */
 let constrained: Map<string, readonly string[]>;
