@@ -1,6 +1,6 @@
 import { type AmountFault, AmountLiteral, type CurrencyCode, readAmount } from "@collections/money";
 import { isDay, readInstant } from "./instant.ts";
-import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
+import { pointerTo, quotedStart, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 
 /** Enough to see what is wrong, and few enough that the answer is not many times as long as the request. */
 const MAX_FAULTS_PER_ROW = 50;
@@ -164,9 +164,9 @@ export function isPrintable(value: string): boolean {
   return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
 }
 
-/** A value for a sentence: short, and of what has parts only its kind. */
+/** A value for a sentence: the beginning of a text, and only the kind of an object or array. */
 export function shown(value: unknown): string {
-  if (typeof value === "string") return `"${value.slice(0, 40)}"`;
+  if (typeof value === "string") return quotedStart(value);
   return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);
 }
 

@@ -1,3 +1,5 @@
+import { quotedStart } from "./row-fault.ts";
+
 /** An instant, or what is wrong with its text: a code, and a sentence for whoever sent it. */
 export type InstantReading =
   | { readonly instant: Date }
@@ -39,6 +41,8 @@ export function isDay(text: string): boolean {
 }
 
 function invalid(text: string): InstantReading {
-  const shown = text.slice(0, 40);
-  return { fault: "INVALID_DATE", detail: `Expected an instant such as 2026-11-20T09:41:07Z; got "${shown}".` };
+  return {
+    fault: "INVALID_DATE",
+    detail: `Expected an instant such as 2026-11-20T09:41:07Z; got ${quotedStart(text)}.`,
+  };
 }

@@ -46,3 +46,13 @@ export interface RowWarning {
 export function pointerTo(parent: string, field: string | number): string {
   return `${parent}/${String(field).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
+
+const QUOTED_CHARACTERS = 40;
+
+/**
+ * The beginning of a text from a row, in quotation marks, for a fault's `detail`. A lone surrogate, also one that the
+ * cut leaves of an emoji, becomes U+FFFD: PostgreSQL stores none in JSON.
+ */
+export function quotedStart(text: string): string {
+  return `"${text.slice(0, QUOTED_CHARACTERS).toWellFormed()}"`;
+}

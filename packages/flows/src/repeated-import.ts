@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import type { CheckedRow, ImportedCase, ImportRun, RefusedRow, RowFault } from "@collections/cases";
 import { type ImportResult, importResult, type JudgedRow } from "./import-result.ts";
 
-/** Rows that were refused for what their case was like: told again, they might be taken. */
+/** Rows that were rejected because of the state of their case: a repeat could find another state and apply them. */
 export function refusedByCase(rows: readonly JudgedRow[], checked: readonly CheckedRow[]): RefusedRow[] {
   return rows.flatMap(({ checked: { index }, plan }, at) =>
     plan.outcome === "rejected" && !isWrong(checked[at]!) ? [{ index, errors: plan.errors.map(storable) }] : [],
   );
 }
 
-/** PostgreSQL stores no NUL in JSON, and a fault's sentence may quote one from the row. */
 function storable(fault: RowFault): RowFault {
-  return {
-    ...fault,
-    pointer: fault.pointer.replaceAll("\0", "\uFFFD"),
-    detail: fault.detail.replaceAll("\0", "\uFFFD"),
-  };
+  return { ...fault, pointer: storableText(fault.pointer), detail: storableText(fault.detail) };
+}
+
+/** PostgreSQL stores neither NUL nor a lone surrogate in JSON, and the text may quote either from the row. */
+function storableText(text: string): string {
+  return text.toWellFormed().replaceAll("\0", "\uFFFD");
 }
 
 /** The rows of a repeat: those that their cases refused the first time are rejected for the same reasons. */

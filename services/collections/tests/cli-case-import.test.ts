@@ -232,6 +232,19 @@ describe("a file of cases", () => {
     expect((await cli(...importing(join(folder, "absent.csv"), "--yes"))).code).toBe(3);
   });
 
+  test("rejects a row with a wrong amount and an emoji across the 40th character of its action", async () => {
+    const path = aFile(
+      "Loan No,Customer Name,Mob No,POS,Action",
+      `EMOJI-1,Ravi Kumar,9820000001,500.555,${"a".repeat(39)}😀`,
+      "EMOJI-2,Ravi Kumar,9820000001,500,",
+    );
+    const { stdout } = await cli(...importing(path, "--yes", "--json"));
+    expect(JSON.parse(stdout)).toMatchObject({
+      summary: { ...nothing, received: 2, created: 1, rejected: 1 },
+      examples: { rejected: [{ because: expect.stringContaining(`"${"a".repeat(39)}\uFFFD"`) as string }] },
+    });
+  });
+
   test("withdraws, holds and releases by a column action", async () => {
     await cli.json(...importing(aFile(HEADER, ...rowsOf("F", 3)), "--yes"));
     const path = aFile("LAN;Action;Reason", "F-0;Withdraw;sold", "F-1;hold;dispute", "F-9;release;");

@@ -72,10 +72,20 @@ describe("an import", () => {
     expect(results[2]!.errors).toMatchObject([{ code: "DUPLICATE_IN_REQUEST" }]);
   });
 
-  test("rejects a row with a wrong amount and a NUL in its action", async () => {
-    const { status, results } = await importRows([aRow("NUL", { outstandingAmount: -1, action: "a\u0000b" })]);
+  test.each([
+    ["a NUL in its action", { action: "a\0b" }],
+    ["a lone surrogate in its action", { action: "\uD800" }],
+    ["an emoji across the 40th character of its action", { action: `${"a".repeat(39)}😀` }],
+    ["a lone surrogate in a date", { nextDueDate: "\uD800" }],
+    ["an emoji across the 40th character of its outstandingAsOf", { outstandingAsOf: `${"a".repeat(39)}😀` }],
+    ["a lone surrogate in a name of its metadata", { metadata: { "\uD800": 1 } }],
+  ])("rejects a row with a wrong amount and %s, and applies the other rows", async (what, fields) => {
+    const { status, results } = await importRows([
+      aRow(`BAD-${what}`.slice(0, 64), { outstandingAmount: -1, ...fields }),
+      aRow(`GOOD-${what}`.slice(0, 64)),
+    ]);
     expect(status).toBe(200);
-    expect(results[0]).toMatchObject({ outcome: "rejected" });
+    expect(results).toMatchObject([{ outcome: "rejected" }, { outcome: "created" }]);
   });
 
   test("sent twice changes nothing the second time, also at the same time", async () => {

@@ -131,7 +131,7 @@ function shortened(text: string): string {
   return `${shown(text)} has lost digits in a spreadsheet: format the column as text and export it again.`;
 }
 
-/** For a sentence. */
+/** The beginning of a cell in quotation marks, for a sentence; half an emoji at its end becomes U+FFFD. */
 export function shown(text: string): string {
-  return `"${text.slice(0, 40)}"`;
+  return `"${text.slice(0, 40).toWellFormed()}"`;
 }
