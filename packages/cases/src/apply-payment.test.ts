@@ -72,6 +72,15 @@ test("payments that the balance includes count up to the peak, the rest is exces
   expect(unknownPeak).toMatchObject({ appliedMinor: 500_000n, caseAfter: { peakMinor: 500_000n } });
 });
 
+test("payments in the balance count up to a balance that an older process raised above the stored peak", () => {
+  // An older process writes outstandingMinor of an existing case and does not know peakMinor.
+  const raised = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 300_000n, peakMinor: 100_000n });
+  const first = applyPayment(raised, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
+  expect(first).toMatchObject({ appliedMinor: 250_000n, excessMinor: 0n, caseAfter: { peakMinor: 300_000n } });
+  const second = applyPayment(first.caseAfter, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
+  expect(second).toMatchObject({ appliedMinor: 50_000n, excessMinor: 200_000n });
+});
+
 test("a payment that a balance of 0 includes makes the settled case collected, and is no excess", () => {
   const settled = exampleCase({
     status: "closed",

@@ -52,7 +52,7 @@ export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, n
   const paidCase: LockedCase = {
     ...lockedCase,
     outstandingMinor: outstandingAfterMinor,
-    // Derived where no import has stored it yet: from here on payments cannot move it.
+    // Store a derived peak before this payment raises applied, so that the next payment finds the same limit.
     peakMinor: peakOf(lockedCase),
     excessMinor: lockedCase.excessMinor + excessMinor,
     totalCollectedMinor: lockedCase.totalCollectedMinor + amountMinor,

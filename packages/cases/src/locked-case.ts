@@ -29,8 +29,9 @@ export interface LockedCase extends CaseState {
   readonly totalCollectedMinor: bigint;
   readonly excessMinor: bigint;
   /**
-   * The highest value of outstanding + applied in this cycle, where applied is `totalCollectedMinor - excessMinor`. Only
-   * imports change it. Null until this version has imported a row of the case.
+   * The highest value of outstanding + applied in this cycle, where applied is `totalCollectedMinor - excessMinor`. A new
+   * balance may raise it; a payment never does. Null on a case that a process of a version without this column made, until
+   * an import or a confirmation stores the derived value.
    */
   readonly peakMinor: bigint | null;
   readonly minimumMinor: bigint | null;

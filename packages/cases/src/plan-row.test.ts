@@ -1,5 +1,6 @@
 import { currency } from "@collections/money";
 import { expect, test } from "vitest";
+import { applyPayment } from "./apply-payment.ts";
 import { exampleCase } from "./example-case.ts";
 import type { LaterPayment } from "./plan-row.ts";
 import { applied, EARLIER, ended, facts, NOW, planOf } from "./plan-example.ts";
@@ -110,6 +111,29 @@ test("stores the highest value of outstanding + applied, which only rises", () =
   expect(applied({ outstandingAmount: "100" }, raised).caseAfter.peakMinor).toBe(650_000n);
   const beforeTheColumn = { ...paid, peakMinor: null };
   expect(applied({ outstandingAmount: "100" }, beforeTheColumn).caseAfter.peakMinor).toBe(500_000n);
+});
+
+test("a row that repeats balance and as-of leaves the limit of payments in the balance", () => {
+  const payment = { amountMinor: 400_000n, paidAt: EARLIER };
+  const row = { outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() };
+  const opened = applied(row, undefined).caseAfter;
+  const paidOnce = { ...opened, ...applyPayment(opened, payment, NOW).caseAfter };
+  const repeats = [row, { outstandingAmount: "5000" }, { ...row, dpd: 7 }];
+  for (const repeat of repeats) {
+    const plan = planOf(repeat, paidOnce);
+    if (plan.outcome === "rejected") throw new Error(JSON.stringify(plan.errors));
+    const second = applyPayment(plan.caseAfter, payment, NOW);
+    expect(second).toMatchObject({ appliedMinor: 100_000n, excessMinor: 300_000n });
+  }
+  expect(planOf(row, paidOnce)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false });
+});
+
+test("the same balance with a newer as-of raises the limit of payments in the balance", () => {
+  const payment = { amountMinor: 400_000n, paidAt: EARLIER };
+  const opened = applied({ outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString() }, undefined).caseAfter;
+  const paidOnce = { ...opened, ...applyPayment(opened, payment, NOW).caseAfter };
+  const plan = planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, paidOnce);
+  expect(plan).toMatchObject({ outcome: "unchanged", movesBalanceDate: true, caseAfter: { peakMinor: 900_000n } });
 });
 
 test("a difference of the balance is an adjustment, and every change is told", () => {

@@ -8,8 +8,10 @@ import { aFieldPartner, aLender, currentCase, ENVIRONMENT, flowsDatabase } from 
 import {
   anyArrival,
   anyHistory,
+  anyRepeats,
   type Arrival,
   collectedOf,
+  excessOf,
   openHistory,
   outstandingOf,
   reach,
@@ -70,6 +72,44 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  "repeats of balances and confirmations leave the excess what it is without them",
+  async () => {
+    const stories = openHistory.chain(anyRepeats);
+    const property = fc.asyncProperty(stories, async ({ order, withRepeats }) => {
+      const lender = await aLenderOfItsOwn();
+      for (const facts of [order, withRepeats]) {
+        const oneByOne = facts.map((fact) => [fact]);
+        const { excessMinor } = await currentCase(database, lender, await play(lender, oneByOne));
+        expect(excessMinor).toBe(100n * BigInt(excessOf(order)));
+      }
+      await expectBooksToHold(lender);
+    });
+    await fc.assert(property, { numRuns: 60 });
+  },
+  TIMEOUT_MS,
+);
+
+test("a balance that repeats between two payments that it includes does not raise the limit of the second", async () => {
+  const lender = await aLenderOfItsOwn();
+  const balance = { kind: "balance", day: 20, amount: 5_000 } as const;
+  const [first, second] = ["UTR1", "UTR2"].map(
+    (reference) => ({ kind: "payment", day: 19, amount: 4_000, reference }) as const,
+  );
+  for (const arrival of [
+    [[balance], [first!], [second!]],
+    [[balance], [first!], [balance], [second!]],
+  ]) {
+    const loan = await play(lender, arrival);
+    expect(await currentCase(database, lender, loan)).toMatchObject({
+      outstandingMinor: 500_000n,
+      totalCollectedMinor: 800_000n,
+      excessMinor: 300_000n,
+    });
+  }
+  await expectBooksToHold(lender);
+});
 
 test(
   "in histories that clear the case on the way the books hold, and every payment is counted once",

@@ -66,6 +66,50 @@ export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
     );
 }
 
+/** The facts of a history in one order that begins with a balance, and the same order with repeats in between. */
+export interface RepeatedArrival {
+  readonly order: readonly Fact[];
+  readonly withRepeats: readonly Fact[];
+}
+
+/** Any order of a history's facts that begins with a balance, and repeats of facts at any place after the first time. */
+export function anyRepeats(facts: readonly Fact[]): fc.Arbitrary<RepeatedArrival> {
+  const orders = fc.shuffledSubarray([...facts], { minLength: facts.length });
+  const repeats = fc.array(fc.record({ after: fc.nat(facts.length - 1), of: fc.nat() }), { maxLength: 10 });
+  return fc.tuple(orders, repeats).map(([shuffled, asked]) => {
+    const first = shuffled.find(isBalance)!;
+    const order = [first, ...shuffled.filter((fact) => fact !== first)];
+    const withRepeats = order.flatMap((fact, at) => [
+      fact,
+      ...asked.filter(({ after }) => after === at).map(({ of }) => order[of % (at + 1)]!),
+    ]);
+    return { order, withRepeats };
+  });
+}
+
+/**
+ * The excess that the definition gives for facts that arrive one by one, the first of them a balance, on a case that no
+ * payment clears. Facts that repeat are left out.
+ */
+export function excessOf(order: readonly Fact[]): number {
+  let [asOf, outstanding, applied, peak] = [-Infinity, 0, 0, 0];
+  for (const [at, fact] of order.entries()) {
+    if (fact.kind === "balance") {
+      if (fact.day < asOf) continue;
+      asOf = fact.day;
+      outstanding = fact.amount + amountsAfter(fact, order.slice(0, at));
+      peak = Math.max(peak, outstanding + applied);
+    } else if (fact.day <= asOf) {
+      applied += Math.min(fact.amount, Math.max(0, peak - applied));
+    } else {
+      const paid = Math.min(fact.amount, outstanding);
+      outstanding -= paid;
+      applied += paid;
+    }
+  }
+  return collectedOf(order) - applied;
+}
+
 /** What the definition says is outstanding: the newest balance and what came after it, never below 0. */
 export function outstandingOf(facts: readonly Fact[]): number {
   const newest = facts.filter(isBalance).reduce((latest, one) => (one.day > latest.day ? one : latest));
