@@ -16,9 +16,15 @@ export interface OpenPromise extends DuePromise {
   readonly visitId: string;
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
-  /** The end of its visit by the phone's clock, or the moment the service heard of it if that was earlier. */
+  /** The end of its visit by the phone's clock, limited to the 7 days before the service received it. */
   readonly madeAt: Date;
 }
+
+/**
+ * The longest time that a visit is taken to have waited in a phone without a network. If a phone's clock is further
+ * behind, payments from before the visit would keep its promise. The results of the app's mutations are kept as long.
+ */
+const MAX_OFFLINE_HOURS = 7 * 24;
 
 /** How a promise ends. `moot`: its case ended without full payment before the day was over, so it is no longer followed. */
 export type PromiseOutcome = "kept" | "broken" | "moot";
@@ -116,7 +122,8 @@ const selectDue = statement(
 const selectOpen = statement(
   "cases.open-promise-by-id",
   `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.due_on::text as "dueOn", p.visit_id as "visitId",
-     p.amount_minor as "amountMinor", p.currency::text as currency, least(v.completed_at, p.created_at) as "madeAt"
+     p.amount_minor as "amountMinor", p.currency::text as currency,
+     greatest(least(v.completed_at, p.created_at), p.created_at - interval '${MAX_OFFLINE_HOURS} hours') as "madeAt"
    from cases.promise p join cases.visit v on v.lender_id = p.lender_id and v.id = p.visit_id
    where p.lender_id = $1 and p.id = $2 and p.state = 'open'`,
 );

@@ -32,19 +32,32 @@ const LAST_MOMENT = new Date("2026-11-20T18:29:59.999Z");
 const TOO_LATE = new Date("2026-11-20T18:30:00Z");
 const NOT_YET = new Date("2026-11-20T19:29:59Z");
 const DECIDED = new Date("2026-11-20T19:30:00Z");
+const DAY_MS = 86_400_000;
 
 type PromisedCase = Awaited<ReturnType<typeof aPromise>>;
 
+interface PromiseFields {
+  readonly dueOn?: string;
+  readonly completedAt?: Date;
+  /** When the service received it; at `completedAt` unless told. */
+  readonly receivedAt?: Date;
+}
+
 /** A case on which ₹2,500 were promised at VISITED by the end of DUE_ON. */
-async function aPromise({ dueOn = DUE_ON, completedAt = VISITED } = {}) {
+async function aPromise({ dueOn = DUE_ON, completedAt = VISITED, ...more }: PromiseFields = {}) {
   const theCase = await aCase(database, lender, { fieldPartner });
-  const visitId = await promiseOn(theCase, dueOn, completedAt);
+  const visitId = await promiseOn(theCase, dueOn, completedAt, more.receivedAt);
   return { ...theCase, visitId: `vis_${visitId.replaceAll("-", "")}` };
 }
 
-async function promiseOn(theCase: { id: string }, dueOn: string, completedAt: Date): Promise<string> {
+async function promiseOn(
+  theCase: { id: string },
+  dueOn: string,
+  completedAt: Date,
+  receivedAt = completedAt,
+): Promise<string> {
   const visitId = crypto.randomUUID();
-  const context = { environment: ENVIRONMENT };
+  const context = { environment: ENVIRONMENT, now: receivedAt };
   const visit = { fieldPartnerId: fieldPartner.id, visitId };
   const start = { ...visit, caseId: theCase.id, occurredAt: completedAt };
   expect(await startVisit(database.em(), start, context)).toMatchObject({ kind: "started" });
@@ -110,6 +123,22 @@ describe("a promise is judged by payments of its case", () => {
     expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
   });
 
+  test("which were made while the phone had no network", async () => {
+    const theCase = await aPromise({ receivedAt: LAST_MOMENT });
+    await pay(theCase, "2500", VISITED);
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
+  });
+
+  test("but not by those of more than 7 days before the service received it, if the phone's clock is far behind", async () => {
+    const weeksBehind = new Date(VISITED.getTime() - 30 * DAY_MS);
+    const theCase = await aPromise({ completedAt: weeksBehind, receivedAt: VISITED });
+    await pay(theCase, "2000", new Date(VISITED.getTime() - 7 * DAY_MS - 1));
+    await pay(theCase, "500", new Date(VISITED.getTime() - 7 * DAY_MS));
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
+  });
+
   test("and a confirmation that comes after `promise.broken` does not change it", async () => {
     const theCase = await aPromise();
     await settlePromises(deps, DECIDED);
@@ -149,6 +178,25 @@ describe("a promise of a case that ended", () => {
       { kind: "promise.kept", cycle: 2, outstandingAfter: 700, data: { paidAmount: 5_000 } },
     ]);
   });
+});
+
+test("a promise that was due 31 days ago is decided with an event", async () => {
+  const theCase = await aPromise();
+  await settlePromises(deps, new Date("2026-12-21T12:00:00Z"));
+  expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
+});
+
+test("promises that were due more than 31 days ago are decided without an event", async () => {
+  const [kept, broken] = [await aPromise(), await aPromise()];
+  await pay(kept, "2500", LAST_MOMENT);
+  const now = new Date("2026-12-22T12:00:00Z");
+  await Promise.all([settlePromises(deps, now), settlePromises({ ...deps, database: other }, now)]);
+  for (const [theCase, state] of [[kept, "kept"] as const, [broken, "broken"] as const]) {
+    expect(await stateOf(theCase)).toEqual([state]);
+    expect(await toldOf(theCase)).toEqual([]);
+  }
+  await settlePromises(deps, DECIDED);
+  expect(await toldOf(broken)).toEqual([]);
 });
 
 test("a promise that a later one replaced is not spoken of", async () => {

@@ -18,12 +18,18 @@ export interface PromiseDeps {
 
 /** Payments of the last minutes of a day may be confirmed a little later: they still count. */
 const CONFIRMATION_GRACE_MS = 3_600_000;
+/**
+ * A promise that was due longer ago is settled without an event. The first run after the upgrade to this version finds
+ * every promise that no later one replaced, maybe years of them.
+ */
+const EVENT_FOR_MS = 31 * 24 * 60 * 60_000;
 const PROMISES_A_PAGE = 500;
 
 /**
- * Decides every open promise whose day is over where its lender's clocks are, and tells the lender: `promise.kept` or
- * `promise.broken`, once each. A promise is decided from one hour after the end of its day. Any number of processes may
- * run this at once. A promise that cannot be decided is logged, and left to the next run. contract: Event kinds
+ * Decides every open promise whose day is over in its lender's time zone, and sends the lender `promise.kept` or
+ * `promise.broken`, once each. A promise is decided from one hour after the end of its day. One that was due more than 31
+ * days ago is decided without an event. Any number of processes may run this at once. A promise that cannot be decided is
+ * logged, and left to the next run. contract: Event kinds
  *
  * @example
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
@@ -31,24 +37,32 @@ const PROMISES_A_PAGE = 500;
 export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void> {
   for (const lender of await listLenders(deps.database.em())) {
     const before = dayIn(lender.timeZone, new Date(now.getTime() - CONFIRMATION_GRACE_MS));
+    const silentBefore = dayIn(lender.timeZone, new Date(now.getTime() - EVENT_FOR_MS));
     let after: DuePromise | undefined;
     do {
       const page = { lenderId: lender.id, before, limit: PROMISES_A_PAGE, after };
       const due = await duePromises(deps.database.em(), page);
-      for (const promise of due) await settleUnlessItFails(deps, lender, promise, now);
+      for (const promise of due) {
+        await settleUnlessItFails(deps, lender, promise, { now, sendsEvent: promise.dueOn >= silentBefore });
+      }
       after = due.length === PROMISES_A_PAGE ? due.at(-1) : undefined;
     } while (after !== undefined);
   }
+}
+
+interface Settling {
+  readonly now: Date;
+  readonly sendsEvent: boolean;
 }
 
 async function settleUnlessItFails(
   deps: PromiseDeps,
   lender: LenderProfile,
   promise: DuePromise,
-  now: Date,
+  settling: Settling,
 ): Promise<void> {
   try {
-    await settle(deps, lender, promise, now);
+    await settle(deps, lender, promise, settling);
   } catch (error) {
     deps.log?.warn({ lenderId: promise.lenderId, promiseId: promise.id, error }, "promise not settled");
   }
@@ -58,7 +72,7 @@ async function settle(
   { database, environment }: PromiseDeps,
   { code, timeZone }: LenderProfile,
   { lenderId, id, caseId }: DuePromise,
-  now: Date,
+  { now, sendsEvent }: Settling,
 ): Promise<void> {
   await transaction(database.em(), async (tx) => {
     // Lock the case, and see whether the promise is still open: another process may have settled it.
@@ -73,9 +87,9 @@ async function settle(
     const paidMinor = await paidOnCase(tx, { lenderId, loan: sourceLoanNumber, caseId }, { from, to: dayEnd });
     const outcome = promiseOutcome(promise, paidMinor, loan.worked, dayEnd);
 
-    // Write the promise, and tell the lender unless the case ended before.
+    // Write the promise. Send the event unless the case ended before or the promise is too old.
     settlePromise(tx, promise, outcome);
-    if (outcome === "moot") return;
+    if (outcome === "moot" || !sendsEvent) return;
     const data = {
       visitId: publicId("vis", visitId),
       promise: shownPromise(promise),
