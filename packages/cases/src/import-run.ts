@@ -21,7 +21,7 @@ export const ImportRun = defineEntity({
     id: p.uuid().primary(),
     summary: p.json<ImportSummary>(),
     refused: p.json<readonly RefusedRow[]>(),
-    /** Whether the rows were written. False for a rehearsal, and for all rows or none when one was rejected. */
+    /** Whether the rows were written. False for a dry run, and for an atomic import with a rejected row. */
     applied: p.boolean(),
     dryRun: p.boolean(),
     atomic: p.boolean(),
@@ -71,8 +71,8 @@ export function recordImport(
 }
 
 /**
- * Records an import that wrote no row: a rehearsal, or all rows or none when one was rejected. Returns false, and
- * records nothing, when the id is taken already.
+ * Records an import that wrote no row: a dry run, or an atomic import with a rejected row. Returns false, and records
+ * nothing, when the id is taken already.
  *
  * @example
  * const run = { lenderId, importId: newId(), atomic: false, summary: { created: 1000 }, refused: [] };

@@ -125,7 +125,7 @@ function isOlderThan(moment: Date | null, { details: { outstandingAsOf } }: Upse
   return moment !== null && outstandingAsOf instanceof Date && outstandingAsOf < moment;
 }
 
-/** A row that is no news. `before` is the case as it was read. */
+/** The plan for a row that leaves the case as it is, but for the as-of and peak of an unchanged balance. */
 function unchanged(before: ImportedCase, caseAfter: ImportedCase, warnings: readonly RowWarning[]): RowPlan {
   const movesBalanceDate =
     before.outstandingAsOf?.getTime() !== caseAfter.outstandingAsOf?.getTime() || peakOf(before) !== peakOf(caseAfter);
@@ -248,7 +248,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
   const { outstandingMinor, warnings } = balance;
   const updated: ImportedCase = withPeak(current, { ...withChanges(current, row.details), outstandingMinor });
   const changes = changesBetween(current, updated);
-  // A newer moment of the same balance is kept, and is no news.
+  // An unchanged balance with another as-of: the as-of is stored without an event.
   if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
     return unchanged(current, updated, warnings);
   }

@@ -24,7 +24,7 @@ const READ_ONLY: ReadonlySet<string> = new Set([
   "closeReason",
 ]);
 
-/** Warns of the first fields of a row that nobody reads, each with the known name that it may have meant. */
+/** Warns of unknown and read-only fields of a row, up to a limit, and names the known field that each may have meant. */
 export function warnOfUnknown(
   value: Readonly<Record<string, unknown>>,
   context: Pick<FieldContext, "pointer" | "warnings">,

@@ -29,7 +29,7 @@ const PAYMENT_PROPERTIES = [
   "closeReason",
 ] as const satisfies readonly (keyof LockedCase)[];
 
-/** What an import row changes that repeats the balance. */
+/** The columns that an import row with an unchanged balance may change. */
 const BALANCE_DATE_PROPERTIES = ["outstandingAsOf", "peakMinor"] as const satisfies readonly (keyof LockedCase)[];
 
 /** What any other work on a case changes: an assignment, a visit, a link, a hold, its end by hand. */

@@ -74,8 +74,8 @@ const DEADLOCK = "40P01";
 
 /**
  * Applies a file's rows to the lender's cases (contract: Partner endpoints, POST cases): good rows are applied although
- * others fail, unless `atomic`. Sending a file twice is harmless, also at the same time. A rehearsal does all of it,
- * and then takes it back.
+ * others fail, unless `atomic`. Sending a file twice is harmless, also at the same time. A dry run does all of it and
+ * rolls it back.
  *
  * @example
  * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
@@ -168,7 +168,7 @@ class TakenBack extends Error {
   }
 }
 
-/** @throws TakenBack when it is a rehearsal, all rows or none and not all, or a repeat. */
+/** @throws TakenBack for a dry run, an atomic import with a rejected row, or a repeat. */
 async function applyRows(
   tx: Tx,
   checked: readonly CheckedRow[],

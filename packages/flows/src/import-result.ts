@@ -7,7 +7,7 @@ export interface ImportResult {
   /** No row was rejected. */
   readonly success: boolean;
   readonly dryRun: boolean;
-  /** Null when nothing was kept: a rehearsal, or all rows or none and not all. */
+  /** Null when no row was written: a dry run, or an atomic import with a rejected row. */
   readonly importId: string | null;
   /** `atomic` was asked for and a row was rejected. */
   readonly isRefused: boolean;
