@@ -80,11 +80,15 @@ export class InvalidConfigError extends Error {
 
 const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
 const LONGEST_DURATION_MS = 30 * 24 * DURATION_UNITS_MS.h;
+/** 24 days. A timer of 2^31 ms or more fires after 1 ms. */
+const LONGEST_TIMER_MS = 576 * DURATION_UNITS_MS.h;
 
+/** A duration that a timer can wait for. */
 const duration = z.string().transform((text, context) => {
   const ms = parseDuration(text);
-  if (ms === undefined) {
-    context.addIssue({ code: "custom", message: `takes a duration such as 500ms, 2s, 15m or 6h; got "${text}"` });
+  if (ms === undefined || ms > LONGEST_TIMER_MS) {
+    const message = `takes a duration such as 500ms, 2s, 15m or 6h, and 576h at most; got "${text}"`;
+    context.addIssue({ code: "custom", message });
     return z.NEVER;
   }
   return ms;

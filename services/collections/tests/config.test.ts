@@ -20,7 +20,7 @@ function problemsOf(env: Record<string, string>): string[] {
 
 const DATABASE = "takes a URL such as postgres://user:password@host:5432/database";
 const KEY = "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)";
-const DURATION = "takes a duration such as 500ms, 2s, 15m or 6h; got";
+const DURATION = "takes a duration such as 500ms, 2s, 15m or 6h, and 576h at most; got";
 const FAILURES = "takes a count of failures, at least 1";
 const HOPS =
   "takes addresses or ranges with commas, such as 10.0.0.0/8,192.168.1.7, or loopback, linklocal, uniquelocal";
@@ -87,6 +87,7 @@ const mistakes: [string, string, string][] = [
   ["OTP_SMS_TEXT", "Hello", "OTP_SMS_TEXT has no place for {code}"],
   ["LEDGER_ANCHOR", "anchors.jsonl", ANCHOR],
   ["LEDGER_ANCHOR_HEADER", "Bearer x", "LEDGER_ANCHOR_HEADER takes one header such as Authorization: Bearer …"],
+  ["LEDGER_ANCHOR_INTERVAL", "597h", `LEDGER_ANCHOR_INTERVAL ${DURATION} "597h"`],
   ["LEDGER_ANCHOR_INTERVAL", "0s", "LEDGER_ANCHOR_INTERVAL takes a duration above 0"],
   ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
 ];
