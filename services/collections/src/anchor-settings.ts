@@ -1,4 +1,5 @@
-import { checkUrl, parseAllowList } from "@collections/outbound";
+import { type AllowList, checkUrl, InvalidAllowListError, parseAllowList } from "@collections/outbound";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 /** Where anchors of the ledger are kept: a file that grows, or an address that takes each by PUT. */
@@ -12,6 +13,7 @@ type AnchorTarget = { kind: "file"; path: string } | { kind: "address"; url: str
 const EXPECTED =
   "takes file:/ and an absolute path, such as file:/var/lib/anchors.jsonl, or a URL such as https://store.example/anchors";
 
+/** The setting `LEDGER_ANCHOR`: the target of anchors, or a sentence that says why the value cannot be used. */
 export const ledgerAnchor = z
   .string()
   .transform((text, context): AnchorTarget => {
@@ -23,20 +25,47 @@ export const ledgerAnchor = z
   .optional();
 
 function readTarget(text: string): AnchorTarget | string {
-  const [, path] = /^file:(?:\/\/)?(\/(?!\/)[^\0]*[^/\0])$/.exec(text) ?? [];
-  if (path !== undefined) return { kind: "file", path };
+  if (/^file:/i.test(text)) {
+    const path = pathOfFileUrl(text);
+    return path === undefined || path.endsWith("/") ? EXPECTED : { kind: "file", path };
+  }
   if (!/^https?:/i.test(text)) return EXPECTED;
-  const hostname = URL.parse(text)?.hostname;
-  const verdict = hostname ? checkUrl(text, parseAllowList(allowedHost(text))) : undefined;
-  if (!verdict) return EXPECTED;
+  const allow = allowHostOf(text);
+  if (allow === undefined) return EXPECTED;
+  const verdict = checkUrl(text, allow);
   if (!verdict.ok) return `cannot be used: ${verdict.reason} Credentials go into LEDGER_ANCHOR_HEADER.`;
   if (verdict.url.hash !== "") return "cannot be used: the URL must not have a fragment (#…)";
   return { kind: "address", url: text };
 }
 
-/** An address that the operator chose may be private, whatever `OUTBOUND_ALLOW` says. */
-export function allowedHost(url: string): string {
-  return `${new URL(url).hostname}:*`;
+/**
+ * The path of a URL such as `file:/mnt/anchors.jsonl` or `file:///mnt/my%20disk`. Undefined if the URL names a host, has an
+ * unescaped `?` or `#`, or is not a path that a file can have.
+ */
+export function pathOfFileUrl(url: string): string | undefined {
+  if (!/^file:(?:\/\/)?\/(?!\/)[^?#]+$/i.test(url)) return undefined;
+  try {
+    const path = fileURLToPath(url);
+    return path.includes("\0") ? undefined : path;
+  } catch {
+    // An escaped slash, or a % without two hex digits.
+    return undefined;
+  }
+}
+
+/**
+ * Allows the host of an address that the operator chose, which may be private whatever `OUTBOUND_ALLOW` says. Undefined if
+ * the URL has no usable host.
+ */
+export function allowHostOf(url: string): AllowList | undefined {
+  const hostname = URL.parse(url)?.hostname;
+  if (!hostname) return undefined;
+  try {
+    return parseAllowList(`${hostname}:*`);
+  } catch (error) {
+    if (error instanceof InvalidAllowListError) return undefined;
+    throw error;
+  }
 }
 
 /** The place with its header; undefined where anchoring is not set up. */

@@ -26,7 +26,7 @@ import { createMailer, createWhatsApp, type Mailer, type WhatsApp } from "@colle
 import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
 import { type Courier, endpointOf, type Ping, testEndpoint } from "@collections/webhooks";
 import type { Logger } from "pino";
-import { allowedHost } from "./anchor-settings.ts";
+import { allowHostOf } from "./anchor-settings.ts";
 import { createCourier, pingTo } from "./callbacks.ts";
 import { type BodyMemory, createBodyMemory } from "./body-memory.ts";
 import type { Config } from "./config.ts";
@@ -140,5 +140,6 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
 }
 
 function createAnchorOutbound({ ledgerAnchor }: Config): Outbound {
-  return createOutbound({ allow: ledgerAnchor?.kind === "address" ? allowedHost(ledgerAnchor.url) : "" });
+  const allow = ledgerAnchor?.kind === "address" ? allowHostOf(ledgerAnchor.url) : undefined;
+  return createOutbound({ ...(allow && { allow }) });
 }

@@ -106,6 +106,12 @@ test.each([
     "https://user:secret@store.example/anchors",
     "LEDGER_ANCHOR cannot be used: The URL must not carry a user name or password. Credentials go into LEDGER_ANCHOR_HEADER.",
   ],
+  ["https://a*b.example/x", ANCHOR],
+  ["file:/var/lib/anchors#1.jsonl", ANCHOR],
+  ["file:/var/lib/anchors?.jsonl", ANCHOR],
+  ["file:/var/lib/a%2Fb.jsonl", ANCHOR],
+  ["file:/var/lib/100%.jsonl", ANCHOR],
+  ["file:/var/lib/a%00b.jsonl", ANCHOR],
   ["https://store.example/anchors#1", "LEDGER_ANCHOR cannot be used: the URL must not have a fragment (#…)"],
 ])("LEDGER_ANCHOR=%s is refused", (place, sentence) => {
   expect(problemsOf({ LEDGER_ANCHOR: place })).toEqual([sentence]);
@@ -116,11 +122,16 @@ test("LEDGER_ANCHOR is a file, or an address that may be private and plain http,
   const path = { kind: "file", path: "/var/lib/anchors.jsonl" };
   expect(readConfig({ LEDGER_ANCHOR: "file:/var/lib/anchors.jsonl" }).ledgerAnchor).toEqual(path);
   expect(readConfig({ LEDGER_ANCHOR: "file:///var/lib/anchors.jsonl" }).ledgerAnchor).toEqual(path);
+  expect(readConfig({ LEDGER_ANCHOR: "file:/my%20disk/%23%3F.jsonl" }).ledgerAnchor).toEqual({
+    kind: "file",
+    path: "/my disk/#?.jsonl",
+  });
   const url = "http://10.0.0.7:9000/anchors?sig=1";
   expect(readConfig({ LEDGER_ANCHOR: url, LEDGER_ANCHOR_HEADER: "Authorization: Bearer x" })).toMatchObject({
     ledgerAnchor: { kind: "address", url, headers: { Authorization: "Bearer x" } },
     ledgerAnchorIntervalMs: 300_000,
   });
+  expect(readConfig({ LEDGER_ANCHOR_INTERVAL: "576h" }).ledgerAnchorIntervalMs).toBeLessThan(2 ** 31);
 });
 
 test("a misspelt endpoint among the rate limits is told which there are", () => {

@@ -1,8 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
+import { anchorChains } from "../src/anchor-chains.ts";
 import { startAnchorStore } from "./anchor-store.ts";
 import { commandsHere } from "./commands.ts";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
@@ -172,6 +174,29 @@ test("anchors are read from files and folders, and verified by public keys that 
   const nonsense = await cli("ledger", "verify", "--anchor", file, "--anchor-key", "nonsense");
   expect(nonsense).toMatchObject({ code: 2, stderr: expect.stringContaining("expected 32 bytes in base64") });
   expect(await cli("ledger", "verify", "--anchor", join(folder, "nowhere"))).toMatchObject({ code: 3 });
+});
+
+test("--anchor reads a file: URL as LEDGER_ANCHOR does, and refuses a URL that names no file or host", async () => {
+  const copy = join(folder, "my anchors #1.jsonl");
+  await writeFile(copy, await readFile(file));
+  expect(await verified("--anchor", pathToFileURL(copy).href)).toMatchObject({ ok: true });
+  for (const url of [`file:${copy}`, "file://host/x", "file:/a%2Fb", "https://a*b.example/x", "https://"]) {
+    expect(await cli("ledger", "verify", "--anchor", url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/does not name a file\. Write file:\/|has no usable host\./) as string,
+    });
+  }
+});
+
+test("a failure to read the lenders is counted and logged as a failed anchor", async () => {
+  const { app } = await startTestService({ works: false, settings: { LEDGER_ANCHOR: `file:${join(folder, "none")}` } });
+  await app.database.pool.query("alter table lenders.lender rename to moved");
+  const logged: unknown[] = [];
+  const log = app.log.child({}, {});
+  log.error = (_: unknown, message?: string) => void logged.push(message);
+  await anchorChains({ ...app, log });
+  expect(logged).toEqual(["ledger chains not anchored"]);
+  expect(await app.metrics.registry.metrics()).toContain('collections_ledger_anchors_total{outcome="failed"} 1');
 });
 
 test("after the master key was changed, anchors of the old one are verified by its public key", async () => {

@@ -2,11 +2,10 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import type { AnchorLine } from "@collections/ledger";
-import { createOutbound, parseAllowList } from "@collections/outbound";
+import { createOutbound } from "@collections/outbound";
 import { AnchorAddressError, getAnchors } from "../anchor-address.ts";
-import { allowedHost } from "../anchor-settings.ts";
+import { allowHostOf, pathOfFileUrl } from "../anchor-settings.ts";
 import type { Config } from "../config.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 
@@ -14,8 +13,16 @@ import { EXIT, Refusal } from "./refusal.ts";
 export async function* anchorLines(places: readonly string[], config: Config): AsyncGenerator<AnchorLine> {
   for (const place of places) {
     if (/^https?:/i.test(place)) yield* linesOfAddress(place, config);
-    else yield* linesOfPath(place.startsWith("file:") ? fileURLToPath(place) : place);
+    else yield* linesOfPath(/^file:/i.test(place) ? requirePath(place) : place);
   }
+}
+
+function requirePath(url: string): string {
+  const path = pathOfFileUrl(url);
+  if (path !== undefined) return path;
+  const expected =
+    "Write file:/ and an absolute path, such as file:/var/lib/anchors.jsonl; # is %23, ? is %3F and % is %25.";
+  throw new Refusal("ANCHORS_NOT_READ", `${url} does not name a file. ${expected}`, EXIT.notUnderstood);
 }
 
 async function* linesOfPath(path: string): AsyncGenerator<AnchorLine> {
@@ -39,8 +46,9 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 async function* linesOfAddress(url: string, { ledgerAnchor }: Config): AsyncGenerator<AnchorLine> {
-  if (URL.parse(url) === null) throw new Refusal("ANCHORS_NOT_READ", `${url} is not a URL.`, EXIT.notUnderstood);
-  const outbound = createOutbound({ allow: parseAllowList(allowedHost(url)) });
+  const allow = allowHostOf(url);
+  if (allow === undefined) throw new Refusal("ANCHORS_NOT_READ", `${url} has no usable host.`, EXIT.notUnderstood);
+  const outbound = createOutbound({ allow });
   try {
     // The header is for the address of the settings, and for no other host.
     const isOurs = ledgerAnchor?.kind === "address" && new URL(ledgerAnchor.url).origin === new URL(url).origin;
