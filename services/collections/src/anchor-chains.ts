@@ -19,8 +19,8 @@ export async function anchorChains(
     metrics.ledger.onAnchor("written");
   };
   const { environment } = config;
-  const lenderIds = await lenderIdsOf(app);
   try {
+    const lenderIds = await lenderIdsOf(app);
     const chains = await anchorHeads(database.em(), { lenderIds, keys, environment, now: new Date(), append });
     if (chains > 0) log.info({ chains, keyId: keys.keyId }, "ledger chains anchored");
   } catch (error) {
