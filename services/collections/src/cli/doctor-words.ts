@@ -77,7 +77,7 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
 
 type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
 
-/** How much later than its interval an anchor may come. */
+/** How much later than its interval an anchor may come. The interval is this process's, so it must be that of the workers. */
 const ANCHOR_LATE_MS = 15 * 60_000;
 
 /** Whether the hash chains are anchored outside the database as they should be. */
@@ -102,13 +102,15 @@ export function problemsOfAnchors(
   const last = anchoredAt === null ? "there is no anchor yet" : `the last anchor is of ${anchoredAt.toISOString()}`;
   const detail = `A block of ${unanchoredSince.toISOString()} is not anchored; ${last}.`;
   const remedy = isSet
-    ? 'See "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers it.'
-    : "Anchors were kept before. Set LEDGER_ANCHOR for the workers again, and for this command.";
+    ? 'See "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers it. ' +
+      "If the workers have another LEDGER_ANCHOR_INTERVAL, set it for this command too."
+    : `Anchors were kept before. Set LEDGER_ANCHOR for the workers again. ${SAME_SETTINGS}`;
   return [{ severity: isSet ? "fault" : "warning", code: "ANCHORS_OVERDUE", detail, remedy, ...about }];
 }
 
-const SET_ANCHOR =
-  "Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl on another disk, or https://…), and for this command.";
+const SAME_SETTINGS = "Give this command the same LEDGER_ANCHOR and LEDGER_ANCHOR_INTERVAL.";
+
+const SET_ANCHOR = `Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl on another disk, or https://…). ${SAME_SETTINGS}`;
 
 const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows past the service.";
 const START_WORKER =
