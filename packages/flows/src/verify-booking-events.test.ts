@@ -130,7 +130,19 @@ describe("a booking and an event that do not belong together", () => {
     const [, reference] = await pay(3);
     await forge(`delete from ledger.payment_booking where lender_id = $1 and sequence = 3`);
     expect(await found({ page: 2 })).toEqual([
-      `EVENT_WITHOUT_BOOKING event: Loan ${theCase.sourceLoanNumber}, sequence 3: nothing is booked under the event's reference ${reference}.`,
+      `EVENT_WITHOUT_BOOKING event: Loan ${theCase.sourceLoanNumber}, sequence 3: nothing is booked under the event's reference "${reference}".`,
+    ]);
+  });
+
+  test.each([[String.raw`"\u0000pay"`], ["17"]])("names an event whose reference is %s", async (reference) => {
+    await pay(1);
+    await forge(
+      `delete from ledger.payment_booking where lender_id = $1`,
+      `update webhooks.event set body = regexp_replace(body, '"reference":"[^"]*"', '"reference":${reference.replaceAll("\\", "\\\\")}')
+       where lender_id = $1 and kind = 'payment.collected'`,
+    );
+    expect(await found()).toEqual([
+      `EVENT_WITHOUT_BOOKING event: Loan ${theCase.sourceLoanNumber}, sequence 2: nothing is booked under the event's reference ${reference}.`,
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type Booking, bookingPage, bookingsFor } from "@collections/ledger";
-import { type CurrencyCode, toDecimal } from "@collections/money";
 import { eventPage, eventsAt, eventsKeptFrom, holdEvents, type StoredEvent } from "@collections/webhooks";
+import { differencesBetween, KIND, referenceIn, shown } from "./booking-event-fields.ts";
 
 /** A booking and its event that do not say the same, or one without the other. */
 export interface BookingEventProblem {
@@ -18,7 +18,6 @@ export interface BookingEventOptions {
   readonly maxWaiting?: number;
 }
 
-const KIND = "payment.collected";
 const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 const PAGE = 1_000;
 /** Two processes that write at once leave ids in another order, by milliseconds. */
@@ -38,18 +37,14 @@ export async function verifyBookingEvents(
   // The events of older bookings may be gone. An older event that is still kept finds its booking by its key.
   const keptFrom = await eventsKeptFrom(em);
   const pairs = new Pairs(em, lenderId, keptFrom);
-  const bookings = new Pages(
-    (after) => bookingPage(em, lenderId, after, page),
-    ({ id }) => id,
-    page,
-    keptFrom,
-  );
-  const events = new Pages(
-    (after) => eventPage(em, lenderId, KIND, after, page),
-    ({ eventId }) => eventId,
-    page,
-    BEFORE_ALL_IDS,
-  );
+  const bookings = new Pages(keptFrom, async (after) => {
+    const rows = await bookingPage(em, lenderId, after, page);
+    return { rows, next: rows.length < page ? undefined : rows.at(-1)?.id };
+  });
+  const events = new Pages(BEFORE_ALL_IDS, async (after) => {
+    const { events: rows, next } = await eventPage(em, lenderId, KIND, after, page);
+    return { rows, next };
+  });
   while (!bookings.isDone || !events.isDone) {
     if (bookings.isBehind(events)) for (const booking of await bookings.next()) pairs.addBooking(booking);
     else for (const event of await events.next()) pairs.addEvent(event);
@@ -59,20 +54,22 @@ export async function verifyBookingEvents(
   return pairs.found();
 }
 
-/** The rows of one table in the order of their ids. The next page is read while the present one is compared. */
+/** Rows in the order of their ids, and the id to read on from, or undefined on the last page. */
+interface Page<Row> {
+  readonly rows: Row[];
+  readonly next: string | undefined;
+}
+
+/** The rows of one table in the order of their ids. The next page is read while the current page is compared. */
 class Pages<Row> {
   isDone = false;
-  /** The id of the last row that was taken. */
+  /** The id up to which the rows are taken. */
   position: string;
-  #nextPage: Promise<Row[]>;
-  readonly #read: (after: string) => Promise<Row[]>;
-  readonly #idOf: (row: Row) => string;
-  readonly #size: number;
+  #nextPage: Promise<Page<Row>>;
+  readonly #read: (after: string) => Promise<Page<Row>>;
 
-  constructor(read: (after: string) => Promise<Row[]>, idOf: (row: Row) => string, size: number, after: string) {
+  constructor(after: string, read: (after: string) => Promise<Page<Row>>) {
     this.#read = read;
-    this.#idOf = idOf;
-    this.#size = size;
     this.position = after;
     this.#nextPage = this.#readAhead();
   }
@@ -82,15 +79,16 @@ class Pages<Row> {
   }
 
   async next(): Promise<Row[]> {
-    const rows = await this.#nextPage;
-    const last = rows.at(-1);
-    if (last !== undefined) this.position = this.#idOf(last);
-    this.isDone = rows.length < this.#size;
-    if (!this.isDone) this.#nextPage = this.#readAhead();
+    const { rows, next } = await this.#nextPage;
+    if (next === undefined) this.isDone = true;
+    else {
+      this.position = next;
+      this.#nextPage = this.#readAhead();
+    }
     return rows;
   }
 
-  #readAhead(): Promise<Row[]> {
+  #readAhead(): Promise<Page<Row>> {
     const page = this.#read(this.position);
     // A failure is thrown by the call that takes the page.
     page.catch(() => {});
@@ -164,22 +162,24 @@ class Pairs {
 
   async #lookUpBookings(events: readonly StoredEvent[]): Promise<void> {
     const lenderId = this.#lenderId;
-    const keys = events.map(({ loan, body }) => ({
-      lenderId,
-      loan,
-      reference: String(dataOf(bodyOf(body))["reference"]),
-    }));
+    const references = events.map(referenceIn);
+    const keys = events.flatMap(({ loan }, index) => {
+      const reference = references[index];
+      return isBookable(reference) ? [{ lenderId, loan, reference }] : [];
+    });
     const found = await bookingsFor(this.#em, keys);
     const byKey = new Map(found.map((one) => [keyOf(one.sourceLoanNumber, one.reference), one]));
     for (const [index, event] of events.entries()) {
-      const { loan, reference } = keys[index]!;
-      const booking = byKey.get(keyOf(loan, reference));
+      const { loan } = event;
+      const reference = references[index];
+      const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
         // A booking that is read by itself finds this event, and is compared then.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {
-        const detail = `Loan ${loan}, sequence ${event.sequence}: nothing is booked under the event's reference ${reference}.`;
+        const place = `Loan ${loan}, sequence ${event.sequence}`;
+        const detail = `${place}: nothing is booked under the event's reference ${shown(reference)}.`;
         this.#add("EVENT_WITHOUT_BOOKING", "event", publicId("evt", event.eventId), detail);
       }
     }
@@ -199,99 +199,15 @@ class Pairs {
   }
 }
 
+/** Whether a booking can have this reference: PostgreSQL stores no NUL in a text. */
+function isBookable(reference: unknown): reference is string {
+  return typeof reference === "string" && !reference.includes("\0");
+}
+
 function keyOf(loan: string, other: bigint | string): string {
   return `${other}\n${loan}`;
 }
 
 function nameOf({ sourceLoanNumber, reference }: Booking): string {
   return `Loan ${sourceLoanNumber}, payment ${reference}`;
-}
-
-/** A field of the event's body, and what it has to be. */
-interface Field {
-  readonly name: string;
-  readonly said: (body: JsonObject, data: JsonObject) => unknown;
-  readonly booked: (booking: Booking, event: StoredEvent) => unknown;
-}
-
-/** contract: Event kinds */
-const FIELDS: readonly Field[] = [
-  inBody("eventId", (_, { eventId }) => publicId("evt", eventId)),
-  inBody("kind", () => KIND),
-  inBody("sourceLoanNumber", ({ sourceLoanNumber }) => sourceLoanNumber),
-  inBody("caseId", ({ caseId }) => publicId("case", caseId)),
-  inBody("cycle", ({ cycle }) => cycle),
-  inBody("sequence", ({ sequence }) => Number(sequence)),
-  inBody("currency", ({ currency }) => currency),
-  inBody("totalCollected", ({ totalCollectedAfterMinor, currency }) => major(totalCollectedAfterMinor, currency)),
-  inBody("outstandingAfter", ({ outstandingAfterMinor, currency }) => major(outstandingAfterMinor, currency)),
-  inData("reference", ({ reference }) => reference),
-  inData("amount", ({ amountMinor, currency }) => major(amountMinor, currency)),
-  inData("excessAmount", ({ excessMinor, currency }) => major(excessMinor, currency)),
-  {
-    name: "data.inBalance",
-    // Events of earlier versions do not have the field, and their payments were never in the balance.
-    said: (_, { inBalance = 0 }) => inBalance,
-    booked: ({ inBalanceMinor, currency }) => major(inBalanceMinor ?? 0n, currency),
-  },
-  inData("mode", ({ mode }) => mode),
-  inData("paidAt", ({ paidAt }) => paidAt.toISOString()),
-  inData("linkId", ({ linkId }) => linkId),
-  inData("visitId", ({ visitId }) => visitId && publicId("vis", visitId)),
-  inData("attribution", ({ attribution }) => attribution),
-];
-
-function inBody(name: string, booked: Field["booked"]): Field {
-  return { name, said: (body) => body[name], booked };
-}
-
-function inData(name: string, booked: Field["booked"]): Field {
-  return { name: `data.${name}`, said: (_, data) => data[name], booked };
-}
-
-/** Each field of the event that says something else than the booking. */
-function differencesBetween(booking: Booking, event: StoredEvent): string[] {
-  const body = bodyOf(event.body);
-  if (body === undefined) return ["the event's body is not a JSON object"];
-  const data = dataOf(body);
-  const differences: string[] = [];
-  if (event.loan !== booking.sourceLoanNumber || event.sequence !== booking.sequence) {
-    const place = `sequence ${event.sequence} of loan ${event.loan}`;
-    differences.push(`the event's row is at ${place}, the booking at sequence ${booking.sequence}`);
-  }
-  for (const { name, said, booked } of FIELDS) {
-    const [inEvent, inBooking] = [said(body, data), booked(booking, event)];
-    if (inEvent === inBooking || (name === "data.paidAt" && instant(inEvent) === inBooking)) continue;
-    differences.push(`${name} is ${shown(inEvent)} in the event, ${shown(inBooking)} in the booking`);
-  }
-  return differences;
-}
-
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function bodyOf(body: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? (value as JsonObject) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function dataOf(body: JsonObject | undefined): JsonObject {
-  return Object(body?.["data"]) as JsonObject;
-}
-
-function major(minor: bigint, currency: CurrencyCode): number {
-  return Number(toDecimal(minor, currency));
-}
-
-/** In one spelling, so that only another time differs. */
-function instant(value: unknown): unknown {
-  const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(time) ? value : new Date(time).toISOString();
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? "absent" : JSON.stringify(value);
 }

@@ -20,12 +20,24 @@ export interface EventAtKey {
   readonly isLetGo: boolean;
 }
 
+/** Some of a lender's events of one kind. There may be none on a page that is not the last. */
+export interface EventPage {
+  readonly events: StoredEvent[];
+  /** The id to read on from, or undefined on the last page. */
+  readonly next: string | undefined;
+}
+
 /**
- * A lender's events of one kind in the order of their ids, a page at a time: for checks against other domains' rows.
+ * A lender's events of one kind in the order of their ids, a page at a time: for checks against other domains' rows. A
+ * page reads `limit` events of all kinds, so that it is quick if the lender has few events of this kind among many others.
  *
  * @example
- * const first = await eventPage(em, lenderId, "payment.collected", undefined, 1_000);
- * const next = await eventPage(em, lenderId, "payment.collected", first.at(-1)?.eventId, 1_000);
+ * let after: string | undefined;
+ * do {
+ *   const page = await eventPage(em, lenderId, "payment.collected", after, 1_000);
+ *   for (const { loan, sequence } of page.events) console.log(loan, sequence);
+ *   after = page.next;
+ * } while (after !== undefined);
  */
 export async function eventPage(
   em: EntityManager,
@@ -33,8 +45,12 @@ export async function eventPage(
   kind: string,
   after: string | undefined,
   limit: number,
-): Promise<StoredEvent[]> {
-  return query(em, selectPage, [lenderId, kind, after ?? BEFORE_ALL_IDS, limit]);
+): Promise<EventPage> {
+  const rows = await query<PageRow>(em, selectPage, [lenderId, kind, after ?? BEFORE_ALL_IDS, limit]);
+  return {
+    events: rows.flatMap(({ body, ...event }) => (body === null ? [] : [{ ...event, body }])),
+    next: rows.length < limit ? undefined : rows.at(-1)?.eventId,
+  };
 }
 
 /**
@@ -71,6 +87,9 @@ export async function eventsKeptFrom(em: EntityManager): Promise<string> {
   return row!.keptFrom;
 }
 
+/** An event of any kind; the body is null for other kinds. */
+type PageRow = Omit<StoredEvent, "body"> & { readonly body: string | null };
+
 interface FoundRow {
   readonly eventId: string | null;
   readonly body: string | null;
@@ -83,8 +102,8 @@ const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 const selectPage = statement(
   "webhooks.event-page",
-  `select id as "eventId", source_loan_number as loan, sequence, body
-   from webhooks.event where lender_id = $1 and kind = $2 and id > $3 order by id limit $4`,
+  `select id as "eventId", source_loan_number as loan, sequence, case when kind = $2 then body end as body
+   from webhooks.event where lender_id = $1 and id > $3 order by id limit $4`,
 );
 
 const selectAt = statement(

@@ -47,6 +47,7 @@ export { eventsOf, type LoanEvent } from "./event.ts";
 export {
   type EventAtKey,
   type EventKey,
+  type EventPage,
   eventPage,
   eventsAt,
   eventsKeptFrom,

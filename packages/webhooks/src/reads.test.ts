@@ -124,13 +124,17 @@ describe("verification", () => {
     const events = eventsOn(lenderId, "LN-1", 1, 5);
     const { kind } = events[0]!;
     await trial.publish([...events, ...eventsOn(otherId, "LN-1", 1, 1)]);
-    const first = await eventPage(database.em(), lenderId, kind, undefined, 3);
-    const second = await eventPage(database.em(), lenderId, kind, first.at(-1)!.eventId, 3);
+    const { events: first, next } = await eventPage(database.em(), lenderId, kind, undefined, 3);
+    expect(next).toBe(first.at(-1)!.eventId);
+    const { events: second, ...end } = await eventPage(database.em(), lenderId, kind, next, 3);
+    expect(end).toEqual({ next: undefined });
     expect([first.length, second.length]).toEqual([3, 2]);
     expect([...first, ...second]).toEqual(
       events.map(({ eventId, loan, sequence, body }) => ({ eventId, loan, sequence, body })),
     );
-    expect(await eventPage(database.em(), lenderId, "case.closed", undefined, 3)).toEqual([]);
+    // A page of three events of other kinds is empty, and not the last.
+    const others = await eventPage(database.em(), lenderId, "case.closed", undefined, 3);
+    expect(others).toEqual({ events: [], next });
 
     await query(database.em(), letGoFirstTwo, [lenderId]);
     const keys = [5n, 9n, 2n].map((sequence) => ({ loan: "LN-1", sequence }));
