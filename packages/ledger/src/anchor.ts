@@ -46,7 +46,7 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** The anchor as one line of JSON without its newline. */
 export function anchorLine(anchor: Anchor, keys: AnchorKeys): string {
   const { environment, at, heads } = anchor;
-  assert.ok(!/[\r\n]/.test(environment), "The name of an environment has no line break.");
+  assert.ok(!/[\r\n]/.test(environment), "The name of an environment must not contain a line break.");
   const json: AnchorJson = {
     version: 1,
     environment,
@@ -74,7 +74,10 @@ export function readAnchorLine(line: string): SignedAnchor | "torn" | "unreadabl
   return { anchor, keyId: json.keyId, signature: json.signature, signedText: signedText(anchor) };
 }
 
-/** One fact a line, so that an auditor can build it in any language. No field has a line break or a blank of its own. */
+/**
+ * One fact a line, so that an auditor can build the text in any language. No field contains a line break, and no field of a
+ * head contains a blank: each text has one reading. The environment, alone on its line, may contain blanks.
+ */
 function signedText({ environment, at, heads }: Anchor): string {
   const lines = heads.map(({ lenderId, number, hash }) => `${lenderId} ${number} ${hash}`);
   return ["ledger-anchor/1", environment, at.toISOString(), ...lines].join("\n");
@@ -108,7 +111,7 @@ function isAnchorJson(value: unknown): value is AnchorJson {
   );
 }
 
-/** 64 bytes in the one way in which base64 writes them. */
+/** The canonical base64 of 64 bytes: other texts that decode to the same bytes are refused. */
 function isSignature(value: unknown): boolean {
   return isMatch(value, /^[A-Za-z0-9+/]{86}==$/) && Buffer.from(value, "base64").toString("base64") === value;
 }
