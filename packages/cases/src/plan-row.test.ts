@@ -40,7 +40,7 @@ test("a loan without a balance is made and settled at once, so that a late confi
   ]);
 });
 
-test("the same values again are no news", () => {
+test("a row with the same values again leaves the case unchanged", () => {
   const { caseAfter } = applied(everything, undefined);
   expect(planOf(everything, caseAfter)).toMatchObject({ outcome: "unchanged", caseAfter, warnings: [] });
 });
@@ -330,7 +330,7 @@ test("keeps the moment of a balance of 0 on a case that has ended with nothing o
   expect(planOf(row, owes)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false, caseAfter: owes });
 });
 
-test("no balance after the end is no news, also when only later payments make it so", () => {
+test("a balance of 0 after the end leaves the case unchanged, also when only later payments make it 0", () => {
   const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
   expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
   const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };
