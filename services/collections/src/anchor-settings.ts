@@ -10,6 +10,9 @@ export type AnchorPlace =
 /** `LEDGER_ANCHOR` without the header, which is a setting of its own. */
 type AnchorTarget = { kind: "file"; path: string } | { kind: "address"; url: string };
 
+/** Says in a message what a `file:` URL looks like. */
+export const FILE_URL =
+  "file:/ and an absolute path, such as file:/var/lib/anchors.jsonl (write # as %23, ? as %3F and % as %25)";
 const EXPECTED =
   "takes file:/ and an absolute path, such as file:/var/lib/anchors.jsonl, or a URL such as https://store.example/anchors";
 
@@ -27,7 +30,7 @@ export const ledgerAnchor = z
 function readTarget(text: string): AnchorTarget | string {
   if (/^file:/i.test(text)) {
     const path = pathOfFileUrl(text);
-    return path === undefined || path.endsWith("/") ? EXPECTED : { kind: "file", path };
+    return path === undefined || path.endsWith("/") ? `takes ${FILE_URL}` : { kind: "file", path };
   }
   if (!/^https?:/i.test(text)) return EXPECTED;
   const allow = allowHostOf(text);

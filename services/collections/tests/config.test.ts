@@ -27,6 +27,8 @@ const HOPS =
 
 const ANCHOR =
   "LEDGER_ANCHOR takes file:/ and an absolute path, such as file:/var/lib/anchors.jsonl, or a URL such as https://store.example/anchors";
+const ANCHOR_FILE =
+  "LEDGER_ANCHOR takes file:/ and an absolute path, such as file:/var/lib/anchors.jsonl (write # as %23, ? as %3F and % as %25)";
 
 const mistakes: [string, string, string][] = [
   ["DATABASE_URL", "mysql://host/db", `DATABASE_URL ${DATABASE}`],
@@ -97,9 +99,9 @@ test.each(mistakes)("%s=%j gets one sentence that says what it takes", (name, va
 });
 
 test.each([
-  ["file:anchors.jsonl", ANCHOR],
-  ["file:/var/lib/", ANCHOR],
-  ["file://host/var/anchors.jsonl", ANCHOR],
+  ["file:anchors.jsonl", ANCHOR_FILE],
+  ["file:/var/lib/", ANCHOR_FILE],
+  ["file://host/var/anchors.jsonl", ANCHOR_FILE],
   ["ftp://store.example/anchors", ANCHOR],
   ["https://", ANCHOR],
   [
@@ -107,11 +109,11 @@ test.each([
     "LEDGER_ANCHOR cannot be used: The URL must not carry a user name or password. Credentials go into LEDGER_ANCHOR_HEADER.",
   ],
   ["https://a*b.example/x", ANCHOR],
-  ["file:/var/lib/anchors#1.jsonl", ANCHOR],
-  ["file:/var/lib/anchors?.jsonl", ANCHOR],
-  ["file:/var/lib/a%2Fb.jsonl", ANCHOR],
-  ["file:/var/lib/100%.jsonl", ANCHOR],
-  ["file:/var/lib/a%00b.jsonl", ANCHOR],
+  ["file:/var/lib/anchors#1.jsonl", ANCHOR_FILE],
+  ["file:/var/lib/anchors?.jsonl", ANCHOR_FILE],
+  ["file:/var/lib/a%2Fb.jsonl", ANCHOR_FILE],
+  ["file:/var/lib/100%.jsonl", ANCHOR_FILE],
+  ["file:/var/lib/a%00b.jsonl", ANCHOR_FILE],
   ["https://store.example/anchors#1", "LEDGER_ANCHOR cannot be used: the URL must not have a fragment (#…)"],
 ])("LEDGER_ANCHOR=%s is refused", (place, sentence) => {
   expect(problemsOf({ LEDGER_ANCHOR: place })).toEqual([sentence]);

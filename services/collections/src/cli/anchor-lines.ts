@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { AnchorLine } from "@collections/ledger";
 import { createOutbound } from "@collections/outbound";
 import { AnchorAddressError, getAnchors } from "../anchor-address.ts";
-import { allowHostOf, pathOfFileUrl } from "../anchor-settings.ts";
+import { allowHostOf, FILE_URL, pathOfFileUrl } from "../anchor-settings.ts";
 import type { Config } from "../config.ts";
 import { EXIT, Refusal } from "./refusal.ts";
 
@@ -20,9 +20,7 @@ export async function* anchorLines(places: readonly string[], config: Config): A
 function requirePath(url: string): string {
   const path = pathOfFileUrl(url);
   if (path !== undefined) return path;
-  const expected =
-    "Write file:/ and an absolute path, such as file:/var/lib/anchors.jsonl; # is %23, ? is %3F and % is %25.";
-  throw new Refusal("ANCHORS_NOT_READ", `${url} does not name a file. ${expected}`, EXIT.notUnderstood);
+  throw new Refusal("ANCHORS_NOT_READ", `${url} does not name a file: write ${FILE_URL}.`, EXIT.notUnderstood);
 }
 
 async function* linesOfPath(path: string): AsyncGenerator<AnchorLine> {
