@@ -1,4 +1,4 @@
-import { type EntityManager, publicId, readSnapshot } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, publicId, readSnapshot } from "@collections/database";
 import { type Booking, bookingPage, bookingsFor } from "@collections/ledger";
 import { eventPage, eventsAt, eventsKeptFrom, holdEvents, type StoredEvent } from "@collections/webhooks";
 import { differencesBetween, KIND, referenceIn, shown } from "./booking-event-fields.ts";
@@ -18,7 +18,6 @@ export interface BookingEventOptions {
   readonly maxWaiting?: number;
 }
 
-const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 const PAGE = 1_000;
 /** Two processes that write at once leave ids in another order, by milliseconds. */
 const MAX_WAITING = 4 * PAGE;

@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 
 /** An event as it is stored, with the exact bytes of its body. */
 export interface StoredEvent {
@@ -97,8 +97,6 @@ interface FoundRow {
   readonly sequence: bigint;
   readonly isLetGo: boolean;
 }
-
-const BEFORE_ALL_IDS = "00000000-0000-0000-0000-000000000000";
 
 const selectPage = statement(
   "webhooks.event-page",
