@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { encodeCursor, decodeCursor } from "./cursor.ts";
 import type { Earning } from "./earning.ts";
@@ -115,7 +115,7 @@ export async function earningPage(
   afterId: string | undefined,
   limit: number,
 ): Promise<Earning[]> {
-  return query(em, selectPage, [lenderId, afterId ?? "00000000-0000-0000-0000-000000000000", limit]);
+  return query(em, selectPage, [lenderId, afterId ?? BEFORE_ALL_IDS, limit]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { type Earning } from "./earning.ts";
 import { selectedEarning } from "./keep-earnings.ts";
@@ -132,7 +132,7 @@ export async function paidOutPage(
   afterId: string | undefined,
   limit: number,
 ): Promise<PaidOutLine[]> {
-  return query(em, selectPaidOutPage, [lenderId, afterId ?? "00000000-0000-0000-0000-000000000000", limit]);
+  return query(em, selectPaidOutPage, [lenderId, afterId ?? BEFORE_ALL_IDS, limit]);
 }
 
 type PayoutPartRow = Omit<Payout, "parts"> & PayoutPart;

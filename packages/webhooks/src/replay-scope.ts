@@ -1,9 +1,7 @@
-import { type EntityManager, query, statement, type Statement } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement, type Statement } from "@collections/database";
 import { idAfter, idBefore } from "./id-time.ts";
 import type { Replay, ReplayFilter } from "./replay.ts";
 
-/** The first id of all. */
-const NO_ID = "00000000-0000-0000-0000-000000000000";
 /** Reads of many rows: as long as the server itself allows a statement. */
 const PATIENT = { timeoutMs: 35_000 };
 
@@ -43,7 +41,7 @@ export function idsOf({ createdFrom, createdTo }: ReplayScope): { after: string 
 
 /** How many deliveries match up to the id `upTo`. */
 export async function countMatches(em: EntityManager, scope: ReplayScope, upTo: string): Promise<number> {
-  const values = [scope.lenderId, idsOf(scope).after ?? NO_ID, upTo, ...conditionsOf(scope), null];
+  const values = [scope.lenderId, idsOf(scope).after ?? BEFORE_ALL_IDS, upTo, ...conditionsOf(scope), null];
   const [row] = await query<{ count: number }>(em, ...withLoan(COUNT, scope, values), PATIENT);
   return row?.count ?? 0;
 }
@@ -58,7 +56,7 @@ export async function lookFor(
   stretch: { after: string | null; upTo: string; settledBy: string; maxRows: number; count: number },
 ): Promise<Look> {
   const { after, upTo, settledBy, maxRows, count } = stretch;
-  const values = [scope.lenderId, after ?? NO_ID, upTo, ...conditionsOf(scope), settledBy, maxRows, count];
+  const values = [scope.lenderId, after ?? BEFORE_ALL_IDS, upTo, ...conditionsOf(scope), settledBy, maxRows, count];
   const [look] = await query<Look>(em, ...withLoan(LOOK, scope, values));
   return look as Look;
 }

@@ -1,5 +1,5 @@
 import { defineEntity, p } from "@mikro-orm/core";
-import { type EntityManager, query, statement, transaction } from "@collections/database";
+import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction } from "@collections/database";
 
 /** The tables that are partitioned by their id. */
 export const PARTITIONED = ["event", "attempt"] as const;
@@ -33,7 +33,6 @@ export const LetGoEntity = defineEntity({
 
 /** Deliveries that one statement looks at. */
 const PAGE = 5_000;
-const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
 /** A week of events is read whole to note where each loan continues: no request waits for it. */
 const LONG_STATEMENT_MS = 600_000;
 
@@ -80,7 +79,7 @@ async function dropPartitions(em: EntityManager, relation: Partitioned): Promise
 async function forgetSettled(em: EntityManager, keptFrom: string): Promise<number> {
   let total = 0;
   for (const { lenderId } of await query<{ lenderId: string }>(em, selectLenders, [])) {
-    let after: string | null = BEFORE_ALL;
+    let after: string | null = BEFORE_ALL_IDS;
     while (after !== null) {
       const page: { forgotten: number; last: string | null }[] = await query(em, deleteSettled, [
         lenderId,
