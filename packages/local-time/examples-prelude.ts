@@ -1,1 +1,3 @@
-// What the examples in the docstrings take for granted: nothing.
+// What the examples in the docstrings take for granted; they are compiled with it.
+
+declare const lender: { readonly timeZone: string };

@@ -45,6 +45,7 @@ export function instantShowing(wallMs: number, timeZone: string): Date {
  *
  * @example
  * dayIn("Asia/Kolkata", new Date("2026-11-20T20:00:00Z")); // "2026-11-21"
+ * const today = dayIn(lender.timeZone, new Date());
  */
 export function dayIn(timeZone: string, at: Date): string {
   return timeIn(timeZone, at).slice(0, 10);
