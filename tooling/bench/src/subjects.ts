@@ -46,7 +46,7 @@ export const subjects: readonly Subject[] = [
   }),
   subject({
     name: "app",
-    about: "field partners' lists and payment links; 2 minutes",
+    about: "field partners' lists, payment links and hostile documents; 3 minutes",
     measure: ({ plan, server, onProgress }) => measureApp({ plan: plan.app, server, onProgress }),
     text: (plan, report) => appText(plan.app, report),
     lines: (plan, report) => appLines(plan.app, report),
