@@ -28,12 +28,14 @@ function confirm(loan: string, reference: string, amount = 100) {
 async function rewriteReference(loan: string, from: string, to: string): Promise<void> {
   const client = await service.app.database.pool.connect();
   try {
-    // Bookings only grow: the trigger that says so is for other sessions than this one.
-    await client.query("set session_replication_role = replica");
+    // Switches off the trigger that refuses the update, for this transaction: a pooler may give the next another session.
+    await client.query("begin");
+    await client.query("set local session_replication_role = replica");
     const { rowCount } = await client.query(
       "update ledger.payment_booking set reference = $3 where source_loan_number = $1 and reference = $2",
       [loan, from, to],
     );
+    await client.query("commit");
     expect(rowCount).toBe(1);
   } finally {
     client.release(true);
