@@ -19,10 +19,12 @@ export async function claimMint(
   return claimed;
 }
 
+// Citus refuses now() within COALESCE in SET, and accepts it in a sub-select.
 const claimFree = statement(
   "payment-links.claim-mint",
   `update payment_links.payment_link l
-   set mint_started_at = coalesce($3::timestamptz, now()), updated_at = coalesce($3::timestamptz, now())
+   set mint_started_at = claim.at, updated_at = claim.at
+   from (select coalesce($3::timestamptz, now()) as at) claim
    where l.lender_id = $1 and l.id = $2 and l.status = 'requested' and l.mint_started_at is null
    returning ${linkColumns}`,
 );
