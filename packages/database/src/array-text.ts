@@ -1,4 +1,4 @@
-/** What an array of a parameter may have in it. Numbers and booleans travel as their text. */
+/** An element of an array that is a parameter. Numbers and booleans travel as their text. */
 export type ArrayElement = string | number | bigint | boolean | null | undefined;
 
 /**
@@ -37,5 +37,4 @@ function quoted(text: string): string {
   return `"${text.replaceAll("\\", String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
 }
 
-// oxlint-disable-next-line no-control-regex -- these are the characters that JSON escapes
-const CONTROL_CHARACTER = /[\u0000-\u001f]/;
+const CONTROL_CHARACTER = /\p{Cc}/u;

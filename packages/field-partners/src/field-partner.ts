@@ -16,7 +16,7 @@ import { FieldPartnerEntity, type FieldPartnerRow, type FieldPartnerState, Sessi
 const MAX_DISPLAY_NAME_CHARS = 80;
 
 /**
- * Whoever makes a person active holds this lock on the phone until the transaction ends. A statement that violates the
+ * A transaction that makes a person active holds this lock on the phone until it ends. A statement that violates the
  * unique index would write the phone into PostgreSQL's log: "Key (phone)=(…) already exists".
  */
 const lockPhone = statement(

@@ -1,6 +1,6 @@
 import type { LenderRow } from "./schema.ts";
 
-/** What a sealed secret is for. */
+/** The purpose of a sealed secret. */
 export type SecretKind = "API_KEY" | LenderSecret["kind"];
 
 /** A secret that a lender registers once: a column of `lenders.lender`. */

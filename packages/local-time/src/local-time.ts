@@ -7,8 +7,8 @@ export interface Span {
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * What clocks in a time zone (IANA name) show at a moment. The answer is the time in milliseconds at which clocks in UTC
- * show the same.
+ * Returns what clocks in a time zone (IANA name) show at a moment, as the time in milliseconds at which clocks in UTC show
+ * the same.
  *
  * @example
  * new Date(wallClock(new Date("2026-11-20T09:41:07Z"), "Asia/Kolkata")).toISOString(); // 2026-11-20T15:11:07.000Z
