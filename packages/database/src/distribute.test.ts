@@ -82,6 +82,17 @@ test("it goes on where an earlier call broke off or left a table out, and then h
   });
 });
 
+test("reference tables are completed at each call, and not in a rehearsal", async () => {
+  const held = { ...schema.undistributed![1]!, table: "shop.held" };
+  const beforeDistribution = ["insert into shop.country values ('IN') on conflict do nothing"];
+  const completed = [{ ...schema, undistributed: [...schema.undistributed!, held], beforeDistribution }];
+  const countries = async () => (await client.query("select code from shop.country")).rows;
+  await distribute({ url, schemas: completed, dryRun: true });
+  expect(await countries()).toEqual([]);
+  for (const _ of ["first", "again"]) expect((await distribute({ url, schemas: completed })).statements).toEqual([]);
+  expect(await countries()).toEqual([{ code: "IN" }]);
+});
+
 test("two releases at once send each statement once", async () => {
   await client.query("create table shop.newest (lender_id uuid, id uuid, primary key (lender_id, id))");
   const held = { ...schema.undistributed![1]!, table: "shop.held" };

@@ -66,7 +66,10 @@ export async function distribute(options: DistributeOptions): Promise<Distributi
     const placed = citus === undefined ? [] : await placedTables(client);
     refuseFaults(misplaced(tables, placed));
     const statements = statementsFor(tables, placed);
-    if (!dryRun) for (const text of statements) await client.query(text);
+    if (!dryRun) {
+      const before = schemas.flatMap(({ beforeDistribution }) => beforeDistribution ?? []);
+      for (const text of [...before, ...statements]) await client.query(text);
+    }
     return { citus, statements };
   });
 }

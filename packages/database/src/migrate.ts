@@ -35,6 +35,11 @@ export interface PackageSchema {
   readOnly?: readonly string[];
   /** The tables without a lender. All others have a `lender_id`, by which a cluster would distribute them. */
   undistributed?: readonly UndistributedTable[];
+  /**
+   * Statements that add rows which processes of older versions did not write to a reference table. `distribute` runs
+   * them each time, before it sends anything else.
+   */
+  beforeDistribution?: readonly string[];
   queues?: readonly Queue[];
 }
 

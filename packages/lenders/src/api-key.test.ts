@@ -49,11 +49,7 @@ async function aLenderWithKeys(count: number) {
   async function signer(now = new Date()): Promise<string | undefined> {
     const listed = (await keysOf(database.em(), lenderId, now)).filter(({ signing }) => signing);
     expect(listed.length).toBeLessThanOrEqual(1);
-    const credentials = createCredentials(
-      () => database.em(),
-      vault,
-      () => now,
-    );
+    const credentials = createCredentials(() => database.em(), vault, { now: () => now });
     expect((await credentials.signingKeyOf(lenderId))?.keyId).toBe(listed[0]?.id);
     return listed[0]?.id;
   }

@@ -1,9 +1,10 @@
 import type { EntityManager, Tx } from "@collections/database";
 import { checkReason, recordAct } from "./audit.ts";
 import { newApiKeyId, newHmacSecret } from "./key-format.ts";
+import { ownerOfKey } from "./key-reads.ts";
 import { ApiKeyNotUsableError, InvalidLenderError } from "./lender-fault.ts";
 import { lockLender } from "./lender.ts";
-import { ApiKeyEntity, type ApiKeyRow, type ApiKeyState } from "./schema.ts";
+import { ApiKeyEntity, type ApiKeyRow, type ApiKeyState, LenderOfKeyEntity } from "./schema.ts";
 import { apiKeySecretContext } from "./sealed-context.ts";
 import type { Vault } from "./vault.ts";
 
@@ -77,6 +78,9 @@ export async function keysOf(em: EntityManager, lenderId: string, now: Date = ne
  * const lenderId = await lenderOfKey(em, "lk_4f1c09d7a2b84e63905b7d1e");
  */
 export async function lenderOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
+  const lenderId = await ownerOfKey(em, keyId);
+  if (lenderId !== undefined) return lenderId;
+  // A process of an older version has made the key, without a row in lenders.lender_of_key.
   const row = await em.findOne(ApiKeyEntity, { id: keyId });
   return row?.lenderId;
 }
@@ -110,6 +114,7 @@ export async function createKey(
     revokedAt: null,
     debugUntil: null,
   });
+  tx.create(LenderOfKeyEntity, { keyId: apiKeyId, lenderId });
   recordAct(tx, { lenderId, act: "key.created", data: { keyId: apiKeyId } }, now);
   await tx.flush();
   return { apiKeyId, hmacSecret };

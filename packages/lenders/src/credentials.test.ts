@@ -118,11 +118,7 @@ test("a retiring key works until its date and not at it, also while it is rememb
   const key = { lenderId: lender.id, keyId: apiKeyId };
   await transaction(elsewhere.em(), (tx) => retireKey(tx, { ...key, on, reason, evenIfLast }));
   const clock = { now: new Date(on.getTime() - 1) };
-  const credentials = createCredentials(
-    () => database.em(),
-    vault,
-    () => clock.now,
-  );
+  const credentials = createCredentials(() => database.em(), vault, { now: () => clock.now });
   expect(await credentials.byKeyId(apiKeyId)).toMatchObject({ keyState: "retiring" });
   expect(await credentialsNow().signingKeyOf(lender.id)).toMatchObject({ keyId: apiKeyId });
   clock.now = on;

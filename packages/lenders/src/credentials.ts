@@ -1,9 +1,9 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import type { EntityManager } from "@collections/database";
 import { type SigningKey, signingKey } from "@collections/signing";
-import DataLoader from "dataloader";
 import { stateAt } from "./api-key.ts";
 import { createFreshCache } from "./fresh-cache.ts";
 import { isApiKeyId } from "./key-format.ts";
+import { type KeyRow, readsOfCluster, readsOfOneServer, type SecretRow, secretsWith } from "./key-reads.ts";
 import type { LenderProfile } from "./lender.ts";
 import type { ApiKeyState } from "./schema.ts";
 import { apiKeySecretContext } from "./sealed-context.ts";
@@ -18,9 +18,6 @@ import { opened, SealedValueError, type Vault } from "./vault.ts";
 export const CREDENTIAL_MAX_AGE_MS = 800;
 const MAX_CREDENTIALS = 20_000;
 const MAX_UNKNOWN_KEYS = 2_000;
-const MAX_READ_TOGETHER = 200;
-/** Enough for every key that a lender may still have in a drawer. */
-const MAX_SECRETS_OF_LENDER = 10;
 const MAX_KEYS_WITH_SECRETS = 1_000;
 
 /** What authenticating a request needs. The caller decides: a revoked key and a suspended lender are found too. */
@@ -64,49 +61,17 @@ export interface Credentials {
   secretsFor(keyId: string): Promise<KeySecrets | undefined>;
 }
 
-interface KeyRow extends LenderProfile {
-  readonly keyId: string;
-  readonly keyState: ApiKeyState;
-  readonly retiresAt: Date | null;
-  readonly debugUntil: Date | null;
-  readonly secret: string;
+/** How `createCredentials` reads keys. */
+export interface CredentialOptions {
+  /** Dates retiring keys. Default: this machine's clock. */
+  readonly now?: () => Date;
+  /** Whether the tables are distributed over several nodes: then every statement names one lender. Default: false. */
+  readonly isDistributed?: boolean;
 }
-
-interface SecretRow {
-  readonly keyId: string;
-  readonly lenderId: string;
-  readonly secret: string;
-}
-
-const keysById = statement(
-  "lenders.keys-by-id",
-  `select k.id as "keyId", k.state as "keyState", k.retires_at as "retiresAt", k.secret,
-     k.debug_until as "debugUntil",
-     l.id, l.code, l.name, l.state, l.country, l.currency, l.language, l.time_zone as "timeZone", l.commission,
-     l.rate_limits as "rateLimits"
-   from lenders.api_key k join lenders.lender l on l.id = k.lender_id
-   where k.id = any ($1::text[])`,
-);
-
-const signingKeysOfLenders = statement(
-  "lenders.signing-keys",
-  `select lender_id as "lenderId", id as "keyId", secret from lenders.api_key
-   where lender_id = any ($1::uuid[]) and state <> 'revoked' and (retires_at is null or retires_at > $2)
-   order by lender_id, signing desc, state = 'active' desc, last_used_at is not null desc, created_at desc, id desc`,
-);
-
-const secretsForKey = statement(
-  "lenders.secrets-for-key",
-  `select other.id as "keyId", other.lender_id as "lenderId", other.secret
-   from lenders.api_key k join lenders.api_key other on other.lender_id = k.lender_id
-   where k.id = $1
-   order by other.id = k.id desc, other.created_at desc, other.id desc
-   limit $2`,
-);
 
 /**
  * Keys and lenders in memory, for the hot path: no round trip while they are fresh, and none older than
- * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question; `now` dates retiring keys. One per process.
+ * `CREDENTIAL_MAX_AGE_MS`. `em` gives a fresh EntityManager for each question. One per process.
  *
  * @example
  * const credentials = createCredentials(() => database.em(), vault);
@@ -117,24 +82,20 @@ const secretsForKey = statement(
 export function createCredentials(
   em: () => EntityManager,
   vault: Vault,
-  now: () => Date = () => new Date(),
+  { now = () => new Date(), isDistributed = false }: CredentialOptions = {},
 ): Credentials {
   const limits = { maxAgeMs: CREDENTIAL_MAX_AGE_MS, maxPresent: MAX_CREDENTIALS, maxAbsent: MAX_UNKNOWN_KEYS };
-  const keyRows = together(
-    (ids) => query<KeyRow>(em(), keysById, [ids]),
-    ({ keyId }) => keyId,
-  );
-  const signingKeyRows = together(
-    (ids) => query<SecretRow>(em(), signingKeysOfLenders, [ids, now()]),
-    ({ lenderId }) => lenderId,
-  );
-  const keys = createFreshCache({ load: async (keyId) => openKey(vault, (await keyRows.load(keyId))[0]), ...limits });
+  const reads = isDistributed ? readsOfCluster(em, now) : readsOfOneServer(em, now);
+  const keys = createFreshCache({ load: async (keyId) => openKey(vault, await reads.key(keyId)), ...limits });
   const signingKeys = createFreshCache({
-    load: async (lenderId) => openSigningKey(vault, await signingKeyRows.load(lenderId)),
+    load: async (lenderId) => openSigningKey(vault, await reads.signingKeys(lenderId)),
     ...limits,
   });
   const secrets = createFreshCache({
-    load: (keyId) => readSecrets(em(), vault, keyId),
+    async load(keyId) {
+      const key = await keys.get(keyId);
+      return key && (await readSecrets(em(), vault, { lenderId: key.credential.lender.id, keyId }));
+    },
     ...limits,
     maxPresent: MAX_KEYS_WITH_SECRETS,
   });
@@ -144,19 +105,8 @@ export function createCredentials(
       return found && { ...found.credential, keyState: stateAt(found, now()) };
     },
     signingKeyOf: (lenderId) => signingKeys.get(lenderId),
-    secretsFor: (keyId) => secrets.get(keyId),
+    secretsFor: async (keyId) => (isApiKeyId(keyId) ? await secrets.get(keyId) : undefined),
   };
-}
-
-/** Reads by one statement what is asked for in one turn of the event loop: with many lenders, each asks but now and then. */
-function together<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
-  return new DataLoader<string, readonly Row[]>(
-    async (ids) => {
-      const rows = Map.groupBy(await read(ids), idOf);
-      return ids.map((id) => rows.get(id.toLowerCase()) ?? []);
-    },
-    { cache: false, maxBatchSize: MAX_READ_TOGETHER, batchScheduleFn: setImmediate },
-  );
 }
 
 function openKey(vault: Vault, row: KeyRow | undefined) {
@@ -178,11 +128,15 @@ function openSigningKey(vault: Vault, rows: readonly SecretRow[]): LenderSigning
   return undefined;
 }
 
-async function readSecrets(em: EntityManager, vault: Vault, keyId: string): Promise<KeySecrets | undefined> {
-  const [own, ...others] = await query<SecretRow>(em, secretsForKey, [keyId, MAX_SECRETS_OF_LENDER]);
-  if (!own) return undefined;
+async function readSecrets(
+  em: EntityManager,
+  vault: Vault,
+  key: { lenderId: string; keyId: string },
+): Promise<KeySecrets | undefined> {
+  const [own, ...others] = await secretsWith(em, key);
+  if (own?.keyId !== key.keyId) return undefined;
   const secret = vault.open(own.secret, apiKeySecretContext(own.lenderId, own.keyId));
-  return { keyId, secret, others: others.flatMap(openedIfItOpens) };
+  return { keyId: own.keyId, secret, others: others.flatMap(openedIfItOpens) };
 
   function openedIfItOpens({ lenderId, keyId, secret }: SecretRow): { keyId: string; secret: string }[] {
     const plain = opened(vault, secret, apiKeySecretContext(lenderId, keyId));

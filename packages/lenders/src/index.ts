@@ -14,6 +14,7 @@ export { commissionPlans } from "./commission-plan.ts";
 export { createLender } from "./create-lender.ts";
 export {
   createCredentials,
+  type CredentialOptions,
   type Credential,
   CREDENTIAL_MAX_AGE_MS,
   type Credentials,

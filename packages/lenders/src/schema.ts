@@ -77,6 +77,20 @@ export const ApiKeyEntity = defineEntity({
 /** An API key as its row has it, its secret sealed. */
 export type ApiKeyRow = InferEntity<typeof ApiKeyEntity>;
 
+/**
+ * The lender that an API key belongs to. A cluster has a copy of this table on every node, so a key is found without
+ * asking every shard of `lenders.api_key`. A row is written with its key and never changes.
+ */
+export const LenderOfKeyEntity = defineEntity({
+  name: "LenderOfKey",
+  schema: "lenders",
+  tableName: "lender_of_key",
+  properties: {
+    keyId: p.text().primary(),
+    lenderId: p.uuid(),
+  },
+});
+
 /** What an operator did to a lender, and why. Never changed. */
 export const AuditEntryEntity = defineEntity({
   name: "AuditEntry",
@@ -92,6 +106,10 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
+/** Processes of versions without `lenders.lender_of_key` make keys too, on one server. */
+const ADD_LENDERS_OF_KEYS = `insert into lenders.lender_of_key (key_id, lender_id)
+  select id, lender_id from lenders.api_key on conflict do nothing`;
+
 /**
  * Schema `lenders`: organisations, API keys, the audit of what was done to them, and how much of a limit is used.
  *
@@ -100,7 +118,14 @@ export const AuditEntryEntity = defineEntity({
  */
 export const lendersSchema: PackageSchema = {
   name: "lenders",
-  entities: [LenderEntity, ApiKeyEntity, AuditEntryEntity, PermitWindowEntity, MasterKeySentinelEntity],
+  entities: [
+    LenderEntity,
+    ApiKeyEntity,
+    LenderOfKeyEntity,
+    AuditEntryEntity,
+    PermitWindowEntity,
+    MasterKeySentinelEntity,
+  ],
   migrations: [
     {
       name: "0001",
@@ -174,10 +199,23 @@ export const lendersSchema: PackageSchema = {
       name: "0007-balance-cutoff",
       statements: ["alter table lenders.lender add column balance_cutoff text"],
     },
+    {
+      name: "0008-lender-of-key",
+      statements: [
+        `create table lenders.lender_of_key (key_id text primary key, lender_id uuid not null)`,
+        ADD_LENDERS_OF_KEYS,
+      ],
+    },
   ],
   appendOnly: ["lenders.audit_entry"],
+  beforeDistribution: [ADD_LENDERS_OF_KEYS],
   undistributed: [
     { table: "lenders.lender", as: "reference", because: "few rows, which every process reads and hardly any writes" },
+    {
+      table: "lenders.lender_of_key",
+      as: "reference",
+      because: "finds the node of a key whose lender is not known yet",
+    },
     { table: "lenders.permit_window", as: "local", because: "counts of addresses and keys, gone after a minute" },
     { table: "lenders.master_key_sentinel", as: "local", because: "one row, read when a process starts" },
   ],

@@ -86,7 +86,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
   const oneLenderABatch = await isDistributed(database.em());
   const masterKeys = masterKeysOf(config, given);
   const vault = createVault(masterKeys);
-  const credentials = createCredentials(() => database.em(), vault);
+  const credentials = createCredentials(() => database.em(), vault, { isDistributed: oneLenderABatch });
   const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });
   const outbound = createOutbound({ allow: config.outboundAllow });
   const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)) });

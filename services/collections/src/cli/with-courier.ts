@@ -1,3 +1,4 @@
+import { isDistributed } from "@collections/database";
 import { createCredentials } from "@collections/lenders";
 import { createOutbound } from "@collections/outbound";
 import type { Courier } from "@collections/webhooks";
@@ -9,7 +10,7 @@ export async function withCourier<T>(
   { config, em, vault }: Operator,
   work: (courier: Courier) => Promise<T>,
 ): Promise<T> {
-  const credentials = createCredentials(em, vault);
+  const credentials = createCredentials(em, vault, { isDistributed: await isDistributed(em()) });
   const outbound = createOutbound({ allow: config.outboundAllow });
   try {
     return await work(createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs }));
