@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { DemoDatabaseError } from "./demo-database.ts";
 import { Phone } from "./phone.ts";
 import { setUp, type Stage } from "./stage.ts";
 import { createTimeline, expected, StepFailed, type Timeline } from "./timeline.ts";
@@ -32,7 +33,11 @@ interface AppCase {
 }
 
 const timeline = createTimeline();
-const stage = await setUp();
+const stage = await setUp({ databaseUrl: process.env["DATABASE_URL"] || undefined }).catch((error: unknown) => {
+  if (!(error instanceof DemoDatabaseError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(2);
+});
 try {
   const phone = await opening(stage, timeline);
   await aPaymentAtTheDoor(stage, timeline, phone);

@@ -1,12 +1,11 @@
 import { type FakeWhatsApp, type LenderTwin, type MailCatcher } from "@collections/lender-twin";
 import { startFakeWhatsApp, startLenderTwin, startMailCatcher } from "@collections/lender-twin";
-import { startPostgres, temporaryDataDir } from "@collections/postgres";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { demoDatabase } from "./demo-database.ts";
 
 /** Everybody who plays in the demo, on real sockets and in real processes. */
 export interface Stage {
@@ -28,14 +27,15 @@ const MAX_OUTPUT_BYTES = 16 * 1_024 * 1_024;
 const run = promisify(execFile);
 
 export interface StageOptions {
+  /** An empty database, on one server or on a cluster; without it, the demo starts a PostgreSQL of its own. */
+  readonly databaseUrl?: string | undefined;
   /** Told each line of the service's log; without it, the log has errors only and goes to stderr. */
   readonly log?: (line: string) => void;
 }
 
-/** A database of the demo's own, the service as a process, and the world around it. */
-export async function setUp({ log }: StageOptions = {}): Promise<Stage> {
-  const dataDir = temporaryDataDir("collections-demo-");
-  const postgres = await startPostgres({ dataDir, temporary: true });
+/** A database, the service as a process, and the world around it. Throws DemoDatabaseError. */
+export async function setUp({ log, databaseUrl }: StageOptions = {}): Promise<Stage> {
+  const database = await demoDatabase(databaseUrl);
   const twin = await startLenderTwin();
   const whatsapp = await startFakeWhatsApp({ token: WHATSAPP_TOKEN, phoneNumberId: WHATSAPP_NUMBER_ID });
   // So slow that the demo's field partner sees each status.
@@ -43,7 +43,7 @@ export async function setUp({ log }: StageOptions = {}): Promise<Stage> {
   const mail = await startMailCatcher();
   const env = {
     PATH: process.env["PATH"],
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: database.url,
     MASTER_KEY: "0123456789abcdef".repeat(4),
     PORT: "0",
     LOG_LEVEL: log ? "info" : "error",
@@ -51,6 +51,10 @@ export async function setUp({ log }: StageOptions = {}): Promise<Stage> {
     SMTP_URL: mail.smtpUrl,
     WHATSAPP_BASE_URL: whatsapp.url,
   };
+  const command = (argv: readonly string[]) =>
+    run(process.execPath, [pathOf("../src/cli/main.ts"), ...argv, "--json"], { env, maxBuffer: MAX_OUTPUT_BYTES });
+  // Before the first start of the service: a process reads at its start whether tables are distributed.
+  if (database.isOnCluster) await command(["migrate", "--distribute"]);
   const service = spawn(process.execPath, [pathOf("../src/main.ts")], {
     env,
     stdio: ["ignore", "pipe", log ? "pipe" : "inherit"],
@@ -64,9 +68,7 @@ export async function setUp({ log }: StageOptions = {}): Promise<Stage> {
     whatsappToken: WHATSAPP_TOKEN,
     whatsappNumberId: WHATSAPP_NUMBER_ID,
     async operator<Answer>(...parts: string[]) {
-      const command = parts.flatMap((part) => (/^--[a-z-]+=/.test(part) ? [part] : part.split(" ")));
-      const argv = [pathOf("../src/cli/main.ts"), ...command, "--json"];
-      const { stdout } = await run(process.execPath, argv, { env, maxBuffer: MAX_OUTPUT_BYTES });
+      const { stdout } = await command(parts.flatMap((part) => (/^--[a-z-]+=/.test(part) ? [part] : part.split(" "))));
       return JSON.parse(stdout) as Answer;
     },
     async close() {
@@ -75,8 +77,7 @@ export async function setUp({ log }: StageOptions = {}): Promise<Stage> {
         await once(service, "exit");
       }
       await Promise.all([twin.close(), whatsapp.close(), mail.close()]);
-      await postgres.stop();
-      await rm(dataDir, { recursive: true, force: true });
+      await database.release();
     },
   };
 }

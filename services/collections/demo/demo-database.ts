@@ -1,0 +1,69 @@
+import { startPostgres, temporaryDataDir } from "@collections/postgres";
+import { rm } from "node:fs/promises";
+import { Client } from "pg";
+
+/** Where the demo plays. */
+export interface DemoDatabase {
+  readonly url: string;
+  /** Whether the extension citus is installed, so that the tables have to be distributed. */
+  readonly isOnCluster: boolean;
+  /** Stops and removes the demo's own PostgreSQL; leaves a given database as it is. */
+  release(): Promise<void>;
+}
+
+/** The given database cannot be used; the message says what to give instead. */
+export class DemoDatabaseError extends Error {
+  override readonly name = "DemoDatabaseError";
+}
+
+/** The given database, which must be empty, or a PostgreSQL that lives as long as the demo. Throws DemoDatabaseError. */
+export async function demoDatabase(given: string | undefined): Promise<DemoDatabase> {
+  if (given !== undefined) {
+    return { url: given, isOnCluster: await checkedForCluster(given), release: () => Promise.resolve() };
+  }
+  const dataDir = temporaryDataDir("collections-demo-");
+  const postgres = await startPostgres({ dataDir, temporary: true });
+  return {
+    url: postgres.url,
+    isOnCluster: false,
+    async release() {
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Refuses a database with data of anybody. Returns whether it has the extension citus. */
+async function checkedForCluster(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url });
+  try {
+    await client.connect();
+  } catch (error) {
+    const why = error instanceof Error && error.message !== "" ? error.message : String(error);
+    throw new DemoDatabaseError(`The demo cannot connect to DATABASE_URL: ${why}`, { cause: error });
+  }
+  try {
+    const { rows } = await client.query<{ name: string; isOnCluster: boolean; tables: string[]; isMigrated: boolean }>(
+      `select current_database() as name, to_regclass('lenders.lender') is not null as "isMigrated",
+         exists (select from pg_extension where extname = 'citus') as "isOnCluster",
+         array(select format('%I.%I', schemaname, tablename) from pg_tables t
+           where schemaname not in ('pg_catalog', 'information_schema') and not exists (
+             select from pg_depend d where d.classid = 'pg_class'::regclass and d.deptype = 'e'
+               and d.objid = format('%I.%I', t.schemaname, t.tablename)::regclass)
+           order by 1 limit 3) as tables`,
+    );
+    const { name, isOnCluster, tables, isMigrated } = rows[0]!;
+    const advice = "Give an empty database in DATABASE_URL, or none: then the demo starts a PostgreSQL of its own.";
+    if (isMigrated) {
+      const lenders = await client.query("select from lenders.lender limit 1");
+      if (lenders.rowCount !== 0) throw new DemoDatabaseError(`The database ${name} has lenders already. ${advice}`);
+    } else if (tables.length > 0) {
+      throw new DemoDatabaseError(
+        `The database ${name} has tables of something else (${tables.join(", ")}). ${advice}`,
+      );
+    }
+    return isOnCluster;
+  } finally {
+    await client.end();
+  }
+}
