@@ -6,6 +6,7 @@ import { BoundDriver } from "./bound-driver.ts";
 import { hostClient } from "./host-client.ts";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
+import { failOnMissingRows } from "./missing-rows.ts";
 import { type Database, type OpenDatabase, rememberDatabase } from "./open-database.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { CLIENT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
@@ -22,7 +23,7 @@ export interface DatabaseOptions {
    * A host's own pool, of `pg` 8.21 or newer, when it leads to the same database as `url`. Its clients keep their settings,
    * and it stays open when this closes. It may lead through a pooler, whatever `url` says: statements go unnamed, and each
    * of our transactions brings its time limits. A client that does not answer is thrown away; how long to wait for another
-   * is the pool's `connectionTimeoutMillis`. `poolMax`, `applicationName` and `onStatement` are for pools made here.
+   * is the pool's `connectionTimeoutMillis`. On Citus, any statement of the pool fails whose answer lacks rows. `poolMax`, `applicationName` and `onStatement` are for pools made here.
    */
   pool?: Pool;
   /** Connections of this process at most. */
@@ -63,7 +64,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options),
   });
   const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
-  const forgetPool = options.pool && heedErrors(options.pool, onError);
+  const forgetPool = options.pool && heedClients(options.pool, onError);
+  if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
   const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
   let boss: Promise<PgBoss> | undefined;
   const database: OpenDatabase = {
@@ -73,6 +75,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     jobs: createJobs(startedBoss, signals, onError),
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
+    distributed: undefined,
     boss: startedBoss,
     onError,
     async close() {
@@ -123,10 +126,20 @@ function borrowed(pool: Pool): PostgresDialect {
   return new PostgresDialect({ pool: { connect, end: () => Promise.resolve() } as never });
 }
 
-/** A connection that is lost while it is out on loan tells so by an event that ends the process when nobody hears it. */
-function heedErrors(pool: Pool, onError: (error: unknown) => void): () => void {
-  const onAcquire = (client: Client): void => void client.on("error", onError);
-  const onRelease = (_error: unknown, client: Client): void => void client.off("error", onError);
+/**
+ * Listens to the clients of a host's pool while they are in use: for a lost connection, whose error event would end the
+ * process if nothing listened, and for warnings of missing rows.
+ */
+function heedClients(pool: Pool, onError: (error: unknown) => void): () => void {
+  const forget = new WeakMap<Client, () => void>();
+  const onAcquire = (client: Client): void => {
+    forget.set(client, failOnMissingRows(client));
+    client.on("error", onError);
+  };
+  const onRelease = (_error: unknown, client: Client): void => {
+    forget.get(client)?.();
+    client.off("error", onError);
+  };
   pool.on("acquire", onAcquire).on("release", onRelease);
   return () => pool.off("acquire", onAcquire).off("release", onRelease);
 }

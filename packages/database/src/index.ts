@@ -23,6 +23,7 @@ export {
 export { isDistributed } from "./is-distributed.ts";
 export { forLenders, type LenderStatement, lenderStatement } from "./lender-statement.ts";
 export { type MigrationLockOptions } from "./migration-lock.ts";
+export { MissingRowsError } from "./missing-rows.ts";
 export {
   migrate,
   type MigrateOptions,

@@ -1,4 +1,5 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
+import { databaseOf } from "./open-database.ts";
 import { query } from "./transaction.ts";
 import { statement } from "./statement.ts";
 
@@ -15,10 +16,19 @@ const distributedTables = statement(
  * Whether this database keeps tables on several nodes, as `distribute` has declared them to Citus: then one statement
  * may lock or change rows of one lender only.
  *
+ * The catalog is asked once for each `Database`, and the answer is kept until that is closed. Ask at the start of a
+ * process: from then on a transaction on several nodes waits for every answer before its COMMIT.
+ *
  * @example
  * const isOnCluster = await isDistributed(database.em());
  */
 export async function isDistributed(em: EntityManager): Promise<boolean> {
+  const database = databaseOf(em);
+  database.distributed ??= await hasDistributedTables(em);
+  return database.distributed;
+}
+
+async function hasDistributedTables(em: EntityManager): Promise<boolean> {
   const [catalog] = await query<{ exists: boolean }>(em, catalogOfCitus, []);
   if (!catalog!.exists) return false;
   const [tables] = await query<{ count: bigint }>(em, distributedTables, []);

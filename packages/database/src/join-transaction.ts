@@ -2,6 +2,7 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import { CompiledQuery } from "kysely";
 import type { ClientBase, QueryResult } from "pg";
 import { forHost, hostClient } from "./host-client.ts";
+import { failOnMissingRows, onMissingRows } from "./missing-rows.ts";
 import type { Database } from "./open-database.ts";
 import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
 import { oneByOne, type PatientClient } from "./one-by-one.ts";
@@ -32,6 +33,7 @@ export interface Joined<T> {
  * (`client.release(true)`), a ROLLBACK would wait too. MikroORM sends its own: give the host's a `query_timeout`.
  *
  * A client is one of `pg` 8.21 or newer, the host's copy or ours; a host's MikroORM has exactly the version of ours.
+ * On Citus, join by a client: a warning that rows are missing is not seen through a host's MikroORM.
  * @throws NoTransactionError when there is none to join
  *
  * @example
@@ -51,6 +53,7 @@ export async function joinTransaction<T>(
   const tx = database.em() as Tx;
   const client = oneByOne(clientOf(host));
   const state = await openTx(tx, client);
+  const forget = heedMissingRows(host, state);
   try {
     const result = await work(tx);
     await tx.flush();
@@ -59,7 +62,23 @@ export async function joinTransaction<T>(
   } catch (error) {
     await settle(state, client).catch(() => {});
     throw causeOf(error, state);
+  } finally {
+    forget();
   }
+}
+
+/** A host's MikroORM does not give its client away, so there a warning of missing rows is not seen. */
+function heedMissingRows(host: ClientBase | EntityManager, state: TxState): () => void {
+  if ("getTransactionContext" in host) return () => {};
+  const listeners = [
+    failOnMissingRows(host),
+    onMissingRows(host, (error) => {
+      state.failure ??= error;
+    }),
+  ];
+  return () => {
+    for (const forget of listeners) forget();
+  };
 }
 
 /** Nothing of ours may still be on its way when the host goes on: it might land behind the host's ROLLBACK. */

@@ -20,6 +20,8 @@ export interface OpenDatabase extends Database {
   readonly sharesSessions: boolean;
   /** Whether the pool is a host's, whose clients need not pipeline. */
   readonly isBorrowed: boolean;
+  /** Whether tables are kept on several nodes; undefined until `isDistributed` has asked. */
+  distributed: boolean | undefined;
   boss(): Promise<PgBoss>;
   onError(error: unknown): void;
 }

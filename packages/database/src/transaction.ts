@@ -4,6 +4,7 @@ import { parameterOf } from "./array-text.ts";
 import { databaseOf } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
 import { hostClient } from "./host-client.ts";
+import { onMissingRows } from "./missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { LOCAL_TIMEOUTS } from "./pooler.ts";
 import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
@@ -55,22 +56,30 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
   if (stateIn(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
-  const { pool, sharesSessions, isBorrowed } = databaseOf(em);
+  const database = databaseOf(em);
+  const { pool, sharesSessions, isBorrowed } = database;
   const begin = { text: sharesSessions ? beginText + LOCAL_TIMEOUTS : beginText, query_timeout: ANSWER_TIMEOUT_MS };
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
+  const forget = onMissingRows(client, (error) => {
+    if (state) state.failure ??= error;
+  });
   try {
     state = await openTx(tx, isBorrowed ? oneByOne(hostClient(client)) : client, begin);
     const result = await work(tx);
     await tx.flush();
+    if (database.distributed) await Promise.all(state.sent);
+    // PostgreSQL would commit although rows were missing from an answer: to the server that statement has succeeded.
+    if (state.failure !== undefined) throw state.failure;
     await commit(state);
     return result;
   } catch (error) {
     broken = !(await rollBack(client, state));
     throw causeOf(error, state);
   } finally {
+    forget();
     if (state) state.open = false;
     client.release(broken);
     if (state && !broken) runAfterCommit(tx, state);

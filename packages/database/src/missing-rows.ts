@@ -1,0 +1,62 @@
+import type { ClientBase } from "pg";
+
+/**
+ * Citus could not find an intermediate result of this statement, and answered without its rows. The answer is discarded,
+ * because rows are missing from it. In a transaction nothing is committed.
+ *
+ * @example
+ * const invoices = await query(em, openInvoices, []).catch((error: unknown) => {
+ *   if (error instanceof MissingRowsError) console.error(`Report this query: ${error.message}`);
+ *   throw error;
+ * });
+ */
+export class MissingRowsError extends Error {
+  override readonly name = "MissingRowsError";
+  /** The SQLSTATE of the warning. */
+  readonly code = "CIINF";
+
+  constructor(warning: string) {
+    super(`Citus answered without some of the rows, so the answer was discarded. Its warning: ${warning}`);
+  }
+}
+
+const INTERMEDIATE_RESULT_NOT_FOUND = "CIINF";
+
+/** What `pg` keeps of the statement whose answer is arriving. */
+interface ActiveQuery {
+  callback?: (error: Error | null, result?: unknown) => void;
+}
+
+interface ClientInternals {
+  _getActiveQuery?(): ActiveQuery | null;
+  readonly connection: { readonly stream: { destroy(error: Error): void } };
+}
+
+/** Calls `act` for each warning of Citus on this client that rows are missing. Returns what removes the listener. */
+export function onMissingRows(client: ClientBase, act: (error: MissingRowsError) => void): () => void {
+  const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
+    if (code === INTERMEDIATE_RESULT_NOT_FOUND) act(new MissingRowsError(message ?? code));
+  };
+  client.on("notice", onNotice);
+  return () => client.off("notice", onNotice);
+}
+
+/**
+ * Makes statements of this client fail when Citus warns that rows are missing from their answer. Without such a warning
+ * it does nothing, so it costs statements nothing. Returns what removes the listener.
+ */
+export function failOnMissingRows(client: ClientBase): () => void {
+  return onMissingRows(client, (error) => failActiveQuery(client as unknown as ClientInternals, error));
+}
+
+/**
+ * PostgreSQL answers pipelined statements in the order in which they were sent, so a notice belongs to the statement
+ * whose answer is arriving. When that statement also fails by itself, its own error is the cause and is kept.
+ */
+function failActiveQuery(client: ClientInternals, missing: MissingRowsError): void {
+  const active = client._getActiveQuery?.();
+  const callback = active?.callback;
+  // Fails every statement of the connection where `pg` does not say which one it is.
+  if (!active || !callback) return client.connection.stream.destroy(missing);
+  active.callback = (error, result) => (error ? callback(error) : callback(missing, result));
+}
