@@ -2,10 +2,11 @@ import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 import { ChromiumMissingError, findChromium } from "./tooling/browser/src/executable.ts";
 import { hasPooler } from "./tooling/postgres/src/start-pooler.ts";
+import { LEFT_OUT_ON_CLUSTER, testTags } from "./tooling/testing/src/left-out.ts";
 import { LongFilesFirst } from "./tooling/testing/src/long-files-first.ts";
 import { SummaryReporter } from "./tooling/testing/src/summary-reporter.ts";
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   // What Node itself would load: else two copies of graphql meet, one by require and one by import.
   ssr: { resolve: { conditions: ["node", "module-sync"] } },
   test: {
@@ -13,7 +14,7 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...withoutBrowser(), ...withoutPooler()],
     globalSetup: "tooling/testing/src/global-setup.ts",
     setupFiles: "tooling/testing/src/drop-after-file.ts",
-    reporters: ["default", new SummaryReporter()],
+    reporters: ["default", new SummaryReporter(LEFT_OUT_ON_CLUSTER)],
     pool: "forks",
     // Files share what they import, and nothing else: each has a database of its own. Importing took most of the time.
     isolate: false,
@@ -23,8 +24,9 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
+    tags: testTags(mode),
   },
-});
+}));
 
 /** CI has pgbouncer too. */
 function withoutPooler(): string[] {

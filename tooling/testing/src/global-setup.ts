@@ -2,11 +2,14 @@ import { randomBytes } from "node:crypto";
 import { startPooler, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { Client } from "pg";
 import type { TestProject } from "vitest/node";
+import { clusterTemplate, clusterUrls, createClusterDatabase } from "./cluster.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** Address of a role that may create databases. */
     adminUrl: string;
+    /** Addresses of the workers in the mode "citus", where `adminUrl` is the coordinator; else empty. */
+    workerUrls: string[];
     /** What the names of this run's databases begin with. */
     databasePrefix: string;
     /** The same server by way of a transaction pooler, where tests go that way. */
@@ -15,15 +18,17 @@ declare module "vitest" {
 }
 
 /**
- * One PostgreSQL for the whole run: that of DATABASE_URL when it is set, else an embedded one in a temporary folder. In
- * the mode "pooled" a pgbouncer stands in front of it.
+ * The PostgreSQL for the whole run: that of DATABASE_URL when it is set, else an embedded one in a temporary folder. In
+ * the mode "pooled" a pgbouncer stands in front of it. In the mode "citus" it is the cluster of CITUS_URLS.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const databasePrefix = `collections_test_${randomBytes(4).toString("hex")}`;
-  const server = await serverForTests();
+  const mode = project.vite.config.mode;
+  const server = mode === "citus" ? await clusterForTests(databasePrefix) : await serverForTests();
   project.provide("adminUrl", server.url);
+  project.provide("workerUrls", server.workerUrls ?? []);
   project.provide("databasePrefix", databasePrefix);
-  const pooler = isPooled(project) ? await startPooler(server.url) : undefined;
+  const pooler = mode === "pooled" ? await startPooler(server.url) : undefined;
   project.provide("pooledUrl", pooler?.url);
   return async () => {
     await pooler?.stop();
@@ -31,14 +36,26 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-function isPooled(project: TestProject): boolean {
-  return project.vite.config.mode === "pooled";
-}
-
 interface TestServer {
   url: string;
+  workerUrls?: string[];
   /** Leaves nothing of this run behind. */
   stop(databasePrefix: string): Promise<void>;
+}
+
+async function clusterForTests(databasePrefix: string): Promise<TestServer> {
+  const urls = clusterUrls(process.env);
+  const stop = async (): Promise<void> => {
+    await Promise.all(urls.map((url) => dropDatabases(url, databasePrefix)));
+  };
+  try {
+    await createClusterDatabase(urls, clusterTemplate(databasePrefix));
+  } catch (error) {
+    await stop().catch(() => {});
+    throw error;
+  }
+  const [url, ...workerUrls] = urls;
+  return { url: url!, workerUrls, stop };
 }
 
 async function serverForTests(): Promise<TestServer> {

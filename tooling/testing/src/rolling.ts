@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const NEW = fileURLToPath(new URL("../../..", import.meta.url));
-const HOOK = "tooling/testing/src/test-database.ts";
+/** They belong together: the setup of a run provides what test databases are made from. */
+const HOOKS = ["test-database.ts", "cluster.ts", "global-setup.ts"].map((file) => `tooling/testing/src/${file}`);
 const BESIDE = "services/collections/tests/rolling-beside";
 /** What is asked of the older version when nobody says more: its flows, and its API for lenders. */
 const USUAL = ["packages/flows", "services/collections/tests/rest-", "services/collections/tests/cli-"];
@@ -28,7 +29,7 @@ function rolling(ref: string, filters: readonly string[]): number {
   try {
     run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);
     // The setting by which a newer checkout migrates may be younger than that version.
-    copyFileSync(join(NEW, HOOK), join(older, HOOK));
+    for (const hook of HOOKS) copyFileSync(join(NEW, hook), join(older, hook));
     const name = `${ref} (${git("rev-parse", "--short", ref).trim()})`;
     tell(`Processes of ${name} beside ours, on one database that we have migrated:`);
     const beside = vitest(NEW, [BESIDE], { OLDER_CHECKOUT: older });

@@ -8,6 +8,9 @@ import { afterAll, expect, test } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "collections-summary-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** In one piece, it would tag this file too. */
+const TAG_OF_MODULE = ["@module", "tag"].join("-");
+
 // One test of the file that is made here is skipped, since the line has to count such ones.
 test("the last line counts tests, and as failed what broke outside a test", async () => {
   const { lastLine, status } = await vitest({
@@ -27,25 +30,53 @@ test("the last line counts tests, and as failed what broke outside a test", asyn
 });
 
 test("a clean run ends in two numbers", async () => {
-  expect(await vitest({ "clean.test.js": `test("passes", () => {});` })).toEqual({
+  expect(await vitest({ "clean.test.js": `test("passes", () => {});` })).toMatchObject({
     lastLine: "1 passed, 0 failed",
     status: 0,
   });
 });
 
-/** Runs a real vitest over files of its own, with this reporter beside the usual one. */
-async function vitest(files: Record<string, string>): Promise<{ lastLine: string | undefined; status: number }> {
+test("tests that a tag leaves out are listed with the tag's reason, and apart from skipped ones", async () => {
+  const { output } = await vitest({
+    "tagged.test.js": `
+      test("passes", () => {});
+      test("is left out", { tags: "plan" }, () => { throw new Error("has run") });
+      describe("a group", { tags: ["plan"] }, () => { test("is left out", () => { throw new Error("has run") }) });
+      test.skip("is skipped", () => {});`,
+    "module.test.js": `
+      /** ${TAG_OF_MODULE} server */
+      test("is left out", () => { throw new Error("has run") });`,
+  });
+  expect(output.slice(-3)).toEqual([
+    'left out: 1 tagged "server" (starts a server)',
+    'left out: 2 tagged "plan" (reads a plan)',
+    "1 passed, 0 failed, 1 skipped, 3 left out",
+  ]);
+});
+
+interface Run {
+  output: string[];
+  lastLine: string | undefined;
+  status: number;
+}
+
+/** Runs a real vitest over files of its own, with this reporter beside the usual one. Two tags leave out their tests. */
+async function vitest(files: Record<string, string>): Promise<Run> {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   const reporter = fileURLToPath(new URL("summary-reporter.ts", import.meta.url));
   const config = `
     import { SummaryReporter } from ${JSON.stringify(reporter)};
-    export default { test: { globals: true, reporters: ["default", new SummaryReporter()], maxWorkers: 1 } };`;
+    const reasons = { plan: "reads a plan", server: "starts a server" };
+    const tags = Object.entries(reasons).map(([name, description]) => ({ name, description, skip: true }));
+    const reporters = ["default", new SummaryReporter(reasons)];
+    export default { test: { globals: true, tags, reporters, maxWorkers: 1, sequence: { shuffle: false } } };`;
   writeFileSync(join(folder, "vitest.config.js"), config);
   const program = fileURLToPath(new URL("../vitest.mjs", import.meta.resolve("vitest")));
   return new Promise((resolve) => {
     const args = [program, "run", "--root", folder, ...Object.keys(files)];
-    const child = execFile(process.execPath, args, { cwd: folder }, (_error, stdout) =>
-      resolve({ lastLine: stdout.trimEnd().split("\n").at(-1), status: child.exitCode ?? -1 }),
-    );
+    const child = execFile(process.execPath, args, { cwd: folder }, (_error, stdout) => {
+      const output = stdout.trimEnd().split("\n");
+      resolve({ output, lastLine: output.at(-1), status: child.exitCode ?? -1 });
+    });
   });
 }

@@ -4,37 +4,57 @@ interface Counts {
   passed: number;
   failed: number;
   skipped: number;
+  /** By tag, how many tests were left out because of it. */
+  leftOut: Map<string, number>;
 }
 
-/** Ends a run with the line `N passed, N failed`, plus `, N skipped` when tests were, for machines to read. */
+/**
+ * Ends a run with the line `N passed, N failed`, plus `, N skipped` and `, N left out` when tests were, for machines to
+ * read. Before it, each tag in `leftOut` (a reason by tag) is listed with the number of its tests that did not run.
+ */
 export class SummaryReporter implements Reporter {
   #vitest: Vitest | undefined;
+  readonly #leftOut: Readonly<Record<string, string>>;
+
+  constructor(leftOut: Readonly<Record<string, string>> = {}) {
+    this.#leftOut = leftOut;
+  }
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[], reason: TestRunEndReason): void {
-    const counts = count(modules);
+    const counts = count(modules, this.#leftOut);
     counts.failed += unhandled.length;
     // A run that failed for a reason of its own, such as a coverage threshold, never reads as a clean one.
     if (reason !== "passed" && counts.failed === 0) counts.failed = 1;
+    for (const [tag, tests] of counts.leftOut) {
+      this.#vitest?.logger.log(`left out: ${tests} tagged "${tag}" (${this.#leftOut[tag]})`);
+    }
     this.#vitest?.logger.log(summaryLine(counts));
   }
 }
 
-function summaryLine({ passed, failed, skipped }: Counts): string {
-  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+function summaryLine({ passed, failed, skipped, leftOut }: Counts): string {
+  const leftOutCount = [...leftOut.values()].reduce((sum, tests) => sum + tests, 0);
+  const skippedWords = skipped > 0 ? `, ${skipped} skipped` : "";
+  return `${passed} passed, ${failed} failed${skippedWords}${leftOutCount > 0 ? `, ${leftOutCount} left out` : ""}`;
 }
 
 /** Counts tests, and as failed also each file, suite or hook that broke outside a test. */
-function count(modules: readonly TestModule[]): Counts {
-  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+function count(modules: readonly TestModule[], reasons: Readonly<Record<string, string>>): Counts {
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: new Map() };
   for (const module of modules) {
     const groups: (TestModule | TestSuite)[] = [module, ...module.children.allSuites()];
     counts.failed += groups.reduce((sum, group) => sum + group.errors().length, 0);
     for (const test of module.children.allTests()) {
       const { state } = test.result();
+      const tag = state === "skipped" ? test.tags.find((name) => Object.hasOwn(reasons, name)) : undefined;
+      if (tag !== undefined) {
+        counts.leftOut.set(tag, (counts.leftOut.get(tag) ?? 0) + 1);
+        continue;
+      }
       // Pending is a test that a crash or an interruption kept from ending.
       counts[state === "pending" ? "failed" : state] += 1;
     }

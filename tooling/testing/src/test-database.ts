@@ -1,12 +1,17 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { escapeIdentifier, Client, DatabaseError } from "pg";
+import { escapeIdentifier, DatabaseError } from "pg";
 import { inject } from "vitest";
 import { afterFile } from "./after-file.ts";
+import { clusterTemplate, onNode, sealDatabase, withDatabase } from "./cluster.ts";
 
 const IN_USE = "55006";
+const DISTRIBUTE = fileURLToPath(
+  new URL("../../../services/collections/tests/distribute-template.ts", import.meta.url),
+);
 
 export interface TestDatabase {
   /** Address of a database of its own; in the mode "pooled" by way of the pooler. */
@@ -18,16 +23,18 @@ export interface TestDatabase {
 /**
  * A database for this test file, dropped after the file's tests. It is a copy of a template that is made once per run:
  * `migrate` brings an empty database to the state called `name`, and closes its connections before it returns.
+ *
+ * In the mode "citus" the database is on all nodes of the cluster, and the tables of our packages are distributed.
  */
 export async function testDatabase(name: string, migrate: (url: string) => Promise<void>): Promise<TestDatabase> {
   const template = `${inject("databasePrefix")}_template_${name}`;
-  await asAdmin((admin) => ensureTemplate(admin, template, migrate));
-  return copyOf(template);
+  await ensureTemplate(template, migrate);
+  return copyOf(template, allNodes());
 }
 
-/** Like `testDatabase`, with nothing in it. */
+/** Like `testDatabase`, with nothing in it. In the mode "citus" it is on the coordinator alone, without the extension. */
 export async function emptyDatabase(): Promise<TestDatabase> {
-  return copyOf("template0");
+  return copyOf("template0", [inject("adminUrl")]);
 }
 
 /** The address past the pooler, for what needs a session of its own; the same where there is no pooler. */
@@ -40,22 +47,37 @@ export function directUrl(url: string): string {
 }
 
 /** Made under a lock by whoever asks first, and renamed when it is whole. */
-async function ensureTemplate(admin: Client, template: string, migrate: (url: string) => Promise<void>): Promise<void> {
-  await admin.query("select pg_advisory_lock(hashtextextended($1, 0))", [template]);
-  const { rowCount } = await admin.query("select from pg_database where datname = $1", [template]);
-  if (rowCount) return;
+async function ensureTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
+  await onNode(inject("adminUrl"), async (admin) => {
+    await admin.query("select pg_advisory_lock(hashtextextended($1, 0))", [template]);
+    const { rowCount } = await admin.query("select from pg_database where datname = $1", [template]);
+    if (!rowCount) await makeTemplate(template, migrate);
+  });
+}
+
+async function makeTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   const draft = `${template}_draft`;
-  await createDatabase(admin, draft, "template0");
+  const url = withDatabase(inject("adminUrl"), draft);
+  await createDatabase(draft, isOnCluster() ? clusterTemplate(inject("databasePrefix")) : "template0", allNodes());
   try {
-    await migrateByAnother(urlOf(draft, inject("adminUrl")));
-    await migrate(urlOf(draft, inject("adminUrl")));
-    await admin.query(`alter database ${escapeIdentifier(draft)} rename to ${escapeIdentifier(template)}`);
+    await migrateByAnother(url);
+    await migrate(url);
+    if (isOnCluster()) await distribute(url);
+    await renameDatabase(draft, template);
   } catch (error) {
-    await dropDatabase(admin, draft);
+    await dropDatabase(draft, allNodes());
     throw error instanceof DatabaseError && error.code === IN_USE
       ? new Error(`migrate(url) for ${template} left a connection open: close it before returning`, { cause: error })
       : error;
   }
+}
+
+/**
+ * Declares the tables of our packages in this database to Citus. A process does it, since only the service knows all
+ * packages, and importing them here would register their queries in every test file.
+ */
+async function distribute(url: string): Promise<void> {
+  await promisify(execFile)(process.execPath, ["--disable-warning=ExperimentalWarning", DISTRIBUTE, url]);
 }
 
 /**
@@ -69,36 +91,42 @@ async function migrateByAnother(url: string): Promise<void> {
   await promisify(execFile)(process.execPath, [join(checkout, "services/collections/src/main.ts"), "migrate"], { env });
 }
 
-async function copyOf(template: string): Promise<TestDatabase> {
+async function copyOf(template: string, nodes: readonly string[]): Promise<TestDatabase> {
   const database = `${inject("databasePrefix")}_${randomBytes(6).toString("hex")}`;
-  await asAdmin((admin) => createDatabase(admin, database, template));
-  const drop = (): Promise<void> => asAdmin((admin) => dropDatabase(admin, database));
+  await createDatabase(database, template, nodes);
+  const drop = (): Promise<void> => dropDatabase(database, nodes);
   afterFile(drop);
-  return { url: urlOf(database, inject("pooledUrl") ?? inject("adminUrl")), drop };
+  return { url: withDatabase(inject("pooledUrl") ?? inject("adminUrl"), database), drop };
 }
 
-/** Copying files takes some 20 ms and no write-ahead log, for the price of a checkpoint that costs nothing unsynced. */
-async function createDatabase(admin: Client, name: string, template: string): Promise<void> {
+/**
+ * Copying files takes some 20 ms and no write-ahead log, for the price of a checkpoint that costs nothing unsynced. Citus
+ * keeps its catalog in the database and reaches the workers' databases by the name of its own: copies of a template on
+ * all nodes are a distributed database too.
+ */
+async function createDatabase(name: string, template: string, nodes: readonly string[]): Promise<void> {
   const [quotedName, quotedTemplate] = [escapeIdentifier(name), escapeIdentifier(template)];
-  await admin.query(`create database ${quotedName} template ${quotedTemplate} strategy file_copy`);
+  await onEach(nodes, `create database ${quotedName} template ${quotedTemplate} strategy file_copy`);
 }
 
-async function dropDatabase(admin: Client, name: string): Promise<void> {
-  await admin.query(`drop database if exists ${escapeIdentifier(name)} with (force)`);
+async function renameDatabase(name: string, newName: string): Promise<void> {
+  if (isOnCluster()) await Promise.all(allNodes().map((node) => sealDatabase(node, name)));
+  await onEach(allNodes(), `alter database ${escapeIdentifier(name)} rename to ${escapeIdentifier(newName)}`);
 }
 
-async function asAdmin<T>(work: (admin: Client) => Promise<T>): Promise<T> {
-  const admin = new Client({ connectionString: inject("adminUrl") });
-  await admin.connect();
-  try {
-    return await work(admin);
-  } finally {
-    await admin.end();
-  }
+async function dropDatabase(name: string, nodes: readonly string[]): Promise<void> {
+  await onEach(nodes, `drop database if exists ${escapeIdentifier(name)} with (force)`);
 }
 
-function urlOf(database: string, server: string): string {
-  const url = new URL(server);
-  url.pathname = `/${database}`;
-  return url.href;
+async function onEach(nodes: readonly string[], text: string): Promise<void> {
+  await Promise.all(nodes.map((node) => onNode(node, (admin) => admin.query(text))));
+}
+
+/** The nodes that have a copy of each test database, the one that tests connect to first. */
+function allNodes(): string[] {
+  return [inject("adminUrl"), ...inject("workerUrls")];
+}
+
+function isOnCluster(): boolean {
+  return inject("workerUrls").length > 0;
 }

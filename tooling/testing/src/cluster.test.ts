@@ -1,0 +1,60 @@
+import { expect, inject, test } from "vitest";
+import { clusterUrls, ClusterError, createClusterDatabase, type NodeFacts, nodeFaults, onNode } from "./cluster.ts";
+
+const COORDINATOR = "postgres://postgres:secret@one:5432/postgres";
+const WORKER = "postgres://postgres:secret@two/postgres";
+
+test("reads the coordinator and the workers from CITUS_URLS", () => {
+  expect(clusterUrls({ CITUS_URLS: ` ${COORDINATOR}, ${WORKER},` })).toEqual([COORDINATOR, WORKER]);
+});
+
+test.each([
+  ["no variable", {}, "CITUS_URLS is not set. Example: CITUS_URLS=postgres://"],
+  ["an empty variable", { CITUS_URLS: " , " }, "CITUS_URLS is not set. Example: CITUS_URLS=postgres://"],
+  ["a coordinator without workers", { CITUS_URLS: COORDINATOR }, "CITUS_URLS names one node; expected a coordinator"],
+  ["a node named twice", { CITUS_URLS: `${WORKER},${WORKER}` }, "CITUS_URLS names two:5432 twice."],
+  ["no URL", { CITUS_URLS: `${COORDINATOR},two:5432` }, '"two:5432" in CITUS_URLS is not a postgres:// URL.'],
+])("refuses CITUS_URLS with %s", (_case, env, message) => {
+  expect(() => clusterUrls(env)).toThrow(message);
+  expect(() => clusterUrls(env)).toThrow(ClusterError);
+});
+
+const SOUND: NodeFacts = {
+  role: "postgres",
+  isSuperuser: true,
+  citus: "13.2-1",
+  isPreloaded: true,
+  maxPreparedTransactions: 200,
+};
+
+test.each<[string, Partial<NodeFacts>, string[]]>([
+  ["nothing", {}, []],
+  [
+    "a superuser",
+    { role: "app", isSuperuser: false, isPreloaded: false },
+    ["two:5432: the role app is not a superuser"],
+  ],
+  ["the extension", { citus: null, isPreloaded: false }, ["two:5432: the extension citus is not installed"]],
+  ["the library", { isPreloaded: false }, ["two:5432: shared_preload_libraries lacks citus."]],
+  ["prepared transactions", { maxPreparedTransactions: 0 }, ["two:5432: max_prepared_transactions is 0."]],
+  ["two things", { citus: null, maxPreparedTransactions: 0 }, ["two:5432: the extension", "two:5432: max_prepared"]],
+])("a node that lacks %s has a fault for each", (_case, facts, expected) => {
+  const faults = nodeFaults("two:5432", { ...SOUND, ...facts });
+  expect(faults).toEqual(expected.map((text) => expect.stringContaining(text)));
+});
+
+// Nothing listens on port 1.
+test("a node that does not answer is named, without its password", async () => {
+  const creation = createClusterDatabase(["postgres://postgres:secret@127.0.0.1:1/postgres"], "never_made");
+  await expect(creation).rejects.toThrow(
+    /cluster:\n {2}127\.0\.0\.1:1: cannot connect \(connect ECONNREFUSED 127\.0\.0\.1:1\)\. Check CITUS_URLS\.$/,
+  );
+});
+
+test("a PostgreSQL without the extension is refused, and nothing is created", { tags: "without-citus" }, async () => {
+  const url = inject("adminUrl");
+  const creation = createClusterDatabase([url], "never_made");
+  await expect(creation).rejects.toThrow("the extension citus is not installed on this server.");
+  const found = await onNode(url, (client) => client.query("select from pg_database where datname = 'never_made'"));
+  expect(found.rowCount).toBe(0);
+});
