@@ -55,21 +55,27 @@ test("of them those that have changed come in one page", async () => {
   expect(hasNext).toBe(false);
 });
 
-test("a page reads the field partner's own cases only, also by a plan that was made before there were any", async () => {
-  const client = await database.pool.connect();
-  try {
-    await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${selectChanged.text}`);
-    const values = `'${BUSY}', null, '${NOW.toISOString()}', null, null, '${NOW.toISOString()}', 101`;
-    const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
-    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-    expect(plan).not.toContain("Seq Scan");
-    expect(plan).toContain("collection_case_assigned_field_partner_id_id_idx");
-    // In the order of that index: a page ends where it is full.
-    expect(plan).not.toContain("Sort");
-  } finally {
-    client.release(true);
-  }
-});
+test(
+  "a page reads the field partner's own cases only, also by a plan that was made before there were any",
+  {
+    tags: "one-node-plan",
+  },
+  async () => {
+    const client = await database.pool.connect();
+    try {
+      await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${selectChanged.text}`);
+      const values = `'${BUSY}', null, '${NOW.toISOString()}', null, null, '${NOW.toISOString()}', 101`;
+      const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan).not.toContain("Seq Scan");
+      expect(plan).toContain("collection_case_assigned_field_partner_id_id_idx");
+      // In the order of that index: a page ends where it is full.
+      expect(plan).not.toContain("Sort");
+    } finally {
+      client.release(true);
+    }
+  },
+);
 
 test("who loses a case is remembered for a month, by whichever way it was lost", async () => {
   const [asha, ravi] = [newId(), newId()];

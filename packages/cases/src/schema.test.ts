@@ -29,7 +29,7 @@ test.each([
   { ...writeStates.ofOne, finds: byId },
   { ...writeDates.ofOne, finds: byId },
   { ...updateImported, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
-])("$name, prepared on an empty table, searches a key", async ({ text, finds }) => {
+])("$name, prepared on an empty table, searches a key", { tags: "one-node-plan" }, async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   const client = await database.pool.connect();
   await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);

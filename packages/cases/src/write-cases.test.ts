@@ -19,26 +19,32 @@ afterAll(() => database.close());
 const EARLIER = new Date("2026-11-19T10:00:00.123Z");
 const NOW = new Date("2026-11-20T10:00:00.456Z");
 
-test("payments of cases of several lenders are written together, and nothing else of the cases is", async () => {
-  const [first, second] = await storeAll([exampleCase({ dpd: 3 }), exampleCase()]);
-  const effects = [first, second].map((theCase, index) =>
-    applyPayment(theCase, { amountMinor: index === 0 ? 1n : 600_000n, paidAt: EARLIER }, NOW),
-  );
-  await transaction(database.em(), async (tx) => {
-    await lockCurrentCases(tx, [keyOf(first), keyOf(second)]);
-    writeCases(
-      tx,
-      effects.map(({ caseAfter }) => caseAfter),
-      NOW,
+test(
+  "payments of cases of several lenders are written together, and nothing else of the cases is",
+  {
+    tags: "many-lenders",
+  },
+  async () => {
+    const [first, second] = await storeAll([exampleCase({ dpd: 3 }), exampleCase()]);
+    const effects = [first, second].map((theCase, index) =>
+      applyPayment(theCase, { amountMinor: index === 0 ? 1n : 600_000n, paidAt: EARLIER }, NOW),
     );
-  });
-  expect(await read(first)).toEqual(effects[0]?.caseAfter);
-  expect(await read(second)).toEqual(effects[1]?.caseAfter);
-  expect(await caseByLoan(database.em(), first.lenderId, first.sourceLoanNumber)).toMatchObject({
-    createdAt: EARLIER,
-    updatedAt: NOW,
-  });
-});
+    await transaction(database.em(), async (tx) => {
+      await lockCurrentCases(tx, [keyOf(first), keyOf(second)]);
+      writeCases(
+        tx,
+        effects.map(({ caseAfter }) => caseAfter),
+        NOW,
+      );
+    });
+    expect(await read(first)).toEqual(effects[0]?.caseAfter);
+    expect(await read(second)).toEqual(effects[1]?.caseAfter);
+    expect(await caseByLoan(database.em(), first.lenderId, first.sourceLoanNumber)).toMatchObject({
+      createdAt: EARLIER,
+      updatedAt: NOW,
+    });
+  },
+);
 
 test("a change of state is written whole, and leaves the money alone", async () => {
   const [stored] = await storeAll([exampleCase()]);
@@ -52,7 +58,11 @@ test("a change of state is written whole, and leaves the money alone", async () 
 });
 
 test("the moment of a balance is written with the peak and nothing else, updatedAt included", async () => {
-  const [first, second] = await storeAll([exampleCase({ outstandingAsOf: EARLIER }), exampleCase()]);
+  const lenderId = newId();
+  const [first, second] = await storeAll([
+    exampleCase({ lenderId, outstandingAsOf: EARLIER }),
+    exampleCase({ lenderId }),
+  ]);
   const moved = [first, second].map((one) => ({
     ...one,
     outstandingAsOf: NOW,

@@ -1,7 +1,8 @@
 import { heldWorkOf } from "@collections/cases";
 import { transaction } from "@collections/database";
 import { suspendFieldPartner } from "@collections/field-partners";
-import { expect, test, vi } from "vitest";
+import { sessionsWaitingForLocks } from "@collections/testing";
+import { expect, test } from "vitest";
 import { aCase, aFieldPartner, aLender, currentCase, ENVIRONMENT, flowsDatabase } from "../tests/fixture.ts";
 import { assignCase } from "./change-case.ts";
 
@@ -24,8 +25,7 @@ test("an assignment that meets a suspension under way waits for it and is refuse
     await suspendFieldPartner(tx, id);
     await tx.flush();
     assigning = assign(loan!, id);
-    const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await vi.waitUntil(async () => (await database.pool.query(waits)).rowCount !== 0, { timeout: 10_000, interval: 5 });
+    await expect.poll(() => sessionsWaitingForLocks(database.pool)).toBeGreaterThan(0);
   });
   expect(await assigning).toEqual({ kind: "field_partner_suspended" });
   expect(await currentCase(database, lender, loan!)).toMatchObject({ assignedFieldPartnerId: null, status: "new" });

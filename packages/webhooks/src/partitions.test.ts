@@ -117,7 +117,7 @@ describe("partitions", () => {
   });
 });
 
-describe("a statement touches the partition that it needs alone, on a generic plan,", () => {
+describe("a statement touches the partition that it needs alone, on a generic plan,", { tags: "one-node-plan" }, () => {
   test.each(["before statistics", "after statistics"])("%s", async (when) => {
     const run = await openLongRun();
     for (let week = 1; week <= 9; week++) {

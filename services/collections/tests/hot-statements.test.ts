@@ -69,7 +69,7 @@ beforeAll(async () => {
   lenderTables = new Set(rows.map(({ name }) => name));
 }, 120_000);
 
-describe("a statement of the hot paths", () => {
+describe("a statement of the hot paths", { tags: "one-node-plan" }, () => {
   test("is found where it is sent: confirmation, dispatcher, import, mint and the list of own cases", () => {
     expect(namesOf(ofLenders())).toEqual(
       expect.arrayContaining([

@@ -1,3 +1,4 @@
+/** @module-tag own-server */
 import { migrate } from "@collections/database";
 import { type Postgres, startPostgres, temporaryDataDir } from "@collections/postgres";
 import { afterFile } from "@collections/testing";

@@ -1,3 +1,4 @@
+/** @module-tag own-server */
 import {
   createDatabase,
   joinTransaction,

@@ -1,3 +1,4 @@
+/** @module-tag own-server */
 import { readFile } from "node:fs/promises";
 import { createDatabase, migrate, newId, transaction, type Tx } from "@collections/database";
 import { createFieldPartner, resumeFieldPartner, suspendFieldPartner } from "@collections/field-partners";

@@ -1,3 +1,4 @@
+/** @module-tag own-server */
 import type { LenderTwin, ReceivedDelivery, ReceivedEvent } from "@collections/lender-twin";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test, vi } from "vitest";

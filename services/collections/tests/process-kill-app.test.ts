@@ -1,3 +1,4 @@
+/** @module-tag own-server */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { transaction } from "@collections/database";

@@ -1,2 +1,3 @@
 export { afterFile } from "./after-file.ts";
 export { directUrl, emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";
+export { sessionsWaitingForLocks } from "./lock-waits.ts";

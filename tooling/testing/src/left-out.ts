@@ -11,6 +11,7 @@ export const LEFT_OUT_ON_CLUSTER = {
   "one-node-plan": "looks at the plan or the buffers of one PostgreSQL; pnpm citus:audit checks a cluster's plans",
   "own-server": "starts a PostgreSQL or a pooler of its own, so a cluster would make no difference",
   "forged-rows": "writes rows by SQL that Citus refuses and the product never sends",
+  "many-lenders": "sends the queries for several lenders at once, which are never sent on a cluster",
   "without-citus": "is about a PostgreSQL that has no extension citus",
 } as const;
 
