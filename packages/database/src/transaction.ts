@@ -7,7 +7,7 @@ import { hostClient } from "./host-client.ts";
 import { onMissingRows } from "./missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
 import { LOCAL_TIMEOUTS } from "./pooler.ts";
-import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
+import { CommitOutcomeUnknownError, isCommitOutcomeUnknown } from "./sql-state.ts";
 import { type Statement, statementTypes } from "./statement.ts";
 
 export type { Tx } from "./open-transaction.ts";
@@ -28,7 +28,8 @@ export interface QueryOptions {
  * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. MikroORM's finds and flushes, pg-boss
  * jobs and prepared statements of `work` all share it. Rolls back and rethrows when anything fails.
  *
- * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way
+ * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way, or, on a cluster, the
+ * connection between its nodes
  *
  * @example
  * await transaction(database.em(), async (tx) => {
@@ -150,7 +151,7 @@ async function commit(state: TxState): Promise<void> {
     const [answer] = await Promise.all([state.client.query("commit"), ...state.sent]);
     command = answer.command;
   } catch (error) {
-    throw sqlState(error) === undefined
+    throw isCommitOutcomeUnknown(error)
       ? new CommitOutcomeUnknownError("The connection was lost during the commit.", { cause: error })
       : error;
   }
