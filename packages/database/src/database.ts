@@ -11,6 +11,7 @@ import { type Database, type OpenDatabase, rememberDatabase } from "./open-datab
 import { oneByOne } from "./one-by-one.ts";
 import { CLIENT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
 import { createSignals } from "./signals.ts";
+import type { Statement } from "./statement.ts";
 
 /** How a process reaches PostgreSQL, and what it keeps there. */
 export interface DatabaseOptions {
@@ -29,6 +30,11 @@ export interface DatabaseOptions {
   /** Connections of this process at most. */
   poolMax?: number;
   applicationName?: string;
+  /**
+   * Selects `id` of every lender from a table that each node of a cluster has. With it, `queryReachable` goes on for the
+   * other lenders while a node is away.
+   */
+  lenderIds?: Statement;
   /** Also maintains pg-boss's tables: for processes that work jobs. */
   works?: boolean;
   /** Told of faults that nobody waits for: a lost idle connection, a failed NOTIFY, a job's maintenance. */
@@ -76,6 +82,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
     distributed: undefined,
+    lenderIds: options.lenderIds,
+    reachable: undefined,
     boss: startedBoss,
     onError,
     async close() {

@@ -35,6 +35,7 @@ export {
 } from "./migrate.ts";
 export { type Database } from "./open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./pooler.ts";
+export { type AllLendersStatement, allLendersStatement, queryReachable } from "./reachable-lenders.ts";
 export { type Signals } from "./signals.ts";
 export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
 export { namedStatements, statement, type Statement } from "./statement.ts";

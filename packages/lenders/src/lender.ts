@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement, type Tx } from "@collections/database";
+import { type EntityManager, query, statement, type Statement, type Tx } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
@@ -124,6 +124,14 @@ const selectByIds = statement(
     .join(", ")}
    from lenders.lender where id = any ($1::uuid[])`,
 );
+
+/**
+ * Selects the id of every lender: `lenderIds` of the database's options.
+ *
+ * @example
+ * const ids = await query<{ id: string }>(em, lenderIds, []);
+ */
+export const lenderIds: Statement = statement("lenders.ids", "select id from lenders.lender");
 
 /**
  * Every lender, by code.
