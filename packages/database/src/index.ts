@@ -20,7 +20,15 @@ export {
   type QueueOptions,
   type WorkOptions,
 } from "./jobs.ts";
-export { isDistributed } from "./is-distributed.ts";
+export { isDistributed, isOnCluster } from "./is-distributed.ts";
+export {
+  arraysParameter,
+  insertFor,
+  type InsertedType,
+  lenderInsert,
+  type LenderRows,
+  oneLenderInsert,
+} from "./lender-insert.ts";
 export { forLenders, type LenderStatement, lenderStatement } from "./lender-statement.ts";
 export { type MigrationLockOptions } from "./migration-lock.ts";
 export { MissingRowsError } from "./missing-rows.ts";

@@ -28,6 +28,17 @@ export async function isDistributed(em: EntityManager): Promise<boolean> {
   return database.distributed;
 }
 
+/**
+ * What `isDistributed` has found, without a statement; false as long as nobody has asked it. To choose between two texts
+ * of one meaning inside a transaction.
+ *
+ * @example
+ * console.log(isOnCluster(tx) ? "The rows of each lender are on one of several nodes." : "All rows are in one PostgreSQL.");
+ */
+export function isOnCluster(em: EntityManager): boolean {
+  return databaseOf(em).distributed === true;
+}
+
 async function hasDistributedTables(em: EntityManager): Promise<boolean> {
   const [catalog] = await query<{ exists: boolean }>(em, catalogOfCitus, []);
   if (!catalog!.exists) return false;
