@@ -4,6 +4,7 @@ import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
 import { BoundDriver } from "./bound-driver.ts";
 import { hostClient } from "./host-client.ts";
+import { LOOKS } from "./is-distributed.ts";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
 import { failOnMissingRows } from "./missing-rows.ts";
@@ -39,7 +40,7 @@ export interface DatabaseOptions {
   works?: boolean;
   /** Told of faults that nobody waits for: a lost idle connection, a failed NOTIFY, a job's maintenance. */
   onError?: (error: unknown) => void;
-  /** Told of each statement; `roundTrip` is false when it travels behind one that is still unanswered. */
+  /** Told of each statement but the first look at whether this is a cluster; `roundTrip` is false when it travels behind one that is still unanswered. */
   onStatement?: (sent: { name: string | undefined; text: string; roundTrip: boolean }) => void;
 }
 
@@ -162,6 +163,7 @@ function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>
       this.query = ((...args: unknown[]) => {
         const config = args[0] as string | { name?: string; goesBy?: string; text: string };
         const { name, goesBy, text } = typeof config === "string" ? { text: config } : config;
+        if (LOOKS.includes(text)) return send(...args);
         onStatement({ name: name ?? goesBy, text, roundTrip: unanswered === 0 });
         unanswered += 1;
         const callback = args.at(-1);
