@@ -4,7 +4,14 @@ export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
 export { databaseTime } from "./database-time.ts";
-export { distribute, type DistributeOptions, type Distribution, NotDistributableError } from "./distribute.ts";
+export { type ClusterUse } from "./cluster-faults.ts";
+export {
+  checkCluster,
+  distribute,
+  type DistributeOptions,
+  type Distribution,
+  NotDistributableError,
+} from "./distribute.ts";
 export { distributionFaults } from "./distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
 export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
