@@ -124,7 +124,7 @@ async function changeCase(
       now,
     );
     const origin = { lenderCode: lender.code, environment, now };
-    await emit(
+    emit(
       tx,
       events.map((event) => {
         const holderId =

@@ -135,6 +135,6 @@ async function recordSending(
         : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels } };
     const { code } = (await lenderById(tx, lenderId))!;
     const origin = { lenderCode: code, environment: deps.environment, now };
-    await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
+    recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
   });
 }

@@ -2,7 +2,6 @@ import {
   BEFORE_ALL_IDS,
   type EntityManager,
   forLenders,
-  insertFor,
   lenderStatement,
   query,
   send,
@@ -74,13 +73,14 @@ export interface PaymentsAfterKey {
 }
 
 export const bookings = appendOnlyTable<Booking>("payment_booking", {
+  lenderId: "uuid",
   id: "uuid",
   sourceLoanNumber: "text",
   reference: "text",
   caseId: "uuid",
   cycle: "integer",
   amountMinor: "bigint",
-  currency: "char(3)",
+  currency: "text",
   mode: "text",
   rawMode: "text",
   paidAt: "timestamptz",
@@ -108,7 +108,7 @@ export const bookings = appendOnlyTable<Booking>("payment_booking", {
  * postTransfers(tx, paymentPostings(booking));
  */
 export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
-  if (newBookings.length > 0) send(tx, ...insertFor(bookings.insert, bookings.values(newBookings)));
+  if (newBookings.length > 0) send(tx, bookings.insert, bookings.values(newBookings));
 }
 
 /**

@@ -46,7 +46,6 @@ export {
   type Lender,
   lenderByCode,
   lenderById,
-  lenderIds,
   type LenderProfile,
   lendersByIds,
   listLenders,

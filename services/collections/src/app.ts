@@ -18,7 +18,6 @@ import {
   type Credentials,
   type KeyUses,
   lenderById,
-  lenderIds,
   type Vault,
 } from "@collections/lenders";
 import { createSignInKeys, type SignInKeys } from "@collections/field-partners";
@@ -81,7 +80,6 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     schemas,
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",
-    lenderIds,
     onError: (error) => log.warn({ error }, "fault in the background"),
   });
   await database.jobs.start();
