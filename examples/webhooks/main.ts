@@ -38,7 +38,7 @@ async function book(loan: string, sequence: bigint, isInStock = true): Promise<v
   try {
     await shop.query("insert into shop_order values ($1, $2)", [newId(), `${loan}/${sequence}`]);
     const { committed } = await joinTransaction(database, shop, async (tx) => {
-      emit(tx, [{ ...event, occurredAt: new Date(), body: JSON.stringify(told) }]);
+      await emit(tx, [{ ...event, occurredAt: new Date(), body: JSON.stringify(told) }]);
     });
     if (!isInStock) throw new Error("out of stock");
     await shop.query("commit");

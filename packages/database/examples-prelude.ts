@@ -22,6 +22,8 @@ declare const lockInvoice: own.Statement;
 declare const markPaid: own.Statement;
 declare const openInvoices: own.Statement;
 declare const openTotal: own.Statement;
+declare const dueInvoices: own.AllLendersStatement;
+declare const payInvoice: own.Statement;
 declare const settleInvoices: own.LenderStatement;
 declare const invoices: readonly { lenderId: string; id: string }[];
 declare const settle: (invoiceId: string) => Promise<boolean>;

@@ -1,6 +1,6 @@
 // What the examples in the docstrings take for granted; they are compiled with it.
 
-import { type Database, type EntityManager, transaction, type Tx } from "@collections/database";
+import { type Database, type EntityManager, query, transaction, type Tx } from "@collections/database";
 import { percentOf } from "@collections/money";
 import type * as own from "@collections/lenders";
 

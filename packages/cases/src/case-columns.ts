@@ -69,7 +69,7 @@ export function columnOf(property: CaseProperty): string {
   return property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-export function columnTypeOf(property: CaseProperty): string {
+export function columnTypeOf(property: CaseProperty): (typeof COLUMN_TYPES)[CaseProperty] {
   return COLUMN_TYPES[property];
 }
 

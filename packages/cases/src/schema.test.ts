@@ -28,7 +28,7 @@ test.each([
   { ...writePayments.ofMany, finds: byId },
   { ...writeStates.ofOne, finds: byId },
   { ...writeDates.ofOne, finds: byId },
-  { ...updateImported, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
+  { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
 ])("$name, prepared on an empty table, searches a key", { tags: "one-node-plan" }, async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   const client = await database.pool.connect();

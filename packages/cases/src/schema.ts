@@ -222,6 +222,7 @@ export const casesSchema: PackageSchema = {
     {
       table: "cases.held_request",
       as: "local",
+      commitsWithLenders: true,
       because: "a field partner's, who says of no case whose it is; kept for days",
     },
   ],

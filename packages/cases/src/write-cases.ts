@@ -1,11 +1,14 @@
 import {
+  arraysParameter,
   arrayText,
   forLenders,
+  type InsertedType,
+  insertFor,
+  lenderInsert,
   type LenderStatement,
   lenderStatement,
   query,
   send,
-  statement,
   type Tx,
 } from "@collections/database";
 import { type CaseProperty, columnOf, columnTypeOf, IMPORTED_PROPERTIES } from "./case-columns.ts";
@@ -59,25 +62,29 @@ export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
 /** Saves the balance's date and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
 export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE_PROPERTIES, { setsUpdatedAt: false });
 
-const CHANGED_BY_IMPORT = IMPORTED_PROPERTIES.filter((property) => property !== "lenderId" && property !== "id");
+const [, ...INSERTED_PROPERTIES] = IMPORTED_PROPERTIES;
+const CHANGED_BY_IMPORT = INSERTED_PROPERTIES.filter((property) => property !== "id");
+/** Behind the lender and the inserted columns. */
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
-const INSERT_IMPORTED = `
-  insert into cases.collection_case (${IMPORTED_PROPERTIES.map(columnOf).join(", ")}, created_at, updated_at)
-  select v.*, ${IMPORT_NOW}, ${IMPORT_NOW} from ${unnested(IMPORTED_PROPERTIES)}`;
+const IMPORTED_CASES = {
+  table: "cases.collection_case",
+  columns: Object.fromEntries(INSERTED_PROPERTIES.map((property) => [columnOf(property), insertedTypeOf(property)])),
+  equal: { created_at: IMPORT_NOW, updated_at: IMPORT_NOW },
+};
 
-const insertImported = statement(
-  "cases.insert-imported",
-  `${INSERT_IMPORTED} order by v.lender_id, v.source_loan_number on conflict do nothing returning id`,
-);
+export const insertImported = lenderInsert("cases.insert-imported", {
+  ...IMPORTED_CASES,
+  ending: "on conflict do nothing returning id",
+});
 
 // The cases are there, so that this only ever updates; but by the primary key, where a join in a plan that was made while
 // the table was empty would read all of it.
-export const updateImported = statement(
-  "cases.update-imported",
-  `${INSERT_IMPORTED} on conflict (lender_id, id) do update
-   set ${CHANGED_BY_IMPORT.map((property) => `${columnOf(property)} = excluded.${columnOf(property)}`).join(", ")},
-     updated_at = excluded.updated_at`,
-);
+export const updateImported = lenderInsert("cases.update-imported", {
+  ...IMPORTED_CASES,
+  ending: `on conflict (lender_id, id) do update
+     set ${CHANGED_BY_IMPORT.map((property) => `${columnOf(property)} = excluded.${columnOf(property)}`).join(", ")},
+       updated_at = excluded.updated_at`,
+});
 
 /** Sets `is_current` of cases that a newer case of the loan replaces. Keeps `updated_at`. */
 export const retire = unnestUpdate("cases.retire", ["isCurrent"], { setsUpdatedAt: false });
@@ -113,7 +120,7 @@ export function writeCaseStates(tx: Tx, casesAfter: readonly LockedCase[], now: 
  * if (plan.outcome === "updated") writeImportedCases(tx, [plan.caseAfter], now);
  */
 export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], now: Date): void {
-  if (casesAfter.length > 0) send(tx, updateImported, importedValues(casesAfter, now));
+  if (casesAfter.length > 0) send(tx, ...insertFor(updateImported, importedValues(casesAfter, now)));
 }
 
 /**
@@ -151,13 +158,33 @@ export async function insertCases(
     const [lenderIds, ids] = [replaced.map(({ lenderId }) => lenderId), replaced.map(({ id }) => id)];
     send(tx, ...forLenders(retire, [lenderIds, ids, replaced.map(() => false)]));
   }
-  const rows = await query<{ id: string }>(tx, insertImported, importedValues(newCases, now));
+  const inOrder = newCases.toSorted(byLenderAndLoan);
+  const rows = await query<{ id: string }>(tx, ...insertFor(insertImported, importedValues(inOrder, now)));
   const made = new Set(rows.map(({ id }) => id));
   return newCases.filter(({ id }) => !made.has(id));
 }
 
-function importedValues(cases: readonly ImportedCase[], now: Date): unknown[] {
-  return [...columnsOf(cases, IMPORTED_PROPERTIES), now.toISOString()];
+/** Two imports of the same new loans wait for each other at the unique index: in one order for all, not in a circle. */
+function byLenderAndLoan(one: ImportedCase, other: ImportedCase): number {
+  if (one.lenderId !== other.lenderId) return one.lenderId < other.lenderId ? -1 : 1;
+  return one.sourceLoanNumber < other.sourceLoanNumber ? -1 : 1;
+}
+
+function importedValues(cases: readonly ImportedCase[], now: Date): [lenderIds: string[], ...others: unknown[]] {
+  const columns = INSERTED_PROPERTIES.map((property) =>
+    columnTypeOf(property) === "text[]"
+      ? arraysParameter(
+          columnOf(property),
+          cases.map((theCase) => theCase[property] as readonly string[] | null),
+        )
+      : columnsOf(cases, [property])[0],
+  );
+  return [cases.map(({ lenderId }) => lenderId), ...columns, now.toISOString()];
+}
+
+/** The exact type of the column: an import inserts without a cast. */
+function insertedTypeOf(property: CaseProperty): InsertedType {
+  return property === "currency" ? "char(3)" : columnTypeOf(property);
 }
 
 function sendUpdate(

@@ -4,6 +4,7 @@ import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
 import { BoundDriver } from "./bound-driver.ts";
 import { hostClient } from "./host-client.ts";
+import { LOOKS } from "./is-distributed.ts";
 import { createBoss, createJobs } from "./jobs.ts";
 import type { PackageSchema } from "./migrate.ts";
 import { failOnMissingRows } from "./missing-rows.ts";
@@ -11,6 +12,7 @@ import { type Database, type OpenDatabase, rememberDatabase } from "./open-datab
 import { oneByOne } from "./one-by-one.ts";
 import { CLIENT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
 import { createSignals } from "./signals.ts";
+import type { Statement } from "./statement.ts";
 
 /** How a process reaches PostgreSQL, and what it keeps there. */
 export interface DatabaseOptions {
@@ -29,11 +31,16 @@ export interface DatabaseOptions {
   /** Connections of this process at most. */
   poolMax?: number;
   applicationName?: string;
+  /**
+   * Selects `id` of every lender from a table that each node of a cluster has. With it, `queryReachable` goes on for the
+   * other lenders while a node is away.
+   */
+  lenderIds?: Statement;
   /** Also maintains pg-boss's tables: for processes that work jobs. */
   works?: boolean;
   /** Told of faults that nobody waits for: a lost idle connection, a failed NOTIFY, a job's maintenance. */
   onError?: (error: unknown) => void;
-  /** Told of each statement; `roundTrip` is false when it travels behind one that is still unanswered. */
+  /** Told of each statement but the first look at whether this is a cluster; `roundTrip` is false when it travels behind one that is still unanswered. */
   onStatement?: (sent: { name: string | undefined; text: string; roundTrip: boolean }) => void;
 }
 
@@ -76,6 +83,8 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
     distributed: undefined,
+    lenderIds: options.lenderIds,
+    reachable: undefined,
     boss: startedBoss,
     onError,
     async close() {
@@ -154,6 +163,7 @@ function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>
       this.query = ((...args: unknown[]) => {
         const config = args[0] as string | { name?: string; goesBy?: string; text: string };
         const { name, goesBy, text } = typeof config === "string" ? { text: config } : config;
+        if (LOOKS.includes(text)) return send(...args);
         onStatement({ name: name ?? goesBy, text, roundTrip: unanswered === 0 });
         unanswered += 1;
         const callback = args.at(-1);

@@ -1,10 +1,13 @@
 import { type Client, escapeLiteral } from "pg";
+import { citusVersion, clusterFaults, type ClusterUse } from "./cluster-faults.ts";
+import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
 import { distributionFaults } from "./distribution-faults.ts";
-import type { PackageSchema } from "./migrate.ts";
+import { JOB_COMMIT_TABLE } from "./jobs.ts";
+import type { PackageSchema, ReadRows } from "./migrate.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 
 /** As for `migrate`, and never at the same time as one. */
-export interface DistributeOptions extends MigrationLockOptions {
+export interface DistributeOptions extends MigrationLockOptions, ClusterUse {
   schemas: readonly PackageSchema[];
   /** Tells what would be sent, also where Citus is not installed, and sends nothing. */
   dryRun?: boolean;
@@ -38,7 +41,8 @@ export class NotDistributableError extends Error {
   }
 }
 
-type Placement = "lender" | "reference" | "local";
+/** `metadata`: on the coordinator like `local`, and known to Citus. */
+type Placement = "lender" | "reference" | "local" | "metadata";
 
 interface Table {
   readonly name: string;
@@ -46,10 +50,12 @@ interface Table {
 }
 
 /**
- * Declares to Citus where the rows of each table live: those of lenders on the node of their lender, together; what is
- * small and read everywhere on each node; the rest stays on the coordinator. It may be repeated at any time, as after
- * a release with new tables, and does what is left to do. Without Citus it does nothing.
- * @throws NotDistributableError, SessionNeededError
+ * Declares to Citus where the rows of each table live: lenders' rows on the node of their lender, all tables together;
+ * small tables that are read everywhere on each node; the rest on the coordinator. Local tables that are written together
+ * with lenders' rows get into Citus's metadata, so that one transaction over both commits in two phases. Functions are
+ * made on every node. It may be repeated at any time, as after a release with new tables, and does what is left to do.
+ * Without Citus it does nothing.
+ * @throws NotDistributableError, SessionNeededError, before anything is changed
  *
  * @example
  * const { citus, statements } = await distribute({ url, schemas: [billingSchema], dryRun: true });
@@ -59,13 +65,16 @@ interface Table {
 export async function distribute(options: DistributeOptions): Promise<Distribution> {
   const { schemas, dryRun = false } = options;
   return await withMigrationLock("Distributing tables", options, async (client) => {
-    const citus = await citusVersion(client);
+    const read: ReadRows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+    const citus = await citusVersion(read);
     if (citus === undefined && !dryRun) return { citus, statements: [] };
+    await checkCluster(read, options);
     refuseFaults(await distributionFaults(client, schemas));
     const tables = await tablesInOrder(client, schemas);
     const placed = citus === undefined ? [] : await placedTables(client);
-    refuseFaults(misplaced(tables, placed));
-    const statements = statementsFor(tables, placed);
+    refuseFaults([...misplaced(tables, placed), ...placedJobs(placed)]);
+    const functions = await functionsToSend(client, schemas, citus !== undefined);
+    const statements = withSettings([...functions, ...statementsFor(tables, placed)]);
     if (!dryRun) {
       const before = schemas.flatMap(({ beforeDistribution }) => beforeDistribution ?? []);
       for (const text of [...before, ...statements]) await client.query(text);
@@ -74,22 +83,29 @@ export async function distribute(options: DistributeOptions): Promise<Distributi
   });
 }
 
+/**
+ * Refuses a cluster of Citus that is not ready for `distribute`. Use it as the `check` of `migrate`, so that nothing is
+ * migrated either. Passes where Citus is not installed.
+ * @throws NotDistributableError
+ *
+ * @example
+ * await migrate({ url, schemas: [billingSchema], check: (read) => checkCluster(read, {}) });
+ * await distribute({ url, schemas: [billingSchema] });
+ */
+export async function checkCluster(read: ReadRows, use: ClusterUse): Promise<void> {
+  refuseFaults(await clusterFaults(read, use));
+}
+
 function refuseFaults(faults: readonly string[]): void {
   if (faults.length > 0) throw new NotDistributableError(faults);
 }
 
-async function citusVersion(client: Client): Promise<string | undefined> {
-  const { rows } = await client.query<{ version: string }>(
-    "select extversion as version from pg_extension where extname = 'citus'",
-  );
-  return rows[0]?.version;
-}
-
-/** What Citus knows already. */
+/** What Citus knows already. A table that Citus added for the sake of a foreign key counts as unknown. */
 async function placedTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<Table>(
     `select format('%s.%s', n.nspname, c.relname) as name,
-       case when p.partmethod = 'h' then 'lender' when p.repmodel = 't' then 'reference' else 'local' end as placement
+       case when p.partmethod = 'h' then 'lender' when p.repmodel = 't' then 'reference'
+         when p.autoconverted then 'local' else 'metadata' end as placement
      from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid join pg_namespace n on n.oid = c.relnamespace`,
   );
   return rows;
@@ -105,33 +121,61 @@ async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]):
     `with recursive owned as (
        select c.oid, format('%s.%s', n.nspname, c.relname) as name
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where c.relkind in ('r', 'p') and not c.relispartition and n.nspname = any ($1::text[])),
+       where c.relkind in ('r', 'p') and not c.relispartition
+         and (n.nspname = any ($1::text[]) or c.oid = to_regclass($4))),
      deep (oid, depth) as (
        select oid, 0 from owned
        union
        select k.conrelid, deep.depth + 1
        from deep join pg_constraint k on k.confrelid = deep.oid join owned child on child.oid = k.conrelid
-       where k.contype = 'f' and k.conrelid <> k.confrelid and k.conparentid = 0)
-     select name, max(depth) as depth, coalesce(d.placement, 'lender') as placement
-     from deep join owned using (oid) left join unnest($2::text[], $3::text[]) as d (name, placement) using (name)
-     group by name, d.placement order by coalesce(d.placement, 'lender') <> 'reference', max(depth), name`,
-    [schemas.map(({ name }) => name), declared.map(({ table }) => table), declared.map(({ as }) => as)],
+       where k.contype = 'f' and k.conrelid <> k.confrelid and k.conparentid = 0),
+     placed as (
+       select name, max(depth) as depth,
+         max(case when oid = to_regclass($4) then 'metadata' else coalesce(d.placement, 'lender') end) as placement
+       from deep join owned using (oid) left join unnest($2::text[], $3::text[]) as d (name, placement) using (name)
+       group by name)
+     select * from placed order by array_position(array['reference', 'lender', 'metadata', 'local'], placement), depth, name`,
+    [
+      schemas.map(({ name }) => name),
+      declared.map(({ table }) => table),
+      declared.map(({ as, commitsWithLenders = false }) => (commitsWithLenders ? "metadata" : as)),
+      JOB_COMMIT_TABLE,
+    ],
   );
   return rows;
 }
 
-/**
- * Pure. What Citus has only written down as a local table, because a key leads from it to a copied one, is where it was,
- * and can still be distributed.
- */
+/** Functions of the schemas that are not known to be on every node, in the order in which they were made. */
+async function functionsToSend(
+  client: Client,
+  schemas: readonly PackageSchema[],
+  hasCitus: boolean,
+): Promise<string[]> {
+  const known = "select objid from pg_dist_object where classid = 'pg_proc'::regclass";
+  const { rows } = await client.query<{ name: string }>(
+    `select p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname = any ($1) and p.prokind in ('f', 'p') ${hasCitus ? `and p.oid not in (${known})` : ""}
+     order by p.oid`,
+    [schemas.map(({ name }) => name)],
+  );
+  return rows.map(({ name }) => `select create_distributed_function(${escapeLiteral(name)})`);
+}
+
+/** Pure. A table that Citus has on the coordinator alone can still be distributed. */
 function misplaced(tables: readonly Table[], placed: readonly Table[]): string[] {
   return tables.flatMap(({ name, placement }) => {
     const known = placed.find((table) => table.name === name)?.placement ?? "local";
-    if (known === "local" || known === placement) return [];
-    return [
-      `${name} is declared as ${placement}, and Citus has it as ${known}: take that back with undistribute_table`,
-    ];
+    if (known === "local" || known === "metadata" || known === placement) return [];
+    const declared = placement === "metadata" ? "local" : placement;
+    return [`${name} is declared as ${declared}, and Citus has it as ${known}: take that back with undistribute_table`];
   });
+}
+
+/** Pure. pg-boss locks rows and makes partitions in ways that Citus refuses for tables it knows. */
+function placedJobs(placed: readonly Table[]): string[] {
+  return placed
+    .filter(({ name }) => name.startsWith("pgboss."))
+    .map(({ name }) => `${name} is pg-boss's, and Citus must not know it: take that back with undistribute_table`);
 }
 
 /** Pure. The first of the lenders' tables makes the group of shards that all others join. */
@@ -140,12 +184,17 @@ function statementsFor(tables: readonly Table[], placed: readonly Table[]): stri
     placed.find((table) => isLenders(table) && tables.some(({ name }) => name === table.name)) ??
     tables.find(isLenders);
   const missing = tables.filter((table) => table.placement !== "local" && !isAmong(placed, table));
-  const calls = missing.map(({ name, placement }) => {
-    if (placement === "reference") return `select create_reference_table(${escapeLiteral(name)})`;
+  return missing.map(({ name, placement }) => {
+    const table = escapeLiteral(name);
+    if (placement === "reference") return `select create_reference_table(${table})`;
+    if (placement === "metadata") return `select citus_add_local_table_to_metadata(${table})`;
     const together = name === anchor?.name ? "none" : anchor!.name;
-    return `select create_distributed_table(${escapeLiteral(name)}, 'lender_id', colocate_with => ${escapeLiteral(together)})`;
+    return `select create_distributed_table(${table}, 'lender_id', colocate_with => ${escapeLiteral(together)})`;
   });
-  return calls.length === 0 ? [] : [ALLOW_TRIGGERS, ...calls];
+}
+
+function withSettings(calls: readonly string[]): string[] {
+  return calls.length === 0 ? [] : [...CLUSTER_SETTINGS, ...calls];
 }
 
 function isAmong(placed: readonly Table[], { name, placement }: Table): boolean {
@@ -155,6 +204,3 @@ function isAmong(placed: readonly Table[], { name, placement }: Table): boolean 
 function isLenders({ placement }: Table): boolean {
   return placement === "lender";
 }
-
-/** Citus calls every trigger unsafe. Ours look at their own row, and write none but of the same lender. */
-const ALLOW_TRIGGERS = "set citus.enable_unsafe_triggers = on";

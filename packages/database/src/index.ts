@@ -4,7 +4,14 @@ export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
 export { databaseTime } from "./database-time.ts";
-export { distribute, type DistributeOptions, type Distribution, NotDistributableError } from "./distribute.ts";
+export { type ClusterUse } from "./cluster-faults.ts";
+export {
+  checkCluster,
+  distribute,
+  type DistributeOptions,
+  type Distribution,
+  NotDistributableError,
+} from "./distribute.ts";
 export { distributionFaults } from "./distribution-faults.ts";
 export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
 export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
@@ -20,7 +27,15 @@ export {
   type QueueOptions,
   type WorkOptions,
 } from "./jobs.ts";
-export { isDistributed } from "./is-distributed.ts";
+export { isDistributed, isOnCluster } from "./is-distributed.ts";
+export {
+  arraysParameter,
+  insertFor,
+  type InsertedType,
+  lenderInsert,
+  type LenderRows,
+  oneLenderInsert,
+} from "./lender-insert.ts";
 export { forLenders, type LenderStatement, lenderStatement } from "./lender-statement.ts";
 export { type MigrationLockOptions } from "./migration-lock.ts";
 export { MissingRowsError } from "./missing-rows.ts";
@@ -35,6 +50,7 @@ export {
 } from "./migrate.ts";
 export { type Database } from "./open-database.ts";
 export { isPooled, isUnmarkedPooler, SessionNeededError } from "./pooler.ts";
+export { type AllLendersStatement, allLendersStatement, queryReachable } from "./reachable-lenders.ts";
 export { type Signals } from "./signals.ts";
 export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
 export { namedStatements, statement, type Statement } from "./statement.ts";

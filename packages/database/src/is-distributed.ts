@@ -1,36 +1,47 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import { databaseOf } from "./open-database.ts";
-import { query } from "./transaction.ts";
-import { statement } from "./statement.ts";
+import { openClient, stateIn, type TxClient } from "./open-transaction.ts";
+import { ANSWER_TIMEOUT_MS } from "./pooler.ts";
 
-const catalogOfCitus = statement(
-  "database.catalog-of-citus",
+/** The second can only be parsed where the first is true. */
+export const LOOKS: readonly string[] = [
   "select to_regclass('pg_dist_partition') is not null as exists",
-);
-const distributedTables = statement(
-  "database.distributed-tables",
-  "select count(*) as count from pg_dist_partition where partmethod = 'h'",
-);
+  "select exists (select from pg_dist_partition where partmethod = 'h') as exists",
+];
 
 /**
  * Whether this database keeps tables on several nodes, as `distribute` has declared them to Citus: then one statement
  * may lock or change rows of one lender only.
  *
- * The catalog is asked once for each `Database`, and the answer is kept until that is closed. Ask at the start of a
- * process: from then on a transaction on several nodes waits for every answer before its COMMIT.
+ * The catalog is asked once for each `Database`, at the latest by its first transaction, and the answer is kept until that
+ * is closed. Distributing therefore needs a restart of the processes.
  *
  * @example
  * const isOnCluster = await isDistributed(database.em());
  */
 export async function isDistributed(em: EntityManager): Promise<boolean> {
   const database = databaseOf(em);
-  database.distributed ??= await hasDistributedTables(em);
+  const state = stateIn(em);
+  database.distributed ??= await hasDistributedTables(state ? openClient(state) : database.pool);
   return database.distributed;
 }
 
-async function hasDistributedTables(em: EntityManager): Promise<boolean> {
-  const [catalog] = await query<{ exists: boolean }>(em, catalogOfCitus, []);
-  if (!catalog!.exists) return false;
-  const [tables] = await query<{ count: bigint }>(em, distributedTables, []);
-  return tables!.count > 0n;
+/**
+ * What `isDistributed` has found, without a statement: known inside every transaction. To choose between two texts of one
+ * meaning.
+ *
+ * @example
+ * console.log(isOnCluster(tx) ? "The rows of each lender are on one of several nodes." : "All rows are in one PostgreSQL.");
+ */
+export function isOnCluster(em: EntityManager): boolean {
+  return databaseOf(em).distributed === true;
+}
+
+async function hasDistributedTables(target: Pick<TxClient, "query">): Promise<boolean> {
+  for (const text of LOOKS) {
+    const look = { text, query_timeout: ANSWER_TIMEOUT_MS };
+    const { rows } = await target.query(look);
+    if (!(rows[0] as { exists: boolean }).exists) return false;
+  }
+  return true;
 }

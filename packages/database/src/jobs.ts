@@ -2,11 +2,12 @@ import { hash } from "node:crypto";
 import type { Client, Pool } from "pg";
 import { PgBoss } from "pg-boss";
 import { forHost } from "./host-client.ts";
+import { isDistributed } from "./is-distributed.ts";
 import { databaseOf } from "./open-database.ts";
 import { QueueWorker } from "./queue-worker.ts";
 import type { Signals } from "./signals.ts";
 import { type Statement, statement } from "./statement.ts";
-import { query, signal, type Tx } from "./transaction.ts";
+import { query, send, signal, type Tx } from "./transaction.ts";
 
 /** How a queue treats its jobs; the names and units are pg-boss's. */
 export interface QueueOptions {
@@ -93,6 +94,15 @@ export interface Jobs {
   stop(graceMs: number): Promise<void>;
 }
 
+/**
+ * An empty table on the coordinator of a cluster. A transaction that deletes from it commits in two phases, so that a
+ * job and the lender's row that it follows from are both committed or neither. pg-boss's own tables are unknown to Citus,
+ * which would commit the lender's row by itself, before the job.
+ */
+export const JOB_COMMIT_TABLE = "collections_job_commit";
+
+const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMIT_TABLE}`);
+
 const SIGNAL_CHANNEL = "jobs";
 const HEAD_START_CHANNEL = "jobs-at-once";
 /** By PostgreSQL's clock: the process's own may be wrong. */
@@ -116,6 +126,7 @@ export async function enqueue<Data extends object>(
 ): Promise<void> {
   const boss = await databaseOf(tx).boss();
   const later = headStart ? { startAfter: HEAD_START_SECONDS } : {};
+  if (await isDistributed(tx)) send(tx, commitWithJob, []);
   const id = await boss.send(queue.name, data, { ...options, ...later, db: executorIn(tx) });
   if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
   if (headStart) signal(tx, HEAD_START_CHANNEL, JSON.stringify({ name: queue.name, id, data }));
@@ -123,7 +134,8 @@ export async function enqueue<Data extends object>(
 }
 
 /**
- * Writes many jobs in the transaction of the change, in one statement. For jobs of later: nobody is woken for them.
+ * Writes many jobs in the transaction of the change, in one statement. For jobs of later: nobody is woken for them. On a
+ * cluster a crash during the commit may lose them, so something has to look for what they would have done.
  *
  * @example
  * const jobs = invoiceIds.map((invoiceId) => ({ data: { invoiceId }, startAfter: dueAt }));
@@ -139,8 +151,9 @@ export async function enqueueAll<Data extends object>(
   await boss.insert(queue.name, [...jobs], { db: executorIn(tx) });
 }
 
-/** Installs or updates pg-boss's own tables and the queues. The caller holds the migration lock. */
+/** Installs or updates pg-boss's own tables, the queues, and the table by which a cluster commits jobs. The caller holds the migration lock. */
 export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
+  await pool.query(`create table if not exists ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
   const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
   const boss = new PgBoss({ db, supervise: false, schedule: false });
   boss.on("error", () => {});
@@ -156,8 +169,12 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
   }
 }
 
-/** Names the missing or outdated parts: pg-boss's tables and queues. */
+/** Names the missing or outdated parts: pg-boss's tables, the queues, and the table by which a cluster commits jobs. */
 export async function missingJobs(client: Client, queues: readonly Queue[]): Promise<string[]> {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
+    JOB_COMMIT_TABLE,
+  ]);
+  if (!rows[0]!.exists) return [`table ${JOB_COMMIT_TABLE}`];
   const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
   const boss = new PgBoss({ db, migrate: false, createSchema: false, supervise: false, schedule: false });
   boss.on("error", () => {});

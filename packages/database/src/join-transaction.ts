@@ -2,6 +2,7 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import { CompiledQuery } from "kysely";
 import type { ClientBase, QueryResult } from "pg";
 import { forHost, hostClient } from "./host-client.ts";
+import { isDistributed } from "./is-distributed.ts";
 import { failOnMissingRows, onMissingRows } from "./missing-rows.ts";
 import type { Database } from "./open-database.ts";
 import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
@@ -55,6 +56,7 @@ export async function joinTransaction<T>(
   const state = await openTx(tx, client);
   const forget = heedMissingRows(host, state);
   try {
+    await isDistributed(tx);
     const result = await work(tx);
     await tx.flush();
     await settle(state, client);

@@ -1,8 +1,10 @@
 import { Migration, Migrator } from "@mikro-orm/migrations";
 import { type EntitySchema, MikroORM } from "@mikro-orm/postgresql";
+import { CompiledQuery, type DatabaseConnection } from "kysely";
 import { type Client, escapeIdentifier } from "pg";
 import { BoundDriver } from "./bound-driver.ts";
-import { installJobs, missingJobs, type Queue } from "./jobs.ts";
+import { CLUSTER_SETTINGS } from "./cluster-settings.ts";
+import { installJobs, JOB_COMMIT_TABLE, missingJobs, type Queue } from "./jobs.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 import { sqlState } from "./sql-state.ts";
 
@@ -49,6 +51,11 @@ export interface UndistributedTable {
   table: string;
   /** A copy on every node, for what is small and read with every lender's rows; or on the coordinator alone. */
   as: "reference" | "local";
+  /**
+   * A local table whose rows are written in one transaction with lenders' rows. A cluster then commits both or neither:
+   * `distribute` tells Citus of the table.
+   */
+  commitsWithLenders?: boolean;
   because: string;
 }
 
@@ -174,6 +181,7 @@ async function applyPending(options: MigrateOptions): Promise<string[]> {
     discovery: { warnWhenNoEntities: false },
     ensureDatabase: false,
     extensions: [Migrator],
+    onCreateConnection: setForCluster,
     logger: () => {},
     pool: { min: 0, max: 2 },
     migrations: {
@@ -192,6 +200,10 @@ async function applyPending(options: MigrateOptions): Promise<string[]> {
   } finally {
     await orm.close();
   }
+}
+
+async function setForCluster(connection: unknown): Promise<void> {
+  for (const text of CLUSTER_SETTINGS) await (connection as DatabaseConnection).executeQuery(CompiledQuery.raw(text));
 }
 
 /**
@@ -231,6 +243,10 @@ async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: r
   await client.query("begin");
   // A start of the service with this role alone reads whether the schema is up to date.
   await client.query(`grant select on ${TABLE} to ${grantee}`);
+  const { rowCount: hasJobs } = await client.query("select from pg_class where oid = to_regclass($1)", [
+    JOB_COMMIT_TABLE,
+  ]);
+  if (hasJobs) await client.query(`grant select, delete on ${JOB_COMMIT_TABLE} to ${grantee}`);
   for (const name of [...schemas.map((schema) => schema.name), "pgboss"]) {
     const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [name]);
     if (rowCount === 0) continue;

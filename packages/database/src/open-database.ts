@@ -2,7 +2,9 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Pool } from "pg";
 import type { PgBoss } from "pg-boss";
 import type { Jobs } from "./jobs.ts";
+import type { Reachable } from "./reachable-lenders.ts";
 import type { Signals } from "./signals.ts";
+import type { Statement } from "./statement.ts";
 
 /** One process's way to PostgreSQL. */
 export interface Database {
@@ -22,6 +24,10 @@ export interface OpenDatabase extends Database {
   readonly isBorrowed: boolean;
   /** Whether tables are kept on several nodes; undefined until `isDistributed` has asked. */
   distributed: boolean | undefined;
+  /** Selects the ids of all lenders, where the process has said how. */
+  readonly lenderIds: Statement | undefined;
+  /** Whose rows can be read while a node of a cluster is away; undefined while none is known to be. */
+  reachable: Reachable | undefined;
   boss(): Promise<PgBoss>;
   onError(error: unknown): void;
 }

@@ -37,6 +37,12 @@ const UNAVAILABLE_ERRNOS = new Set([
   "EAI_AGAIN",
 ]);
 
+/**
+ * Connection, operator intervention and cancellation. On a cluster such an error of a COMMIT says that the node with the
+ * rows has not answered: it may have committed. XX000 has "could not commit transaction for shard …".
+ */
+const COMMIT_MAY_HAVE_HAPPENED = /^(08...|57P0[1-5]|57014|XX000)$/;
+
 /** Messages of `pg` for faults that carry no code. */
 const UNAVAILABLE_MESSAGES =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
@@ -87,6 +93,12 @@ export function isUnavailable(error: unknown): boolean {
     if (UNAVAILABLE_MESSAGES.test(link.message)) return true;
   }
   return false;
+}
+
+/** Whether a COMMIT that failed with this may have happened. */
+export function isCommitOutcomeUnknown(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined || COMMIT_MAY_HAVE_HAPPENED.test(state);
 }
 
 function causes(error: unknown): (Error & { code?: unknown })[] {

@@ -3,6 +3,7 @@ import { EntitySchema } from "@mikro-orm/postgresql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   afterCommit,
+  CommitOutcomeUnknownError,
   createDatabase,
   type Database,
   enqueue,
@@ -15,6 +16,7 @@ import {
   readSnapshot,
   send,
   signal,
+  sqlState,
   statement,
   transaction,
 } from "./index.ts";
@@ -51,6 +53,7 @@ const insertNotes = statement(
   "insert into trial.note (id, number) select * from unnest($1::uuid[], $2::bigint[])",
 );
 const noteById = statement("trial.note-by-id", "select id, number from trial.note where id = $1");
+const insertAtCommit = statement("trial.insert-at-commit", "insert into trial.at_commit values (1)");
 const sleep = statement("trial.sleep", "select pg_sleep(30)");
 
 let database: Database;
@@ -114,6 +117,28 @@ describe("a transaction", () => {
     }).catch((error: unknown) => error);
     expect(isUniqueViolation(outcome)).toBe(true);
     expect(await noteIn(other)).toEqual([]);
+  });
+
+  test.each<[state: string, isUnknown: boolean]>([
+    ["08006", true],
+    ["XX000", true],
+    ["57P01", true],
+    ["57014", true],
+    ["23514", false],
+    ["40001", false],
+  ])("says of a COMMIT that failed with %s whether it may have happened", async (state, isUnknown) => {
+    await database.pool.query(`
+      drop table if exists trial.at_commit;
+      create table trial.at_commit (id int);
+      create or replace function trial.fail_at_commit() returns trigger language plpgsql
+        as $$ begin raise 'the node is away' using errcode = '${state}'; end $$;
+      create constraint trigger fails after insert on trial.at_commit deferrable initially deferred
+        for each row execute function trial.fail_at_commit()`);
+    const outcome: unknown = await transaction(database.em(), async (tx) => send(tx, insertAtCommit, [])).catch(
+      (error: unknown) => error,
+    );
+    expect(outcome instanceof CommitOutcomeUnknownError).toBe(isUnknown);
+    expect(sqlState(outcome)).toBe(state);
   });
 
   test("names the first cause when a later read fails only because the transaction had failed", async () => {

@@ -1,22 +1,17 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { PoolClient, QueryConfig, QueryResult } from "pg";
 import { parameterOf } from "./array-text.ts";
-import { databaseOf } from "./open-database.ts";
+import { isDistributed } from "./is-distributed.ts";
+import { databaseOf, type OpenDatabase } from "./open-database.ts";
 import { causeOf, openClient, openTx, remember, stateIn, stateOf, type Tx, type TxState } from "./open-transaction.ts";
 import { hostClient } from "./host-client.ts";
 import { onMissingRows } from "./missing-rows.ts";
 import { oneByOne } from "./one-by-one.ts";
-import { LOCAL_TIMEOUTS } from "./pooler.ts";
-import { CommitOutcomeUnknownError, sqlState } from "./sql-state.ts";
+import { ANSWER_TIMEOUT_MS, LOCAL_TIMEOUTS, LOCK_TIMEOUT_ON_WORKERS } from "./pooler.ts";
+import { CommitOutcomeUnknownError, isCommitOutcomeUnknown } from "./sql-state.ts";
 import { type Statement, statementTypes } from "./statement.ts";
 
 export type { Tx } from "./open-transaction.ts";
-
-/**
- * More than a statement of a request takes, its wait for a lock included. A connection that has gone silent (a failover,
- * a cut wire) is found out by this and by nothing else.
- */
-const ANSWER_TIMEOUT_MS = 12_000;
 
 /** How to wait for an answer. */
 export interface QueryOptions {
@@ -28,7 +23,8 @@ export interface QueryOptions {
  * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. MikroORM's finds and flushes, pg-boss
  * jobs and prepared statements of `work` all share it. Rolls back and rethrows when anything fails.
  *
- * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way
+ * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way, or, on a cluster, the
+ * connection between its nodes
  *
  * @example
  * await transaction(database.em(), async (tx) => {
@@ -57,8 +53,9 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
   if (stateIn(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
   const database = databaseOf(em);
-  const { pool, sharesSessions, isBorrowed } = database;
-  const begin = { text: sharesSessions ? beginText + LOCAL_TIMEOUTS : beginText, query_timeout: ANSWER_TIMEOUT_MS };
+  const { pool, isBorrowed } = database;
+  if (database.distributed === undefined) await isDistributed(em);
+  const begin = { text: beginText + limitsOf(database), query_timeout: ANSWER_TIMEOUT_MS };
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
@@ -86,6 +83,11 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
   }
 }
 
+/** What a transaction sets for itself, in one message with its BEGIN. */
+function limitsOf({ sharesSessions, distributed }: OpenDatabase): string {
+  return (sharesSessions ? LOCAL_TIMEOUTS : "") + (distributed ? LOCK_TIMEOUT_ON_WORKERS : "");
+}
+
 /**
  * Sends a prepared statement and waits for its rows, in the transaction or, given a plain EntityManager, outside one.
  * int8 arrives as bigint, timestamptz as Date, date and numeric as text.
@@ -100,10 +102,21 @@ export async function query<Row>(
   { timeoutMs = ANSWER_TIMEOUT_MS }: QueryOptions = {},
 ): Promise<Row[]> {
   const state = stateIn(on);
-  const { pool, sharesSessions } = databaseOf(on);
+  const { pool, sharesSessions, distributed } = databaseOf(on);
+  if (!state && distributed && mayWaitForLock(statement)) {
+    return transaction(on, (tx) => query(tx, statement, values, { timeoutMs }));
+  }
   const target = state ? openClient(state) : pool;
   const result: QueryResult = await target.query(prepared(statement, values, sharesSessions, timeoutMs));
   return result.rows as Row[];
+}
+
+const LOCKS = /\b(insert into|update|delete from|for (no key )?update|for (key )?share)\b/i;
+const NEVER_WAITS = /\b(skip locked|nowait)\b/i;
+
+/** On a cluster only a transaction can limit how long a worker waits for a lock. */
+function mayWaitForLock({ text }: Statement): boolean {
+  return LOCKS.test(text) && !NEVER_WAITS.test(text);
 }
 
 /**
@@ -150,7 +163,7 @@ async function commit(state: TxState): Promise<void> {
     const [answer] = await Promise.all([state.client.query("commit"), ...state.sent]);
     command = answer.command;
   } catch (error) {
-    throw sqlState(error) === undefined
+    throw isCommitOutcomeUnknown(error)
       ? new CommitOutcomeUnknownError("The connection was lost during the commit.", { cause: error })
       : error;
   }

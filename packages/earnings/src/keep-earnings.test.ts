@@ -90,8 +90,8 @@ describe("an earning", () => {
     });
     expect(sent.filter((name) => name.startsWith("earnings."))).toEqual([
       "earnings.pending-of-many",
-      "earnings.add",
-      "earnings.credit",
+      "earnings.add-of-many",
+      "earnings.credit-of-many",
     ]);
     expect(await pendingOf(database.em(), earnings)).toHaveLength(32);
   });

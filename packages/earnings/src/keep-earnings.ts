@@ -1,10 +1,12 @@
 import {
   type EntityManager,
   forLenders,
+  type InsertedType,
+  insertFor,
+  lenderInsert,
   lenderStatement,
   query,
   send,
-  statement,
   type Tx,
 } from "@collections/database";
 import { credited, type Earning } from "./earning.ts";
@@ -35,7 +37,7 @@ export async function pendingOf(tx: EntityManager | Tx, cases: readonly CaseOfEa
  * addEarnings(tx, [earning]);
  */
 export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
-  if (earnings.length > 0) send(tx, insertEarnings, valuesOf(earnings));
+  if (earnings.length > 0) send(tx, ...insertFor(insertEarnings, valuesOf(earnings)));
 }
 
 /**
@@ -47,7 +49,8 @@ export function addEarnings(tx: Tx, earnings: readonly Earning[]): void {
  * creditEarnings(tx, pending, now);
  */
 export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date): void {
-  if (earnings.length > 0) send(tx, upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now))));
+  if (earnings.length === 0) return;
+  send(tx, ...insertFor(upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now)))));
 }
 
 /** The columns of `alias` as an Earning. */
@@ -63,7 +66,7 @@ const COLUMNS = [
   ["sourceLoanNumber", "source_loan_number", "text"],
   ["reference", "reference", "text"],
   ["fieldPartnerId", "field_partner_id", "uuid"],
-  ["currency", "currency", "text"],
+  ["currency", "currency", "char(3)"],
   ["baseMinor", "base_minor", "bigint"],
   ["percent", "percent", "bigint"],
   ["amountMinor", "amount_minor", "bigint"],
@@ -72,10 +75,15 @@ const COLUMNS = [
   ["creditedAt", "credited_at", "timestamptz"],
   ["paidOutAt", "paid_out_at", "timestamptz"],
   ["payoutId", "payout_id", "uuid"],
-] as const satisfies readonly (readonly [keyof Earning, string, string])[];
+] as const satisfies readonly (readonly [keyof Earning, string, InsertedType])[];
 
-function valuesOf(earnings: readonly Earning[]): unknown[] {
-  return COLUMNS.map(([property]) => earnings.map((earning) => parameter(earning[property])));
+const [, ...OTHER_COLUMNS] = COLUMNS;
+
+function valuesOf(earnings: readonly Earning[]): [lenderIds: string[], ...columns: unknown[][]] {
+  return [
+    earnings.map(({ lenderId }) => lenderId),
+    ...OTHER_COLUMNS.map(([property]) => earnings.map((earning) => parameter(earning[property]))),
+  ];
 }
 
 function parameter(value: string | bigint | Date | null): string | null {
@@ -83,20 +91,20 @@ function parameter(value: string | bigint | Date | null): string | null {
   return typeof value === "bigint" ? value.toString() : value;
 }
 
-const names = COLUMNS.map(([, column]) => column).join(", ");
-const arrays = COLUMNS.map(([, , type], index) => `$${index + 1}::${type}[]`).join(", ");
-const INSERT = `insert into earnings.earning (${names}) select * from unnest(${arrays})`;
+const EARNINGS = {
+  table: "earnings.earning",
+  columns: Object.fromEntries(OTHER_COLUMNS.map(([, column, type]) => [column, type])),
+};
 
-const insertEarnings = statement("earnings.add", INSERT);
+const insertEarnings = lenderInsert("earnings.add", EARNINGS);
 
 // The rows are there. ON CONFLICT finds them by the key on every plan; an UPDATE joined to the arrays reads the whole
 // table when its plan was made while the table was small.
-export const upsertCredited = statement(
-  "earnings.credit",
-  `${INSERT}
-   on conflict (lender_id, id) do update set status = excluded.status, credited_at = excluded.credited_at
+export const upsertCredited = lenderInsert("earnings.credit", {
+  ...EARNINGS,
+  ending: `on conflict (lender_id, id) do update set status = excluded.status, credited_at = excluded.credited_at
    where earning.status = 'pending'`,
-);
+});
 
 // Lateral, with a barrier: one index probe per case, on every plan.
 export const selectPending = lenderStatement(

@@ -173,10 +173,10 @@ const selectOwn = statement(
 
 const selectPage = statement(
   "earnings.payouts",
-  `with page as materialized (
+  `${PARTS} where p.id in (
      select distinct id from earnings.payout
      where ($1::uuid is null or field_partner_id = $1) and ($2::uuid is null or id < $2) order by id desc limit $3
-   ) ${PARTS} where p.id in (select id from page) order by p.id desc, p.lender_id`,
+   ) order by p.id desc, p.lender_id`,
 );
 
 // By the field partner, whose earnings have an index; those of a payout have none.

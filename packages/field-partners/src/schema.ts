@@ -184,6 +184,8 @@ export const fieldPartnersSchema: PackageSchema = {
   undistributed: ["field_partner", "session", "token_pair", "otp", "audit_entry", "mutation_result"].map((name) => ({
     table: `field_partners.${name}`,
     as: "local",
+    // A mutation's result is written together with what the mutation did to a lender's case.
+    commitsWithLenders: name === "mutation_result",
     because: "people visit for many lenders, and sign in before anybody knows for which",
   })),
   queues: [otpQueue],

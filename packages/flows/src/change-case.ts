@@ -124,7 +124,7 @@ async function changeCase(
       now,
     );
     const origin = { lenderCode: lender.code, environment, now };
-    emit(
+    await emit(
       tx,
       events.map((event) => {
         const holderId =

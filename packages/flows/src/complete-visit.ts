@@ -110,7 +110,7 @@ export async function completeVisitIn(
     kind,
     data: kind === "visit.completed" ? data : { reason: caseAfter.statusReason },
   }));
-  recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender!.code, environment, now });
+  await recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender!.code, environment, now });
   return { kind: "completed", visit, case: caseAfter };
 }
 

@@ -103,7 +103,7 @@ async function confirmLocked(
   addEarnings(tx, toWrite.earnings);
   creditEarnings(tx, toWrite.creditedEarnings, now);
   markPaid(tx, toWrite.paidLinks);
-  emit(tx, toWrite.events);
   for (const { id } of toWrite.paidLinks) signal(tx, PAYMENT_LINK_CHANNEL, id);
+  await emit(tx, toWrite.events);
   return outcomes;
 }

@@ -226,7 +226,7 @@ async function applyRows(
     now,
   );
   const origin = { lenderCode: lender.code, environment, now };
-  emit(
+  await emit(
     tx,
     applied.flatMap(({ plan }) =>
       plan.events.map((event) => caseEvent({ ...plan.caseAfter, status: event.status }, event, origin)),

@@ -41,12 +41,12 @@ export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
  * Writes the worked case and emits what happened, numbered in the loan's sequence. The events show the loan's current
  * case: to a receiver, an older cycle's amounts under a newer number would undo the new cycle. contract: Receiver
  */
-export function recordOnLoan(
+export async function recordOnLoan(
   tx: Tx,
   { worked, current }: LockedLoan,
   { caseAfter, happenings }: { caseAfter: LockedCase; happenings: readonly HappeningOnLoan[] },
   origin: EventOrigin,
-): void {
+): Promise<void> {
   const isCurrent = worked.id === current.id;
   const { caseAfter: currentAfter, events } = numbered(
     isCurrent ? { ...caseAfter, sequence: current.sequence } : current,
@@ -54,7 +54,7 @@ export function recordOnLoan(
   );
   const olderAfter = { ...caseAfter, sequence: worked.sequence };
   writeCaseStates(tx, isCurrent ? [currentAfter] : [olderAfter, currentAfter], origin.now);
-  emit(
+  await emit(
     tx,
     events.map((event, index) => caseEvent(currentAfter, { ...event, data: happenings[index]!.data }, origin)),
   );

@@ -122,17 +122,22 @@ async function record(tx: Tx, lenderId: string, news: readonly News[], environme
   const { code } = (await lenderById(tx, lenderId))!;
   const origin = { lenderCode: code, environment, now };
   for (const [loan, ofLoan] of Map.groupBy(told, ({ link }) => link.sourceLoanNumber)) {
-    tell(tx, cases.get(loan)!, ofLoan, origin);
+    await tell(tx, cases.get(loan)!, ofLoan, origin);
   }
 }
 
-function tell(tx: Tx, current: LockedCase, recorded: readonly DeliveryRecorded[], origin: EventOrigin): void {
+async function tell(
+  tx: Tx,
+  current: LockedCase,
+  recorded: readonly DeliveryRecorded[],
+  origin: EventOrigin,
+): Promise<void> {
   const happenings = recorded.map(({ link, delivery, became, channels }): HappeningOnLoan =>
     became === "sent"
       ? { kind: "payment_link.delivered", data: { linkId: link.linkId, channels: [delivery.channel] } }
       : { kind: "payment_link.undelivered", data: { linkId: link.linkId, channels } },
   );
-  recordOnLoan(tx, { worked: current, current }, { caseAfter: current, happenings }, origin);
+  await recordOnLoan(tx, { worked: current, current }, { caseAfter: current, happenings }, origin);
 }
 
 /** Of what is told of one message at once, the best. */

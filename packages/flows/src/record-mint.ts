@@ -89,7 +89,7 @@ async function recordLink(
     { kind: "payment_link.created", data: { visitId: publicId("vis", visitId), linkId, amount } },
   ];
   if (undelivered) happenings.push({ kind: "payment_link.undelivered", data: { linkId, channels } });
-  recordOnLoan(tx, loan, { caseAfter: verdict.caseAfter, happenings }, origin);
+  await recordOnLoan(tx, loan, { caseAfter: verdict.caseAfter, happenings }, origin);
 }
 
 /** The lender's link exists from its answer on; where recording it had to wait, a payment by it may have come first. */
@@ -119,5 +119,5 @@ async function recordNoLink(
     reason: reason.unavailable,
   };
   const happenings = [{ kind: "payment_link.unavailable" as const, data }];
-  recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, origin);
+  await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, origin);
 }

@@ -135,6 +135,6 @@ async function recordSending(
         : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels } };
     const { code } = (await lenderById(tx, lenderId))!;
     const origin = { lenderCode: code, environment: deps.environment, now };
-    recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
+    await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
   });
 }

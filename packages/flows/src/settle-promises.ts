@@ -96,6 +96,6 @@ async function settle(
       paidAmount: toWire(paidMinor, currency),
     };
     const happenings = [{ kind: `promise.${outcome}` as const, data }];
-    recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, { lenderCode: code, environment, now });
+    await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, { lenderCode: code, environment, now });
   });
 }

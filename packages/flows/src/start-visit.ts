@@ -88,7 +88,7 @@ export async function startVisitIn(
   const { visit, caseAfter } = started;
   const data = { visitId: publicId("vis", visitId), occurredAt: occurredAt.toISOString() };
   const origin = { lenderCode: lender.code, environment, now };
-  recordOnLoan(tx, loan, { caseAfter, happenings: [{ kind: "visit.started", data }] }, origin);
+  await recordOnLoan(tx, loan, { caseAfter, happenings: [{ kind: "visit.started", data }] }, origin);
   return { kind: "started", visit, case: caseAfter };
 }
 

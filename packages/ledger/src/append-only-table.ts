@@ -1,49 +1,41 @@
-import { statement, type Statement } from "@collections/database";
-
-type SqlType = "uuid" | "text" | "bigint" | "integer" | "timestamptz" | "jsonb";
+import { type InsertedType, lenderInsert, type LenderStatement } from "@collections/database";
 
 /** A table whose rows are written once, each with the digest of its content. */
 export interface AppendOnlyTable<Row> {
-  /** Inserts any number of rows; its parameters are one array per column. */
-  readonly insert: Statement;
-  /** The parameters of `insert`. */
-  values(rows: readonly Row[]): unknown[];
+  /** Inserts any number of rows: give it to `insertFor` with `values`. A trigger adds the digests. */
+  readonly insert: LenderStatement;
+  /** The parameters of `insert`: one array per column. */
+  values(rows: readonly Row[]): [lenderIds: string[], ...columns: unknown[][]];
   /** The columns of `alias` under their property names: what a query selects to get rows of type Row. */
   selected(alias: string): string;
-  /** The digest of the content of `alias` as the insert computes it. */
+  /** The digest of the content of `alias`, as the trigger computes it. */
   digestOf(alias: string): string;
 }
 
 /**
- * Describes `ledger.<name>` by its columns, in the order in which `ledger.<name>_digest` takes them. Insert and
- * verification call that one SQL function, so a column cannot be in one of them only.
+ * Describes `ledger.<name>` by its columns, in the order in which `ledger.<name>_digest` takes them. The trigger and the
+ * verification call that one SQL function.
  */
-export function appendOnlyTable<Row extends object>(
+export function appendOnlyTable<Row extends { readonly lenderId: string }>(
   name: string,
-  columns: Readonly<Record<keyof Row & string, SqlType>>,
+  columns: Readonly<Record<Exclude<keyof Row & string, "lenderId">, InsertedType>>,
 ): AppendOnlyTable<Row> {
-  const properties = Object.keys(columns) as (keyof Row & string)[];
-  const names = properties.map(snakeCase);
-  const digestOf = (alias: string) =>
-    `ledger.${name}_digest(${names.map((column) => `${alias}.${column}`).join(", ")})`;
-  // A jsonb travels as text: an array of it would be read as one JSON array.
-  const wireType = (property: keyof Row & string) => (columns[property] === "jsonb" ? "text" : columns[property]);
-  const arrays = properties.map((property, index) => `$${index + 1}::${wireType(property)}[]`);
-  const typed = properties.map((property, index) => `i.${names[index]}::${columns[property]} as ${names[index]}`);
+  const others = Object.keys(columns) as Exclude<keyof Row & string, "lenderId">[];
+  const properties = ["lenderId" as const, ...others];
+  const types = Object.fromEntries(others.map((property) => [snakeCase(property), columns[property]]));
   return {
-    insert: statement(
-      `ledger.insert-${name}`,
-      `insert into ledger.${name} (${names.join(", ")}, digest)
-       select r.*, ${digestOf("r")}
-       from (select ${typed.join(", ")} from unnest(${arrays.join(", ")}) as i (${names.join(", ")})) r`,
-    ),
-    values: (rows) => properties.map((property) => rows.map((row) => parameter(row[property], columns[property]))),
-    selected: (alias) => properties.map((property, index) => `${alias}.${names[index]} as "${property}"`).join(", "),
-    digestOf,
+    insert: lenderInsert(`ledger.insert-${name}`, { table: `ledger.${name}`, columns: types }),
+    values: (rows) => [
+      rows.map(({ lenderId }) => lenderId),
+      ...others.map((property) => rows.map((row) => parameter(row[property], columns[property]))),
+    ],
+    selected: (alias) => properties.map((property) => `${alias}.${snakeCase(property)} as "${property}"`).join(", "),
+    digestOf: (alias) =>
+      `ledger.${name}_digest(${properties.map((property) => `${alias}.${snakeCase(property)}`).join(", ")})`,
   };
 }
 
-function parameter(value: unknown, type: SqlType): unknown {
+function parameter(value: unknown, type: InsertedType): unknown {
   if (value === null) return null;
   if (type === "jsonb") return JSON.stringify(value);
   if (value instanceof Date) return value.toISOString();

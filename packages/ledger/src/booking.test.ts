@@ -112,8 +112,8 @@ describe("a booking", () => {
     });
     expect(sent.filter((name) => name.startsWith("ledger."))).toEqual([
       "ledger.bookings-for-of-many",
-      "ledger.insert-payment_booking",
-      "ledger.insert-transfer",
+      "ledger.insert-payment_booking-of-many",
+      "ledger.insert-transfer-of-many",
     ]);
     expect(await bookingsFor(database.em(), keys)).toHaveLength(32);
   });

@@ -2,6 +2,7 @@ import {
   BEFORE_ALL_IDS,
   type EntityManager,
   forLenders,
+  insertFor,
   lenderStatement,
   query,
   send,
@@ -73,14 +74,13 @@ export interface PaymentsAfterKey {
 }
 
 export const bookings = appendOnlyTable<Booking>("payment_booking", {
-  lenderId: "uuid",
   id: "uuid",
   sourceLoanNumber: "text",
   reference: "text",
   caseId: "uuid",
   cycle: "integer",
   amountMinor: "bigint",
-  currency: "text",
+  currency: "char(3)",
   mode: "text",
   rawMode: "text",
   paidAt: "timestamptz",
@@ -108,7 +108,7 @@ export const bookings = appendOnlyTable<Booking>("payment_booking", {
  * postTransfers(tx, paymentPostings(booking));
  */
 export function bookPayments(tx: Tx, newBookings: readonly Booking[]): void {
-  if (newBookings.length > 0) send(tx, bookings.insert, bookings.values(newBookings));
+  if (newBookings.length > 0) send(tx, ...insertFor(bookings.insert, bookings.values(newBookings)));
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Attribution, BookingWarning } from "./booking.ts";
 import { migration0001 } from "./migration-0001.ts";
 import { migration0002 } from "./migration-0002.ts";
 import { migration0003 } from "./migration-0003.ts";
+import { migration0004 } from "./migration-0004.ts";
 import type { TransferKind } from "./transfer.ts";
 
 /** An account of a lender's books: `receivable/<case>`, `placed/<lender>/INR` and so on. */
@@ -139,6 +140,7 @@ export const ledgerSchema: PackageSchema = {
     { name: "0001", statements: migration0001 },
     { name: "0002-payments-in-balance", statements: migration0002 },
     { name: "0003-anchors", statements: migration0003 },
+    { name: "0004-digests-by-trigger", statements: migration0004 },
   ],
   appendOnly: ["ledger.account", "ledger.transfer", "ledger.payment_booking", "ledger.chain_block"],
 };

@@ -1,4 +1,4 @@
-import { type EntityManager, newId, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, insertFor, newId, query, send, statement, type Tx } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { appendOnlyTable } from "./append-only-table.ts";
 
@@ -44,12 +44,11 @@ export interface Transfer extends Posting {
 }
 
 export const transfers = appendOnlyTable<Transfer>("transfer", {
-  lenderId: "uuid",
   id: "uuid",
   debitAccount: "text",
   creditAccount: "text",
   amountMinor: "bigint",
-  currency: "text",
+  currency: "char(3)",
   kind: "text",
   caseId: "uuid",
   bookingId: "uuid",
@@ -73,7 +72,7 @@ export const transfers = appendOnlyTable<Transfer>("transfer", {
  */
 export function postTransfers(tx: Tx, postings: readonly Posting[]): void {
   if (postings.length === 0) return;
-  send(tx, transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() }))));
+  send(tx, ...insertFor(transfers.insert, transfers.values(postings.map((posting) => ({ ...posting, id: newId() })))));
 }
 
 /**

@@ -46,6 +46,7 @@ export {
   type Lender,
   lenderByCode,
   lenderById,
+  lenderIds,
   type LenderProfile,
   lendersByIds,
   listLenders,

@@ -56,7 +56,7 @@ describe("delivery in order", () => {
     const lenderId = await trial.addLender(receiver.url);
     await using _dispatcher = trial.dispatch({ pollIntervalMs: 10 });
     const work = transaction(database.em(), async (tx) => {
-      emit(tx, eventsOn(lenderId, "LN-1", 1, 3));
+      await emit(tx, eventsOn(lenderId, "LN-1", 1, 3));
       throw new Error("change of mind");
     });
     await expect(work).rejects.toThrow("change of mind");

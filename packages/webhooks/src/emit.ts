@@ -1,4 +1,4 @@
-import { send, signal, statement, type Tx } from "@collections/database";
+import { isOnCluster, oneLenderInsert, query, send, signal, statement, type Tx } from "@collections/database";
 import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
 
 /** An event to tell a lender of. `body` is the exact text that goes on the wire, with every attempt the same. */
@@ -15,34 +15,49 @@ export interface EventToEmit {
 }
 
 /**
- * Writes events and their deliveries in the transaction of the change, in one statement whatever their number, and
- * wakes the dispatchers after the commit. A lender without an endpoint row fails the transaction.
+ * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. A
+ * lender without an endpoint row fails the transaction. On one PostgreSQL that is one statement, whatever the number of
+ * events and lenders, and the promise waits for nothing.
  *
  * @example
- * await transaction(em, async (tx) => {
+ * await transaction(database.em(), async (tx) => {
  *   const eventId = newId();
  *   const body = JSON.stringify({ eventId: publicId("evt", eventId), kind: "case.closed", sequence: 12 });
  *   const closed = { lenderId, eventId, kind: "case.closed", loan: "LN-2026-00417", sequence: 12n };
- *   emit(tx, [{ ...closed, occurredAt: now, body }]);
+ *   await emit(tx, [{ ...closed, occurredAt: now, body }]);
  * });
  */
-export function emit(tx: Tx, events: readonly EventToEmit[]): void {
+export async function emit(tx: Tx, events: readonly EventToEmit[]): Promise<void> {
   if (events.length === 0) return;
-  send(tx, insertEvents, [
-    events.map(({ lenderId }) => lenderId),
+  const byLender = Map.groupBy(events, ({ lenderId }) => lenderId);
+  for (const lenderId of byLender.keys()) signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  if (isOnCluster(tx)) for (const [lenderId, itsEvents] of byLender) await emitOfOne(tx, lenderId, itsEvents);
+  else send(tx, insertEvents, [events.map(({ lenderId }) => lenderId), ...columnsOf(events)]);
+}
+
+/** On a cluster: three statements that each go to the lender's node as one command. */
+async function emitOfOne(tx: Tx, lenderId: string, events: readonly EventToEmit[]): Promise<void> {
+  const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);
+  send(tx, recordEvents, [lenderId, ids, kinds, loans, sequences, moments, bodies]);
+  const [endpoint] = await query<{ id: string }>(tx, selectEndpoint, [lenderId]);
+  // No endpoint: a NOT NULL violation, as on one PostgreSQL.
+  send(tx, recordDeliveries, [lenderId, ids, loans, sequences, kinds, endpoint?.id ?? null]);
+}
+
+function columnsOf(events: readonly EventToEmit[]): unknown[][] {
+  return [
     events.map(({ eventId }) => eventId),
     events.map(({ kind }) => kind),
     events.map(({ loan }) => loan),
     events.map(({ sequence }) => String(sequence)),
     events.map(({ occurredAt }) => occurredAt.toISOString()),
     events.map(({ body }) => body),
-  ]);
-  for (const lenderId of new Set(events.map(({ lenderId }) => lenderId))) signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  ];
 }
 
 // The left join makes an event without an endpoint a NOT NULL violation rather than an event that nobody delivers.
 const insertEvents = statement(
-  "webhooks.emit",
+  "webhooks.emit-of-many",
   `with input as (
      select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[], $7::text[])
        as i (lender_id, id, kind, loan, sequence, occurred_at, body)
@@ -54,3 +69,26 @@ const insertEvents = statement(
    select i.lender_id, i.id, e.id, i.loan, i.sequence, i.kind, 'waiting'
    from input i left join webhooks.endpoint e on e.lender_id = i.lender_id`,
 );
+
+const recordEvents = oneLenderInsert("webhooks.record-events", {
+  table: "webhooks.event",
+  columns: {
+    id: "uuid",
+    kind: "text",
+    source_loan_number: "text",
+    sequence: "bigint",
+    occurred_at: "timestamptz",
+    body: "text",
+  },
+});
+
+const selectEndpoint = statement(
+  "webhooks.endpoint-to-emit-to",
+  "select id from webhooks.endpoint where lender_id = $1",
+);
+
+const recordDeliveries = oneLenderInsert("webhooks.record-deliveries", {
+  table: "webhooks.delivery",
+  columns: { id: "uuid", loan: "text", sequence: "bigint", kind: "text" },
+  equal: { endpoint_id: "$6::uuid", state: "'waiting'" },
+});

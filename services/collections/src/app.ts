@@ -18,6 +18,7 @@ import {
   type Credentials,
   type KeyUses,
   lenderById,
+  lenderIds,
   type Vault,
 } from "@collections/lenders";
 import { createSignInKeys, type SignInKeys } from "@collections/field-partners";
@@ -80,6 +81,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     schemas,
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",
+    lenderIds,
     onError: (error) => log.warn({ error }, "fault in the background"),
   });
   await database.jobs.start();

@@ -36,11 +36,13 @@ describe("collections migrate", () => {
   test("--distribute --dry-run tells what a cluster would be sent: copied tables first, cases before their visits", async () => {
     const { stdout } = await cli("migrate", "--distribute", "--dry-run");
     const lines = stdout.trim().split("\n").slice(2);
-    expect(lines.slice(0, 3)).toEqual([
-      "set citus.enable_unsafe_triggers = on;",
-      "select create_reference_table('lenders.lender');",
-      expect.stringMatching(/^select create_distributed_table\('[a-z_.]+', 'lender_id', colocate_with => 'none'\);$/),
-    ]);
+    const first = (text: string) => lines.findIndex((line) => line.startsWith(text));
+    expect(first("set citus.enable_unsafe_triggers = on;")).toBe(0);
+    expect(first("select create_distributed_function('ledger.refuse_change()');")).toBeGreaterThan(0);
+    expect(first("select create_reference_table('lenders.lender');")).toBeGreaterThan(
+      first("select create_distributed_function("),
+    );
+    expect(lines[first("select create_distributed_table(")]).toMatch(/, 'lender_id', colocate_with => 'none'\);$/);
     const at = (table: string) => lines.findIndex((line) => line.includes(`_table('${table}'`));
     expect(at("cases.collection_case")).toBeGreaterThan(1);
     expect(at("cases.visit")).toBeGreaterThan(at("cases.collection_case"));
@@ -49,6 +51,11 @@ describe("collections migrate", () => {
     for (const local of ["field_partners.session", "lenders.permit_window", "webhooks.retention"]) {
       expect(at(local)).toBe(-1);
     }
+    expect(lines.filter((line) => line.includes("add_local_table"))).toEqual(
+      ["cases.held_request", "field_partners.mutation_result", "public.collections_job_commit"].map(
+        (table) => `select citus_add_local_table_to_metadata('${table}');`,
+      ),
+    );
   });
 
   test("that has to wait for another one tells people why, and not who reads its document", async () => {

@@ -38,7 +38,9 @@ test("the updates by ON CONFLICT that are checked are those of the packages", ()
       .toSorted(),
   ).toEqual([
     "cases.update-imported",
+    "cases.update-imported-of-many",
     "earnings.credit",
+    "earnings.credit-of-many",
     "payment-links.mark-paid",
     "payment-links.mark-paid-of-many",
     "payment-links.save-deliveries",

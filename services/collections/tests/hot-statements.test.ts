@@ -75,7 +75,7 @@ describe("a statement of the hot paths", { tags: "one-node-plan" }, () => {
       expect.arrayContaining([
         "cases.lock-free",
         "ledger.insert-payment_booking",
-        "webhooks.emit",
+        "webhooks.emit-of-many",
         "webhooks.lease",
         "webhooks.record-results",
         "cases.insert-imported",

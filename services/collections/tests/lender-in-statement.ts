@@ -43,7 +43,8 @@ function aliasOf({ table, alias }: { readonly table: string; readonly alias: str
 
 function insertedWith(text: string, table: string): LenderNamed {
   const into = `into ${table.replace(".", "\\.")}\\s*`;
-  if (new RegExp(`${into}\\(lender_id,[^)]*\\)\\s*select\\s+\\$\\d+\\b`, "i").test(text)) return "one";
+  if (new RegExp(`${into}\\(lender_id,[^)]*\\)\\s*(?:select\\s+|values\\s*\\(\\s*)\\$\\d+\\b`, "i").test(text))
+    return "one";
   const columns = new RegExp(`${into}\\(([^)]*)\\)`, "i").exec(text)?.[1] ?? "";
   return /\blender_id\b/.test(columns) ? "each row's" : "none";
 }

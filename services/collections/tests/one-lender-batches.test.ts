@@ -13,6 +13,8 @@ const OF_MANY = [
   "cases.write-payments-of-many",
   "earnings.pending-of-many",
   "ledger.bookings-for-of-many",
+  "ledger.insert-payment_booking-of-many",
+  "ledger.insert-transfer-of-many",
   "payment-links.links-by-lender-link-id-of-many",
 ];
 

@@ -26,7 +26,7 @@ async function book(tx) {
   postTransfers(tx, placement({ ...change, amountMinor: 250000n }));
   const event = { lenderId, eventId: newId(), kind: "case.created", loan: "LN-1", sequence: 1n };
   await registerEndpoint(tx, { lenderId, url: "https://lender.example/hooks" });
-  emit(tx, [{ ...event, occurredAt: now, body: "{}" }]);
+  await emit(tx, [{ ...event, occurredAt: now, body: "{}" }]);
 }
 
 async function say() {

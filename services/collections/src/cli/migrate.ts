@@ -1,4 +1,4 @@
-import { distribute, type Distribution, migrate } from "@collections/database";
+import { checkCluster, distribute, type Distribution, migrate, type ReadRows } from "@collections/database";
 import { Command } from "commander";
 import { readConfig } from "../config.ts";
 import { essentials } from "../local-data.ts";
@@ -23,7 +23,8 @@ export function migrateCommand(): Command {
       "after",
       `
 --distribute may be repeated, and belongs into each release of a cluster: it does what is left to do. Where the
-extension citus is not installed in the database, it does nothing.
+extension citus is not installed in the database, it does nothing. A cluster that is not ready is refused before anything
+is migrated: a node that does not answer, max_prepared_transactions = 0, Citus before 13, a role that a node lacks.
 
 Example:
   pnpm collections migrate --distribute --dry-run`,
@@ -36,19 +37,17 @@ async function runMigrate({ distribute: distributes = false, dryRun = false }: M
   const config = readConfig(process.env);
   const given = await essentials(config);
   try {
-    const url = given.databaseMigrationUrl;
-    const { applied, unknown } = await migrate({
-      url,
-      runtimeUrl: given.databaseUrl,
-      schemas,
-      jobs: true,
-      onWait: tell,
-      ...givenMasterKeyCheck(config, given),
-    });
+    const addresses = { url: given.databaseMigrationUrl, runtimeUrl: given.databaseUrl };
+    const { check: checkKey } = givenMasterKeyCheck(config, given);
+    const check = async (read: ReadRows) => {
+      await checkKey?.(read);
+      if (distributes) await checkCluster(read, addresses);
+    };
+    const { applied, unknown } = await migrate({ ...addresses, schemas, jobs: true, onWait: tell, check });
     await checkGivenMasterKey(config, given);
     const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
     if (!distributes) return answer({ applied, unknown }, migrated);
-    const distribution = await distribute({ url, schemas, dryRun, onWait: tell });
+    const distribution = await distribute({ ...addresses, schemas, dryRun, onWait: tell });
     const { citus = null, statements } = distribution;
     answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
   } finally {

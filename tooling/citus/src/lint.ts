@@ -1,0 +1,127 @@
+import type { Statement } from "@collections/database";
+import { loadModule, type Node, parsePlPgSQLSync, parseSync } from "libpg-query";
+import type { Catalog } from "./catalog.ts";
+import { brokenByChange } from "./change-rules.ts";
+import { type Lenders, lendersOf } from "./lenders-of-query.ts";
+import { allQueries, childrenOf, type Query } from "./query.ts";
+import { queryTree } from "./query-tree.ts";
+import { brokenByRead } from "./read-rules.ts";
+import { type RuleName, rules } from "./rules.ts";
+
+/** A rule that a statement breaks. */
+export interface Violation {
+  /** The name of the statement, or of the function whose body holds it. */
+  readonly name: string;
+  readonly rule: RuleName;
+}
+
+/**
+ * Finds what a cluster would refuse in these statements, without a cluster.
+ *
+ * @example
+ * const violations = await lint(namedStatements(), await readCatalog(client, schemas));
+ * for (const violation of violations) console.error(violationText(violation));
+ */
+export async function lint(statements: readonly Statement[], catalog: Catalog): Promise<Violation[]> {
+  await loadModule();
+  return statements.flatMap(({ name, text }) => brokenRules(text, catalog).map((rule) => ({ name, rule })));
+}
+
+/** Finds what a cluster would refuse in the functions of our schemas that are called on the coordinator. */
+export async function lintFunctions(catalog: Catalog): Promise<Violation[]> {
+  await loadModule();
+  return catalog.bodies.flatMap(({ name, definition }) => {
+    const broken = bodyQueries(definition).flatMap((text) =>
+      hasEmptyList(text, catalog) ? ["empty-select-list" as const] : [],
+    );
+    return [...new Set(broken)].map((rule) => ({ name, rule }));
+  });
+}
+
+/** A sentence with the statement, the rule and the remedy. */
+export function violationText({ name, rule }: Violation): string {
+  const { problem, remedy } = rules[rule];
+  return `${name} breaks ${rule}: ${problem}. Instead, ${remedy}.`;
+}
+
+function brokenRules(text: string, catalog: Catalog): RuleName[] {
+  const broken = (parseSync(text).stmts ?? []).flatMap(({ stmt }) => {
+    const root = queryTree(stmt as Node, catalog);
+    return root ? [...brokenBelow(root, false, lendersOf(root), catalog)] : [];
+  });
+  return [...new Set(broken)].toSorted();
+}
+
+function* brokenBelow(query: Query, isInRouted: boolean, lenders: Lenders, catalog: Catalog): Generator<RuleName> {
+  const isRouted = isInRouted || lenders.isRouted(query);
+  yield* brokenByChange(query, catalog);
+  yield* brokenByRead(query, isRouted, lenders);
+  for (const inner of childrenOf(query)) yield* brokenBelow(inner, isRouted, lenders, catalog);
+}
+
+function hasEmptyList(text: string, catalog: Catalog): boolean {
+  return (parseSync(text).stmts ?? []).some(({ stmt }) => {
+    const root = queryTree(stmt as Node, catalog);
+    return root !== undefined && allQueries(root).some(isEmptySubselect);
+  });
+}
+
+function isEmptySubselect({ role, select, arms }: Query): boolean {
+  if (role !== "exists" && role !== "any" && role !== "expression" && role !== "from") return false;
+  return select !== undefined && arms.length === 0 && !select.targetList && !select.valuesLists;
+}
+
+/** The SQL that the body of a function holds; expressions of PL/pgSQL become a SELECT. */
+function bodyQueries(definition: string): string[] {
+  const [created] = parseSync(definition).stmts ?? [];
+  const body = created?.stmt as Extract<Node, { CreateFunctionStmt: unknown }>;
+  const options = body.CreateFunctionStmt.options ?? [];
+  const language = options.flatMap((option) =>
+    "DefElem" in option && option.DefElem.defname === "language" && option.DefElem.arg ? [option.DefElem.arg] : [],
+  )[0];
+  if (language && "String" in language && language.String.sval === "plpgsql") {
+    return [...queriesIn(parsePlPgSQLSync(definition))];
+  }
+  const source = options.flatMap((option) =>
+    "DefElem" in option && option.DefElem.defname === "as" && option.DefElem.arg ? [option.DefElem.arg] : [],
+  )[0];
+  const [text] = source && "List" in source ? (source.List.items ?? []) : [];
+  return text && "String" in text ? [text.String.sval ?? ""] : [];
+}
+
+function* queriesIn(value: unknown): Generator<string> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* queriesIn(item);
+  } else if (value !== null && typeof value === "object") {
+    if ("PLpgSQL_expr" in value) yield* queriesOf((value.PLpgSQL_expr as { query: string }).query);
+    for (const inner of Object.values(value)) yield* queriesIn(inner);
+  }
+}
+
+/** The query of an expression, and those that its literals hold: EXECUTE sends them, often through format(). */
+function* queriesOf(expression: string): Generator<string> {
+  const query = parsed(expression) ? expression : `select ${expression.replace(/^\s*\S+\s*:=/, "")}`;
+  yield query;
+  for (const literal of literalsIn(parsed(query))) {
+    const text = literal.replaceAll(/%(\d+\$)?[Is]/g, "name").replaceAll(/%(\d+\$)?L/g, "null");
+    if (/\s/.test(text.trim()) && parsed(text)) yield text;
+  }
+}
+
+function* literalsIn(value: unknown): Generator<string> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* literalsIn(item);
+  } else if (value !== null && typeof value === "object") {
+    const literal = "A_Const" in value ? (value as Extract<Node, { A_Const: unknown }>).A_Const.sval?.sval : undefined;
+    if (literal !== undefined) yield literal;
+    for (const inner of Object.values(value)) yield* literalsIn(inner);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseSync(text);
+  } catch {
+    return undefined;
+  }
+}

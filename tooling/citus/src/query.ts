@@ -1,0 +1,112 @@
+import type { Node, SelectStmt } from "libpg-query";
+import type { Placement } from "./catalog.ts";
+
+/** A column of the result of a query. */
+export interface OutputColumn {
+  readonly name: string;
+  /** By its name in `pg_type`; undefined if unknown. */
+  readonly type: string | undefined;
+  /** The expression, to be read in the query; undefined if unknown. */
+  readonly value: Node | undefined;
+}
+
+/** An item of FROM, or the table that a query changes. */
+export interface Source {
+  readonly id: number;
+  readonly alias: string;
+  /** The placement of a table; what the item is otherwise. */
+  readonly kind: Placement | "function" | "values" | "cte" | "subquery";
+  /** "schema.table" */
+  readonly table: string | undefined;
+  /** Names and types of the columns as far as they are known. */
+  readonly columns: ReadonlyMap<string, string | undefined>;
+  /** The sub-select, or the CTE, that the item reads. */
+  readonly query: Query | undefined;
+  /** True if LEFT or FULL JOIN may fill the item with nulls. */
+  readonly isNullable: boolean;
+  readonly isLateral: boolean;
+}
+
+/** A SELECT, INSERT, UPDATE or DELETE at any depth of a statement. */
+export interface Query {
+  readonly kind: "select" | "insert" | "update" | "delete";
+  readonly role: "statement" | "cte" | "from" | "exists" | "any" | "expression" | "arm" | "insert-source";
+  readonly parent: Query | undefined;
+  readonly isRecursive: boolean;
+  readonly ctes: Cte[];
+  /** The table that the query changes is the first. */
+  readonly sources: Source[];
+  /** WHERE and every ON, which hold together. */
+  readonly conditions: Node[];
+  where?: Node;
+  /** USING: pairs of columns that are equal. */
+  readonly equalColumns: [Column, Column][];
+  /** Sub-selects of expressions. */
+  readonly sublinks: Query[];
+  /** Both sides of UNION, INTERSECT and EXCEPT. */
+  readonly arms: Query[];
+  /** The SELECT of INSERT … SELECT. */
+  insertSource?: Query;
+  /** Rows of VALUES that INSERT writes. */
+  readonly insertedRows: (readonly Node[])[];
+  readonly insertedColumns: string[];
+  output: readonly OutputColumn[];
+  readonly select: SelectStmt | undefined;
+  readonly node: Node;
+}
+
+/** A WITH query. */
+export interface Cte {
+  readonly name: string;
+  readonly isMaterialized: boolean;
+  readonly query: Query;
+  references: number;
+}
+
+/** A column of an item of FROM. */
+export interface Column {
+  readonly source: Source;
+  readonly name: string;
+}
+
+/** Finds the column that a reference names: in the query itself first, then in the queries around it. */
+export function resolveColumn(query: Query, fields: readonly string[]): Column | undefined {
+  const name = fields.at(-1)!;
+  const alias = fields.at(-2);
+  for (let at: Query | undefined = query; at; at = outerQuery(at)) {
+    if (alias === "excluded" && at.kind === "insert") return { source: at.sources[0]!, name };
+    const source = at.sources.find((source) =>
+      alias === undefined ? source.columns.has(name) : source.alias === alias,
+    );
+    if (source) return { source, name };
+  }
+  return undefined;
+}
+
+/** The names of a column reference; undefined for `*` and for other nodes. */
+export function columnFields(node: Node | undefined): string[] | undefined {
+  if (!node || !("ColumnRef" in node)) return undefined;
+  const fields = (node.ColumnRef.fields ?? []).map((field) => ("String" in field ? field.String.sval! : undefined));
+  return fields.includes(undefined) ? undefined : (fields as string[]);
+}
+
+/** The query whose columns a query may name besides its own. A CTE sees none. */
+function outerQuery(query: Query): Query | undefined {
+  return query.role === "cte" || query.role === "insert-source" ? undefined : query.parent;
+}
+
+/** All queries directly below a query. */
+export function childrenOf(query: Query): Query[] {
+  return [
+    ...query.ctes.map((cte) => cte.query),
+    ...query.sources.flatMap(({ query: inner }) => (inner && inner.role === "from" ? [inner] : [])),
+    ...query.sublinks,
+    ...query.arms,
+    ...(query.insertSource ? [query.insertSource] : []),
+  ];
+}
+
+/** The query and all queries below it. */
+export function allQueries(query: Query): Query[] {
+  return [query, ...childrenOf(query).flatMap(allQueries)];
+}

@@ -1,0 +1,27 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { fileURLToPath } from "node:url";
+import type { PackageMigration, Statement, UndistributedTable } from "@collections/database";
+
+/** A package's schema, without its entities. */
+export interface RegisteredSchema {
+  readonly name: string;
+  readonly undistributed: readonly UndistributedTable[];
+  readonly migrations: readonly PackageMigration[];
+}
+
+/** All SQL that the product has named, and what it keeps in PostgreSQL. */
+export interface Registry {
+  readonly statements: readonly Statement[];
+  readonly schemas: readonly RegisteredSchema[];
+}
+
+const MAX_BYTES = 64 * 1_024 * 1_024;
+
+/** Imports every source file that registers a statement, in a process of its own, and returns what was registered. */
+export async function readRegistry(): Promise<Registry> {
+  const script = fileURLToPath(new URL("print-registry.ts", import.meta.url));
+  const args = ["--disable-warning=ExperimentalWarning", script];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: MAX_BYTES });
+  return JSON.parse(stdout) as Registry;
+}

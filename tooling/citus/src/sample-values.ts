@@ -1,0 +1,28 @@
+/** Stands for every id, that of the lender too, so that a statement finds the rows of `sampleRows`. */
+export const SAMPLE_ID = "0190a5d2-7c3e-7f00-8000-000000000001";
+
+const SAMPLES: Readonly<Record<string, string>> = {
+  uuid: SAMPLE_ID,
+  boolean: "true",
+  smallint: "1",
+  integer: "1",
+  bigint: "1",
+  numeric: "1",
+  real: "1",
+  "double precision": "1",
+  date: "2026-01-05",
+  "timestamp with time zone": "2026-01-05T10:00:00Z",
+  "timestamp without time zone": "2026-01-05T10:00:00",
+  "time without time zone": "10:00",
+  interval: "1 day",
+  bytea: "\\x00",
+  json: "{}",
+  jsonb: "{}",
+  regclass: "pg_class",
+};
+
+/** A value of the type that `format_type` names so; an array has one element. Text is a number, which casts accept. */
+export function sampleValue(type: string): string {
+  if (type.endsWith("[]")) return `{"${sampleValue(type.slice(0, -2)).replaceAll(/["\\]/g, "\\$&")}"}`;
+  return SAMPLES[type] ?? "1";
+}
