@@ -1,6 +1,6 @@
 import { createDatabase, type Database, isUniqueViolation, migrate, newId, transaction } from "@collections/database";
 import { currency } from "@collections/money";
-import { testDatabase } from "@collections/testing";
+import { testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { anEarning, INR, LATER, NOW } from "../tests/fixture.ts";
 import {
@@ -177,11 +177,7 @@ describe("a payout", () => {
 describe("what a superuser has changed is found", () => {
   /** The constraint would stop it, and does in the test after. */
   const forge = (text: string, values: unknown[]) =>
-    transaction(database.em(), async () => {
-      const client = await database.pool.connect();
-      await client.query("set session_replication_role = replica");
-      await client.query(text, values).finally(() => client.release(true));
-    });
+    withoutTriggers(database.pool, (client) => client.query(text, values));
 
   test("in the amount and the lines of a payout, and where a line is another's or a payout is gone", async () => {
     await add(due({ amountMinor: 3n }), due({ amountMinor: 5n }));

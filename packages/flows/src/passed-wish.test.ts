@@ -73,14 +73,25 @@ function send({ lenderId, id }: LinkDelivery): Promise<void> {
   return sendPaymentLink(deps, { id: "job", data: { lenderId, deliveryId: id }, attempt: 1 });
 }
 
-const backdateLink = statement(
-  "passed-wish-test.backdate-link",
-  "update payment_links.payment_link set created_at = created_at - make_interval(mins => $2), asked_at = asked_at - make_interval(mins => $2) where id = $1",
+const timesOfLink = statement(
+  "passed-wish-test.times-of-link",
+  "select created_at as created, asked_at as asked from payment_links.payment_link where id = $1",
 );
+const setTimesOfLink = statement(
+  "passed-wish-test.set-times-of-link",
+  "update payment_links.payment_link set created_at = $2, asked_at = $3 where id = $1",
+);
+
+async function backdateLink({ id }: { id: string }, minutes: number): Promise<void> {
+  const earlier = (time: Date) => new Date(time.getTime() - minutes * MINUTE_MS);
+  const [times] = await query<{ created: Date; asked: Date | null }>(database.em(), timesOfLink, [id]);
+  const { created, asked } = times!;
+  await query(database.em(), setTimesOfLink, [id, earlier(created), asked && earlier(asked)]);
+}
 
 const backdateDeliveries = statement(
   "passed-wish-test.backdate-deliveries",
-  "update payment_links.link_delivery set created_at = created_at - make_interval(mins => $2) where payment_link_id = $1",
+  "update payment_links.link_delivery set created_at = now() - make_interval(mins => $2) where payment_link_id = $1",
 );
 
 const REASONS: Record<string, UnavailableReason> = {
@@ -107,8 +118,8 @@ describe("a link that was asked for is not made, and the lender is not called, w
 
 test("a link that waited for its call for more than 10 minutes is not made: nobody is at the door any more", async () => {
   const [old, fresh] = [await request((await visitedCase()).visitId), await request((await visitedCase()).visitId)];
-  await query(database.em(), backdateLink, [old.id, 11]);
-  await query(database.em(), backdateLink, [fresh.id, 9]);
+  await backdateLink(old, 11);
+  await backdateLink(fresh, 9);
   const calls = twin.mints.length;
   await sweepPaymentLinks(deps, new Date());
   for (const requested of [old, fresh]) await mint(requested);
@@ -134,7 +145,7 @@ describe("a link that was asked for at a moment that the phone tells", () => {
 
   test("9 minutes ago, and that waited for its call for 2 more, is not made", async () => {
     const requested = await request((await visitedCase()).visitId, { occurredAt: minutesAgo(9) });
-    await query(database.em(), backdateLink, [requested.id, 2]);
+    await backdateLink(requested, 2);
     await mint(requested);
     expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
   });

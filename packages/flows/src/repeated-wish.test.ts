@@ -183,7 +183,7 @@ describe("a message that is on its way while its link is asked for again", () =>
 describe("a case", () => {
   const aged = statement(
     "repeated-wish-test.age-links",
-    "update payment_links.payment_link set created_at = created_at - interval '25 hours' where case_id = $1",
+    "update payment_links.payment_link set created_at = now() - interval '25 hours' where case_id = $1",
   );
   const failed = statement(
     "repeated-wish-test.fail-link",

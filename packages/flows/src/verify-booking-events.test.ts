@@ -4,6 +4,7 @@ import { bookingsFor } from "@collections/ledger";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { keepPartitions } from "@collections/webhooks";
+import { withoutTriggers } from "@collections/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { aCase, aConfirmation, aLender, ENVIRONMENT, flowsDatabase } from "../tests/fixture.ts";
 import { confirmPayments } from "./confirm-payments.ts";
@@ -32,13 +33,9 @@ async function pay(count: number, paid = theCase): Promise<string[]> {
 
 /** As a superuser, whom no trigger stops. `$1` is the lender. */
 async function forge(...statements: string[]): Promise<void> {
-  const client = await database.pool.connect();
-  try {
-    await client.query("set session_replication_role = replica");
+  await withoutTriggers(database.pool, async (client) => {
     for (const text of statements) await client.query(text, [lender.id]);
-  } finally {
-    client.release(true);
-  }
+  });
 }
 
 async function found(options: BookingEventOptions = {}): Promise<string[]> {
@@ -164,7 +161,7 @@ describe("a booking and an event that do not belong together", () => {
 
 test("pairs rows whose ids are far apart, with a few in memory at a time", async () => {
   await pay(9);
-  const reversed = `overlay(id::text placing to_char(99 - sequence, 'FM00') || '000000' from 1)::uuid`;
+  const reversed = `overlay(id::text placing (99 - sequence)::text || '000000' from 1)::uuid`;
   await forge(`update webhooks.event set id = ${reversed} where lender_id = $1 and kind = 'payment.collected'`);
   const problems = await found({ page: 2, maxWaiting: 3 });
   // Only their own ids differ now: each was compared with its booking.
@@ -207,13 +204,17 @@ test("does not miss events that retention has let go, and compares those that it
 
 /** All rows are so many days old, and all events are delivered. */
 async function growOldBy(days: number): Promise<void> {
-  const aged = `(left(webhooks.first_id(now() - interval '${days} days')::text, 13) || right(id::text, 23))::uuid`;
+  const { rows } = await database.pool.query<{ first: string }>(
+    `select left(webhooks.first_id(now() - interval '${days} days')::text, 13) as first`,
+  );
+  const aged = `('${rows[0]!.first}' || right(id::text, 23))::uuid`;
+  await withoutTriggers(database.pool, async (client) => {
+    await client.query(`update webhooks.event set id = ${aged}`);
+    const settled = `state = 'delivered', settled_at = now() - interval '${days} days'`;
+    await client.query(`update webhooks.delivery set id = ${aged}, ${settled}`);
+    await client.query(`update ledger.payment_booking set id = ${aged}`);
+  });
   await database.pool.query(`
-    set session_replication_role = replica;
-    update webhooks.event set id = ${aged};
-    update webhooks.delivery set id = ${aged}, state = 'delivered', settled_at = now() - interval '${days} days';
-    update ledger.payment_booking set id = ${aged};
-    reset session_replication_role;
     do $$ begin
       alter table webhooks.event detach partition webhooks.event_first;
       execute format('alter table webhooks.event attach partition webhooks.event_first for values from (minvalue) to (%L)',

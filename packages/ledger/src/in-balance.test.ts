@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import { statementOf, verify } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
@@ -17,10 +17,7 @@ async function problemsOf({ lenderId }: SampleCase): Promise<{ code: string; id:
 
 /** Runs a statement as a superuser whom no trigger stops. */
 async function forge(sql: string, values: unknown[]): Promise<void> {
-  const client = await database.pool.connect();
-  await client.query("set session_replication_role = replica");
-  await client.query(sql, values);
-  client.release(true);
+  await withoutTriggers(database.pool, (client) => client.query(sql, values));
 }
 
 /** What a forger who knows the digest's function would write behind a change of a booking. */

@@ -1,5 +1,5 @@
 import { createDatabase, type Database, migrate, newId } from "@collections/database";
-import { testDatabase } from "@collections/testing";
+import { testDatabase, withoutTriggers } from "@collections/testing";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import {
   type AnchorLine,
@@ -60,13 +60,9 @@ async function booksHold(): Promise<boolean> {
 
 /** As a superuser, whom no trigger stops. */
 async function forge(...statements: string[]): Promise<void> {
-  const client = await database.pool.connect();
-  try {
-    await client.query("set session_replication_role = replica");
+  await withoutTriggers(database.pool, async (client) => {
     for (const text of statements) await client.query(text, text.includes("$1") ? [sample.lenderId] : []);
-  } finally {
-    client.release(true);
-  }
+  });
 }
 
 const BOOKING_COLUMNS = `lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode,

@@ -222,10 +222,10 @@ test("beside a key's secret are those of its lender's other keys, newest first, 
   }));
   expect(await secretsFor(first.apiKeyId)).toEqual({ ...one, others: [three, two] });
   expect(await secretsFor(second.apiKeyId)).toEqual({ ...two, others: [three, one] });
-  await elsewhere.pool.query(
-    "update lenders.api_key k set secret = s.secret from lenders.api_key s where k.id = $1 and s.id = $2",
-    [third.apiKeyId, stranger.apiKeyId],
-  );
+  const { rows } = await elsewhere.pool.query<{ secret: string }>("select secret from lenders.api_key where id = $1", [
+    stranger.apiKeyId,
+  ]);
+  await elsewhere.pool.query("update lenders.api_key set secret = $2 where id = $1", [third.apiKeyId, rows[0]!.secret]);
   expect(await secretsFor(first.apiKeyId)).toEqual({ ...one, others: [two] });
   await expect(secretsFor(third.apiKeyId)).rejects.toMatchObject({ code: "SEALED_VALUE_ALTERED" });
   expect(await secretsFor("lk_nobody")).toBeUndefined();

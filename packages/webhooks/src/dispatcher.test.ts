@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { query, statement, transaction } from "@collections/database";
+import { newId, query, statement, transaction } from "@collections/database";
 import { changeEndpoint, deliveryTotals, emit, type WebhookKey } from "./index.ts";
 import { openReceiver, type Received } from "../tests/receiver.ts";
 import { countIn, eventsOn, KEY_ID, openTrial, SECRET, until } from "../tests/trial.ts";
@@ -105,13 +105,13 @@ describe("a worker that dies", () => {
     const lenderId = await trial.addLender(receiver.url);
     const [dead, alive] = [eventsOn(lenderId, "LN-1", 1, 2), eventsOn(lenderId, "LN-2", 1, 1)];
     await trial.publish([...dead, ...alive]);
-    await query(database.em(), leaseToNobody, [lenderId, "LN-1", 60_000]);
+    await query(database.em(), leaseToNobody, [lenderId, "LN-1", 60_000, newId()]);
     await using _dispatcher = trial.dispatch({ pollIntervalMs: 10 });
     await receiver.arrived(1);
     await until(async () => (await countIn(database, lenderId, "delivered")) === 1);
     expect(receiver.received.map(({ loan }) => loan)).toEqual(["LN-2"]);
 
-    await query(database.em(), leaseToNobody, [lenderId, "LN-1", -1]);
+    await query(database.em(), leaseToNobody, [lenderId, "LN-1", -1, newId()]);
     await until(async () => (await countIn(database, lenderId, "delivered")) === 3);
     expect(sequencesOf(receiver.received, "LN-1")).toEqual([1, 2]);
   });
@@ -135,7 +135,7 @@ describe("a lender whose key cannot be had", () => {
     await wasAsked;
     keys = [{ keyId: KEY_ID, secret: SECRET }];
     await until(async () => (await query(database.em(), selectLeased, [lenderId])).length === 1);
-    await query(database.em(), leaseToNobody, [lenderId, "LN-1", -1]);
+    await query(database.em(), leaseToNobody, [lenderId, "LN-1", -1, newId()]);
     await until(() => dispatcher.facts.length === 1);
     expect(receiver.received.map(({ headers }) => headers["x-service-attempt"])).toEqual(["1"]);
   });
@@ -180,7 +180,7 @@ function sequencesOf(received: readonly Received[], loan: string): number[] {
 
 const leaseToNobody = statement(
   "webhooks-trial.lease-to-nobody",
-  `update webhooks.delivery set claim_id = gen_random_uuid(), leased_until = now() + $3 * interval '1 millisecond'
+  `update webhooks.delivery set claim_id = $4, leased_until = now() + $3 * interval '1 millisecond'
    where lender_id = $1 and loan = $2 and sequence = 1`,
 );
 const selectLeased = statement(

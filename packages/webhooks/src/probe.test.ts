@@ -81,5 +81,5 @@ function statesOf(lenderIds: readonly string[]): Promise<unknown[]> {
 const suspend = statement(
   "webhooks-trial.suspend",
   `update webhooks.endpoint
-   set state = 'suspended', suspended_at = now(), next_probe_at = clock_timestamp() where lender_id = $1`,
+   set state = 'suspended', suspended_at = now(), next_probe_at = now() where lender_id = $1`,
 );

@@ -1,10 +1,11 @@
+import { sessionsWaitingForLocks } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { deliveryById } from "./delivery-log.ts";
 import type { EventToEmit } from "./emit.ts";
 import { lease } from "./lease.ts";
 import { replayDelivery } from "./replay-delivery.ts";
-import { blockedIn, type DeliveryRow, rowOf as rowIn, settleAs } from "../tests/delivery-rows.ts";
+import { type DeliveryRow, rowOf as rowIn, settleAs } from "../tests/delivery-rows.ts";
 import { openReceiver } from "../tests/receiver.ts";
 import { eventsOn, openTrial, until } from "../tests/trial.ts";
 
@@ -85,7 +86,7 @@ describe("the replay of one event", () => {
       event!.eventId,
     ]);
     const replaying = transaction(otherDatabase.em(), (tx) => replayDelivery(tx, lenderId, event!.eventId));
-    await until(async () => (await blockedIn(database)).length === 1);
+    await until(async () => (await sessionsWaitingForLocks(database.pool)) === 1);
     await completing.query("commit");
     completing.release();
     expect(await replaying).toEqual({ state: "waiting" });

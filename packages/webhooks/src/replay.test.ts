@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { sessionsWaitingForLocks } from "@collections/testing";
 import { describe, expect, test } from "vitest";
 import { newId, query, statement, transaction } from "@collections/database";
 import { advanceReplays } from "./advance-replays.ts";
@@ -7,7 +8,7 @@ import type { EventToEmit } from "./emit.ts";
 import { cancelReplay, listReplays, type Replay, replayById, type ReplayFilter } from "./replay.ts";
 import { replayDelivery } from "./replay-delivery.ts";
 import { previewReplay, type ReplayRequest, startReplay } from "./start-replay.ts";
-import { blockedIn, rowOf, settleAs } from "../tests/delivery-rows.ts";
+import { endRunningSession, rowOf, settleAs } from "../tests/delivery-rows.ts";
 import { openReceiver } from "../tests/receiver.ts";
 import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
 
@@ -122,10 +123,9 @@ describe("a replay of many", () => {
     await blocker.query("begin");
     await blocker.query("select from webhooks.delivery where id = $1 for update", [events[3]!.eventId]);
     const dying = advanceReplays(() => otherDatabase.em()).catch((error: unknown) => error);
-    await until(async () => (await blockedIn(database)).length === 1);
+    await until(async () => (await sessionsWaitingForLocks(database.pool)) === 1);
     expect(await advanceReplays(() => database.em()), "nobody else takes a step that is under way").toBe(0);
-    const [{ pid } = { pid: 0 }] = await blockedIn(database);
-    await database.pool.query("select pg_terminate_backend($1)", [pid]);
+    await endRunningSession(database);
     expect(await dying).toBeInstanceOf(Error);
     await blocker.query("rollback");
     blocker.release();

@@ -29,12 +29,14 @@ export async function rowOf(
   return row;
 }
 
-/** The connections that wait for a lock. */
-export async function blockedIn(database: Database): Promise<{ pid: number }[]> {
-  const { rows } = await database.pool.query<{ pid: number }>(
-    "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+/** Ends the only session that is running a query in this database, apart from those between the nodes of a cluster. */
+export async function endRunningSession(database: Database): Promise<void> {
+  const { rowCount } = await database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and state = 'active'
+       and backend_type = 'client backend' and not starts_with(application_name, 'citus_internal')`,
   );
-  return rows;
+  if (rowCount !== 1) throw new Error(`Expected one session that runs a query, found ${rowCount}.`);
 }
 
 const setState = statement(

@@ -241,10 +241,12 @@ test("verify says that the books hold, and ends with 1 and the row once a superu
 async function flipAByte(databaseUrl: string): Promise<string> {
   const superuser = new Client({ connectionString: databaseUrl });
   await superuser.connect();
-  await superuser.query("set session_replication_role = replica");
+  await superuser.query("begin; set local citus.propagate_set_commands = 'local'");
+  await superuser.query("set local session_replication_role = replica");
   const { rows } = await superuser.query<{ id: string }>(
     "update ledger.payment_booking set raw_mode = 'upj' where raw_mode = 'upi' returning id",
   );
+  await superuser.query("commit");
   await superuser.end();
   return rows[0]!.id;
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterFile } from "@collections/testing";
+import { afterFile, withoutTriggers } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
 import { anchorChains } from "../src/anchor-chains.ts";
 import { startAnchorStore } from "./anchor-store.ts";
@@ -228,9 +228,8 @@ test("the metrics of a process that does not anchor have no age of blocks", asyn
 test("a booking that a superuser changed with the chain computed again is found by the anchors alone", async () => {
   await pay();
   await anchored();
-  const client = await service.app.database.pool.connect();
-  await client.query("set session_replication_role = replica");
-  await client.query(`
+  await withoutTriggers(service.app.database.pool, (client) =>
+    client.query(`
     update ledger.payment_booking set raw_mode = 'cash' where reference = 'pay_${paid}';
     update ledger.payment_booking set digest = ledger.payment_booking_digest(lender_id, id, source_loan_number, reference,
       case_id, cycle, amount_minor, currency, mode, raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution,
@@ -247,8 +246,8 @@ test("a booking that a superuser changed with the chain computed again is found 
     )
     update ledger.chain_block b set rows_hash = d.rows_hash,
       hash = ledger.chain_block_hash(b.lender_id, b.number, b.row_count, d.rows_hash, b.previous_hash, b.last_id, b.created_at)
-    from last, digests d where b.lender_id = last.lender_id and b.number = last.number`);
-  client.release(true);
+    from last, digests d where b.lender_id = last.lender_id and b.number = last.number`),
+  );
   expect(await verified()).toMatchObject({ ok: true });
   // The workers anchor the forged head as well: that the earlier anchor differs remains.
   const { ok, problems } = await verified("--anchor", file);

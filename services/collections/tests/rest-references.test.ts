@@ -1,3 +1,4 @@
+import { withoutTriggers } from "@collections/testing";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
 
@@ -26,20 +27,14 @@ function confirm(loan: string, reference: string, amount = 100) {
 
 /** Makes a booking what an earlier version left: with its reference as the lender had sent it. */
 async function rewriteReference(loan: string, from: string, to: string): Promise<void> {
-  const client = await service.app.database.pool.connect();
-  try {
-    // Switches off the trigger that refuses the update, for this transaction: a pooler may give the next another session.
-    await client.query("begin");
-    await client.query("set local session_replication_role = replica");
-    const { rowCount } = await client.query(
-      "update ledger.payment_booking set reference = $3 where source_loan_number = $1 and reference = $2",
-      [loan, from, to],
-    );
-    await client.query("commit");
-    expect(rowCount).toBe(1);
-  } finally {
-    client.release(true);
-  }
+  const { rowCount } = await withoutTriggers(service.app.database.pool, (client) =>
+    client.query("update ledger.payment_booking set reference = $3 where source_loan_number = $1 and reference = $2", [
+      loan,
+      from,
+      to,
+    ]),
+  );
+  expect(rowCount).toBe(1);
 }
 
 describe("a reference with letters that Unicode can write in two ways", () => {

@@ -149,7 +149,9 @@ describe.each([
     await world.rows.query("begin");
     try {
       // Without the triggers that refuse all this.
-      await world.rows.query("set local session_replication_role = replica");
+      await world.rows.query(
+        "set local citus.propagate_set_commands = 'local'; set local session_replication_role = replica",
+      );
       const { rowCount } = await world.rows.query(statement);
       expect(rowCount).toBeGreaterThan(0);
       expect((await invariant.violations(sound)).join("\n")).toMatch(complaint);
@@ -189,7 +191,9 @@ test("odd answers are violations as they are", async () => {
 
 test("what `ledger verify` finds is a violation", async () => {
   await world.rows.query("begin");
-  await world.rows.query("set local session_replication_role = replica");
+  await world.rows.query(
+    "set local citus.propagate_set_commands = 'local'; set local session_replication_role = replica",
+  );
   await world.rows.query(
     `update ledger.payment_booking set amount_minor = amount_minor + 1, applied_minor = applied_minor + 1,
        total_collected_after_minor = total_collected_after_minor + 1`,
