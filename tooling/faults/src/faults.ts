@@ -12,8 +12,10 @@ import { killDrain } from "./faults/kill-drain.ts";
 import { killImport } from "./faults/kill-import.ts";
 import { killMigration } from "./faults/kill-migration.ts";
 import { killReplay } from "./faults/kill-replay.ts";
+import { killNodes } from "./faults/kill-nodes.ts";
 import { killServers } from "./faults/kill-servers.ts";
 import { killWorkers } from "./faults/kill-workers.ts";
+import { lostWorker } from "./faults/lost-worker.ts";
 import { restartPostgres } from "./faults/restart-postgres.ts";
 import { slowStatements } from "./faults/slow-statements.ts";
 import { soak } from "./faults/soak.ts";
@@ -38,5 +40,7 @@ export const faults: readonly Fault[] = [
   clockJumps,
   badLender,
   hangingMail,
+  killNodes,
+  lostWorker,
   soak,
 ];
