@@ -1,6 +1,7 @@
 export { arrayText, type ArrayElement } from "./array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
+export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster-health.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
 export { databaseTime } from "./database-time.ts";

@@ -107,11 +107,14 @@ class Node {
     if (hasEnded(child)) throw new Error(`The node at port ${this.port} ended: see ${this.#dataDir}.log.`);
     const client = new Client({ connectionString: this.url("postgres"), connectionTimeoutMillis: 2_000 });
     client.on("error", () => {});
-    return client
-      .connect()
-      .then(() => true)
-      .catch(() => false)
-      .finally(() => client.end().catch(() => {}));
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await client.end().catch(() => {});
+    }
   }
 }
 

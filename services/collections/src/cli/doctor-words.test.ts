@@ -1,7 +1,14 @@
 import { readFile } from "node:fs/promises";
 import type { WebhookProblem } from "@collections/webhooks";
 import { expect, test } from "vitest";
-import { PROBLEM_CODES, problemOfJobs, problemOfWebhooks, problemsOfAnchors } from "./doctor-words.ts";
+import {
+  PROBLEM_CODES,
+  problemOfJobs,
+  problemOfWebhooks,
+  problemsOfAnchors,
+  problemsOfCluster,
+  problemsOfTables,
+} from "./doctor-words.ts";
 
 test("the runbook explains everything that the doctor may find", async () => {
   const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
@@ -78,4 +85,37 @@ test.each([
   const config = { isSandbox, ledgerAnchor, ledgerAnchorIntervalMs: 300_000 };
   const [problem] = problemsOfAnchors(state, config, NOW);
   expect(problem && `${problem.severity} ${problem.code}`).toBe(expected);
+});
+
+test("a healthy cluster has no problem", () => {
+  expect(problemsOfCluster({ away: [], prepared: [] })).toEqual([]);
+  expect(problemsOfTables([])).toEqual([]);
+});
+
+test("each node that is away is a fault that names it", () => {
+  const found = problemsOfCluster({ away: ["db-2:5432", "db-3:5432"], prepared: [] });
+  expect(found.map(({ severity, code }) => `${severity} ${code}`)).toEqual(["fault NODE_AWAY", "fault NODE_AWAY"]);
+  expect(found[0]!.detail).toContain("db-2:5432 does not answer");
+});
+
+test("prepared transactions are one fault for each node, dated by the oldest", () => {
+  const at = (minute: number) => new Date(Date.UTC(2026, 10, 23, 9, minute));
+  const prepared = [
+    { node: "db-2:5432", gid: "citus_0_1_2_3", preparedAt: at(1) },
+    { node: "db-2:5432", gid: "citus_0_1_2_4", preparedAt: at(2) },
+    { node: "db-3:5432", gid: "citus_0_1_2_5", preparedAt: at(3) },
+  ];
+  const found = problemsOfCluster({ away: [], prepared });
+  expect(found).toMatchObject([
+    { code: "TRANSACTION_PREPARED", severity: "fault", count: 2, since: at(1) },
+    { code: "TRANSACTION_PREPARED", severity: "fault", count: 1, since: at(3) },
+  ]);
+  expect(found[0]!.detail).toContain("the oldest since 2026-11-23T09:01:00.000Z (citus_0_1_2_3)");
+  expect(found[0]!.remedy).toContain("recover_prepared_transactions()");
+});
+
+test("what migrate --distribute would do is one fault that lists it", () => {
+  expect(problemsOfTables(["missing: select create_reference_table('a.b')", "c.d is elsewhere"])).toMatchObject([
+    { code: "TABLES_NOT_DISTRIBUTED", severity: "fault", count: 2, lenderCode: null },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { FailedJobs } from "@collections/database";
+import type { ClusterHealth, FailedJobs } from "@collections/database";
 import type { AnchorState } from "@collections/ledger";
 import type { SecretKind, UnreadableSecret } from "@collections/lenders";
 import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
@@ -7,7 +7,13 @@ import type { Config } from "../config.ts";
 /** Something wrong, and what to do about it. */
 export interface DoctorProblem {
   readonly severity: "fault" | "warning";
-  readonly code: WebhookProblemCode | AnchorProblemCode | "JOBS_FAILED" | "JOBS_RETRYING" | "SECRET_UNREADABLE";
+  readonly code:
+    | WebhookProblemCode
+    | AnchorProblemCode
+    | ClusterProblemCode
+    | "JOBS_FAILED"
+    | "JOBS_RETRYING"
+    | "SECRET_UNREADABLE";
   /** Null for what concerns all. */
   readonly lenderCode: string | null;
   readonly detail: string;
@@ -74,6 +80,43 @@ const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: 
     again: (code) => `Register the token again by collections lender update ${code} --whatsapp-verify-token.`,
   },
 };
+
+type ClusterProblemCode = "NODE_AWAY" | "TRANSACTION_PREPARED" | "TABLES_NOT_DISTRIBUTED";
+
+/** What is wrong with the nodes of a cluster. */
+export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProblem[] {
+  const about = { severity: "fault", lenderCode: null } as const;
+  const nodes = away.map((node): DoctorProblem => {
+    const detail = `The node ${node} does not answer the coordinator. Calls of lenders whose rows are there are answered 503.`;
+    return { ...about, code: "NODE_AWAY", detail, remedy: BRING_NODE_BACK, count: 1, since: null };
+  });
+  const byNode = Map.groupBy(prepared, ({ node }) => node);
+  const waiting = [...byNode].map(([node, transactions]): DoctorProblem => {
+    const [oldest] = transactions;
+    const since = oldest!.preparedAt;
+    const detail =
+      `On ${node}, transactions over several nodes have waited for their end for more than a minute: ${transactions.length}, ` +
+      `the oldest since ${since.toISOString()} (${oldest!.gid}). They hold their locks, and what they wrote cannot be read.`;
+    const remedy = away.length > 0 ? `${BRING_NODE_BACK} ${RECOVER_PREPARED}` : RECOVER_PREPARED;
+    return { ...about, code: "TRANSACTION_PREPARED", detail, remedy, count: transactions.length, since };
+  });
+  return [...nodes, ...waiting];
+}
+
+/** What is left for `migrate --distribute` to do, or to refuse: a sentence each. */
+export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] {
+  if (misplaced.length === 0) return [];
+  const detail = `Tables are not where they should be: ${misplaced.join("; ")}.`;
+  const about = { severity: "fault", lenderCode: null, count: misplaced.length, since: null } as const;
+  return [{ ...about, code: "TABLES_NOT_DISTRIBUTED", detail, remedy: DISTRIBUTE_AGAIN }];
+}
+
+const BRING_NODE_BACK = "Start the node, or put its standby in its place. Everything goes on by itself then.";
+const RECOVER_PREPARED =
+  "Citus ends them by itself each citus.recover_2pc_interval (a minute). If they stay, run select recover_prepared_transactions() " +
+  "on the coordinator; a gid that does not begin with citus_ is somebody else's.";
+const DISTRIBUTE_AGAIN =
+  "Run collections migrate --distribute --dry-run, which shows what is missing, then without --dry-run. Restart the servers and workers afterwards.";
 
 type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
 
@@ -145,6 +188,9 @@ export const PROBLEM_CODES: readonly string[] = [
   "SECRET_UNREADABLE",
   "ANCHORS_NOT_SET",
   "ANCHORS_OVERDUE",
+  "NODE_AWAY",
+  "TRANSACTION_PREPARED",
+  "TABLES_NOT_DISTRIBUTED",
 ];
 
 const JOBS: Readonly<Record<string, string>> = {

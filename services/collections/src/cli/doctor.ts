@@ -1,4 +1,4 @@
-import { failedJobs, publicId } from "@collections/database";
+import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
 import { onOneLine } from "@collections/flows";
 import { anchorState } from "@collections/ledger";
 import { listLenders, unreadableSecrets } from "@collections/lenders";
@@ -11,8 +11,11 @@ import {
   problemOfSecret,
   problemOfWebhooks,
   problemsOfAnchors,
+  problemsOfCluster,
+  problemsOfTables,
 } from "./doctor-words.ts";
 import { machineTimeZone, momentText } from "../local-time.ts";
+import { schemas } from "../schemas.ts";
 import { EXIT } from "./refusal.ts";
 import { endProgress, showProgress } from "./terminal.ts";
 import { answer, lenderNamed, type Operator, table, withDatabase } from "./with-database.ts";
@@ -34,7 +37,12 @@ Example:
     .action(({ lender }: { lender?: string }) => withDatabase((operator) => examine(operator, lender)));
 }
 
-async function examine({ em, config, vault }: Operator, code: string | undefined): Promise<void> {
+async function examine(operator: Operator, code: string | undefined): Promise<void> {
+  const { em, config, vault } = operator;
+  const health = await clusterHealth(em());
+  const ofCluster = health ? problemsOfCluster(health) : [];
+  // Nothing that is asked of all lenders would be answered.
+  if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_EXAMINED);
   const one = code === undefined ? undefined : await lenderNamed(em(), code);
   const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
   const report = await checkWebhooks(em(), {
@@ -48,25 +56,56 @@ async function examine({ em, config, vault }: Operator, code: string | undefined
   const anchors = await anchorState(em(), [...codes.keys()]);
   const unreadable = await unreadableSecrets(em(), vault, one?.id);
   const found = [
+    ...ofCluster,
+    ...problemsOfTables(health ? await misplacedTables(operator) : []),
     ...unreadable.map((secret) => problemOfSecret(secret, codes)),
     ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
     ...jobs.map(problemOfJobs),
     ...problemsOfAnchors(anchors, config, report.at),
   ];
+  const lenders = report.lenders.map((lender) => shownLender(lender, codes.get(lender.lenderId) ?? lender.lenderId));
+  answerFound(found, { at: report.at, lenders });
+}
+
+const NOT_EXAMINED = "Nothing else was examined: run doctor again when all nodes answer.";
+
+/** Prints what was found, and ends with 1 when a fault is among it. */
+function answerFound(
+  found: readonly DoctorProblem[],
+  { at, lenders }: { at: Date; lenders: readonly ShownLender[] },
+  note?: string,
+): void {
   const faults = found.filter(({ severity }) => severity === "fault");
   const warnings = found.filter(({ severity }) => severity === "warning");
   const problems = [...faults, ...warnings];
-  const lenders = report.lenders.map((lender) => shownLender(lender, codes.get(lender.lenderId) ?? lender.lenderId));
   const verdict = `${counted(faults.length, "fault")}, ${counted(warnings.length, "warning")}.`;
   answer(
-    { ok: faults.length === 0, at: report.at, faults: faults.length, warnings: warnings.length, problems, lenders },
+    { ok: faults.length === 0, at, faults: faults.length, warnings: warnings.length, problems, lenders },
     [
       ...(lenders.length === 0 ? [] : [table([HEADER, ...lenders.map(cells)]), ""]),
       ...problems.flatMap(lines),
-      verdict,
+      note === undefined ? verdict : `${verdict} ${note}`,
     ].join("\n"),
   );
   if (faults.length > 0) process.exitCode = EXIT.refused;
+}
+
+/** What `migrate --distribute` would send, or why it refuses. */
+async function misplacedTables({ config }: Operator): Promise<readonly string[]> {
+  const { databaseUrl, databaseMigrationUrl: url = databaseUrl } = config;
+  if (url === undefined) return [];
+  try {
+    const { statements } = await distribute({
+      url,
+      schemas,
+      dryRun: true,
+      ...(databaseUrl && { runtimeUrl: databaseUrl }),
+    });
+    return statements.map((text) => `missing: ${text}`);
+  } catch (error) {
+    if (error instanceof NotDistributableError) return error.faults;
+    throw error;
+  }
 }
 
 const HEADER = ["LENDER", "ENDPOINT", "PUBLISHED", "DELIVERED", "WAITING", "RETRYING", "PARKED", "OLDEST WAITING"];
