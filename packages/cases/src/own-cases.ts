@@ -1,11 +1,11 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, isDistributed, query, statement } from "@collections/database";
 import { decodeListCursor, encodeListCursor, listFingerprint, type ListPosition } from "./case-list-cursor.ts";
 import type { CaseStatus } from "./case-status.ts";
 import type { Case } from "./collection-case.ts";
 import { boxAround, type Near } from "./near.ts";
 import { OWN_CASE_COLUMNS, type OwnCase, shownCase, shrunkIfEndedBy } from "./own-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";
-import { selectOwnCases } from "./select-own-cases.ts";
+import { selectOwnCases, selectOwnCasesOnCluster } from "./select-own-cases.ts";
 
 /**
  * The order of a list of cases, ties in the order of newest first.
@@ -83,13 +83,9 @@ export async function casesOfFieldPartner(
   const cursor = after === undefined ? undefined : decodeListCursor(fingerprint, after);
   const listedAt = cursor?.listedAt ?? now;
   const values = listValues(fieldPartnerId, request, { now, listedAt });
+  const select = (await isDistributed(em)) ? selectOwnCasesOnCluster : selectOwnCases;
   const read = (limit: number) =>
-    query<ListedRow>(em, selectOwnCases, [
-      ...values,
-      ...startOf(cursor?.position),
-      limit,
-      request.blockedLenderIds ?? [],
-    ]);
+    query<ListedRow>(em, select, [...values, ...startOf(cursor?.position), limit, request.blockedLenderIds ?? []]);
   const { items, hasNext } = await page(first, read);
   return {
     hasNext,

@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, isDistributed, query, statement } from "@collections/database";
 import type { CaseKey } from "./locked-case.ts";
 import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type PageRequest } from "./page.ts";
 import type { PromiseToPay } from "./promise-to-pay.ts";
@@ -61,7 +61,7 @@ export async function latestVisitsOf(
   cases: readonly CaseKey[],
   first: number,
 ): Promise<Map<string, Page<Visit>>> {
-  const visits = await query<Visit>(em, selectLatest, [
+  const visits = await query<Visit>(em, (await isDistributed(em)) ? selectLatestOnCluster : selectLatest, [
     cases.map(({ lenderId }) => lenderId),
     cases.map(({ caseId }) => caseId),
     first + 1,
@@ -118,15 +118,18 @@ export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[
   return new Map(promises.map((promise) => [promise.caseId, promise]));
 }
 
-// The LIMIT holds the planner to one look into the index per case, as the list of cases does for links.
-const selectOpenPromises = statement(
+// The range and its order hold the planner to one look into the index for each case, on any plan: a lateral query with
+// ORDER BY is not merged into the join. Citus accepts that, and no LIMIT there. `any` leads it to the nodes of the lenders.
+export const selectOpenPromises = statement(
   "cases.open-promises",
   `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.visit_id as "visitId",
      p.amount_minor as "amountMinor", p.currency, p.due_on as "dueOn", p.state, p.created_at as "createdAt"
    from unnest($1::uuid[], $2::uuid[]) k (lender_id, case_id)
    cross join lateral (
      select * from cases.promise o
-     where o.lender_id = k.lender_id and o.case_id = k.case_id and o.state = 'open' limit 1) p`,
+     where o.lender_id = any ($1::uuid[]) and o.lender_id = k.lender_id and o.case_id >= k.case_id
+       and o.case_id <= k.case_id and o.state = 'open'
+     order by o.case_id) p`,
 );
 
 const VISIT_COLUMNS = `v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
@@ -141,15 +144,30 @@ const selectOwn = statement(
   `select ${VISIT_COLUMNS} from cases.visit v where v.field_partner_id = $1 and v.id = $2`,
 );
 
+const VISITS_OF_CASES = `select ${VISIT_COLUMNS}
+   from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k`;
+
 const selectLatest = statement(
   "cases.latest-visits",
-  `select ${VISIT_COLUMNS}
-   from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
+  `${VISITS_OF_CASES}
    cross join lateral (
      select * from cases.visit p where p.lender_id = k.lender_id and p.case_id = k.case_id
      order by p.start_received_at desc, p.id desc
      limit $3
    ) v
+   order by v.start_received_at desc, v.id desc`,
+);
+
+// Citus refuses a LIMIT for each case. A number for each visit takes its place, for which all visits of a case are read.
+const selectLatestOnCluster = statement(
+  "cases.latest-visits-on-cluster",
+  `${VISITS_OF_CASES}
+   cross join lateral (
+     select p.*, row_number() over (partition by p.lender_id, p.case_id order by p.start_received_at desc, p.id desc) as place
+     from cases.visit p
+     where p.lender_id = any ($1::uuid[]) and p.lender_id = k.lender_id and p.case_id = k.case_id
+   ) v
+   where v.place <= $3::bigint
    order by v.start_received_at desc, v.id desc`,
 );
 

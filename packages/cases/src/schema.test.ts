@@ -5,6 +5,7 @@ import { CASE_STATUSES, CLOSE_REASONS } from "./case-status.ts";
 import { exampleCase } from "./example-case.ts";
 import { lockCurrent, lockFree, lockImported } from "./lock-cases.ts";
 import { PROMISE_STATES } from "./promise-to-pay.ts";
+import { selectOpenPromises } from "./read-visits.ts";
 import { casesSchema } from "./schema.ts";
 import { DISPOSITIONS } from "./visit.ts";
 import { insertCases, retire, updateImported, writeDates, writePayments, writeStates } from "./write-cases.ts";
@@ -29,6 +30,7 @@ test.each([
   { ...writeStates.ofOne, finds: byId },
   { ...writeDates.ofOne, finds: byId },
   { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
+  { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
 ])("$name, prepared on an empty table, searches a key", { tags: "one-node-plan" }, async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   const client = await database.pool.connect();

@@ -19,12 +19,14 @@ export async function claimMint(
   return claimed;
 }
 
-// Citus refuses now() within COALESCE in SET, and accepts it in a sub-select.
+// Citus refuses now() within COALESCE in SET. In a materialized CTE it evaluates now() once, on the coordinator, and sends
+// one command; as a sub-select the row would go to the node by a COPY first.
 const claimFree = statement(
   "payment-links.claim-mint",
-  `update payment_links.payment_link l
+  `with claim as materialized (select coalesce($3::timestamptz, now()) as at)
+   update payment_links.payment_link l
    set mint_started_at = claim.at, updated_at = claim.at
-   from (select coalesce($3::timestamptz, now()) as at) claim
+   from claim
    where l.lender_id = $1 and l.id = $2 and l.status = 'requested' and l.mint_started_at is null
    returning ${linkColumns}`,
 );

@@ -219,15 +219,19 @@ const selectManyOfFieldPartner = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
-const selectOwn = statement(
+// A lateral query with ORDER BY is not merged into the join, and Citus accepts it, where it refuses LIMIT and OFFSET. With
+// a range it holds the planner to one look into the right index for each key, on any plan. `any` leads Citus to the nodes
+// of the lenders.
+export const selectOwn = statement(
   "payment-links.own-links",
   `select ${linkColumns}
    from (select distinct lender_id, id, field_partner_id
      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as k (lender_id, id, field_partner_id)) k
    cross join lateral (
      select * from payment_links.payment_link p
-     where p.lender_id = k.lender_id and p.id = k.id and p.field_partner_id = k.field_partner_id
-     offset 0
+     where p.lender_id = any ($1::uuid[]) and p.lender_id = k.lender_id and p.id >= k.id and p.id <= k.id
+       and p.field_partner_id = k.field_partner_id
+     order by p.id
    ) l`,
 );
 
@@ -240,22 +244,24 @@ const LIVE_LINKS = `select ${linkColumns}
    from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k
    cross join lateral (
      select * from payment_links.payment_link p
-     where p.lender_id = k.lender_id and p.case_id = k.case_id and p.status in ('minted', 'sent')
-     limit 1
+     where p.lender_id = any ($1::uuid[]) and p.lender_id = k.lender_id and p.case_id >= k.case_id
+       and p.case_id <= k.case_id and p.status in ('minted', 'sent')
+     order by p.case_id
    ) l`;
 
-const selectLive = statement("payment-links.active-links", LIVE_LINKS);
+export const selectLive = statement("payment-links.active-links", LIVE_LINKS);
 
-const selectOwnLive = statement("payment-links.own-active-links", `${LIVE_LINKS} where l.field_partner_id = $3`);
+export const selectOwnLive = statement("payment-links.own-active-links", `${LIVE_LINKS} where l.field_partner_id = $3`);
 
-const selectDeliveries = statement(
+export const selectDeliveries = statement(
   "payment-links.deliveries-of-links",
   `select ${deliveryColumns}
    from (select distinct lender_id, id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, id)) k
    cross join lateral (
      select * from payment_links.link_delivery p
-     where p.lender_id = k.lender_id and p.payment_link_id = k.id
-     offset 0
+     where p.lender_id = any ($1::uuid[]) and p.lender_id = k.lender_id and p.payment_link_id >= k.id
+       and p.payment_link_id <= k.id
+     order by p.payment_link_id
    ) d
    order by d.id`,
 );
@@ -273,7 +279,7 @@ const selectByMessageId = statement(
    limit 1`,
 );
 
-const selectMessages = statement(
+export const selectMessages = statement(
   "payment-links.messages-sent",
   `select ${deliveryColumns}, l.case_id as "caseId", l.source_loan_number as "sourceLoanNumber"
    from (select distinct message_id from unnest($2::text[]) as k (message_id)) k
@@ -283,7 +289,11 @@ const selectMessages = statement(
      order by p.id desc
      limit 1
    ) d
-   join payment_links.payment_link l on l.lender_id = d.lender_id and l.id = d.payment_link_id`,
+   cross join lateral (
+     select * from payment_links.payment_link p
+     where p.lender_id = $1 and p.id >= d.payment_link_id and p.id <= d.payment_link_id
+     order by p.id limit 1
+   ) l`,
 );
 
 const selectMessagesOfDeliveries = statement(
