@@ -1,19 +1,29 @@
-import { Client, type DatabaseError } from "pg";
 import type { Statement } from "@collections/database";
-import { type CommandCount, countOf, logCommands, recordCommands } from "./commands.ts";
-import { sampleValue } from "./sample-values.ts";
+import { Client, type DatabaseError } from "pg";
+import { type CommandCount, countOf, LOG_COMMANDS, recordCommands } from "./commands.ts";
+import { sampleParameter } from "./sample-values.ts";
 
 /** What became of one statement on the cluster. */
 export interface Outcome extends CommandCount {
   readonly name: string;
   /** Why the cluster refused the statement, or why it stopped on the made-up values. */
-  readonly failure?: { readonly sqlState: string; readonly message: string };
+  readonly failure?: Failure;
   /** True if the cluster refused the statement itself, whatever its values. */
   readonly isRefused: boolean;
+  /** True if an INSERT … SELECT brings its rows to the coordinator first, to distribute them by COPY. */
+  readonly isPulled: boolean;
 }
 
-/** Data and constraint errors, and errors that our functions raise: the made-up values are at fault, not the statement. */
-const FAULT_OF_THE_VALUES = /^(22|23|P0001$)/;
+/** An error of PostgreSQL. */
+export interface Failure {
+  readonly sqlState: string;
+  readonly message: string;
+}
+
+/** Data and constraint errors, errors that our functions raise: the made-up values are at fault, not the statement. */
+const FAULT_OF_THE_VALUES = /^(22|23|P0)/;
+/** COPY reports the violation of a constraint by this code. */
+const VIOLATION_BY_COPY = /^(new row for relation|null value in column|duplicate key value)/;
 
 /**
  * Runs each statement once with made-up values, each in a transaction that is rolled back, and counts the commands that
@@ -24,23 +34,33 @@ export async function runEach(url: string, statements: readonly Statement[]): Pr
   await client.connect();
   const recorded = recordCommands(client);
   try {
-    await logCommands(client);
+    await client.query(LOG_COMMANDS);
     const outcomes: Outcome[] = [];
     for (const statement of statements) {
-      const values = await sampleValuesOf(client, statement);
+      const values = await sampleValues(client, statement);
       recorded.take();
-      const failure = "failure" in values ? values.failure : await run(client, statement, values.values);
-      const isRefused = failure !== undefined && !FAULT_OF_THE_VALUES.test(failure.sqlState);
-      outcomes.push({ name: statement.name, isRefused, ...(failure && { failure }), ...countOf(recorded.take()) });
+      const failure = "sqlState" in values ? values : await run(client, statement.text, values);
+      const counts = countOf(recorded.take());
+      const isPulled = !("sqlState" in values) && (await pullsRows(client, statement.text, values));
+      outcomes.push({
+        name: statement.name,
+        isRefused: failure !== undefined && isRefusal(failure),
+        isPulled,
+        ...(failure && { failure }),
+        ...counts,
+      });
     }
     return outcomes;
   } finally {
-    recorded.stop();
     await client.end();
   }
 }
 
-async function run(client: Client, { text }: Statement, values: readonly string[]): Promise<Outcome["failure"]> {
+function isRefusal({ sqlState, message }: Failure): boolean {
+  return !FAULT_OF_THE_VALUES.test(sqlState) && !VIOLATION_BY_COPY.test(message);
+}
+
+async function run(client: Client, text: string, values: readonly string[]): Promise<Failure | undefined> {
   await client.query("begin");
   try {
     await client.query({ text, values: [...values] });
@@ -52,24 +72,39 @@ async function run(client: Client, { text }: Statement, values: readonly string[
   }
 }
 
-/** Asks PostgreSQL for the types of the parameters. */
-async function sampleValuesOf(
-  client: Client,
-  { text }: Statement,
-): Promise<{ readonly values: string[] } | { readonly failure: NonNullable<Outcome["failure"]> }> {
+/** Asks the plan, since an INSERT … SELECT that finds no row sends no COPY. */
+async function pullsRows(client: Client, text: string, values: readonly string[]): Promise<boolean> {
+  if (!/insert into[^]*select/i.test(text)) return false;
+  await client.query("begin");
+  try {
+    const { rows } = await client.query<Record<string, string>>({
+      text: `explain (costs off) ${text}`,
+      values: [...values],
+    });
+    return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
+  } catch {
+    return false;
+  } finally {
+    await client.query("rollback");
+  }
+}
+
+/** Asks PostgreSQL for the types of the parameters. A text without parameters is not asked about: it may be no query. */
+async function sampleValues(client: Client, { name, text }: Statement): Promise<string[] | Failure> {
+  if (!/\$\d/.test(text)) return [];
   try {
     await client.query(`prepare audited as ${text}`);
   } catch (error) {
-    return { failure: failureOf(error) };
+    return failureOf(error);
   }
   const { rows } = await client.query<{ types: string[] }>(
     "select parameter_types::text[] as types from pg_prepared_statements where name = 'audited'",
   );
   await client.query("deallocate audited");
-  return { values: rows[0]!.types.map(sampleValue) };
+  return rows[0]!.types.map((type, index) => sampleParameter(name, index + 1, type));
 }
 
-function failureOf(error: unknown): NonNullable<Outcome["failure"]> {
+function failureOf(error: unknown): Failure {
   const { code = "", message } = error as DatabaseError;
   return { sqlState: code, message };
 }

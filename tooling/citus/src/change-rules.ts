@@ -12,6 +12,7 @@ export function* brokenByChange(query: Query, catalog: Catalog): Generator<RuleN
   if (query.kind === "insert") yield* brokenByInsert(query, catalog);
   else yield* brokenByUpdate(query, catalog);
   if (returned(query).some((value) => isMutable(value, query, catalog))) yield "mutable-in-returning";
+  if (hasSimpleCase(query.node)) yield "simple-case-in-change";
 }
 
 function* brokenByInsert(query: Query, catalog: Catalog): Generator<RuleName> {
@@ -50,6 +51,13 @@ function isStoredLenderId(query: Query, value: Node | undefined): boolean {
   if (source.kind === "lender") return name === "lender_id";
   if (!source.query || !isInlined(query, source)) return false;
   return isStoredLenderId(source.query, source.query.output[[...source.columns.keys()].indexOf(name)]?.value);
+}
+
+function hasSimpleCase(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasSimpleCase);
+  if (value === null || typeof value !== "object") return false;
+  const isSimple = "CaseExpr" in value && (value as Extract<Node, { CaseExpr: unknown }>).CaseExpr.arg !== undefined;
+  return isSimple || Object.values(value).some(hasSimpleCase);
 }
 
 function readsColumn({ node, query }: Placed): boolean {

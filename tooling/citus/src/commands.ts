@@ -1,6 +1,4 @@
-import type { Client } from "pg";
-
-/** One command that the coordinator has sent to a node, or executed on a shard of its own. */
+/** One command that the coordinator has sent to a node, or executed on a table of its own. */
 export interface NodeCommand {
   readonly node: string;
   readonly text: string;
@@ -8,72 +6,69 @@ export interface NodeCommand {
 
 /** What a piece of work made the coordinator send. */
 export interface CommandCount {
+  /** Without those that open and close transactions. */
   readonly commands: number;
   readonly nodes: number;
+  /** Rows that go to a node by COPY, be it into a table or as an intermediate result. */
   readonly copies: number;
+  /** Nodes that were asked to prepare the commit: more than none is a commit in two phases. */
+  readonly prepared: number;
+}
+
+/** What `recordCommands` needs of a connection of `pg`. */
+export interface NoticeSource {
+  on(event: "notice", listener: (notice: Notice) => void): unknown;
 }
 
 /** What PostgreSQL says beside a result. */
-interface Notice {
+export interface Notice {
   readonly message?: string | undefined;
   readonly detail?: string | undefined;
 }
 
-/** Opens and closes transactions on nodes. Every distributed transaction needs these commands, so they do not count. */
-const TRANSACTION_CONTROL =
-  /^(begin|commit|rollback|savepoint|release|prepare transaction|set |select (pg_catalog\.)?(assign_distributed|citus_check_|citus_internal))/i;
+/** Makes the coordinator report each command that it sends to a node. */
+export const LOG_COMMANDS =
+  "set citus.log_remote_commands = on; set citus.log_local_commands = on; set client_min_messages = notice";
 
 const ISSUING = "issuing ";
 const EXECUTING_LOCALLY = "executing the command locally: ";
+const PREPARES = /^prepare transaction/i;
+const CONTROLS =
+  /^(begin|commit|rollback|savepoint|release|prepare transaction|set |select (pg_catalog\.)?(assign_distributed|citus_check_|citus_internal))/i;
 
 /**
- * Records the commands that statements of this connection become. Needs `logCommands` first.
+ * Records the commands that statements of a connection become. The connection has to execute `LOG_COMMANDS` first.
  *
  * @example
- * await logCommands(client);
+ * await client.query(LOG_COMMANDS);
  * const recorded = recordCommands(client);
  * await client.query("select count(*) from webhooks.event");
  * console.log(countOf(recorded.take()).commands);
  */
-export function recordCommands(client: Client): { take(): NodeCommand[]; stop(): void } {
-  let commands: NodeCommand[] = [];
-  const onNotice = (notice: Notice) => {
+export function recordCommands(client: NoticeSource): { take(): NodeCommand[] } {
+  const commands: NodeCommand[] = [];
+  client.on("notice", (notice) => {
     const command = commandIn(notice);
     if (command) commands.push(command);
-  };
-  client.on("notice", onNotice);
-  return {
-    take() {
-      const taken = commands;
-      commands = [];
-      return taken;
-    },
-    stop: () => void client.off("notice", onNotice),
-  };
+  });
+  return { take: () => commands.splice(0) };
 }
 
-/** Makes the coordinator report, as a notice, each command that it sends to a node. */
-export async function logCommands(client: Client): Promise<void> {
-  await client.query("set citus.log_remote_commands = on");
-  await client.query("set citus.log_local_commands = on");
-  await client.query("set client_min_messages = notice");
-}
-
-/** Counts commands, the nodes that they went to, and the COPYs among them. */
+/** Counts commands, the nodes that they went to, the COPYs among them, and prepared commits. */
 export function countOf(commands: readonly NodeCommand[]): CommandCount {
+  const work = commands.filter(({ text }) => !CONTROLS.test(text));
   return {
-    commands: commands.length,
-    nodes: new Set(commands.map(({ node }) => node)).size,
-    copies: commands.filter(({ text }) => /^copy /i.test(text)).length,
+    commands: work.length,
+    nodes: new Set(work.map(({ node }) => node)).size,
+    copies: work.filter(({ text }) => /^copy /i.test(text)).length,
+    prepared: commands.filter(({ text }) => PREPARES.test(text)).length,
   };
 }
 
 function commandIn({ message = "", detail = "" }: Notice): NodeCommand | undefined {
   if (message.startsWith(EXECUTING_LOCALLY)) {
-    return { node: "coordinator", text: message.slice(EXECUTING_LOCALLY.length) };
+    return { node: "coordinator", text: message.slice(EXECUTING_LOCALLY.length).trim() };
   }
   if (!message.startsWith(ISSUING)) return undefined;
-  const text = message.slice(ISSUING.length);
-  const node = /@(\S+)/.exec(detail)?.[1] ?? "unknown";
-  return TRANSACTION_CONTROL.test(text.trim()) ? undefined : { node, text };
+  return { node: /@(\S+)/.exec(detail)?.[1] ?? "unknown", text: message.slice(ISSUING.length).trim() };
 }

@@ -1,6 +1,6 @@
 import type { Statement } from "@collections/database";
 import { loadModule, type Node, parsePlPgSQLSync, parseSync } from "libpg-query";
-import type { Catalog } from "./catalog.ts";
+import type { Catalog, Placement } from "./catalog.ts";
 import { brokenByChange } from "./change-rules.ts";
 import { type Lenders, lendersOf } from "./lenders-of-query.ts";
 import { allQueries, childrenOf, type Query } from "./query.ts";
@@ -36,6 +36,13 @@ export async function lintFunctions(catalog: Catalog): Promise<Violation[]> {
     );
     return [...new Set(broken)].map((rule) => ({ name, rule }));
   });
+}
+
+/** Where the tables live that a statement names, at any depth. */
+export function placementsOf(text: string, catalog: Catalog): ReadonlySet<Placement> {
+  const roots = (parseSync(text).stmts ?? []).flatMap(({ stmt }) => queryTree(stmt as Node, catalog) ?? []);
+  const kinds = new Set(roots.flatMap(allQueries).flatMap(({ sources }) => sources.map(({ kind }) => kind)));
+  return new Set((["lender", "reference", "local"] as const).filter((placement) => kinds.has(placement)));
 }
 
 /** A sentence with the statement, the rule and the remedy. */

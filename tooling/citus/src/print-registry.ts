@@ -8,8 +8,8 @@ import { ROOT } from "./root.ts";
  * of its own, so that the registry never holds what a test has registered.
  */
 
-/** A source file that registers a statement says so by one of these calls. */
-const REGISTERS = /\b(statement|lenderStatement)\(/;
+/** A source file that registers a statement calls `statement`, or a function that is named for one. */
+const REGISTERS = /\b(statement|\w*Statement|\w*Insert)\(/;
 
 const files = (await sourceFiles()).filter((path) => !/\.test\.ts$|example\.ts$/.test(path));
 for (const path of files) {

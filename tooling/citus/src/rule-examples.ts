@@ -39,6 +39,12 @@ export const ruleExamples: readonly RuleExample[] = [
     onCluster: "refuses",
   },
   {
+    rule: "simple-case-in-change",
+    broken: "update webhooks.endpoint set url = case state when 'active' then $2 else $3 end where lender_id = $1",
+    accepted: "update webhooks.endpoint set url = case when state = 'active' then $2 else $3 end where lender_id = $1",
+    onCluster: "refuses",
+  },
+  {
     rule: "volatile-in-change",
     broken: "update webhooks.endpoint set probed_at = clock_timestamp() where lender_id = $1",
     accepted: "update webhooks.endpoint set probed_at = now() where lender_id = $1",

@@ -21,6 +21,11 @@ export const rules = {
     remedy:
       "move the function to the side without the column (at < now() - interval …), or compute it in a CTE that is MATERIALIZED",
   },
+  "simple-case-in-change": {
+    problem:
+      "Citus sends CASE x WHEN … of an INSERT, UPDATE or DELETE in a wrong spelling: operator does not exist (42883)",
+    remedy: "write case when x = … then",
+  },
   "volatile-in-change": {
     problem: "Citus refuses VOLATILE functions (random(), clock_timestamp()) in SET or WHERE of an UPDATE or DELETE",
     remedy: "compute the value in the application and pass it as a parameter",

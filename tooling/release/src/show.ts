@@ -3,11 +3,12 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
+import { outdated, outdatedText, readRegistry, readVerdicts } from "@collections/citus";
 import { packAll, ROOT, type Tarball } from "./pack-all.ts";
 
 /*
  * `pnpm release:show`: what a release would publish, from which changesets. It publishes nothing and writes nothing into
- * the tree.
+ * the tree. It ends with 1 while a statement has no current verdict of a cluster, since a release has to run on one.
  */
 interface Release {
   readonly name: string;
@@ -20,6 +21,9 @@ try {
   const [tarballs, releases] = [await packAll(join(folder, "tarballs")), await plannedReleases()];
   const lines = tarballs.map((tarball) => lineOf(tarball, releases.get(tarball.name)));
   process.stdout.write(`${lines.join("\n")}\n`);
+  const missing = outdatedText(outdated((await readRegistry()).statements, await readVerdicts()));
+  if (missing !== "") process.stderr.write(`Not ready for a release. ${missing}\n`);
+  process.exitCode = missing === "" ? 0 : 1;
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
