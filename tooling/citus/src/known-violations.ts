@@ -37,6 +37,7 @@ export const knownViolations: readonly Violation[] = [
   { name: "webhooks.raise-alert", rule: "mutable-in-conflict" },
   { name: "webhooks.raise-alert", rule: "mutable-in-returning" },
   { name: "webhooks.release-held-back", rule: "mutable-in-case" },
+  { name: "webhooks.release-held-back", rule: "simple-case-in-change" },
   { name: "webhooks.release-held-back", rule: "mutable-in-returning" },
   { name: "webhooks.backlogs", rule: "join-without-lender" },
   { name: "webhooks.doctor-unleased", rule: "join-without-lender" },
