@@ -47,20 +47,13 @@ export async function lockCredited(
 export function payOut(tx: Tx, payout: Payout, lines: readonly Earning[]): void {
   const { id, fieldPartnerId, currency, reference, paidOn, until, recordedAt, parts } = payout;
   const now = recordedAt.toISOString();
-  send(tx, insertPayout, [
-    parts.map(({ lenderId }) => lenderId),
-    parts.map((part) => part.lines),
-    parts.map(({ amountMinor }) => amountMinor.toString()),
-    id,
-    fieldPartnerId,
-    currency,
-    reference,
-    paidOn,
-    until,
-    now,
-  ]);
-  for (const [lenderId, ofLender] of Map.groupBy(lines, (line) => line.lenderId)) {
-    send(tx, updatePaidOut, [lenderId, ofLender.map((line) => line.id), now, id]);
+  const [untilDay, untilInstant] = until?.includes("T") ? [null, until] : [until, null];
+  const shared = [id, fieldPartnerId, currency, reference, paidOn, untilDay, untilInstant, now];
+  const linesOf = Map.groupBy(lines, ({ lenderId }) => lenderId);
+  for (const part of parts) {
+    const { lenderId, amountMinor } = part;
+    send(tx, insertPayout, [lenderId, part.lines, amountMinor.toString(), ...shared]);
+    send(tx, updatePaidOut, [lenderId, linesOf.get(lenderId)?.map((line) => line.id) ?? [], now, id]);
   }
 }
 
@@ -85,14 +78,13 @@ const selectCredited = statement(
    order by e.id for no key update`,
 );
 
+// One lender a statement: on a cluster the parts of a payout are on several nodes.
 const insertPayout = statement(
   "earnings.add-payout",
   `insert into earnings.payout
      (lender_id, lines, amount_minor, id, field_partner_id, currency, reference, paid_on, credited_until, credited_until_instant,
       recorded_at)
-   select p.*, $4::uuid, $5::uuid, $6, $7, $8::date, case when $9::text not like '%T%' then $9::date end,
-     case when $9 like '%T%' then $9::timestamptz end, $10::timestamptz
-   from unnest($1::uuid[], $2::integer[], $3::bigint[]) as p`,
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
 const updatePaidOut = statement(

@@ -173,10 +173,10 @@ const selectOwn = statement(
 
 const selectPage = statement(
   "earnings.payouts",
-  `${PARTS} where p.id in (
+  `with page as materialized (
      select distinct id from earnings.payout
      where ($1::uuid is null or field_partner_id = $1) and ($2::uuid is null or id < $2) order by id desc limit $3
-   ) order by p.id desc, p.lender_id`,
+   ) ${PARTS} where p.id in (select id from page) order by p.id desc, p.lender_id`,
 );
 
 // By the field partner, whose earnings have an index; those of a payout have none.

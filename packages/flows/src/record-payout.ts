@@ -88,10 +88,12 @@ export async function recordPayout(
     // Write the payout with its lines, the books of each lender, and the act.
     payOut(tx, payout, lines);
     const paidAt = spanOfDay(payout.paidOn, fieldPartner.timeZone).from;
-    postTransfers(
-      tx,
-      lines.flatMap((line) => payoutPostings(line, { reference, paidAt, now })),
-    );
+    for (const ofLender of Map.groupBy(lines, ({ lenderId }) => lenderId).values()) {
+      postTransfers(
+        tx,
+        ofLender.flatMap((line) => payoutPostings(line, { reference, paidAt, now })),
+      );
+    }
     recordActs(tx, payout, now);
     return { kind: "recorded", payout };
   });

@@ -1,4 +1,4 @@
-import { send, statement, type Tx } from "@collections/database";
+import { insertFor, lenderInsert, send, type Tx } from "@collections/database";
 import { type CurrencyCode, exponentOf } from "@collections/money";
 
 /** Per case `receivable` and `excess`; per lender the next three; per field partner the last three. */
@@ -160,24 +160,34 @@ export function fieldPartnerAccounts(
  */
 export function openAccounts(tx: Tx, accounts: readonly AccountToOpen[], now: Date): void {
   if (accounts.length === 0) return;
-  send(tx, insertAccounts, [
-    accounts.map(({ lenderId }) => lenderId),
-    accounts.map(({ id }) => id),
-    accounts.map(({ kind }) => kind),
-    accounts.map(({ ownerId }) => ownerId),
-    accounts.map(({ currency }) => currency),
-    accounts.map(({ currency }) => exponentOf(currency)),
+  // In the order of the key, so that two transactions that open the same accounts wait for each other and never deadlock.
+  const inOrder = accounts.toSorted((a, b) => compare(a.lenderId, b.lenderId) || compare(a.id, b.id));
+  const values = [
+    inOrder.map(({ lenderId }) => lenderId),
+    inOrder.map(({ id }) => id),
+    inOrder.map(({ kind }) => kind),
+    inOrder.map(({ ownerId }) => ownerId),
+    inOrder.map(({ currency }) => currency),
+    inOrder.map(({ currency }) => exponentOf(currency)),
     now.toISOString(),
-  ]);
+  ] as const;
+  send(tx, ...insertFor(insertAccounts, values));
 }
 
-// In the order of the key, so that two transactions that open the same accounts wait for each other and never deadlock.
-const insertAccounts = statement(
-  "ledger.open-accounts",
-  `insert into ledger.account (lender_id, id, kind, owner_id, currency, exponent, created_at)
-   select r.*, $7::timestamptz
-   from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::smallint[])
-     as r (lender_id, id, kind, owner_id, currency, exponent)
-   order by lender_id, id
-   on conflict do nothing`,
-);
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+const insertAccounts = lenderInsert("ledger.open-accounts", {
+  table: "ledger.account",
+  columns: {
+    id: "text",
+    kind: "text",
+    owner_id: "uuid",
+    currency: "char(3)",
+    exponent: "smallint",
+  },
+  equal: { created_at: "$7::timestamptz" },
+  ending: "on conflict do nothing",
+});

@@ -1,15 +1,7 @@
-import {
-  BEFORE_ALL_IDS,
-  createDatabase,
-  type Database,
-  migrate,
-  newId,
-  query,
-  transaction,
-} from "@collections/database";
+import { BEFORE_ALL_IDS, createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { testDatabase } from "@collections/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { insertBlocks, type Step } from "./chain.ts";
+import { extendOnce, selectNextBlocks, type Step } from "./chain.ts";
 import { bookPayments, chainHead, extendChain, paymentPostings, postTransfers, verify } from "./index.ts";
 import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
 import { ledgerSchema } from "./schema.ts";
@@ -100,36 +92,43 @@ test("a backlog becomes blocks of at most 10,000 rows in one call", async () => 
   expect(await problemsOf(lenderId)).toEqual([]);
 });
 
-test(
-  "a step reads no more rows than it looks at, however many wait, and says where the next one goes on",
-  { tags: "one-node-plan" },
-  async () => {
-    const sample = new SampleCase(newId()).place(1_000n);
-    for (let payment = 0; payment < 100; payment += 1) sample.pay(1n);
-    await writeBooks(database, [sample]);
-    const stepFrom = (id: string) => [sample.lenderId, id, 10_000, 80, new Date()];
-    const client = await database.pool.connect();
-    // So small a table would be read whole.
-    await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
-    const explained = `explain (analyze, timing off) ${insertBlocks.text}`;
-    const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(explained, stepFrom(BEFORE_ALL_IDS));
-    await client.query("rollback");
-    client.release();
-    const read = plan.flatMap(({ "QUERY PLAN": line }) => {
-      return Array.from(
-        line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
-        ([, , rows]) => rows,
-      );
-    });
-    expect(read).toHaveLength(2);
-    expect(Math.max(...read.map(Number))).toBe(80);
+test("a backlog that is longer than a step is chained by several steps, each from where the last one ended", async () => {
+  const sample = await aLongBacklog();
+  const steps: Step[] = [];
+  for (let afterId: string | null = BEFORE_ALL_IDS; afterId !== null; afterId = steps.at(-1)!.lookedTo) {
+    const options = { afterId, maxRows: 80, now: new Date() };
+    steps.push(await transaction(database.em(), (tx) => extendOnce(tx, sample.lenderId, options)));
+  }
+  expect(steps.map(({ rows }) => rows)).toEqual([80, 80, 41]);
+  expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 0, head: { number: 3n } });
+  expect(await problemsOf(sample.lenderId)).toEqual([]);
+});
 
-    const steps: Step[] = [];
-    for (let from: string | null = BEFORE_ALL_IDS; from !== null; from = steps.at(-1)!.lookedTo) {
-      steps.push(...(await query<Step>(database.em(), insertBlocks, stepFrom(from))));
-    }
-    expect(steps.map(({ rows }) => rows)).toEqual([80, 80, 41]);
-    expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 0, head: { number: 3n } });
-    expect(await problemsOf(sample.lenderId)).toEqual([]);
-  },
-);
+test("a step reads no more rows than it looks at, however many wait", { tags: "one-node-plan" }, async () => {
+  const sample = await aLongBacklog();
+  const client = await database.pool.connect();
+  // So small a table would be read whole.
+  await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
+  const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
+    `explain (analyze, timing off) ${selectNextBlocks.text}`,
+    [sample.lenderId, BEFORE_ALL_IDS, 10_000, 80, new Date()],
+  );
+  await client.query("rollback");
+  client.release();
+  const read = plan.flatMap(({ "QUERY PLAN": line }) => {
+    return Array.from(
+      line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
+      ([, , rows]) => rows,
+    );
+  });
+  expect(read).toHaveLength(2);
+  expect(Math.max(...read.map(Number))).toBe(80);
+});
+
+/** 201 rows that are in no block. */
+async function aLongBacklog(): Promise<SampleCase> {
+  const sample = new SampleCase(newId()).place(1_000n);
+  for (let payment = 0; payment < 100; payment += 1) sample.pay(1n);
+  await writeBooks(database, [sample]);
+  return sample;
+}

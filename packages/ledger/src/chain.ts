@@ -1,4 +1,12 @@
-import { BEFORE_ALL_IDS, type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import {
+  BEFORE_ALL_IDS,
+  type EntityManager,
+  query,
+  send,
+  statement,
+  transaction,
+  type Tx,
+} from "@collections/database";
 
 /** How far a call of `extendChain` looks, and the moment that its blocks carry. */
 export interface ExtendOptions {
@@ -54,7 +62,7 @@ export async function extendChain(
   let [blocks, rows] = [0, 0];
   let afterId = everything ? BEFORE_ALL_IDS : undefined;
   for (;;) {
-    const step = await transaction(em, (tx) => extendOnce(tx, lenderId, afterId, now));
+    const step = await transaction(em, (tx) => extendOnce(tx, lenderId, { afterId, now }));
     blocks += step.blocks;
     rows += step.rows;
     if (step.lookedTo === null) return { blocks, rows, head: await chainHead(em, lenderId) };
@@ -82,13 +90,56 @@ export interface Step {
   readonly lookedTo: string | null;
 }
 
+/** Where a step begins (default: at recent rows), how many rows it looks at, and the moment that its blocks carry. */
+interface StepOptions {
+  readonly afterId: string | undefined;
+  readonly maxRows?: number;
+  readonly now: Date;
+}
+
 /** Looks at the first rows after `afterId`, in the order of their ids, and takes up those that are in no block. */
-async function extendOnce(tx: Tx, lenderId: string, afterId: string | undefined, now: Date): Promise<Step> {
+export async function extendOnce(tx: Tx, lenderId: string, options: StepOptions): Promise<Step> {
+  const { afterId, maxRows = STEP_ROWS, now } = options;
   await query(tx, takeTurn, [lenderId], PATIENT);
   const fromId = afterId ?? searchFrom(await query<LastBlock>(tx, selectLast, [lenderId]));
-  const values = [lenderId, fromId, BLOCK_ROWS, STEP_ROWS, now.toISOString()];
-  const [step] = await query<Step>(tx, insertBlocks, values, PATIENT);
-  return step!;
+  const values = [lenderId, fromId, BLOCK_ROWS, maxRows, now.toISOString()];
+  const found = await query<FoundBlock>(tx, selectNextBlocks, values, PATIENT);
+  const blocks = found.filter((block) => block.number !== null);
+  for (const block of blocks) addBlock(tx, lenderId, block, now);
+  const rows = blocks.reduce((sum, { rowCount }) => sum + rowCount, 0);
+  return { blocks: blocks.length, rows, lookedTo: found[0]!.lookedTo };
+}
+
+/** A block to be written. */
+interface NextBlock {
+  readonly number: bigint;
+  /** Array literals: up to 10,000 ids, which this process has no need to read. */
+  readonly transferIds: string;
+  readonly bookingIds: string;
+  readonly rowCount: number;
+  readonly rowsHash: Buffer;
+  readonly previousHash: Buffer;
+  readonly lastId: string;
+  readonly hash: Buffer;
+}
+
+/** A row of `selectNextBlocks`: a block, or only how far it looked. */
+type FoundBlock = (NextBlock | { readonly number: null }) & Pick<Step, "lookedTo">;
+
+function addBlock(tx: Tx, lenderId: string, block: NextBlock, now: Date): void {
+  const { number, transferIds, bookingIds, rowCount, rowsHash, previousHash, lastId, hash } = block;
+  send(tx, insertBlock, [
+    lenderId,
+    number.toString(),
+    transferIds,
+    bookingIds,
+    rowCount,
+    rowsHash,
+    previousHash,
+    lastId,
+    now.toISOString(),
+    hash,
+  ]);
 }
 
 interface LastBlock {
@@ -132,8 +183,10 @@ const selectLast = statement(
    where lender_id = $1 order by number desc limit 1`,
 );
 
-export const insertBlocks = statement(
-  "ledger.extend-chain",
+// One row without a block says how far it looked when there is nothing to write. The blocks come back before they are
+// inserted: Citus refuses the recursion in a statement that also inserts.
+export const selectNextBlocks = statement(
+  "ledger.next-blocks",
   `with recursive member as (
      select unnest(transfer_ids || booking_ids) as id
      from ledger.chain_block where lender_id = $1 and last_id > $2
@@ -146,7 +199,7 @@ export const insertBlocks = statement(
         where lender_id = $1 and id > $2 order by id limit $4)
      ) first_of_both order by id limit $4
    ), fresh as (
-     select * from looked where not exists (select from member where member.id = looked.id)
+     select * from looked where not exists (select 1 from member where member.id = looked.id)
    ), numbered as (
      select *, (row_number() over (order by id) - 1) / $3 + 1 as part from fresh
    ), part as materialized (
@@ -164,16 +217,21 @@ export const insertBlocks = statement(
      select p.part, l.number + 1, l.hash,
        ledger.chain_block_hash($1, l.number + 1, p.row_count, p.rows_hash, l.hash, p.last_id, $5::timestamptz)
      from link l join part p on p.part = l.part + 1
-   ), added as (
-     insert into ledger.chain_block
-       (lender_id, number, transfer_ids, booking_ids, row_count, rows_hash, previous_hash, last_id, created_at, hash)
-     select $1, l.number, p.transfer_ids, p.booking_ids, p.row_count, p.rows_hash, l.previous_hash, p.last_id,
-       $5::timestamptz, l.hash
-     from link l join part p on p.part = l.part
-     order by l.number
-     returning row_count
    )
-   select count(*)::integer as blocks, coalesce(sum(row_count), 0)::integer as rows,
-     case when (select count(*) from looked) = $4 then (select id from looked order by id desc limit 1) end as "lookedTo"
-   from added`,
+   select l.number, p.transfer_ids::text as "transferIds", p.booking_ids::text as "bookingIds",
+     p.row_count as "rowCount", p.rows_hash as "rowsHash", l.previous_hash as "previousHash", p.last_id as "lastId",
+     l.hash, step.looked_to as "lookedTo"
+   from (
+     select case when (select count(*) from looked) = $4 then (select id from looked order by id desc limit 1) end
+       as looked_to
+   ) step
+   left join (link l join part p on p.part = l.part) on true
+   order by l.number`,
+);
+
+const insertBlock = statement(
+  "ledger.add-block",
+  `insert into ledger.chain_block
+     (lender_id, number, transfer_ids, booking_ids, row_count, rows_hash, previous_hash, last_id, created_at, hash)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 );

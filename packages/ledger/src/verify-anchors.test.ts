@@ -135,6 +135,16 @@ test("when a line cannot be kept, the next anchor is of the newest head, and not
   expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
 });
 
+test("a chain that cannot be read keeps no other from being anchored, and fails the call afterwards", async () => {
+  await payAndChain();
+  const append = async (line: string) => void lines.push(line);
+  const lenderIds = ["no-uuid", sample.lenderId];
+  const anchored = anchorHeads(database.em(), { lenderIds, keys, environment: "live", now: NOW, append });
+  await expect(anchored).rejects.toThrow("invalid input syntax for type uuid");
+  expect(lines).toHaveLength(1);
+  expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
+});
+
 test("workers that anchor at once append the same head, and it verifies", async () => {
   await payAndChain();
   await Promise.all([anchor(), anchor(), anchor()]);

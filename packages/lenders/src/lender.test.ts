@@ -1,6 +1,6 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { sessionsWaitingForLocks, testDatabase } from "@collections/testing";
+import { afterAll, expect, test, vi } from "vitest";
 import {
   actsOn,
   commissionPlans,
@@ -151,6 +151,46 @@ test("two updates of different fields at the same time both hold", async () => {
   const after = await lenderById(database.em(), lender.id);
   expect(after).toMatchObject({ name: "Raced", rateLimits: { confirm: 1, import: 2 } });
 });
+
+test("lenders can be registered at the same time", async () => {
+  const codes = Array.from({ length: 8 }, (_, index) => `SAME${index}`);
+  await Promise.all(codes.map((code) => create({ code })));
+  expect((await listLenders(database.em())).map(({ code }) => code)).toEqual(expect.arrayContaining(codes));
+});
+
+test("an act on a lender waits for another one on the same lender, and not for one on another lender", async () => {
+  const [one, other] = [await create({ code: "TURN1" }), await create({ code: "TURN2" })];
+  const aKey = (lenderId: string) =>
+    transaction(database.em(), (tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }));
+  let second: Promise<unknown> | undefined;
+  let isSecondDone = false;
+  await transaction(database.em(), async (tx) => {
+    await createKey(tx, vault, { lenderId: one.lender.id, environment: "sandbox" });
+    second = aKey(one.lender.id).then(() => (isSecondDone = true));
+    await vi.waitUntil(async () => (await sessionsWaitingForLocks(database.pool)) > 0);
+    await aKey(other.lender.id);
+    expect(isSecondDone).toBe(false);
+  });
+  await second;
+  expect(await keysOf(database.em(), one.lender.id)).toHaveLength(3);
+});
+
+test(
+  "an act on a lender waits for a process of the version before, which locks the lender's row",
+  { tags: "without-citus" },
+  async () => {
+    const { lender } = await create({ code: "OLDER" });
+    const older = await database.pool.connect();
+    await older.query("begin");
+    await older.query("select * from lenders.lender where id = $1 for update", [lender.id]);
+    const updated = update(lender.id, { rateLimits: { confirm: 1 } });
+    await vi.waitUntil(async () => (await sessionsWaitingForLocks(database.pool)) > 0);
+    await older.query(`update lenders.lender set rate_limits = '{"import": 2}' where id = $1`, [lender.id]);
+    await older.query("commit");
+    older.release();
+    expect(await updated).toMatchObject({ rateLimits: { confirm: 1, import: 2 } });
+  },
+);
 
 test("several acts on one lender in one transaction all hold", async () => {
   const { lender } = await create({ code: "SEVERAL" });

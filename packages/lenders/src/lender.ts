@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement, type Statement, type Tx } from "@collections/database";
+import { type EntityManager, isOnCluster, query, statement, type Statement, type Tx } from "@collections/database";
 import type { CurrencyCode, Percent } from "@collections/money";
 import { LockMode } from "@mikro-orm/core";
 import { LenderNotFoundError } from "./lender-fault.ts";
@@ -145,15 +145,24 @@ export async function listLenders(em: EntityManager): Promise<Lender[]> {
 }
 
 /**
- * The row under a lock, so that acts on one lender and its keys follow one another. What the transaction changed before
- * is written first: reading afresh would undo it. Throws LenderNotFoundError.
+ * Locks the lender until the transaction ends, so that acts on one lender and its keys follow one another, and reads its
+ * row. What the transaction changed before is written first: reading afresh would undo it. Throws LenderNotFoundError.
  */
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
   await tx.flush();
-  const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+  await query(tx, takeLender, [lenderId]);
+  // Processes of the version before lock the row. On a cluster, where they never ran, a lock of one row of a copied table
+  // is a lock of the table on every node, and two transactions that have each inserted a lender would deadlock.
+  const lockMode = isOnCluster(tx) ? LockMode.NONE : LockMode.PESSIMISTIC_WRITE;
+  const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);
   return row;
 }
+
+const takeLender = statement(
+  "lenders.lock-lender",
+  `select pg_advisory_xact_lock(hashtextextended('lenders.lender/' || $1::uuid::text, 0))`,
+);
 
 export function asLender(row: LenderRow): Lender {
   return {

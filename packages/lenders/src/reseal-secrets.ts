@@ -14,7 +14,7 @@ const lendersToReseal = statement(
   "lenders.lenders-to-reseal",
   `select id from lenders.lender
    where id > $2 and (${LENDER_SECRETS.map(({ column }) => isUnderAnotherKey(column)).join(" or ")}
-     or exists (select from lenders.api_key k where k.lender_id = lender.id and ${isUnderAnotherKey("k.secret")}))
+     or id = any (array(select k.lender_id from lenders.api_key k where k.lender_id > $2 and ${isUnderAnotherKey("k.secret")})))
    order by id limit ${LENDERS_PER_BATCH}`,
 );
 

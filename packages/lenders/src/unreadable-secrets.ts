@@ -20,14 +20,15 @@ interface SealedRow {
 
 const sealedSecrets = statement(
   "lenders.sealed-secrets",
-  `select l.id as "lenderId", s.kind, s.key_id as "keyId", s.sealed
-   from lenders.lender l cross join lateral (
-     select 'API_KEY' as kind, k.id as key_id, k.secret as sealed from lenders.api_key k
-       where k.lender_id = l.id and k.state <> 'revoked' and (k.retires_at is null or k.retires_at > now())
-     ${LENDER_SECRETS.map(({ kind, column }) => `union all select '${kind}', null, l.${column}`).join("\n     ")}
+  `select "lenderId", kind, "keyId", sealed
+   from (
+     select l.code, l.id as "lenderId", 'API_KEY' as kind, k.id as "keyId", k.secret as sealed
+     from lenders.lender l join lenders.api_key k on k.lender_id = l.id
+     where k.state <> 'revoked' and (k.retires_at is null or k.retires_at > now())
+     ${LENDER_SECRETS.map(({ kind, column }) => `union all select code, id, '${kind}', null, ${column} from lenders.lender`).join("\n     ")}
    ) s
-   where s.sealed is not null and ($1::uuid is null or l.id = $1)
-   order by l.code, s.kind, s.key_id`,
+   where sealed is not null and ($1::uuid is null or "lenderId" = $1)
+   order by code, kind, "keyId"`,
 );
 
 /**

@@ -25,7 +25,7 @@ const MOST_ROWS = 1_000;
 
 /** Statements on no hot path that go through all rows, or all of a lender, by their purpose. */
 const SWEEPS =
-  /make-partitions|advance-retention|settleable|forget-|visits-waited|extend-chain|stuck-|overdue|ripe|due-replays/;
+  /make-partitions|advance-retention|settleable|forget-|visits-waited|next-blocks|stuck-|overdue|ripe|due-replays/;
 
 describe.each([15, 18] as const)("on PostgreSQL %d, with 100,000 rows of one lender and no statistics", (version) => {
   let postgres: Postgres;
