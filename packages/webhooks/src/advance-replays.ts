@@ -1,4 +1,5 @@
 import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import { ofEndpoint } from "./of-endpoint.ts";
 import type { Replay } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
 import { lookFor } from "./replay-scope.ts";
@@ -31,7 +32,8 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
   let [sent, steps] = [0, 0];
   while (steps < STEPS_AT_A_TIME) {
     const stepsBefore = steps;
-    for (const key of await query<ReplayKey>(em(), selectDue, [STEPS_AT_A_TIME - steps])) {
+    for (const key of await query<ReplayKey>(em(), selectDue, [])) {
+      if (steps === STEPS_AT_A_TIME) break;
       const sentByStep = await transaction(em(), (tx) => takeStep(tx, key));
       if (sentByStep === undefined) continue;
       sent += sentByStep;
@@ -42,7 +44,7 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
   return sent;
 }
 
-/** Undefined when another process is at this replay. */
+/** Undefined if another process has this replay, or its endpoint has not taken the deliveries of earlier steps. */
 async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   const [replay] = await query<DueReplay>(tx, claimDue, [key.lenderId, key.id]);
   if (!replay) return undefined;
@@ -63,30 +65,23 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
   return sent;
 }
 
-// A replay waits while its endpoint has not taken what was replayed before: many waiting replays would hold up new
-// events of their loans, and every lease would have to look past them. Of each lender the one that has waited longest,
-// and the others once that has taken its step: together they would overtake what was counted.
+// Each lender's longest waiting replay; the lender's others follow once it has taken its step: together they would exceed
+// the count of waiting deliveries.
 const selectDue = statement(
   "webhooks.due-replays",
-  `select r.lender_id as "lenderId", r.id
+  `select lender_id as "lenderId", id
    from (
-     select distinct on (lender_id) lender_id, id, rate_per_second, next_step_at
+     select distinct on (lender_id) lender_id, id, next_step_at
      from webhooks.replay
      where state = 'running' and next_step_at <= now()
      order by lender_id, next_step_at, id
-   ) r
-   join webhooks.endpoint e on e.lender_id = r.lender_id
-   cross join lateral (
-     select count(*) as waiting from (
-       select from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'waiting' and d.replay
-       limit greatest(r.rate_per_second, ${MOST_WAITING})
-     ) replayed
-   ) backlog
-   where backlog.waiting < greatest(r.rate_per_second, ${MOST_WAITING})
-   order by r.next_step_at
-   limit $1`,
+   ) first
+   order by next_step_at`,
 );
 
+// A replay waits while its endpoint has not taken the deliveries that were replayed before: many waiting replays would
+// hold up new events of their loans, and every lease would have to look past them. The comparison of rows leads to the
+// partial index on (endpoint_id, id), on any plan: the primary key does not have its order.
 const claimDue = statement(
   "webhooks.replay-claim",
   `select r.lender_id as "lenderId", r.id, r.loan, r.kind, r.states, r.created_from as "createdFrom",
@@ -94,16 +89,27 @@ const claimDue = statement(
      r.created_at::text as "createdAt"
    from webhooks.replay r
    where r.lender_id = $1 and r.id = $2 and r.state = 'running' and r.next_step_at <= now()
-   for update skip locked`,
+     and greatest(r.rate_per_second, ${MOST_WAITING}) > (
+       select count(*) from (
+         select from webhooks.delivery d
+         where ${ofEndpoint()} and d.state = 'waiting' and d.replay
+         order by d.endpoint_id, d.id
+         limit greatest(r.rate_per_second, ${MOST_WAITING})
+       ) waiting)
+   for update of r skip locked`,
 );
 
 // Where nothing was found to send, nothing has to be waited for. `total` was counted before the rows were locked:
 // what was settled in that moment may come on top.
 const move = statement(
   "webhooks.replay-move",
-  `update webhooks.replay
-   set cursor = coalesce($3, cursor), done = done + $4, total = greatest(total, done + $4),
-       next_step_at = now() + case when $4 > 0 then interval '1 second' else interval '0' end,
-       state = case when $5 then 'done' else state end, finished_at = case when $5 then now() end
-   where lender_id = $1 and id = $2`,
+  `with clock as materialized (
+     select now() as now, now() + case when $4 > 0 then interval '1 second' else interval '0' end as next_step_at
+   )
+   update webhooks.replay r
+   set cursor = coalesce($3, r.cursor), done = r.done + $4, total = greatest(r.total, r.done + $4),
+       next_step_at = clock.next_step_at, state = case when $5 then 'done' else r.state end,
+       finished_at = case when $5 then clock.now end
+   from clock
+   where r.lender_id = $1 and r.id = $2`,
 );

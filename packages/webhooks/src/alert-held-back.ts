@@ -32,21 +32,25 @@ const lendersWithRipe = statement(
    where held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
-// The mail tells of the newest occasion itself, so it adds to one less than were held back.
+// The mail tells of the newest occasion itself, so it adds to one less than were held back. No `case … when`: Citus 13.2 sends
+// a malformed text to the node.
 const release = statement(
   "webhooks.release-held-back",
-  `with ripe as materialized (
+  `with clock as materialized (
+     select date_trunc('milliseconds', now()) as now
+   ), ripe as materialized (
      select a.id, a.held_back - 1 as others,
-       case a.cause
-         when 'suspended' then coalesce(e.state = 'suspended', false)
-         when 'recovered' then coalesce(e.state = 'active', false)
+       case
+         when a.cause = 'suspended' then coalesce(e.state = 'suspended', false)
+         when a.cause = 'recovered' then coalesce(e.state = 'active', false)
          else true end as holds
      from webhooks.alert a left join webhooks.endpoint e on e.lender_id = $1
      where a.lender_id = $1 and a.held_back > 0 and a.raised_at <= now() - interval '1 hour'
      for update of a skip locked
    )
    update webhooks.alert a
-   set held_back = 0, raised_at = case when holds then date_trunc('milliseconds', now()) else a.raised_at end
-   from ripe where a.lender_id = $1 and a.id = ripe.id
+   set held_back = 0, raised_at = case when ripe.holds then clock.now else a.raised_at end
+   from ripe, clock
+   where a.lender_id = $1 and a.id = ripe.id
    returning ${RAISED_COLUMNS}, ripe.others as "heldBack", ripe.holds`,
 );

@@ -96,16 +96,15 @@ export async function raiseAlert(
   if (raised?.isDue) await enqueueMail(tx, raised);
 }
 
-/** A row that a mail is to tell of now. */
-export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "happenedAt" | "to"> {
+/** An alert's row whose mail is due; `happenedAt` is text, with the offset of the database's time zone. */
+export interface RaisedAlert extends Omit<AlertJob, "raisedAt" | "to"> {
   readonly raisedAt: Date;
-  readonly happenedAt: Date;
 }
 
 /** Has the mail sent once the transaction commits. */
 export async function enqueueMail(tx: Tx, raised: RaisedAlert): Promise<void> {
   const { lenderId, alertId, cause, raisedAt, happenedAt, facts, heldBack } = raised;
-  const times = { raisedAt: raisedAt.toISOString(), happenedAt: happenedAt.toISOString() };
+  const times = { raisedAt: raisedAt.toISOString(), happenedAt: new Date(happenedAt).toISOString() };
   await enqueue(tx, alertQueue, { lenderId, alertId, cause, ...times, facts, heldBack });
 }
 
@@ -116,19 +115,22 @@ function keepable(text: string): string {
 
 /** The columns of a `RaisedAlert`, but for `heldBack`. */
 export const RAISED_COLUMNS = `a.lender_id as "lenderId", a.id as "alertId", a.cause, a.raised_at as "raisedAt",
-  (a.facts ->> 'happenedAt')::timestamptz as "happenedAt", a.facts - array['happenedAt', 'heldBack'] as facts`;
+  a.facts ->> 'happenedAt' as "happenedAt", a.facts - array['happenedAt', 'heldBack'] as facts`;
 
 // Whole milliseconds: the time is a part of the mail's name.
+// Citus accepts only IMMUTABLE functions in DO UPDATE and RETURNING: the difference of two times, not a time minus an
+// interval, and no cast between text and a time.
+const IS_DUE = `excluded.raised_at - a.raised_at >= interval '1 hour'`;
+
 const raise = statement(
   "webhooks.raise-alert",
   `insert into webhooks.alert as a (lender_id, id, cause, facts, raised_at, held_back)
-   select $1, $2, $3, $4::jsonb || jsonb_build_object('happenedAt', t.now), t.now, 0
-   from (select date_trunc('milliseconds', now()) as now) t
-   on conflict (lender_id, cause) do update set (facts, raised_at, held_back) = (
-     select
-       case when is_due then excluded.facts || jsonb_build_object('heldBack', a.held_back) else excluded.facts end,
-       case when is_due then excluded.raised_at else a.raised_at end,
-       case when is_due then 0 else a.held_back + 1 end
-     from (select a.raised_at <= now() - interval '1 hour' as is_due) due)
+   values ($1, $2, $3, $4::jsonb || jsonb_build_object('happenedAt', date_trunc('milliseconds', now())),
+     date_trunc('milliseconds', now()), 0)
+   on conflict (lender_id, cause) do update
+   set facts = case when ${IS_DUE} then jsonb_set(excluded.facts, '{heldBack}', a.held_back::text::jsonb)
+         else excluded.facts end,
+       raised_at = case when ${IS_DUE} then excluded.raised_at else a.raised_at end,
+       held_back = case when ${IS_DUE} then 0 else a.held_back + 1 end
    returning ${RAISED_COLUMNS}, a.held_back = 0 as "isDue", coalesce((a.facts ->> 'heldBack')::integer, 0) as "heldBack"`,
 );

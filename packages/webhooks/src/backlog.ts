@@ -78,8 +78,9 @@ export async function lastFailedAttempt(em: EntityManager, lenderId: string): Pr
   return failed;
 }
 
-// Joined by the endpoint alone, which only the partial indexes begin with: by the lender, all that was ever delivered
-// would be read. The age is that of first attempts: an event between two attempts, or sent again, is old by nature.
+// Citus needs the lender in each join. The inner ORDER BY leads to the partial index of the state, on any plan: by the
+// lender's primary key, all that was ever delivered would be read. The age is that of first attempts: an event between two
+// attempts, or sent again, is old by nature.
 export const selectBacklogs = statement(
   "webhooks.backlogs",
   `select case when e.url is null then 'unregistered' else e.state end as reach, count(*)::int as endpoints,
@@ -88,13 +89,13 @@ export const selectBacklogs = statement(
    from webhooks.endpoint e
    cross join lateral (
      select count(*), min(d.created_at) filter (where d.attempts = 0 and not d.replay) as oldest
-     from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'waiting'
+     from webhooks.delivery d where d.lender_id = e.lender_id and d.endpoint_id = e.id and d.state = 'waiting'
    ) waiting
    cross join lateral (
-     select count(*) from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'retrying'
+     select count(*) from webhooks.delivery d where d.lender_id = e.lender_id and d.endpoint_id = e.id and d.state = 'retrying'
    ) retrying
    cross join lateral (
-     select count(*) from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'parked'
+     select count(*) from webhooks.delivery d where d.lender_id = e.lender_id and d.endpoint_id = e.id and d.state = 'parked'
    ) parked
    group by 1
    order by 1`,
@@ -110,13 +111,18 @@ export const selectOldest = statement(
    limit 1`,
 );
 
-// `is true` keeps the lender's column out of the choice of an index: by the primary key all that was delivered is read.
+// The inner ORDER BY leads to the partial index of the state, on any plan: the primary key does not have this order, and it
+// would lead to all that the lender was ever delivered.
 function oldestIn(state: string): string {
-  return `select d.id, d.kind, d.loan, d.sequence, d.state, d.created_at
-     from webhooks.delivery d
-     where d.endpoint_id = (select id from webhooks.endpoint where lender_id = $1) and d.state = '${state}'
-       and not d.replay and (d.lender_id = $1) is true
-     order by d.id
+  return `select *
+     from (
+       select d.id, d.kind, d.loan, d.sequence, d.state, d.created_at
+       from webhooks.delivery d
+       where d.lender_id = $1 and d.endpoint_id = (select id from webhooks.endpoint where lender_id = $1)
+         and d.state = '${state}' and not d.replay
+       order by d.loan, d.sequence
+     ) ${state}
+     order by id
      limit 1`;
 }
 

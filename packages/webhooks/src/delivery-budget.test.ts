@@ -11,7 +11,8 @@ const LENDERS = 200;
 /** Nothing but signals: what a timer asks belongs to no delivery. */
 const NEVER_MS = 3_600_000;
 const LEASE = "webhooks.lease";
-const RESULTS = "webhooks.record-results";
+/** A transaction: the COMMIT leaves with the log of the attempts. */
+const RECORD = ["begin", "webhooks.record-results", "webhooks.log-attempts", "commit"];
 const LOOK = "webhooks.lenders-with-backlog";
 
 const trial = await openTrial();
@@ -41,13 +42,13 @@ function namesOf(statements: typeof sent): string[] {
 }
 
 describe("what deliveries ask of the database", () => {
-  test("is one lease and one record of the result for one event, no transaction around them", async () => {
-    expect(namesOf(await statementsOf(1)).toSorted()).toEqual([LEASE, LOOK, RESULTS].toSorted());
+  test("is one lease, and one transaction of two statements that records the result, for one event", async () => {
+    expect(namesOf(await statementsOf(1)).toSorted()).toEqual([LEASE, LOOK, ...RECORD].toSorted());
   });
 
   test("is less than half a statement each for a backlog", async () => {
     const names = namesOf(await statementsOf(MANY));
-    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, RESULTS]));
+    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, ...RECORD]));
     expect(names.length).toBeLessThan(MANY / 2);
   });
 
@@ -59,7 +60,7 @@ describe("what deliveries ask of the database", () => {
 
   test("is said of one lender at a time where their rows are on several nodes", async () => {
     const names = namesOf(await statementsOf(1, LENDERS, { oneLenderABatch: true }));
-    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, RESULTS]));
+    expect(new Set(names)).toEqual(new Set([LEASE, LOOK, ...RECORD]));
   });
 });
 

@@ -4,7 +4,7 @@ import type { AttemptErrorCode } from "./attempt.ts";
 import { type Delivery, DeliveryEntity, type DeliveryState } from "./delivery.ts";
 import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
-import { idBefore } from "./id-time.ts";
+import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "./id-time.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -110,7 +110,7 @@ export async function deliveryById(
     { lenderId, id: delivery.endpointId },
     { disableIdentityMap: true },
   );
-  const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId]);
+  const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId, laterBy(-CLOCKS_DIFFER_MS, eventId)]);
   return {
     ...summaryOf(delivery, now),
     url: endpoint?.url ?? null,
@@ -185,6 +185,6 @@ export const selectAttempts = statement(
   `select number, started_at as "startedAt", duration_ms as "durationMs", outcome, status, headers, body,
      error_code as "errorCode", error_detail as "errorDetail", replay
    from webhooks.attempt
-   where lender_id = $1 and delivery_id = $2 and id >= webhooks.first_id(webhooks.id_time($2) - interval '1 hour')
+   where lender_id = $1 and delivery_id = $2 and id >= $3
    order by id`,
 );

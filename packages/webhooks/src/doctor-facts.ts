@@ -1,6 +1,7 @@
 import { query, statement, type Tx } from "@collections/database";
 import { oldestUndelivered, type UndeliveredEvent } from "./backlog.ts";
 import type { EndpointState } from "./endpoint.ts";
+import { eventsKeptFrom } from "./event-pages.ts";
 import { type DeliveryTotals, deliveryTotals, sequenceProblems, type SequenceProblem } from "./verification.ts";
 
 /** What workers do by themselves is done long before: what is not done by then is not done at all. */
@@ -52,12 +53,13 @@ export interface StalledReplay {
 export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: number): Promise<EndpointFacts> {
   const { lenderId, endpointId } = endpoint;
   const patient = { timeoutMs };
-  const ofEndpoint = [endpointId, GRACE_MS];
-  const [leases] = await query<{ inFlight: number }>(tx, countLeases, [endpointId], patient);
+  const ofEndpoint = [lenderId, endpointId, GRACE_MS];
+  const keptFrom = await eventsKeptFrom(tx);
+  const [leases] = await query<{ inFlight: number }>(tx, countLeases, [lenderId, endpointId], patient);
   const [unleased] = await query<Found>(tx, findUnleased, ofEndpoint, patient);
   const [stuck] = await query<Found>(tx, findStuck, ofEndpoint, patient);
   const [overdueRetries] = await query<Found>(tx, findOverdueRetries, ofEndpoint, patient);
-  const [eventsWithoutDelivery] = await query<Found>(tx, findEventsWithoutDelivery, [lenderId], patient);
+  const [eventsWithoutDelivery] = await query<Found>(tx, findEventsWithoutDelivery, [lenderId, keptFrom], patient);
   const [deliveriesWithoutEvent] = await query<Found>(tx, findDeliveriesWithoutEvent, [lenderId], patient);
   return {
     ...endpoint,
@@ -70,7 +72,7 @@ export async function factsOfEndpoint(tx: Tx, endpoint: EndpointRow, timeoutMs: 
     eventsWithoutDelivery: eventsWithoutDelivery!,
     deliveriesWithoutEvent: deliveriesWithoutEvent!,
     sequenceProblems: await sequenceProblems(tx, lenderId, patient),
-    stalledReplays: await query<StalledReplay>(tx, findStalledReplays, [lenderId, GRACE_MS]),
+    stalledReplays: await query<StalledReplay>(tx, findStalledReplays, ofEndpoint),
   };
 }
 
@@ -85,48 +87,48 @@ export const selectEndpoints = statement(
 
 const COUNT_AND_FIRST = `count(*)::int as count, min(d.id::text)::uuid as "eventId"`;
 
-const LONG_AGO = `now() - $2 * interval '1 millisecond'`;
+const LONG_AGO = `now() - $3 * interval '1 millisecond'`;
 
 // The head of a loan, unless it waits for an earlier event between two attempts: a drain is strict.
 const IS_NEXT = `not exists (
      select from webhooks.delivery earlier
-     where earlier.endpoint_id = d.endpoint_id and earlier.state = 'waiting'
+     where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'waiting'
        and earlier.loan = d.loan and earlier.sequence < d.sequence)
    and not exists (
      select from webhooks.delivery earlier
-     where earlier.endpoint_id = d.endpoint_id and earlier.state = 'retrying'
+     where earlier.lender_id = $1 and earlier.endpoint_id = d.endpoint_id and earlier.state = 'retrying'
        and earlier.loan = d.loan and earlier.sequence < d.sequence)`;
 
 const countLeases = statement(
   "webhooks.doctor-leases",
   `select count(*)::int as "inFlight" from webhooks.delivery d
-   where d.endpoint_id = $1 and d.state = 'waiting' and d.leased_until >= now()`,
+   where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'waiting' and d.leased_until >= now()`,
 );
 
 export const findUnleased = statement(
   "webhooks.doctor-unleased",
   `select ${COUNT_AND_FIRST} from webhooks.delivery d
-   where d.endpoint_id = $1 and d.state = 'waiting' and d.leased_until is null
+   where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'waiting' and d.leased_until is null
      and d.attempts = 0 and not d.replay and d.created_at < ${LONG_AGO} and ${IS_NEXT}`,
 );
 
 export const findStuck = statement(
   "webhooks.doctor-stuck",
   `select ${COUNT_AND_FIRST} from webhooks.delivery d
-   where d.endpoint_id = $1 and d.state = 'waiting' and d.leased_until < ${LONG_AGO} and ${IS_NEXT}`,
+   where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'waiting' and d.leased_until < ${LONG_AGO} and ${IS_NEXT}`,
 );
 
 export const findOverdueRetries = statement(
   "webhooks.doctor-overdue-retries",
   `select ${COUNT_AND_FIRST} from webhooks.delivery d
-   where d.endpoint_id = $1 and d.state = 'retrying' and (d.next_attempt_at is null or d.next_attempt_at < ${LONG_AGO})`,
+   where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'retrying' and (d.next_attempt_at is null or d.next_attempt_at < ${LONG_AGO})`,
 );
 
 // Retention lets a delivery go before its event: only events that it has not come to must have one.
 export const findEventsWithoutDelivery = statement(
   "webhooks.doctor-events-alone",
   `select ${COUNT_AND_FIRST} from webhooks.event d
-   where d.lender_id = $1 and d.id >= (select kept_from from webhooks.retention where relation = 'event')
+   where d.lender_id = $1 and d.id >= $2
      and not exists (select from webhooks.delivery x where x.lender_id = $1 and x.id = d.id)`,
 );
 
@@ -141,9 +143,9 @@ const findStalledReplays = statement(
   "webhooks.doctor-stalled-replays",
   `select r.id as "replayId", r.next_step_at as "nextStepAt", r.total, r.done
    from webhooks.replay r
-   join webhooks.endpoint e on e.lender_id = r.lender_id
    where r.lender_id = $1 and r.state = 'running' and r.next_step_at < ${LONG_AGO}
      and not exists (
-       select from webhooks.delivery d where d.endpoint_id = e.id and d.state = 'waiting' and d.replay)
+       select from webhooks.delivery d
+       where d.lender_id = $1 and d.endpoint_id = $2 and d.state = 'waiting' and d.replay)
    order by r.next_step_at`,
 );

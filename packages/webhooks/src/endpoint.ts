@@ -120,15 +120,18 @@ const insertEndpoint = statement(
   `insert into webhooks.endpoint (lender_id, id, url) values ($1, $2, $3)`,
 );
 
+// Citus refuses now() within CASE in SET, and accepts it in a WITH.
 const updateUrl = statement(
   "webhooks.change-endpoint",
-  `update webhooks.endpoint
-   set url = $2, updated_at = now(),
-       consecutive_failures = case when url is distinct from $2 then 0 else consecutive_failures end,
-       failing_since = case when url is distinct from $2 then null else failing_since end,
-       next_probe_at = case when url is distinct from $2 and state = 'suspended' then now() else next_probe_at end
-   where lender_id = $1
-   returning id`,
+  `with clock as materialized (select now() as now)
+   update webhooks.endpoint e
+   set url = $2, updated_at = clock.now,
+       consecutive_failures = case when e.url is distinct from $2 then 0 else e.consecutive_failures end,
+       failing_since = case when e.url is distinct from $2 then null else e.failing_since end,
+       next_probe_at = case when e.url is distinct from $2 and e.state = 'suspended' then clock.now else e.next_probe_at end
+   from clock
+   where e.lender_id = $1
+   returning e.id`,
 );
 
 const selectEndpoint = statement(

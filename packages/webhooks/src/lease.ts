@@ -61,7 +61,7 @@ export async function lease(em: EntityManager, request: LeaseRequest): Promise<L
   const claim = newClaim(request.timeoutMs);
   const { lenderId, afterLoan, count, firstAttemptsOnly } = request;
   const values = [lenderId, claim.claimId, claim.leaseMs, afterLoan, count, firstAttemptsOnly, LOANS_PER_LOOK];
-  return leaseOf(request, claim, await query<LookRow>(em, leaseHeads, values));
+  return leaseOf(claim, await query<LookRow>(em, leaseHeads, values));
 }
 
 /** The same for several lenders at once, with one time limit: a lease for each request, in their order. */
@@ -77,7 +77,7 @@ export async function leaseOfMany(em: EntityManager, requests: readonly LeaseReq
     LOANS_PER_SHARED_LOOK,
   ]);
   const looked = Map.groupBy(rows, ({ place }) => Number(place) - 1);
-  return requests.map((request, index) => leaseOf(request, claim, looked.get(index) ?? []));
+  return requests.map((_request, index) => leaseOf(claim, looked.get(index) ?? []));
 }
 
 interface Claim {
@@ -91,12 +91,11 @@ function newClaim(timeoutMs: number): Claim {
   return { claimId: newId(), leaseMs, startBefore: performance.now() + leaseMs - timeoutMs - RECORDING_TIME_MS };
 }
 
-function leaseOf({ count }: LeaseRequest, { claimId, startBefore }: Claim, looked: readonly LookRow[]): Lease {
+function leaseOf({ claimId, startBefore }: Claim, looked: readonly LookRow[]): Lease {
   const rows = looked.filter((row) => row.deliveryId !== null);
-  const isFull = rows.length === count;
   return {
     deliveries: rows.map((row) => ({ ...row, claimId, startBefore })),
-    lookedUpTo: isFull ? rows.at(-1)!.loan : (looked[0]?.stoppedAt ?? null),
+    lookedUpTo: looked[0]?.stoppedAt ?? null,
     recoveredAt: rows[0]?.recoveredAt ?? null,
   };
 }
@@ -142,7 +141,7 @@ function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: 
       limit 1)
      union all
      select head.place + 1, next.loan, next.id
-     from head cross join lateral (
+     from (select * from head where place < ${mostLoans} limit 1) head cross join lateral (
        select d.loan, d.id
        from webhooks.delivery d
        where d.lender_id = ${lenderId} and d.endpoint_id = (select id from target) and d.state = 'waiting'
@@ -150,11 +149,10 @@ function lookText({ lenderId, afterLoan, count, firstAttemptsOnly, mostLoans }: 
        order by d.loan, d.sequence
        limit 1
      ) next
-     where head.place < ${mostLoans}
    ), free as materialized (
      select locked.*
      from head cross join lateral (
-       select d.*
+       select d.*, d.ctid
        from webhooks.delivery d
        where d.lender_id = ${lenderId} and d.id >= head.id and d.id <= head.id
          and d.state not in ('retrying', 'delivered', 'parked')
@@ -190,21 +188,22 @@ const STORED = "id, endpoint_id, loan, sequence, kind, state";
 const LEASED = "id, loan, sequence, kind, attempts, replay, created_at";
 const ANSWER = `l.id as "deliveryId", l.loan, l.sequence, l.kind, l.attempts, l.replay, l.created_at as "createdAt", e.body`;
 
-// Fewer than wanted means that all heads were gone through, up to the last allowed one if there were so many. The row to
-// insert is the stored one, which is locked: nothing is ever inserted, and ON CONFLICT finds it by the primary key on any
-// plan. The LIMIT holds the planner to one probe per event, which goes to that event's partition and to no other.
+// The UPDATE finds each locked delivery by its ctid, on any plan. A delivery that another transaction changed between the
+// snapshot and the lock has a new ctid, so it is left out and the next look leases it. Citus sends a SELECT to one node only
+// if its WITH has no INSERT. The LIMIT on the event makes the planner probe the event's own partition and no other.
 export const leaseHeads = statement(
   "webhooks.lease",
   `with ${lookText(OF_ONE)}, leased as (
-     insert into webhooks.delivery (lender_id, ${STORED}, claim_id, leased_until)
-     select $1, ${STORED}, $2, now() + $3 * interval '1 millisecond' from free
-     on conflict (lender_id, id) do update set claim_id = excluded.claim_id, leased_until = excluded.leased_until
+     update webhooks.delivery d set claim_id = $2, leased_until = now() + $3 * interval '1 millisecond'
+     from (select ctid as version from free) locked
+     where d.lender_id = $1 and d.ctid = locked.version
      returning ${LEASED}
    )
    select ${ANSWER}, target.url, target.recovered_at as "recoveredAt", seen.stopped_at as "stoppedAt"
    from target
    cross join (
-     select case when (select count(*) from leased) < $5 then (select loan from head where place = $7) end as stopped_at
+     select case when (select count(*) from free) < $5 then (select loan from head where place = $7)
+       else (select max(loan) from free) end as stopped_at
    ) seen
    left join leased l on true
    left join lateral (select body from webhooks.event where lender_id = $1 and id = l.id limit 1) e on true
@@ -237,7 +236,8 @@ export const leaseHeadsOfMany = statement(
      returning lender_id, ${LEASED}
    )
    select ${ANSWER}, seen.place, seen.url, seen.recovered_at as "recoveredAt",
-     case when (select count(*) from leased c where c.lender_id = seen.lender_id) < seen.count then seen.last_loan end as "stoppedAt"
+     case when (select count(*) from leased c where c.lender_id = seen.lender_id) < seen.count then seen.last_loan
+       else (select max(c.loan) from leased c where c.lender_id = seen.lender_id) end as "stoppedAt"
    from seen
    left join leased l on l.lender_id = seen.lender_id
    left join lateral (select body from webhooks.event where lender_id = seen.lender_id and id = l.id limit 1) e on true

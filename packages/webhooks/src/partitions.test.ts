@@ -5,6 +5,7 @@ import { eventAt, type LongRun, openFresh, openLongRun } from "../tests/weeks.ts
 import { selectAttempts } from "./delivery-log.ts";
 import { emit } from "./emit.ts";
 import { registerEndpoint } from "./endpoint.ts";
+import { laterBy } from "./id-time.ts";
 import { lease, leaseHeads, leaseHeadsOfMany } from "./lease.ts";
 import { keepPartitions, partitionStates } from "./partitions.ts";
 import { webhooksSchema } from "./schema.ts";
@@ -134,7 +135,7 @@ describe("a statement touches the partition that it needs alone, on a generic pl
     const looks = [`{${run.lenderId}}`, newId(), 1_000, '{""}', "{5}", "{false}", 5_000];
     expect(touched(await plan(run, leaseHeadsOfMany.text, looks), "event")).toEqual([week!.name]);
 
-    const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id]);
+    const attemptsPlan = await plan(run, selectAttempts.text, [run.lenderId, id, laterBy(-3_600_000, id)]);
     const names = touched(attemptsPlan, "attempt");
     expect(names[0]).toBe(week!.name.replace("event", "attempt"));
     expect(names).toHaveLength(2 + 1 + 4 + 1);

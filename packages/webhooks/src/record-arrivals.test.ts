@@ -1,13 +1,14 @@
-import { query, statement, transaction } from "@collections/database";
+import { newId, query, statement, transaction } from "@collections/database";
+import { sessionsWaitingForLocks } from "@collections/testing";
 import { expect, test } from "vitest";
-import { countIn, eventsOn, openTrial } from "../tests/trial.ts";
+import { countIn, eventsOn, openTrial, until } from "../tests/trial.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { endpointOf } from "./endpoint.ts";
 import { parseLadder } from "./ladder.ts";
 import { lease, release } from "./lease.ts";
 import { createQuietLanes } from "./quiet-lanes.ts";
 import type { Arrivals } from "./record-arrivals.ts";
-import { outcomeOf, type Recorded } from "./record-results.ts";
+import { outcomeOf, type Recorded, recordResults } from "./record-results.ts";
 import { DEFAULT_SUSPENSION } from "./suspension.ts";
 
 const trial = await openTrial();
@@ -66,6 +67,19 @@ test("a delivery that somebody has locked holds up no other lender's", async () 
   expect(await countIn(database, locked.lenderId, "delivered")).toBe(1);
 });
 
+test("results are written and logged once although another transaction changes their deliveries meanwhile", async () => {
+  const changed = await arrivalsOf(["LN-1", "LN-2"]);
+  let recorded: Promise<Recorded> | undefined;
+  await transaction(trial.otherDatabase.em(), async (tx) => {
+    await query(tx, changeDelivery, [changed.lenderId, idsOf(changed)[0], newId()]);
+    recorded = recordResults(database.em(), changed.lenderId, changed.outcomes, DEFAULT_SUSPENSION);
+    await until(async () => (await sessionsWaitingForLocks(database.pool, "%webhooks.delivery%")) > 0);
+  });
+  expect((await recorded!).written).toEqual(new Set(idsOf(changed)));
+  expect(await countIn(database, changed.lenderId, "delivered")).toBe(2);
+  expect(await attemptsOf([changed])).toEqual([1, 1]);
+});
+
 /** Of lanes that have something to write in the same turn of the event loop. */
 function record(arrivals: readonly Arrivals[]): Promise<Recorded[]> {
   const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
@@ -108,6 +122,11 @@ const setEndpoint = statement(
   `update webhooks.endpoint set state = $2, consecutive_failures = $3, failing_since = now(),
      suspended_at = case when $2 = 'suspended' then now() end, next_probe_at = case when $2 = 'suspended' then now() end
    where lender_id = $1`,
+);
+
+const changeDelivery = statement(
+  "webhooks-trial.change-delivery",
+  "update webhooks.delivery set replayed_by = $3 where lender_id = $1 and id = $2",
 );
 
 const lockDelivery = statement(

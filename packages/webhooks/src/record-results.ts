@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type EntityManager, newId, query, statement, transaction } from "@collections/database";
+import { type EntityManager, newId, query, send, statement, transaction, type Tx } from "@collections/database";
 import { raiseAlert } from "./alert.ts";
 import type { AttemptResult } from "./attempt.ts";
 import type { StoredState } from "./delivery.ts";
@@ -66,24 +66,38 @@ export async function recordResults(
   outcomes: readonly Outcome[],
   rule: SuspensionRule,
 ): Promise<Recorded> {
-  const results = [lenderId, ...columns(outcomes)];
-  // Nothing else follows from what has arrived, and a single statement is a transaction.
-  if (outcomes.every(({ state }) => state === "delivered")) {
-    const rows = await query<SettledRow>(em, settleDeliveries, results);
-    return recorded(rows, judge(rows, rule));
-  }
   return transaction(em, async (tx) => {
-    const rows = await query<SettledRow>(tx, settleDeliveries, results);
+    const rows = await settle(tx, lenderId, outcomes);
+    if (rows.length > 0) send(tx, logAttempts, [lenderId, ...attemptColumns(rows)]);
     const verdict = judge(rows, rule);
-    await enqueueRetries(tx, retriesOf(lenderId, outcomes, rows));
+    // Nothing else follows from what has arrived.
+    if (outcomes.every(({ state }) => state === "delivered")) return recorded(rows, verdict);
+    await enqueueRetries(tx, retriesOf(lenderId, rows));
     if (verdict.verdict === "suspend") {
       await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
     }
-    const written = idsOf(rows);
-    const counting = outcomes.filter(({ delivery }) => written.has(delivery.deliveryId));
-    for (const alert of alertsOf(counting, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
+    const written = rows.map(({ outcome }) => outcome);
+    for (const alert of alertsOf(written, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
     return recorded(rows, verdict);
   });
+}
+
+/** Repeats the statement for deliveries that another transaction changed between its snapshot and its update. */
+async function settle(tx: Tx, lenderId: string, outcomes: readonly Outcome[]): Promise<Settled[]> {
+  const rows = await query<SettledRow | NoRow>(tx, settleDeliveries, [lenderId, ...resultColumns(outcomes)]);
+  const settled = rows.flatMap((row) =>
+    row.id === null ? [] : [{ ...row, outcome: outcomes[Number(row.place) - 1]! }],
+  );
+  if (settled.length === rows[0]!.held) return settled;
+  const done = new Set(settled.map(({ outcome }) => outcome));
+  return [
+    ...settled,
+    ...(await settle(
+      tx,
+      lenderId,
+      outcomes.filter((outcome) => !done.has(outcome)),
+    )),
+  ];
 }
 
 function recorded(rows: readonly SettledRow[], { verdict }: SuspensionVerdict): Recorded {
@@ -96,43 +110,67 @@ function idsOf(rows: readonly SettledRow[]): Set<string> {
 }
 
 function countedIn(rows: readonly SettledRow[]): EndpointAfter | null {
-  return rows.find(({ endpoint }) => endpoint !== null)?.endpoint ?? null;
+  return rows.findLast((row): row is SettledRow & EndpointAfter => row.state !== null) ?? null;
 }
 
 function judge(rows: readonly SettledRow[], rule: SuspensionRule): SuspensionVerdict {
   const counted = countedIn(rows);
-  return counted ? judgeEndpoint(counted, rule, new Date(counted.now)) : { verdict: "stay" };
+  return counted ? judgeEndpoint(counted, rule, counted.now) : { verdict: "stay" };
 }
 
-function retriesOf(lenderId: string, outcomes: readonly Outcome[], rows: readonly SettledRow[]) {
-  const attemptsOf = new Map(rows.map(({ id, attempts }) => [id, attempts]));
-  return outcomes.flatMap(({ delivery: { deliveryId }, nextAttemptAt }) => {
-    const attempts = attemptsOf.get(deliveryId);
-    if (attempts === undefined || nextAttemptAt === null) return [];
-    return { data: { lenderId, deliveryId, attempts }, startAfter: nextAttemptAt };
-  });
+function retriesOf(lenderId: string, rows: readonly Settled[]) {
+  return rows.flatMap(({ id: deliveryId, attempts, outcome: { nextAttemptAt: startAfter } }) =>
+    startAfter === null ? [] : { data: { lenderId, deliveryId, attempts }, startAfter },
+  );
 }
 
-interface SettledRow {
+/** A delivery that was written, and its endpoint after the count; `state` is null if the batch did not change it. */
+interface SettledRow extends Omit<EndpointAfter, "state"> {
+  /** How many deliveries had their claim when the statement began: more than its rows if some have changed since. */
+  readonly held: number;
+  /** Of the result in the batch, from 1. */
+  readonly place: bigint;
   readonly id: string;
   readonly attempts: number;
+  readonly replay: boolean;
   readonly isFollowed: boolean;
-  /** The endpoint after the count, where the batch changed it. */
-  readonly endpoint: EndpointAfter | null;
+  readonly state: EndpointAfter["state"] | null;
 }
 
-function columns(outcomes: readonly Outcome[]): unknown[][] {
+interface Settled extends SettledRow {
+  readonly outcome: Outcome;
+}
+
+/** In place of the rows if none was written. */
+interface NoRow {
+  readonly id: null;
+  readonly held: number;
+}
+
+function attemptColumns(rows: readonly Settled[]): unknown[][] {
+  const results = rows.map(({ outcome }) => outcome.result);
+  return [
+    rows.map(() => newId()),
+    rows.map(({ id }) => id),
+    rows.map(({ attempts }) => attempts),
+    results.map(({ startedAt }) => startedAt.toISOString()),
+    results.map(({ durationMs }) => durationMs),
+    results.map(({ error }) => (error ? "failed" : "delivered")),
+    results.map(({ answer }) => answer?.status ?? null),
+    results.map(({ answer }) => (answer ? keptHeaders(answer.headers) : null)),
+    results.map(({ answer }) => answer?.body ?? null),
+    results.map(({ error }) => error?.code ?? null),
+    results.map(({ error }) => error?.detail ?? null),
+    rows.map(({ replay }) => replay),
+  ];
+}
+
+function resultColumns(outcomes: readonly Outcome[]): unknown[][] {
   return [
     outcomes.map(({ delivery }) => delivery.deliveryId),
     outcomes.map(({ delivery }) => delivery.claimId),
-    outcomes.map(() => newId()),
     outcomes.map(({ state }) => state),
     outcomes.map(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
-    outcomes.map(({ result }) => result.startedAt.toISOString()),
-    outcomes.map(({ result }) => result.durationMs),
-    outcomes.map(({ result }) => result.answer?.status ?? null),
-    outcomes.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
-    outcomes.map(({ result }) => result.answer?.body ?? null),
     outcomes.map(({ result }) => result.error?.code ?? null),
     outcomes.map(({ result }) => result.error?.detail ?? null),
     outcomes.map(({ result }) => result.ownFault),
@@ -149,48 +187,49 @@ export function keptHeaders(headers: Record<string, string>): string {
   return JSON.stringify(Object.fromEntries(kept));
 }
 
-// What came from a URL that is registered no more says nothing of the endpoint.
+// A single-row INSERT for Citus: all rows go to the lender's node by one command.
+const logAttempts = statement(
+  "webhooks.log-attempts",
+  `insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
+     headers, body, error_code, error_detail, replay)
+   values ($1, unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::integer[]), unnest($5::timestamptz[]),
+     unnest($6::integer[]), unnest($7::text[]), unnest($8::integer[]), unnest($9::jsonb[]), unnest($10::text[]),
+     unnest($11::text[]), unnest($12::text[]), unnest($13::boolean[]))`,
+);
+
+// An answer from a URL that is not registered any more says nothing about the endpoint.
 // `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
-// `held` locks each delivery first, so that retention cannot delete it before ON CONFLICT finds it by the primary key.
-// Only a waiting row has a claim.
+// Only a delivery in state waiting has a claim. The sub-select finds each delivery by its primary key, and the UPDATE by its
+// ctid, on any plan; the LIMIT makes the planner expect one row.
 export const settleDeliveries = statement(
   "webhooks.record-results",
-  `with result as materialized (
-     select * from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::timestamptz[], $7::timestamptz[],
-       $8::integer[], $9::integer[], $10::jsonb[], $11::text[], $12::text[], $13::text[], $14::boolean[], $15::text[])
-     with ordinality as r (delivery_id, claim_id, attempt_id, state, next_attempt_at, started_at,
-       duration_ms, status, headers, body, error_code, error_detail, own_fault, url, place)
+  `with clock as materialized (
+     select now() as now
+   ), result as materialized (
+     select * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::boolean[],
+       $9::text[])
+     with ordinality as r (delivery_id, claim_id, state, next_attempt_at, error_code, error_detail, own_fault, url, place)
    ), held as materialized (
      select r.*, stored.*
      from result r cross join lateral (
-       select d.endpoint_id, d.loan, d.sequence, d.kind from webhooks.delivery d
+       select d.ctid from webhooks.delivery d
        where d.lender_id = $1 and d.id >= r.delivery_id and d.id <= r.delivery_id and d.claim_id = r.claim_id
        order by d.id limit 1
-       for no key update
      ) stored
-   ), changed as (
-     insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, next_attempt_at, last_error)
-     select $1, delivery_id, endpoint_id, loan, sequence, kind, state, next_attempt_at, error_code || ': ' || error_detail
-     from held
-     on conflict (lender_id, id) do update
-     set state = excluded.state, attempts = delivery.attempts + 1, next_attempt_at = excluded.next_attempt_at,
-         claim_id = null, leased_until = null, last_error = excluded.last_error,
-         settled_at = case when excluded.state = 'retrying' then null else now() end
-     returning id, endpoint_id, loan, attempts, replay
+     limit cardinality($2)
    ), settled as (
-     select c.*, h.place from changed c join held h on h.delivery_id = c.id
-   ), logged as (
-     insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
-       headers, body, error_code, error_detail, replay)
-     select $1, r.attempt_id, s.id, s.attempts, r.started_at, r.duration_ms,
-       case when r.error_code is null then 'delivered' else 'failed' end, r.status,
-       r.headers, r.body, r.error_code, r.error_detail, s.replay
-     from settled s join result r on r.place = s.place
+     update webhooks.delivery d
+     set state = held.state, attempts = d.attempts + 1, next_attempt_at = held.next_attempt_at,
+         claim_id = null, leased_until = null, last_error = held.error_code || ': ' || held.error_detail,
+         settled_at = case when held.state = 'retrying' then null else clock.now end
+     from held, clock
+     where d.lender_id = $1 and d.ctid = held.ctid and d.claim_id = held.claim_id
+     returning d.id, d.endpoint_id, d.loan, d.attempts, d.replay, held.place, held.error_code, held.own_fault, held.url
    ), tally as (
-     select s.endpoint_id, s.place, r.error_code is null as is_success, r.error_code is not null and not r.own_fault as counts,
-       max(s.place) filter (where r.error_code is null) over (partition by s.endpoint_id) as last_success
-     from settled s join result r on r.place = s.place
-     join webhooks.endpoint e on e.lender_id = $1 and e.id = s.endpoint_id and e.url = r.url
+     select s.endpoint_id, s.place, s.error_code is null as is_success, s.error_code is not null and not s.own_fault as counts,
+       max(s.place) filter (where s.error_code is null) over (partition by s.endpoint_id) as last_success
+     from settled s
+     join webhooks.endpoint e on e.lender_id = $1 and e.id = s.endpoint_id and e.url = s.url
    ), streak as (
      select endpoint_id, bool_or(is_success) as is_broken,
        count(*) filter (where counts and place > coalesce(last_success, 0))::integer as failures
@@ -200,16 +239,17 @@ export const settleDeliveries = statement(
      set consecutive_failures = s.failures + case when s.is_broken then 0 else e.consecutive_failures end,
          failing_since = case
            when s.failures = 0 then null
-           when s.is_broken or e.failing_since is null then now()
+           when s.is_broken or e.failing_since is null then clock.now
            else e.failing_since end
-     from streak s
+     from streak s, clock
      where e.lender_id = $1 and e.id = s.endpoint_id
        and (s.failures > 0 or (s.is_broken and (e.consecutive_failures > 0 or e.state = 'suspended')))
      returning e.id, e.state, e.consecutive_failures, e.failing_since
    )
-   select s.id, s.attempts, next.id is not null as "isFollowed", case when c.id is not null then json_build_object('state', c.state,
-     'consecutiveFailures', c.consecutive_failures, 'failingSince', c.failing_since, 'now', now()) end as endpoint
-   from settled s
+   select found.held, s.place, s.id, s.attempts, s.replay, next.id is not null as "isFollowed", c.state, c.consecutive_failures as "consecutiveFailures",
+     c.failing_since as "failingSince", clock.now
+   from clock cross join (select count(*)::integer as held from held) found
+   left join settled s on true
    left join counted c on c.id = s.endpoint_id
    left join lateral (
      select d.id from webhooks.delivery d

@@ -1,5 +1,6 @@
 import { BEFORE_ALL_IDS, type EntityManager, query, statement, type Statement } from "@collections/database";
 import { idAfter, idBefore } from "./id-time.ts";
+import { ofEndpoint } from "./of-endpoint.ts";
 import type { Replay, ReplayFilter } from "./replay.ts";
 
 /** Reads of many rows: as long as the server itself allows a statement. */
@@ -79,10 +80,7 @@ function withLoan(ways: Ways, { loan, states }: ReplayScope, values: unknown[]):
 
 const ALL = `webhooks.delivery d where d.lender_id = $1 and d.id > $2 and d.id <= $3`;
 
-// `is true` keeps the lender's column out of the choice of an index: by the primary key all that was delivered is read.
-const PARKED = `webhooks.delivery d
-  where d.endpoint_id = (select id from webhooks.endpoint where lender_id = $1) and d.state = 'parked'
-    and d.id > $2 and d.id <= $3 and (d.lender_id = $1) is true`;
+const PARKED = `webhooks.delivery d where d.state = 'parked' and ${ofEndpoint("$2", "$3")}`;
 
 function ofLoan(loan: string): string {
   return `webhooks.delivery d
@@ -97,13 +95,13 @@ const MATCHES = `($4::text is null or d.kind = $4) and d.state = any ($5::text[]
 
 export const COUNT: Ways = {
   ofLoan: countIn("loan", ofLoan("$9")),
-  parked: countIn("parked", PARKED),
+  parked: countIn("parked", `(select * from ${PARKED} order by d.endpoint_id, d.id) d where true`),
   all: countIn("all", ALL),
 };
 
 export const LOOK: Ways = {
   ofLoan: lookIn("loan", ofLoan("$11")),
-  parked: lookIn("parked", PARKED),
+  parked: lookIn("parked", PARKED, "d.endpoint_id, d.id"),
   all: lookIn("all", ALL),
 };
 
@@ -111,11 +109,11 @@ function countIn(way: string, rows: string): Statement {
   return statement(`webhooks.replay-count-${way}`, `select count(*)::int as count from ${rows} and ${MATCHES}`);
 }
 
-function lookIn(way: string, rows: string): Statement {
+function lookIn(way: string, rows: string, order = "d.id"): Statement {
   return statement(
     `webhooks.replay-look-${way}`,
     `with looked as materialized (
-       select d.id, ${MATCHES} as matches from ${rows} order by d.id limit $9
+       select d.id, ${MATCHES} as matches from ${rows} order by ${order} limit $9
      )
      select array(select id from looked where matches order by id limit $10) as ids,
        (select id from looked order by id desc limit 1) as last,

@@ -6,8 +6,8 @@ const GONE = 410;
 
 /** An endpoint once a batch of attempts is counted; times are the database's. */
 export interface EndpointAfter extends CountedEndpoint {
-  readonly failingSince: string | null;
-  readonly now: string;
+  readonly failingSince: Date | null;
+  readonly now: Date;
 }
 
 /** What the lender is to be told, the causes always in the same order: two batches then lock no alert crosswise. */
@@ -17,7 +17,7 @@ export function alertsOf(
   verdict: SuspensionVerdict,
 ): { cause: AlertCause; facts: AlertFacts }[] {
   const startedAt = written[0]?.result.startedAt ?? new Date();
-  const since = new Date(endpoint?.failingSince ?? startedAt).toISOString();
+  const since = (endpoint?.failingSince ?? startedAt).toISOString();
   const gone = written.findLast(({ result }) => result.answer?.status === GONE);
   const parked = written.findLast(({ state }) => state === "parked");
   const failed = written.findLast(({ result, state }) => state !== "delivered" && !result.ownFault);

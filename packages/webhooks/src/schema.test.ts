@@ -14,7 +14,7 @@ const database = await createDatabase({ url: directUrl(url), schemas: [webhooksS
 afterAll(() => database.close());
 
 const uuid = newId();
-const noResults = Array.from({ length: 14 }, () => "'{}'").join(", ");
+const noResults = Array.from({ length: 8 }, () => "'{}'").join(", ");
 
 const byKey = String.raw`pkey Index Cond: \(\(lender_id = .* AND \(id (?:= |>= .* AND \(id <= )`;
 const byEndpoint = String.raw`waiting Index Cond: \(+endpoint_id = `;

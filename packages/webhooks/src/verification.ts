@@ -1,4 +1,6 @@
 import { type EntityManager, query, type QueryOptions, statement, type Tx } from "@collections/database";
+import { eventsKeptFrom } from "./event-pages.ts";
+import { CLOCKS_DIFFER_MS, laterBy } from "./id-time.ts";
 
 /** An event whose number does not follow the one before it on its loan (`after` is 0 for the first). */
 export interface SequenceProblem {
@@ -50,7 +52,8 @@ export async function sequenceProblems(
   lenderId?: string,
   options: QueryOptions = PATIENT,
 ): Promise<SequenceProblem[]> {
-  return query(em, selectProblems, [lenderId ?? null], options);
+  const keptFrom = laterBy(CLOCKS_DIFFER_MS, await eventsKeptFrom(em));
+  return query(em, selectProblems, [lenderId ?? null, keptFrom], options);
 }
 
 /**
@@ -65,8 +68,10 @@ export async function deliveryTotals(
   lenderId?: string,
   options: QueryOptions = PATIENT,
 ): Promise<DeliveryTotals> {
-  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null], options);
-  return totals as DeliveryTotals;
+  const keptFrom = await eventsKeptFrom(em);
+  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null, keptFrom], options);
+  // Retention came further in between, outside a snapshot: it may have deleted deliveries of events that were counted.
+  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, lenderId, options);
 }
 
 /**
@@ -103,7 +108,7 @@ const selectLastSequences = statement(
 );
 
 // A number that was let go may be missing, but not given again. Around the border of what is kept, the clocks of two
-// processes decide on which side an event is.
+// processes decide on which side an event is: `$2` is an hour behind it.
 const selectProblems = statement(
   "webhooks.sequence-problems",
   `select "lenderId", loan, case when found <= after then 'duplicate' else 'gap' end as fault, after, found, "eventId"
@@ -118,29 +123,25 @@ const selectProblems = statement(
      where $1::uuid is null or e.lender_id = $1
    ) numbered
    where case when found > let_go then found <> after + 1
-     else found = before or "eventId" >= (
-       select webhooks.first_id(webhooks.id_time(kept_from) + interval '1 hour')
-       from webhooks.retention where relation = 'event'
-     ) end
+     else found = before or "eventId" >= $2 end
    order by "lenderId", loan, found`,
 );
 
 // Of what is let go, deliveries disappear before their events do: there, an event counts with its delivery.
 const countByState = statement(
   "webhooks.delivery-totals",
-  `with kept as materialized (select kept_from from webhooks.retention where relation = 'event')
-   select (
-       (select count(*) from webhooks.event
-        where id >= (select kept_from from kept) and ($1::uuid is null or lender_id = $1))
+  `select (
+       (select count(*) from webhooks.event where id >= $2 and ($1::uuid is null or lender_id = $1))
        + (select count(*)
           from webhooks.delivery d join webhooks.event e on e.lender_id = d.lender_id and e.id = d.id
-          where d.id < (select kept_from from kept) and e.id < (select kept_from from kept)
-            and ($1::uuid is null or d.lender_id = $1))
-     )::int as published,
-     count(*) filter (where state = 'delivered')::int as delivered,
-     count(*) filter (where state = 'waiting')::int as waiting,
-     count(*) filter (where state = 'retrying')::int as retrying,
-     count(*) filter (where state = 'parked')::int as parked
-   from webhooks.delivery
-   where $1::uuid is null or lender_id = $1`,
+          where d.id < $2 and e.id < $2 and ($1::uuid is null or d.lender_id = $1))
+     )::int as published, states.*
+   from (
+     select count(*) filter (where state = 'delivered')::int as delivered,
+       count(*) filter (where state = 'waiting')::int as waiting,
+       count(*) filter (where state = 'retrying')::int as retrying,
+       count(*) filter (where state = 'parked')::int as parked
+     from webhooks.delivery
+     where $1::uuid is null or lender_id = $1
+   ) states`,
 );

@@ -45,10 +45,8 @@ test("the updates by ON CONFLICT that are checked are those of the packages", ()
     "payment-links.mark-paid-of-many",
     "payment-links.save-deliveries",
     "payment-links.save-sent",
-    "webhooks.lease",
     "webhooks.lease-of-many",
     "webhooks.record-arrivals-of-many",
-    "webhooks.record-results",
   ]);
 });
 
@@ -59,7 +57,6 @@ test("a column that a later CHECK names is reported with the statement that leav
   const found = missingColumns(namedStatements());
   constrained = await constrainedColumns();
   expect(found).toEqual([
-    "webhooks.lease leaves out last_error of webhooks.delivery",
     "webhooks.lease-of-many leaves out last_error of webhooks.delivery",
     "webhooks.record-arrivals-of-many leaves out last_error of webhooks.delivery",
   ]);
