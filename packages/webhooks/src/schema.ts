@@ -5,6 +5,7 @@ import { DeliveryEntity } from "./delivery.ts";
 import { EndpointEntity } from "./endpoint.ts";
 import { EventEntity } from "./event.ts";
 import { migration0003 } from "./migration-0003.ts";
+import { migration0008 } from "./migration-0008.ts";
 import { ReplayEntity } from "./replay.ts";
 import { ReplayRequestEntity } from "./replay-request.ts";
 import { LetGoEntity, RetentionEntity } from "./retention.ts";
@@ -184,6 +185,7 @@ export const webhooksSchema: PackageSchema = {
         )`,
       ],
     },
+    { name: "0008-partitions-on-a-cluster", statements: migration0008 },
   ],
   appendOnly: ["webhooks.event", "webhooks.attempt"],
   readOnly: ["webhooks.retention", "webhooks.let_go"],

@@ -10,4 +10,8 @@ export const EXCEPTIONS: Readonly<Record<string, Readonly<Partial<Record<Rule, s
   "ledger/0004-digests-by-trigger": {
     trigger: "it only fills in a digest that is missing, and every older process writes the digest itself",
   },
+  "webhooks/0008-partitions-on-a-cluster": {
+    replaced:
+      "make_partitions and drop_partitions do and return the same as before on one PostgreSQL, and failed on a cluster",
+  },
 };
