@@ -114,7 +114,8 @@ const details: CaseDetails = {
 };
 
 test("everything that a row can say survives being written, as a new case and as a change of one", async () => {
-  const [made, changed] = await storeAll([exampleCase(details), exampleCase()]);
+  const lenderId = newId();
+  const [made, changed] = await storeAll([exampleCase({ ...details, lenderId }), exampleCase({ lenderId })]);
   expect(await read(made)).toEqual(made);
   const after: ImportedCase = { ...changed, ...details, outstandingMinor: 7n, sequence: 9n };
   await transaction(database.em(), async (tx) => writeImportedCases(tx, [after], NOW));

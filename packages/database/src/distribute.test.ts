@@ -1,3 +1,4 @@
+/** @module-tag without-citus */
 import { directUrl, emptyDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -14,7 +14,9 @@ afterAll(() => database.close());
 test("an earning has changed when it was made, and when it was credited", async () => {
   const fieldPartnerId = newId();
   const [first, second] = [anEarning({ fieldPartnerId }), anEarning({ fieldPartnerId })];
-  await transaction(database.em(), async (tx) => addEarnings(tx, [first, second, anEarning()]));
+  await transaction(database.em(), async (tx) => {
+    for (const earning of [first, second, anEarning()]) addEarnings(tx, [earning]);
+  });
   const since = async (at: Date, after?: string) =>
     (await changedEarnings(database.em(), fieldPartnerId, { since: at, after, limit: 10 })).map(({ id }) => id);
   expect(await since(NOW)).toEqual([first.id, second.id]);

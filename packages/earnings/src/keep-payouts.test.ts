@@ -49,7 +49,10 @@ function due(fields: Partial<Earning>, at = NOW): Earning {
 }
 
 function add(...earnings: Earning[]): Promise<void> {
-  return transaction(database.em(), async (tx) => addEarnings(tx, earnings));
+  // One lender at a time, as on a cluster.
+  return transaction(database.em(), async (tx) => {
+    for (const earning of earnings) addEarnings(tx, [earning]);
+  });
 }
 
 /** Pays out all that is credited in rupees, as the flow does. */

@@ -125,14 +125,17 @@ export async function writeBooks(database: Database, cases: readonly SampleCase[
       ...fieldPartnerAccounts(lenderId, fieldPartnerId, INR),
     ]);
     openAccounts(tx, accounts, NOW);
-    bookPayments(
-      tx,
-      cases.flatMap(({ bookings }) => bookings),
-    );
-    postTransfers(
-      tx,
-      cases.flatMap(({ postings }) => postings),
-    );
+    // One lender at a time, as on a cluster.
+    for (const ofLender of Map.groupBy(cases, ({ lenderId }) => lenderId).values()) {
+      bookPayments(
+        tx,
+        ofLender.flatMap(({ bookings }) => bookings),
+      );
+      postTransfers(
+        tx,
+        ofLender.flatMap(({ postings }) => postings),
+      );
+    }
   });
   for (const { postings, bookings } of cases) {
     postings.length = 0;

@@ -1,6 +1,6 @@
 import { caseByLoan } from "@collections/cases";
 import { actsOn, lenderByCode } from "@collections/lenders";
-import { afterFile } from "@collections/testing";
+import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -83,17 +83,7 @@ async function holding(loan: string): Promise<Client> {
 }
 
 async function untilSomebodyWaits(): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        const { rows } = await service.app.database.pool.query(
-          "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        );
-        return rows.length;
-      },
-      { timeout: 60_000 },
-    )
-    .toBe(1);
+  await expect.poll(() => sessionsWaitingForLocks(service.app.database.pool), { timeout: 60_000 }).toBe(1);
 }
 
 async function letGo(holder: Client): Promise<void> {

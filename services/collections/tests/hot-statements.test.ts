@@ -1,3 +1,4 @@
+/** @module-tag one-node-plan */
 import { migrate } from "@collections/database";
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
@@ -69,7 +70,7 @@ beforeAll(async () => {
   lenderTables = new Set(rows.map(({ name }) => name));
 }, 120_000);
 
-describe("a statement of the hot paths", { tags: "one-node-plan" }, () => {
+describe("a statement of the hot paths", () => {
   test("is found where it is sent: confirmation, dispatcher, import, mint and the list of own cases", () => {
     expect(namesOf(ofLenders())).toEqual(
       expect.arrayContaining([

@@ -244,7 +244,10 @@ describe("at the same time", () => {
     await other.importCases([aRow("FREE-1")]);
     const holder = await service.app.database.pool.connect();
     await holder.query("begin");
-    await holder.query("select from cases.collection_case where source_loan_number like 'HELD-%' for update");
+    await holder.query(
+      "select from cases.collection_case where lender_id = $1 and source_loan_number like 'HELD-%' for update",
+      [await lenderId()],
+    );
     const waiting = ["HELD-1", "HELD-2", "HELD-3"].map((loan) => lender.confirm(loan, payment()));
     const free = await Promise.all(
       [1, 2, 3].map((n) => other.confirm("FREE-1", payment({ reference: `r${n}`, amount: n }))),

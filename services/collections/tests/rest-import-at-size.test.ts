@@ -1,6 +1,6 @@
 import { verifyBooks } from "@collections/flows";
 import { LenderClient, type LenderTwin } from "@collections/lender-twin";
-import { afterFile } from "@collections/testing";
+import { afterFile, sessionsWaitingForLocks } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { aLender, aRow, startTestService, type TestService } from "./fixture.ts";
@@ -46,14 +46,7 @@ async function aConnection(): Promise<Client> {
 }
 
 async function untilSomebodyWaits(client: Client): Promise<void> {
-  await expect
-    .poll(async () => {
-      const { rows } = await client.query(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
-      return rows.length;
-    })
-    .toBeGreaterThan(0);
+  await expect.poll(() => sessionsWaitingForLocks(client)).toBeGreaterThan(0);
 }
 
 async function written(prefix: string): Promise<object> {
@@ -61,7 +54,7 @@ async function written(prefix: string): Promise<object> {
     `select (select count(*) from cases.collection_case where source_loan_number like $1) as cases,
        (select count(*) from webhooks.event where source_loan_number like $1) as events,
        (select count(*) from webhooks.delivery where loan like $1) as deliveries,
-       (select count(*) from ledger.transfer t join cases.collection_case c on c.id = t.case_id
+       (select count(*) from ledger.transfer t join cases.collection_case c on c.lender_id = t.lender_id and c.id = t.case_id
         where c.source_loan_number like $1) as transfers`,
     [`${prefix}-%`],
   );

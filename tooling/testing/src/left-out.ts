@@ -12,7 +12,7 @@ export const LEFT_OUT_ON_CLUSTER = {
   "own-server": "starts a PostgreSQL or a pooler of its own, so a cluster would make no difference",
   "forged-rows": "writes rows by SQL that Citus refuses and the product never sends",
   "many-lenders": "sends the queries for several lenders at once, which are never sent on a cluster",
-  "without-citus": "is about a PostgreSQL that has no extension citus",
+  "without-citus": "is about a PostgreSQL without the extension citus, or with a stand-in for it",
 } as const;
 
 /** The tags for vitest's configuration: in the mode "citus" they skip their tests. */
