@@ -126,8 +126,16 @@ export async function takeHeldRequests(
  *   });
  * }
  */
-export function visitsWaitedFor(em: EntityManager, now: Date): Promise<VisitOfFieldPartner[]> {
-  return query<VisitOfFieldPartner>(em, selectWaitedFor, [new Date(now.getTime() - HELD_FOR_MS)]);
+export async function visitsWaitedFor(em: EntityManager, now: Date): Promise<VisitOfFieldPartner[]> {
+  const waitedFor = await query<VisitOfFieldPartner>(em, selectWaitedFor, [new Date(now.getTime() - HELD_FOR_MS)]);
+  if (waitedFor.length === 0) return [];
+  const begun = await query<VisitOfFieldPartner>(em, selectBegun, [waitedFor.map(({ visitId }) => visitId)]);
+  const keys = new Set(begun.map(keyOf));
+  return waitedFor.filter((visit) => keys.has(keyOf(visit)));
+}
+
+function keyOf({ fieldPartnerId, visitId }: VisitOfFieldPartner): string {
+  return `${fieldPartnerId}/${visitId}`;
 }
 
 /**
@@ -184,9 +192,14 @@ const takeHeld = statement(
 
 const selectWaitedFor = statement(
   "cases.visits-waited-for",
-  `select distinct h.field_partner_id as "fieldPartnerId", h.visit_id as "visitId" from cases.held_request h
-   join cases.visit v on v.id = h.visit_id and v.field_partner_id = h.field_partner_id
-   where h.received_at > $1`,
+  `select distinct field_partner_id as "fieldPartnerId", visit_id as "visitId" from cases.held_request
+   where received_at > $1`,
+);
+
+// By itself: a cluster would copy all held requests to each node for a join. Usually none is held.
+const selectBegun = statement(
+  "cases.visits-begun",
+  `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,
 );
 
 const dropHeld = statement(

@@ -152,9 +152,11 @@ const selectLinesAfter = statement(
 
 const selectByIds = statement("earnings.by-ids", `${LINES} and e.id = any($2::uuid[])`);
 
+// `any` leads Citus to the nodes of the lenders.
 const selectOfCases = statement(
   "earnings.of-cases",
-  `${LINES} and (e.lender_id, e.case_id) in (select * from unnest($2::uuid[], $3::uuid[])) order by e.earned_at, e.id`,
+  `${LINES} and e.lender_id = any ($2::uuid[])
+     and (e.lender_id, e.case_id) in (select * from unnest($2::uuid[], $3::uuid[])) order by e.earned_at, e.id`,
 );
 
 const selectPage = statement(

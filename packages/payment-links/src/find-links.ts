@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { type EntityManager, isDistributed, query, statement } from "@collections/database";
 import { deliveryColumns, type LinkDelivery } from "./link-delivery.ts";
 import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
 
@@ -119,7 +119,8 @@ export async function ownActiveLinks(
  */
 export async function deliveriesOf(em: EntityManager, links: readonly LinkKey[]): Promise<LinkDelivery[]> {
   if (links.length === 0) return [];
-  return query(em, selectDeliveries, [links.map(({ lenderId }) => lenderId), links.map(({ id }) => id)]);
+  const select = (await isDistributed(em)) ? selectDeliveriesOnCluster : selectDeliveries;
+  return query(em, select, [links.map(({ lenderId }) => lenderId), links.map(({ id }) => id)]);
 }
 
 /**
@@ -253,10 +254,25 @@ export const selectLive = statement("payment-links.active-links", LIVE_LINKS);
 
 export const selectOwnLive = statement("payment-links.own-active-links", `${LIVE_LINKS} where l.field_partner_id = $3`);
 
+const DELIVERIES_OF_LINKS = `select ${deliveryColumns}
+   from (select distinct lender_id, id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, id)) k`;
+
 export const selectDeliveries = statement(
   "payment-links.deliveries-of-links",
-  `select ${deliveryColumns}
-   from (select distinct lender_id, id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, id)) k
+  `${DELIVERIES_OF_LINKS}
+   cross join lateral (
+     select * from payment_links.link_delivery p
+     where p.lender_id = k.lender_id and p.payment_link_id = k.id
+     offset 0
+   ) d
+   order by d.id`,
+);
+
+// As for links. One PostgreSQL is asked by another text: without statistics, `any` would have it read all deliveries of the
+// lender by the primary key.
+const selectDeliveriesOnCluster = statement(
+  "payment-links.deliveries-of-links-on-cluster",
+  `${DELIVERIES_OF_LINKS}
    cross join lateral (
      select * from payment_links.link_delivery p
      where p.lender_id = any ($1::uuid[]) and p.lender_id = k.lender_id and p.payment_link_id >= k.id
