@@ -162,12 +162,11 @@ const selectLatest = statement(
 const selectLatestOnCluster = statement(
   "cases.latest-visits-on-cluster",
   `${VISITS_OF_CASES}
-   cross join lateral (
+   join (
      select p.*, row_number() over (partition by p.lender_id, p.case_id order by p.start_received_at desc, p.id desc) as place
      from cases.visit p
-     where p.lender_id = any ($1::uuid[]) and p.lender_id = k.lender_id and p.case_id = k.case_id
-   ) v
-   where v.place <= $3::bigint
+     where p.lender_id = any ($1::uuid[]) and p.case_id = any ($2::uuid[])
+   ) v on v.lender_id = k.lender_id and v.case_id = k.case_id and v.place <= $3::bigint
    order by v.start_received_at desc, v.id desc`,
 );
 

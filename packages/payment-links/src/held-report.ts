@@ -1,4 +1,4 @@
-import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { type EntityManager, oneLenderInsert, query, send, statement, type Tx } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "./delivery-status.ts";
 
@@ -42,9 +42,16 @@ const SWEEP_ROWS = 500;
  *
  * @example
  * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;
- * holdReports(tx, lenderId, [report], now);
+ * await holdReports(tx, lenderId, [report], now);
  */
-export function holdReports(tx: Tx, lenderId: string, reports: readonly MessageReport[], now: Date): void {
+export async function holdReports(
+  tx: Tx,
+  lenderId: string,
+  reports: readonly MessageReport[],
+  now: Date,
+): Promise<void> {
+  const onTheirWay = await query(tx, selectOnTheirWay, [lenderId]);
+  if (onTheirWay.length === 0) return;
   send(tx, insertReports, [
     lenderId,
     reports.map(({ providerMessageId }) => providerMessageId),
@@ -106,16 +113,19 @@ export function forgetOldReports(tx: Tx, olderThan: Date): void {
   send(tx, deleteOld, [olderThan]);
 }
 
-const insertReports = statement(
-  "payment-links.hold-reports",
-  `insert into payment_links.held_report
-     (lender_id, provider_message_id, status, failure_code, failure_detail, received_at)
-   select $1::uuid, k.message_id, k.status, k.failure_code, k.failure_detail, $6::timestamptz
-   from unnest($2::text[], $3::text[], $4::text[], $5::text[]) as k (message_id, status, failure_code, failure_detail)
-   where exists (select from payment_links.link_delivery d
-     where d.status = 'queued' and d.lender_id = $1 and d.channel = 'whatsapp' and d.started_at is not null)
-   on conflict do nothing`,
+const selectOnTheirWay = statement(
+  "payment-links.message-on-its-way",
+  `select d.id from payment_links.link_delivery d
+   where d.lender_id = $1 and d.status = 'queued' and d.channel = 'whatsapp' and d.started_at is not null
+   limit 1`,
 );
+
+const insertReports = oneLenderInsert("payment-links.hold-reports", {
+  table: "payment_links.held_report",
+  columns: { provider_message_id: "text", status: "text", failure_code: "text", failure_detail: "text" },
+  equal: { received_at: "$6" },
+  ending: "on conflict do nothing",
+});
 
 const selectReports = statement(
   "payment-links.held-reports",
