@@ -165,7 +165,11 @@ const selectHeldBack = statement(
 );
 const ageAlerts = statement(
   "alert-test.age",
-  `update webhooks.alert set raised_at = raised_at - interval '1 hour' where lender_id = $1`,
+  `with earlier as materialized (
+     select id, raised_at - interval '1 hour' as raised_at from webhooks.alert where lender_id = $1
+   )
+   update webhooks.alert a set raised_at = earlier.raised_at
+   from earlier where a.lender_id = $1 and a.id = earlier.id`,
 );
 const suspendEndpoint = statement(
   "alert-test.suspend",

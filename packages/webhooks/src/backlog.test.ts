@@ -109,9 +109,11 @@ async function age(eventId: string, { minutes, state = "waiting", attempts = 0, 
 
 const ageDelivery = statement(
   "backlog-test.age",
-  `update webhooks.delivery
+  `with clock as materialized (select now() + interval '1 hour' as in_an_hour)
+   update webhooks.delivery
    set created_at = now() - $2 * interval '1 minute', state = $3, attempts = $4, replay = $5,
-     next_attempt_at = case when $3 = 'retrying' then now() + interval '1 hour' end
+     next_attempt_at = case when $3 = 'retrying' then clock.in_an_hour end
+   from clock
    where id = $1`,
 );
 

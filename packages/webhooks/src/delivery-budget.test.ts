@@ -38,7 +38,7 @@ async function statementsOf(loans: number, lenders = 1, options: Partial<Dispatc
 }
 
 function namesOf(statements: typeof sent): string[] {
-  return statements.map(({ name, text }) => name ?? text);
+  return statements.map(({ name, text }) => name ?? text.replace(/^begin;.*/, "begin"));
 }
 
 describe("what deliveries ask of the database", () => {
@@ -52,11 +52,15 @@ describe("what deliveries ask of the database", () => {
     expect(names.length).toBeLessThan(MANY / 2);
   });
 
-  test("is less than half a statement each for one event of each of many lenders", async () => {
-    const names = namesOf(await statementsOf(1, LENDERS));
-    expect(names).toEqual(expect.arrayContaining([`${LEASE}-of-many`, "webhooks.record-arrivals-of-many"]));
-    expect(names.length).toBeLessThan(LENDERS / 2);
-  });
+  test(
+    "is less than half a statement each for one event of each of many lenders",
+    { tags: "many-lenders" },
+    async () => {
+      const names = namesOf(await statementsOf(1, LENDERS));
+      expect(names).toEqual(expect.arrayContaining([`${LEASE}-of-many`, "webhooks.record-arrivals-of-many"]));
+      expect(names.length).toBeLessThan(LENDERS / 2);
+    },
+  );
 
   test("is said of one lender at a time where their rows are on several nodes", async () => {
     const names = namesOf(await statementsOf(1, LENDERS, { oneLenderABatch: true }));

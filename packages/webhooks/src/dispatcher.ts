@@ -13,6 +13,8 @@ import { DEFAULT_SUSPENSION, type SuspensionRule } from "./suspension.ts";
 const DEFAULT_MAX_IN_FLIGHT = 512;
 const DEFAULT_MAX_PER_ENDPOINT = 32;
 const DEFAULT_POLL_INTERVAL_MS = 1_000;
+/** On a cluster each look asks every shard. New events and retries come by signals, so only lost ones wait for it. */
+const CLUSTER_POLL_INTERVAL_MS = 5_000;
 /** After the grace, for giving back what was given up. Should the database be away too, the leases run out. */
 const LAST_WRITES_MS = 2_000;
 
@@ -41,7 +43,7 @@ export interface DispatcherOptions {
   readonly maxInFlight?: number;
   /** Attempts under way to one endpoint at a time: all that a hanging receiver can hold. Default 32. */
   readonly maxPerEndpoint?: number;
-  /** How often the rows are looked at without a signal. Default 1 second. */
+  /** How often the rows are looked at without a signal. Default 1 second, and 5 seconds with `oneLenderABatch`. */
   readonly pollIntervalMs?: number;
   /** Statements for several lenders never share a transaction: for a database that has their rows on several nodes. Default: they may. */
   readonly oneLenderABatch?: boolean;
@@ -73,7 +75,8 @@ export interface Dispatcher {
  * process.once("SIGTERM", () => void dispatcher.stop({ graceMs: 10_000 }));
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { database, log = silent, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS } = options;
+  const { database, log = silent, oneLenderABatch = false } = options;
+  const { pollIntervalMs = oneLenderABatch ? CLUSTER_POLL_INTERVAL_MS : DEFAULT_POLL_INTERVAL_MS } = options;
   const lanes = new Map<string, Lane>();
   const giveUp = new AbortController();
   const newLane = laneMaker(options, log, giveUp.signal);

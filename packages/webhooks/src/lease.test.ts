@@ -49,50 +49,58 @@ test("what is new goes out although thousands of loans wait with retries for a r
   // Each look passes a thousand of them, and on a busy machine takes its time.
 }, 60_000);
 
-test("a look for several lenders at once finds for each what one of its own finds", async () => {
-  const quiet = await trial.addLender("https://example.com/quiet");
-  await trial.publish(eventsOn(quiet, "LN-1", 1, 2));
-  const many = await trial.addLender("https://example.com/many");
-  await trial.publish(["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(many, loan, 1, 1)));
-  const tried = await trial.addLender("https://example.com/tried");
-  await addLoansTried(tried, 10);
-  const leased = await trial.addLender("https://example.com/leased");
-  await trial.publish(eventsOn(leased, "LN-1", 1, 1));
-  await lease(database.em(), { lenderId: leased, ...FROM_THE_BEGINNING, firstAttemptsOnly: false });
-  const silent = await trial.addLender(null);
-  await trial.publish(eventsOn(silent, "LN-1", 1, 1));
-  const all = { ...FROM_THE_BEGINNING, firstAttemptsOnly: false };
-  const requests = [
-    { lenderId: many, ...all, count: 2 },
-    { lenderId: quiet, ...all },
-    { lenderId: tried, ...all, firstAttemptsOnly: true },
-    { lenderId: many, ...all, afterLoan: "LN-2" },
-    { lenderId: leased, ...all },
-    { lenderId: silent, ...all },
-    { lenderId: newId(), ...all },
-  ];
-  for (const some of [requests.slice(0, 3), requests.slice(3)]) {
-    const alone = await undone((tx) => Promise.all(some.map((request) => lease(tx, request))));
-    const together = await undone((tx) => leaseOfMany(tx, some));
-    expect(together).toMatchObject(alone.map(withAnyClaim));
-    expect(together.flatMap(({ deliveries }) => deliveries).length).toBeGreaterThan(0);
-  }
-});
+test(
+  "a look for several lenders at once finds for each what one of its own finds",
+  { tags: "many-lenders" },
+  async () => {
+    const quiet = await trial.addLender("https://example.com/quiet");
+    await trial.publish(eventsOn(quiet, "LN-1", 1, 2));
+    const many = await trial.addLender("https://example.com/many");
+    await trial.publish(["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(many, loan, 1, 1)));
+    const tried = await trial.addLender("https://example.com/tried");
+    await addLoansTried(tried, 10);
+    const leased = await trial.addLender("https://example.com/leased");
+    await trial.publish(eventsOn(leased, "LN-1", 1, 1));
+    await lease(database.em(), { lenderId: leased, ...FROM_THE_BEGINNING, firstAttemptsOnly: false });
+    const silent = await trial.addLender(null);
+    await trial.publish(eventsOn(silent, "LN-1", 1, 1));
+    const all = { ...FROM_THE_BEGINNING, firstAttemptsOnly: false };
+    const requests = [
+      { lenderId: many, ...all, count: 2 },
+      { lenderId: quiet, ...all },
+      { lenderId: tried, ...all, firstAttemptsOnly: true },
+      { lenderId: many, ...all, afterLoan: "LN-2" },
+      { lenderId: leased, ...all },
+      { lenderId: silent, ...all },
+      { lenderId: newId(), ...all },
+    ];
+    for (const some of [requests.slice(0, 3), requests.slice(3)]) {
+      const alone = await undone((tx) => Promise.all(some.map((request) => lease(tx, request))));
+      const together = await undone((tx) => leaseOfMany(tx, some));
+      expect(together).toMatchObject(alone.map(withAnyClaim));
+      expect(together.flatMap(({ deliveries }) => deliveries).length).toBeGreaterThan(0);
+    }
+  },
+);
 
-test("a look for several lenders at once goes through a few loans of each, and says where the next one goes on", async () => {
-  const few = await trial.addLender("https://example.com/");
-  await trial.publish(eventsOn(few, "LN-1", 1, 1));
-  const many = await trial.addLender("https://example.com/");
-  await addLoansTried(many, 1_000);
-  const request = { ...FROM_THE_BEGINNING, firstAttemptsOnly: true };
-  const looks = [many, few].map((lenderId) => ({ lenderId, ...request }));
-  expect(await leaseOfMany(database.em(), looks)).toMatchObject([
-    { deliveries: [], lookedUpTo: "LN-00064" },
-    { deliveries: [{ loan: "LN-1" }], lookedUpTo: null },
-  ]);
-});
+test(
+  "a look for several lenders at once goes through a few loans of each, and says where the next one goes on",
+  { tags: "many-lenders" },
+  async () => {
+    const few = await trial.addLender("https://example.com/");
+    await trial.publish(eventsOn(few, "LN-1", 1, 1));
+    const many = await trial.addLender("https://example.com/");
+    await addLoansTried(many, 1_000);
+    const request = { ...FROM_THE_BEGINNING, firstAttemptsOnly: true };
+    const looks = [many, few].map((lenderId) => ({ lenderId, ...request }));
+    expect(await leaseOfMany(database.em(), looks)).toMatchObject([
+      { deliveries: [], lookedUpTo: "LN-00064" },
+      { deliveries: [{ loan: "LN-1" }], lookedUpTo: null },
+    ]);
+  },
+);
 
-test("of lookers for several lenders at once each event goes to one", async () => {
+test("of lookers for several lenders at once each event goes to one", { tags: "many-lenders" }, async () => {
   const lenders = await Promise.all(Array.from({ length: 10 }, () => trial.addLender("https://example.com/")));
   await trial.publish(lenders.flatMap((id) => ["LN-1", "LN-2", "LN-3"].flatMap((loan) => eventsOn(id, loan, 1, 1))));
   const requests = lenders.map((lenderId) => ({ lenderId, ...FROM_THE_BEGINNING, firstAttemptsOnly: false }));

@@ -121,7 +121,10 @@ describe("a replay of many", () => {
     const before = await ended(replay);
     const blocker = await database.pool.connect();
     await blocker.query("begin");
-    await blocker.query("select from webhooks.delivery where id = $1 for update", [events[3]!.eventId]);
+    await blocker.query("select from webhooks.delivery where lender_id = $1 and id = $2 for update", [
+      lenderId,
+      events[3]!.eventId,
+    ]);
     const dying = advanceReplays(() => otherDatabase.em()).catch((error: unknown) => error);
     await until(async () => (await sessionsWaitingForLocks(database.pool)) === 1);
     expect(await advanceReplays(() => database.em()), "nobody else takes a step that is under way").toBe(0);
@@ -291,5 +294,9 @@ const endPause = statement(
 
 const roundTimes = statement(
   "webhooks-trial.round-times",
-  `update webhooks.delivery set created_at = date_trunc('milliseconds', created_at) where lender_id = $1`,
+  `with whole as materialized (
+     select id, date_trunc('milliseconds', created_at) as created_at from webhooks.delivery where lender_id = $1
+   )
+   update webhooks.delivery d set created_at = whole.created_at
+   from whole where d.lender_id = $1 and d.id = whole.id`,
 );

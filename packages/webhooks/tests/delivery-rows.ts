@@ -41,10 +41,12 @@ export async function endRunningSession(database: Database): Promise<void> {
 
 const setState = statement(
   "webhooks-trial.settle-as",
-  `update webhooks.delivery
+  `with clock as materialized (select now() as now, now() + interval '1 hour' as in_an_hour)
+   update webhooks.delivery
    set state = $3, attempts = 7, last_error = 'TIMEOUT: No answer came.', claim_id = null, leased_until = null,
-     settled_at = case when $3 in ('delivered', 'parked') then now() end,
-     next_attempt_at = case when $3 = 'retrying' then now() + interval '1 hour' end
+     settled_at = case when $3 in ('delivered', 'parked') then clock.now end,
+     next_attempt_at = case when $3 = 'retrying' then clock.in_an_hour end
+   from clock
    where lender_id = $1 and id = any ($2)`,
 );
 

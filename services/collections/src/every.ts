@@ -6,22 +6,26 @@ export interface Routine {
   stop(): Promise<void>;
 }
 
-/** Runs `work` at once and then `intervalMs` after each end; a failure is logged, and the next run tries again. */
-export function every(intervalMs: number, log: Logger, name: string, work: () => Promise<void>): Routine {
+/**
+ * Runs `work` at once and then `intervalMs` after each end, or after as many milliseconds as `work` returned. A failure is
+ * logged, and the next run tries again.
+ */
+export function every(intervalMs: number, log: Logger, name: string, work: () => Promise<number | void>): Routine {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let running = run();
 
   async function run(): Promise<void> {
+    let pauseMs = intervalMs;
     try {
-      await work();
+      pauseMs = (await work()) ?? intervalMs;
     } catch (error) {
       log.warn({ error, routine: name }, "routine failed");
     }
     if (stopped) return;
     timer = setTimeout(() => {
       running = run();
-    }, intervalMs).unref();
+    }, pauseMs).unref();
   }
 
   return {

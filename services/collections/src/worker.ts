@@ -46,6 +46,8 @@ const ALERTS_AT_A_TIME = 32;
 const OTPS_AT_A_TIME = 32;
 /** Probes and replays are rows with a time: looked at so often, by every worker. */
 const LOOK_EVERY_MS = 1_000;
+/** On a cluster each look asks every shard: while nothing is due, workers look less often. */
+const LOOK_EVERY_MS_ON_CLUSTER = 5_000;
 const SWEEP_EVERY_MS = 15_000;
 const RELEASE_EVERY_MS = 60_000;
 const CHAIN_EVERY_MS = 10_000;
@@ -80,10 +82,12 @@ export async function startWorker(app: App): Promise<Worker> {
     database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, (job) => sendWebhookAlert(alertDeps(app), job)),
     database.jobs.work(otpQueue, { concurrency: OTPS_AT_A_TIME }, (job) => sendOtp(otpDeps(app), job)),
   ]);
+  const lookEveryMs = app.oneLenderABatch ? LOOK_EVERY_MS_ON_CLUSTER : LOOK_EVERY_MS;
   const routines = [
-    every(LOOK_EVERY_MS, log, "probe suspended endpoints", () => probeSuspended(app)),
-    every(LOOK_EVERY_MS, log, "advance replays", async () => {
-      await advanceReplays(() => database.em());
+    every(lookEveryMs, log, "probe suspended endpoints", () => probeSuspended(app)),
+    every(lookEveryMs, log, "advance replays", async () => {
+      const sent = await advanceReplays(() => database.em());
+      return sent > 0 ? LOOK_EVERY_MS : lookEveryMs;
     }),
     every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
       await sweep(database.em());

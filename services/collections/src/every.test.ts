@@ -1,0 +1,32 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { every } from "./every.ts";
+
+const HOUR_MS = 3_600_000;
+const log = pino({ enabled: false });
+
+test("a routine runs again after the pause that its work returned, otherwise after its interval", async () => {
+  const { promise: thirdRun, resolve } = Promise.withResolvers<void>();
+  let runs = 0;
+  const routine = every(HOUR_MS, log, "trial", async () => {
+    runs += 1;
+    if (runs === 3) resolve();
+    return runs < 3 ? 1 : undefined;
+  });
+  await thirdRun;
+  await routine.stop();
+  expect(runs).toBe(3);
+});
+
+test("a routine whose work failed runs again after its interval", async () => {
+  const { promise: secondRun, resolve } = Promise.withResolvers<void>();
+  let runs = 0;
+  const routine = every(1, log, "trial", async () => {
+    runs += 1;
+    if (runs === 1) throw new Error("once");
+    resolve();
+  });
+  await secondRun;
+  await routine.stop();
+  expect(runs).toBeGreaterThan(1);
+});
