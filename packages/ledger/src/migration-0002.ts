@@ -3,12 +3,11 @@
  * null there, and their bookings fit the new check as they fitted the one that is dropped.
  */
 export const migration0002: readonly string[] = [
-  `alter table ledger.payment_booking
-     add column in_balance_minor bigint,
-     drop constraint payment_booking_check2,
-     add constraint payment_booking_in_balance_check check (
-       (excess_minor = 0 or outstanding_after_minor = 0 or in_balance_minor is not null)
-       and (in_balance_minor is null or in_balance_minor = applied_minor)) not valid`,
+  // A cluster adds a constraint of a distributed table only by a statement of its own.
+  `alter table ledger.payment_booking add column in_balance_minor bigint, drop constraint payment_booking_check2`,
+  `alter table ledger.payment_booking add constraint payment_booking_in_balance_check check (
+     (excess_minor = 0 or outstanding_after_minor = 0 or in_balance_minor is not null)
+     and (in_balance_minor is null or in_balance_minor = applied_minor)) not valid`,
 
   // The digest of a booking that has the new column covers it too; that of every other booking is what it was.
   `create function ledger.payment_booking_digest(

@@ -30,6 +30,13 @@ export const RULES = {
   backfill: "rows stay locked until the migration ends: fill them in by a job, some at a time",
   replaced: "an older process calls it, or fires a trigger that does: make another one, under a name of its own",
   trigger: "it judges what an older process writes, which does not know of it",
+  "constraint-beside-others":
+    "a cluster of Citus adds a constraint only by a statement of its own: split the ALTER TABLE, and name the constraint there",
+  "constraint-of-column":
+    "a cluster of Citus adds no column with a constraint: add the column, then the constraint by a statement of its own",
+  "statistics-target": "Citus does not pass it on to the workers, and refuses it: leave it out",
+  "attached-table":
+    "Citus makes no distributed table a partition of another one: make a new partition, and move the rows by a job",
   unjudged: "nobody has said how an older process lives beside this form of statement: say so in migration-rules.ts",
 } as const;
 
@@ -39,6 +46,8 @@ const CREATED = /^create (?:unlogged )?table (?:if not exists )?([\w."]+)/;
 const ALTER = /^alter table (?:if exists )?(?:only )?([\w."]+) (.*)$/;
 /** What ADD says in place of a column's name. */
 const NO_COLUMN = new Set(["if", "constraint", "check", "unique", "primary", "foreign", "exclude"]);
+const ADD_CONSTRAINT = /^add (constraint|check|unique|primary|foreign|exclude)\b/;
+const ATTACH = /^attach partition ([\w."]+)/;
 const PARTITION = /^create (?:unlogged )?table (?:if not exists )?[\w."]+ partition of ([\w."]+)/;
 const INDEX = /^create (unique )?index (?:concurrently )?(?:if not exists )?(?:([\w"]+) )?on (?:only )?([\w."]+)/;
 const FUNCTION = /^create (or replace )?(?:function|procedure) ([\w."]+)/;
@@ -49,7 +58,10 @@ const DEFAULT =
 /** Whatever function a default calls may differ by row; now() is one moment, and costs nothing. A type is none. */
 const CALL = /(?<![\w.:])(?!now\s*\()[\w.]+\s*\(/;
 
-/** What of these steps an older process cannot live beside. What they make themselves is nobody's yet. */
+/**
+ * What of these steps an older process cannot live beside, and what a cluster of Citus refuses for a table that is
+ * distributed already. Tables that the steps make themselves are nobody's yet.
+ */
 export function faultsOfSteps(steps: readonly Step[]): StepFault[] {
   const commands = steps.flatMap(({ name: step, statements }) =>
     statements.flatMap((text) => commandsIn(plain(text)).map((statement) => ({ step, statement }))),
@@ -87,7 +99,13 @@ function columnsAddedBy(statement: string): string[] {
 function rulesBroken(statement: string, made: ReadonlySet<string>, added: ReadonlySet<string>): Rule[] {
   const [, table, actions] = ALTER.exec(statement) ?? [];
   if (table !== undefined) {
-    return made.has(table) ? [] : partsOf(actions!).flatMap((part) => rulesBrokenByPart(table, part, added));
+    const attached = ATTACH.exec(actions!)?.[1];
+    if (made.has(table)) return attached === undefined || made.has(attached) ? [] : ["attached-table"];
+    const parts = partsOf(actions!);
+    const rules = parts.flatMap((part) => rulesBrokenByPart(table, part, added));
+    return parts.length > 1 && parts.some((part) => ADD_CONSTRAINT.test(part))
+      ? [...rules, "constraint-beside-others"]
+      : rules;
   }
   const parent = PARTITION.exec(statement)?.[1];
   if (parent !== undefined) return made.has(parent) ? [] : ["unjudged"];
@@ -124,15 +142,16 @@ function rulesBrokenByPart(table: string, part: string, added: ReadonlySet<strin
   if (/^alter (column )?\S+ drop default/.test(part)) return ["default-taken"];
   const given = /^alter (?:column )?(\S+) set default /.exec(part)?.[1];
   if (given !== undefined) return added.has(`${table} ${given}`) ? [] : ["default-taken"];
-  if (/^alter (column )?\S+ set statistics /.test(part)) return [];
+  if (/^alter (column )?\S+ set statistics /.test(part)) return ["statistics-target"];
   if (part.startsWith("drop ")) return ["drop"];
-  if (/^(add (constraint|check|unique|primary|foreign|exclude)|validate )/.test(part)) return ["constraint"];
+  if (ADD_CONSTRAINT.test(part) || part.startsWith("validate ")) return ["constraint"];
   if (part.startsWith("set (")) return [];
   if (!part.startsWith("add ")) return ["unjudged"];
   const rules: Rule[] = [];
   if (/\bnot null\b/.test(part) && !/\bdefault\b/.test(part)) rules.push("not-null");
   if (FILLED_ROW_BY_ROW.test(part) || CALL.test(DEFAULT.exec(part)?.[1] ?? "")) rules.push("rewrite");
   if (/\b(check|unique|primary key|references)\b/.test(part)) rules.push("constraint");
+  if (/\b(check|unique|primary key)\b/.test(part)) rules.push("constraint-of-column");
   return rules;
 }
 

@@ -76,7 +76,9 @@ describe("a migration that was not released yet", () => {
       "create function cases.noted() returns trigger language plpgsql as $$ begin drop table x; end $$",
       "alter table cases.visit add column seen_at timestamptz, add column kind text not null default 'door, or phone'",
       "alter table cases.visit set (fillfactor = 80), alter column kind set default 'phone'",
-      "alter table cases.visit add column way text default 'a', alter way set default 'b', alter note set statistics 9",
+      "alter table cases.visit add column way text default 'a', alter way set default 'b'",
+      "create table cases.log_old (id uuid); alter table cases.note attach partition cases.log_old default",
+      "alter table cases.note add column a int, add constraint a check (a > 0), alter a set statistics 9",
       "create table cases.reply (id uuid primary key, to_id uuid references cases.reply (id), note uuid references cases.note)",
       "insert into cases.note select $1, $2 -- drop table cases.visit",
       "create or replace function cases.noted() returns trigger language plpgsql as $$ begin return new; end $$",
@@ -120,7 +122,6 @@ describe("is refused, by", () => {
     ["constraint", "create table cases.reply (id uuid, foreign key (id) references cases.visit (id))"],
     ["constraint", "alter table cases.visit add constraint visit_note check (note <> '') not valid"],
     ["constraint", "alter table cases.visit add unique (note)"],
-    ["constraint", "alter table cases.visit add column a int check (a > 0)"],
     ["constraint", "alter table cases.visit add column a int references cases.note (id)"],
     ["constraint", "alter table cases.visit validate constraint visit_note"],
     ["unique-index", "create unique index visit_once on cases.visit (note)"],
@@ -140,6 +141,34 @@ describe("is refused, by", () => {
   ])("%s: %s", (rule, statement) => {
     const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
     expect(found.map((fault) => fault.rule)).toEqual([rule]);
+  });
+
+  // Each was refused by a cluster of Citus 13.2, where these tables were distributed.
+  test.each<[Rule, string]>([
+    ["constraint-beside-others", "alter table cases.visit add column a int, add constraint a check (a > 0) not valid"],
+    ["constraint-beside-others", "alter table cases.visit drop constraint visit_check, add check (note <> '')"],
+    ["constraint-beside-others", "alter table earnings.earning add foreign key (a) references b, add column a int"],
+    ["constraint-of-column", "alter table cases.visit add column a int check (a > 0)"],
+    ["constraint-of-column", "alter table cases.visit add column a int unique"],
+    ["statistics-target", "alter table cases.visit set (fillfactor = 80), alter note set statistics 9"],
+    [
+      "attached-table",
+      `create table cases.visits (id uuid) partition by range (id);
+       alter table cases.visits attach partition cases.visit default`,
+    ],
+  ])("%s, on a cluster: %s", (rule, statement) => {
+    const found = faultsOfSteps([{ name: "cases/9999", statements: [statement] }]);
+    expect(found.map((fault) => fault.rule)).toContain(rule);
+  });
+
+  test("constraint-beside-others, as ledger/0002 did before it was split", () => {
+    const ledger = steps.filter(({ name }) => name === "ledger/0002-payments-in-balance");
+    const joined = ledger.map(({ name, statements: [column, constraint, ...others] }) => ({
+      name,
+      statements: [`${column}, ${constraint!.replace("alter table ledger.payment_booking ", "")}`, ...others],
+    }));
+    expect(faultsOfSteps(joined).map(({ rule }) => rule)).toContain("constraint-beside-others");
+    expect(faultsOfSteps(ledger).map(({ rule }) => rule)).not.toContain("constraint-beside-others");
   });
 });
 
