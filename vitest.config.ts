@@ -11,7 +11,7 @@ export default defineConfig(({ mode }) => ({
   ssr: { resolve: { conditions: ["node", "module-sync"] } },
   test: {
     include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"],
-    exclude: [...configDefaults.exclude, ...withoutBrowser(), ...withoutPooler()],
+    exclude: [...configDefaults.exclude, ...withoutBrowser(), ...withoutPooler(), ...withoutCluster(mode)],
     globalSetup: "tooling/testing/src/global-setup.ts",
     setupFiles: "tooling/testing/src/drop-after-file.ts",
     reporters: ["default", new SummaryReporter(LEFT_OUT_ON_CLUSTER)],
@@ -33,6 +33,11 @@ function withoutPooler(): string[] {
   if (process.env["CI"] || hasPooler()) return [];
   process.stderr.write("There is no pgbouncer on this machine: apt-get install pgbouncer. Its test is not run.\n");
   return ["**/pooler.test.ts"];
+}
+
+/** What can only happen on several nodes. */
+function withoutCluster(mode: string): string[] {
+  return mode === "citus" ? [] : ["**/*.cluster.test.ts"];
 }
 
 /** CI has Chromium, see .ci/run. Elsewhere nobody has to install a browser to run the other tests. */

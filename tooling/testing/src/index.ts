@@ -1,4 +1,4 @@
 export { afterFile } from "./after-file.ts";
-export { directUrl, emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";
+export { directUrl, emptyClusterDatabase, emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";
 export { sessionsWaitingForLocks } from "./lock-waits.ts";
 export { withoutTriggers } from "./without-triggers.ts";

@@ -37,6 +37,11 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   return copyOf("template0", [inject("adminUrl")]);
 }
 
+/** On a cluster: an empty database on all nodes, with the extension, in which nothing is distributed. */
+export async function emptyClusterDatabase(): Promise<TestDatabase> {
+  return copyOf(clusterTemplate(inject("databasePrefix")), allNodes());
+}
+
 /** The address past the pooler, for what needs a session of its own; the same where there is no pooler. */
 export function directUrl(url: string): string {
   const direct = new URL(url);
