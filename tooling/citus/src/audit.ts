@@ -1,5 +1,5 @@
 import type { Statement } from "@collections/database";
-import { Client, type DatabaseError } from "pg";
+import { Client, type DatabaseError, escapeLiteral } from "pg";
 import { type CommandCount, countOf, LOG_COMMANDS, recordCommands } from "./commands.ts";
 import { sampleParameter } from "./sample-values.ts";
 
@@ -20,6 +20,12 @@ export interface Failure {
   readonly message: string;
 }
 
+/** A made-up value for a parameter. */
+interface Sample {
+  readonly type: string;
+  readonly value: string;
+}
+
 /** Data and constraint errors, errors that our functions raise: the made-up values are at fault, not the statement. */
 const FAULT_OF_THE_VALUES = /^(22|23|P0)/;
 /** COPY reports the violation of a constraint by this code. */
@@ -37,11 +43,11 @@ export async function runEach(url: string, statements: readonly Statement[]): Pr
     await client.query(LOG_COMMANDS);
     const outcomes: Outcome[] = [];
     for (const statement of statements) {
-      const values = await sampleValues(client, statement);
+      const samples = await samplesFor(client, statement);
       recorded.take();
-      const failure = "sqlState" in values ? values : await run(client, statement.text, values);
+      const failure = "sqlState" in samples ? samples : await run(client, statement.text, samples);
       const counts = countOf(recorded.take());
-      const isPulled = !("sqlState" in values) && (await pullsRows(client, statement.text, values));
+      const isPulled = !("sqlState" in samples) && (await pullsRows(client, statement.text, samples));
       outcomes.push({
         name: statement.name,
         isRefused: failure !== undefined && isRefusal(failure),
@@ -60,10 +66,10 @@ function isRefusal({ sqlState, message }: Failure): boolean {
   return !FAULT_OF_THE_VALUES.test(sqlState) && !VIOLATION_BY_COPY.test(message);
 }
 
-async function run(client: Client, text: string, values: readonly string[]): Promise<Failure | undefined> {
+async function run(client: Client, text: string, samples: readonly Sample[]): Promise<Failure | undefined> {
   await client.query("begin");
   try {
-    await client.query({ text, values: [...values] });
+    await client.query({ text, values: samples.map(({ value }) => value) });
     return undefined;
   } catch (error) {
     return failureOf(error);
@@ -72,17 +78,22 @@ async function run(client: Client, text: string, values: readonly string[]): Pro
   }
 }
 
-/** Asks the plan, since an INSERT … SELECT that finds no row sends no COPY. */
-async function pullsRows(client: Client, text: string, values: readonly string[]): Promise<boolean> {
+/**
+ * Asks the plan, since an INSERT … SELECT that finds no row sends no COPY. The values are written into the text: Citus
+ * cannot explain such a statement with parameters.
+ */
+async function pullsRows(client: Client, text: string, samples: readonly Sample[]): Promise<boolean> {
   if (!/insert into[^]*select/i.test(text)) return false;
+  const written = text.replaceAll(/\$(\d+)/g, (_match, number: string) => {
+    const { value, type } = samples[Number(number) - 1]!;
+    return `${escapeLiteral(value)}::${type}`;
+  });
   await client.query("begin");
   try {
-    const { rows } = await client.query<Record<string, string>>({
-      text: `explain (costs off) ${text}`,
-      values: [...values],
-    });
+    const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${written}`);
     return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
   } catch {
+    // What is refused is reported as such.
     return false;
   } finally {
     await client.query("rollback");
@@ -90,7 +101,7 @@ async function pullsRows(client: Client, text: string, values: readonly string[]
 }
 
 /** Asks PostgreSQL for the types of the parameters. A text without parameters is not asked about: it may be no query. */
-async function sampleValues(client: Client, { name, text }: Statement): Promise<string[] | Failure> {
+async function samplesFor(client: Client, { name, text }: Statement): Promise<Sample[] | Failure> {
   if (!/\$\d/.test(text)) return [];
   try {
     await client.query(`prepare audited as ${text}`);
@@ -101,7 +112,7 @@ async function sampleValues(client: Client, { name, text }: Statement): Promise<
     "select parameter_types::text[] as types from pg_prepared_statements where name = 'audited'",
   );
   await client.query("deallocate audited");
-  return rows[0]!.types.map((type, index) => sampleParameter(name, index + 1, type));
+  return rows[0]!.types.map((type, index) => ({ type, value: sampleParameter(name, index + 1, type) }));
 }
 
 function failureOf(error: unknown): Failure {

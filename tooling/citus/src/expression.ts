@@ -87,16 +87,27 @@ export function isPulledUp({ select, sources, arms }: Query): boolean {
   if (!select || arms.length > 0 || sources.length === 0) return false;
   const { limitCount, limitOffset, groupClause, distinctClause, havingClause, lockingClause, targetList } = select;
   if ([limitCount, limitOffset, groupClause, distinctClause, havingClause, lockingClause].some(Boolean)) return false;
-  return !hasAggregate(targetList);
+  return !hasAggregate(targetList) && !hasWindow(targetList);
 }
 
-/** Whether a select list calls an aggregate or a window function of PostgreSQL. */
+function hasWindow(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasWindow);
+  if (value === null || typeof value !== "object" || "SubLink" in value) return false;
+  const isWindow = "FuncCall" in value && (value as Extract<Node, { FuncCall: unknown }>).FuncCall.over !== undefined;
+  return isWindow || Object.values(value).some(hasWindow);
+}
+
+/**
+ * Whether a select list calls an aggregate or a window function of PostgreSQL. A window that is partitioned by lender_id
+ * does not count: a node can answer it from the rows of its own lenders.
+ */
 export function hasAggregate(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasAggregate);
   if (value === null || typeof value !== "object" || "SubLink" in value) return false;
   if ("FuncCall" in value) {
     const { funcname, over } = (value as Extract<Node, { FuncCall: unknown }>).FuncCall;
-    if (over || AGGREGATES.has(lastName(funcname))) return true;
+    if (over) return !(over.partitionClause ?? []).some((node) => columnFields(node)?.at(-1) === "lender_id");
+    if (AGGREGATES.has(lastName(funcname))) return true;
   }
   return Object.values(value).some(hasAggregate);
 }

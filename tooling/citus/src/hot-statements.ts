@@ -1,3 +1,6 @@
+/** What an event and its delivery take. */
+const EMITTED = ["webhooks.record-events", "webhooks.endpoint-to-emit-to", "webhooks.record-deliveries"];
+
 /**
  * Statements that each confirmation, mint, imported row, lease and recorded result sends. A cluster is only worth it if
  * each of them is one command on the lender's node: more commands are more round trips inside the transaction, a COPY is
@@ -18,13 +21,14 @@ export const hotStatements: readonly { readonly path: string; readonly names: re
       "ledger.payments-after",
       "ledger.insert-payment_booking",
       "ledger.insert-transfer",
+      "lenders.commission-plans",
       "earnings.pending",
+      "earnings.add",
       "earnings.credit",
       "cases.write-payments",
       "cases.write-balance-dates",
       "payment-links.mark-paid",
-      "webhooks.record-events",
-      "webhooks.record-deliveries",
+      ...EMITTED,
     ],
   },
   {
@@ -36,20 +40,12 @@ export const hotStatements: readonly { readonly path: string; readonly names: re
       "payment-links.save-link",
       "payment-links.insert-delivery",
       "cases.lock-one",
-      "webhooks.record-events",
-      "webhooks.record-deliveries",
+      ...EMITTED,
     ],
   },
   {
     path: "an imported row",
-    names: [
-      "cases.lock-imported",
-      "cases.insert-imported",
-      "cases.update-imported",
-      "cases.retire",
-      "webhooks.record-events",
-      "webhooks.record-deliveries",
-    ],
+    names: ["cases.lock-imported", "cases.insert-imported", "cases.update-imported", "cases.retire", ...EMITTED],
   },
   {
     path: "a lease of deliveries",
@@ -57,6 +53,6 @@ export const hotStatements: readonly { readonly path: string; readonly names: re
   },
   {
     path: "the results of deliveries",
-    names: ["webhooks.record-results"],
+    names: ["webhooks.log-attempts", "webhooks.record-results"],
   },
 ];

@@ -5,7 +5,7 @@ import { brokenByChange } from "./change-rules.ts";
 import { type Lenders, lendersOf } from "./lenders-of-query.ts";
 import { allQueries, childrenOf, type Query } from "./query.ts";
 import { queryTree } from "./query-tree.ts";
-import { brokenByRead } from "./read-rules.ts";
+import { brokenByRead, hasEmptyList } from "./read-rules.ts";
 import { type RuleName, rules } from "./rules.ts";
 
 /** A rule that a statement breaks. */
@@ -32,7 +32,7 @@ export async function lintFunctions(catalog: Catalog): Promise<Violation[]> {
   await loadModule();
   return catalog.bodies.flatMap(({ name, definition }) => {
     const broken = bodyQueries(definition).flatMap((text) =>
-      hasEmptyList(text, catalog) ? ["empty-select-list" as const] : [],
+      holdsEmptyList(text, catalog) ? ["empty-select-list" as const] : [],
     );
     return [...new Set(broken)].map((rule) => ({ name, rule }));
   });
@@ -66,16 +66,11 @@ function* brokenBelow(query: Query, isInRouted: boolean, lenders: Lenders, catal
   for (const inner of childrenOf(query)) yield* brokenBelow(inner, isRouted, lenders, catalog);
 }
 
-function hasEmptyList(text: string, catalog: Catalog): boolean {
+function holdsEmptyList(text: string, catalog: Catalog): boolean {
   return (parseSync(text).stmts ?? []).some(({ stmt }) => {
     const root = queryTree(stmt as Node, catalog);
-    return root !== undefined && allQueries(root).some(isEmptySubselect);
+    return root !== undefined && allQueries(root).some(hasEmptyList);
   });
-}
-
-function isEmptySubselect({ role, select, arms }: Query): boolean {
-  if (role !== "exists" && role !== "any" && role !== "expression" && role !== "from") return false;
-  return select !== undefined && arms.length === 0 && !select.targetList && !select.valuesLists;
 }
 
 /** The SQL that the body of a function holds; expressions of PL/pgSQL become a SELECT. */

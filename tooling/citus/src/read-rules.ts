@@ -11,10 +11,7 @@ export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders)
   if (locksReference(query)) yield "lock-of-reference";
   if (isCorrelatedWithLocal(query)) yield "correlated-with-local";
   if (isRouted) return;
-  const hasLenders = allQueries(query).some((inner) => lendersTables(inner).length > 0);
-  if (!hasLenders) {
-    return;
-  }
+  if (!allQueries(query).some((inner) => lendersTables(inner).length > 0)) return;
   if (query.isRecursive) yield "recursive-of-many-lenders";
   if (query.select?.lockingClause && lendersTables(query).length > 0) yield "lock-of-many-lenders";
   if (!lenders.areJoined(lendersTables(query))) yield "join-without-lender";
@@ -22,11 +19,10 @@ export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders)
 }
 
 function* brokenBySubselect(inner: Query, query: Query, lenders: Lenders): Generator<RuleName> {
-  const outside = outsideOf(inner);
   if (inner.role === "cte" || inner.role === "insert-source" || inner.role === "arm") return;
-  if (inner.select?.targetList === undefined && inner.arms.length === 0 && inner.select?.valuesLists === undefined) {
-    if (outside.length === 0) yield "empty-select-list";
-  }
+  const outside = outsideOf(inner);
+  // Citus executes a sub-select by itself if it names nothing of the query around it.
+  if (outside.length === 0 && hasEmptyList(inner)) yield "empty-select-list";
   const within = allQueries(inner).flatMap(lendersTables);
   if (outside.length === 0 || within.length === 0) return;
   const beside = query.sources.flatMap((source) => (source.query === inner ? [] : tablesOf(query, source)));
@@ -43,6 +39,12 @@ function* brokenBySubselect(inner: Query, query: Query, lenders: Lenders): Gener
   if (inner.role !== "from") yield "correlated-beside-reference";
   else if (isNullable) yield "lateral-left-join";
   else if (needsAllRows(inner)) yield "lateral-of-all-rows";
+}
+
+/** Whether a sub-select returns rows without columns: `exists (select from …)`. */
+export function hasEmptyList({ role, select, arms }: Query): boolean {
+  if (role !== "exists" && role !== "any" && role !== "expression" && role !== "from") return false;
+  return select !== undefined && arms.length === 0 && !select.targetList && !select.valuesLists;
 }
 
 /** The items of FROM around a query that its expressions name. */

@@ -8,7 +8,7 @@ import { sentOnCluster } from "./not-sent.ts";
 import type { Registry } from "./registry.ts";
 import { rules } from "./rules.ts";
 import { writeSampleRows } from "./sample-rows.ts";
-import { hashOf, NOT_SENT_VERDICT, type Verdict, verdictOf } from "./verdicts.ts";
+import { hashOf, NOT_SENT_VERDICT, STOPPED, type Verdict, verdictOf } from "./verdicts.ts";
 
 /** What the audit found out about one statement. */
 export interface Finding extends Outcome, Verdict {
@@ -71,8 +71,8 @@ export function verdictsOf({ findings }: Report, { statements }: Registry): Verd
 }
 
 /** True for a statement that fails the audit: one that is refused, or a hot one that is more than a command. */
-export function isFault({ isRefused, hotPaths, commands, copies, isPulled }: Finding): boolean {
-  return isRefused || (hotPaths.length > 0 && (commands > 1 || copies > 0 || isPulled));
+export function isFault({ isRefused, hotPaths, verdict, commands, copies, isPulled }: Finding): boolean {
+  return isRefused || (hotPaths.length > 0 && (commands > 1 || copies > 0 || isPulled || verdict === STOPPED));
 }
 
 /** The report as text. */
@@ -88,7 +88,7 @@ export function reportText(report: Report): string {
     `Citus ${citus}, ${nodes} nodes, ${shards} shards: ${findings.length} statements were sent.`,
     section("Refused", refused.map(refusalLine)),
     section(
-      "More than one command, on a hot path",
+      "Not proven to be one command, on a hot path",
       hot.map((finding) => `${lineOf(finding)}; ${finding.hotPaths.join(", ")}`),
     ),
     section("By COPY", copied.map(lineOf)),

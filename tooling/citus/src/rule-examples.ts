@@ -155,6 +155,17 @@ export const ruleExamples: readonly RuleExample[] = [
     onCluster: "refuses",
   },
   {
+    rule: "lateral-of-all-rows",
+    broken: `select v.id from unnest($1::uuid[]) as k (lender_id) cross join lateral (
+        select id, row_number() over (order by id) as place from webhooks.event where lender_id = k.lender_id) v
+      where v.place = 1`,
+    accepted: `select v.id from unnest($1::uuid[]) as k (lender_id) cross join lateral (
+        select id, row_number() over (partition by lender_id order by id) as place
+        from webhooks.event where lender_id = k.lender_id) v
+      where v.place = 1`,
+    onCluster: "refuses",
+  },
+  {
     rule: "lateral-left-join",
     broken: `select v.id from unnest($1::uuid[]) as k (lender_id)
       left join lateral (select id from webhooks.event where lender_id = k.lender_id) v on true`,

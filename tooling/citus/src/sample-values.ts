@@ -23,6 +23,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 
 /** Values of single parameters, by statement and number, where a statement needs more than a value of the type. */
 const SPECIAL: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+  "ledger.record-anchored": { 3: "00" },
   "webhooks.advance-retention": { 1: "event", 2: "90" },
   "webhooks.drop-partitions": { 1: "event" },
   "webhooks.make-partitions": { 1: "event" },

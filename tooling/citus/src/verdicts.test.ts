@@ -3,19 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Outcome } from "./audit.ts";
-import { readRegistry } from "./registry.ts";
-import { hashOf, outdated, outdatedText, readVerdicts, verdictOf, writeVerdicts } from "./verdicts.ts";
+import { readRegistry, type Registry } from "./registry.ts";
+import { hashOf, outdated, outdatedText, readVerdicts, STOPPED, verdictOf, writeVerdicts } from "./verdicts.ts";
 
 let folder: string;
+let statements: Registry["statements"];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "verdicts-"));
+  ({ statements } = await readRegistry());
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("lists the statements of the product without a current verdict, and does not fail on them", async () => {
-  const { statements } = await readRegistry();
   const text = outdatedText(outdated(statements, await readVerdicts()));
   if (text !== "") process.stderr.write(`${text}\n`);
   expect(statements.length).toBeGreaterThan(200);
@@ -66,6 +67,7 @@ test.each([
   ["all shards", { commands: 5, nodes: 3 }, ["lender"]],
   ["all shards, by COPY", { commands: 6, nodes: 2, copies: 2 }, ["lender"]],
   ["reference", { commands: 1, nodes: 1 }, ["reference"]],
+  [STOPPED, { failure: { sqlState: "22P02", message: "invalid input syntax" } }, ["lender"]],
   ["local", {}, ["local"]],
   ["local", {}, []],
   ["refused 0A000", { isRefused: true, failure: { sqlState: "0A000", message: "no" } }, ["lender"]],

@@ -22,6 +22,9 @@ export const RECORD_COMMAND = "pnpm citus:audit --record postgres://…@coordina
 
 export const NOT_SENT_VERDICT = "not sent on a cluster";
 
+/** The statement ended on the coordinator, so it is not known what it would become. */
+export const STOPPED = "unknown, stopped on a made-up value";
+
 const HEADER = `# What a cluster of Citus does with each statement: name, hash of the text, verdict.
 # Written by: ${RECORD_COMMAND}
 `;
@@ -33,6 +36,7 @@ export function verdictOf(outcome: Outcome, placements: ReadonlySet<Placement>, 
   const { isRefused, failure, commands, nodes, copies, isPulled } = outcome;
   if (isRefused) return `refused ${failure!.sqlState}`;
   if (!placements.has("lender")) return placements.has("reference") ? "reference" : "local";
+  if (failure && commands === 0) return STOPPED;
   const copied = copies > 0 || isPulled ? ", by COPY" : "";
   if (commands <= 1) return `routed${copied}`;
   if (commands >= shards && nodes > 1) return `all shards${copied}`;
