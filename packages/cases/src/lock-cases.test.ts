@@ -1,6 +1,6 @@
-import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { sessionsWaitingForLocks, testDatabase } from "@collections/testing";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { applyPayment } from "./apply-payment.ts";
 import { exampleCase } from "./example-case.ts";
 import { lockCase, lockCasesForImport, lockCurrentCaseOf, lockCurrentCases, lockFreeCases } from "./lock-cases.ts";
@@ -15,6 +15,7 @@ const NOW = new Date("2026-11-20T10:00:00Z");
 
 test("a locked case is what was written", async () => {
   const stored = await store(
+    database,
     exampleCase({ dpd: 3, tags: ["a", "b,c"], nextDueDate: "2026-12-01", metadata: { a: "b" } }),
   );
   await transaction(database.em(), async (tx) => {
@@ -27,7 +28,7 @@ test("a locked case is what was written", async () => {
 });
 
 test("an unknown loan, another lender's loan and no loan at all lock nothing", async () => {
-  const stored = await store(exampleCase());
+  const stored = await store(database, exampleCase());
   await transaction(database.em(), async (tx) => {
     expect(await lockCurrentCases(tx, [])).toEqual([]);
     expect(await lockCurrentCases(tx, [{ ...keyOf(stored), lenderId: newId() }])).toEqual([]);
@@ -37,7 +38,7 @@ test("an unknown loan, another lender's loan and no loan at all lock nothing", a
 });
 
 test("a case of any cycle locks the current one of its loan, also one that takes its place meanwhile", async () => {
-  const old = await store(exampleCase());
+  const old = await store(database, exampleCase());
   const next = { ...old, id: newId(), cycle: 2 };
   const key = { lenderId: old.lenderId, caseId: old.id };
   const lockedId = () => transaction(database.em(), async (tx) => (await lockCurrentCaseOf(tx, key))?.id);
@@ -57,7 +58,7 @@ test("a case of any cycle locks the current one of its loan, also one that takes
 });
 
 test("payments of one loan from many transactions follow one another without a gap", async () => {
-  const stored = await store(exampleCase({ placedMinor: 1_000n, outstandingMinor: 1_000n }));
+  const stored = await store(database, exampleCase({ placedMinor: 1_000n, outstandingMinor: 1_000n }));
   await Promise.all(
     Array.from({ length: 20 }, () =>
       transaction(database.em(), async (tx) => {
@@ -80,7 +81,7 @@ test("payments of one loan from many transactions follow one another without a g
 
 test("transactions that name the same loans in opposite orders do not stop each other", async () => {
   const lenderId = newId();
-  const stored = await Promise.all(Array.from({ length: 40 }, () => store(exampleCase({ lenderId }))));
+  const stored = await Promise.all(Array.from({ length: 40 }, () => store(database, exampleCase({ lenderId }))));
   const keys = stored.map(keyOf);
   const rounds = Array.from({ length: 40 }, (_, round) =>
     transaction(database.em(), async (tx) => {
@@ -98,8 +99,8 @@ test("transactions that name the same loans in opposite orders do not stop each 
 });
 
 test("who waited for a case while it got a new cycle locks the new one, with the number that goes on", async () => {
-  const old = await store(exampleCase({ sequence: 6n }));
-  const other = await store(exampleCase({ lenderId: old.lenderId }));
+  const old = await store(database, exampleCase({ sequence: 6n }));
+  const other = await store(database, exampleCase({ lenderId: old.lenderId }));
   const next = { ...old, id: newId(), cycle: 2, sequence: 7n };
   let waiting: Promise<LockedCase[]> | undefined;
   await transaction(database.em(), async (tx) => {
@@ -115,73 +116,87 @@ test("who waited for a case while it got a new cycle locks the new one, with the
   expect(earlier).toMatchObject({ isCurrent: false, sequence: 6n });
 });
 
-test("locking without waiting tells a loan that another transaction holds from one that was never imported", async () => {
-  const lenderId = newId();
-  const [free, held] = [await store(exampleCase({ lenderId })), await store(exampleCase({ lenderId }))];
-  const unknown = { lenderId, loan: "LN-never-imported" };
-  await transaction(database.em(), async (tx) => {
-    await lockCurrentCases(tx, [keyOf(held)]);
-    const ofOneLender = await freeOf([keyOf(free), keyOf(held), unknown, unknown]);
-    expect(ofOneLender.locked.map(({ id }) => id)).toEqual([free.id]);
-    expect(ofOneLender.absent).toEqual([unknown]);
-  });
-  expect(await freeOf([])).toEqual({ locked: [], absent: [] });
-});
-
-test("locking without waiting does so for loans of two lenders", { tags: "many-lenders" }, async () => {
-  const held = await store(exampleCase());
-  const ofAnotherLender = { ...keyOf(held), lenderId: newId() };
-  await transaction(database.em(), async (tx) => {
-    await lockCurrentCases(tx, [keyOf(held)]);
-    const ofTwoLenders = await freeOf([keyOf(held), ofAnotherLender]);
-    expect(ofTwoLenders).toEqual({ locked: [], absent: [ofAnotherLender] });
-  });
-});
-
-test("a loan is never reported absent once its import has committed, also while new cycles replace its case", async () => {
-  const lenderId = newId();
-  let current = await store(exampleCase({ lenderId }));
-  const loan = keyOf(current);
-  let isReplacing = true;
-  const replaced = (async () => {
-    for (let cycle = 2; cycle <= 200; cycle += 1) {
-      const next = { ...current, id: newId(), cycle };
-      await transaction(database.em(), async (tx) => {
-        const [old] = await lockCasesForImport(tx, [loan]);
-        expect(await insertCases(tx, [next], [old!], NOW)).toEqual([]);
-      });
-      current = next;
-    }
-    isReplacing = false;
-  })();
-  let looks = 0;
-  const look = async (lock: () => Promise<{ absent: unknown[] }>) => {
-    while (isReplacing) {
-      expect((await lock()).absent).toEqual([]);
-      looks += 1;
-    }
-  };
-  const waiting = async () => {
-    const locked = await transaction(database.em(), (tx) => lockCurrentCases(tx, [loan]));
-    return { absent: locked.length === 1 ? [] : [loan] };
-  };
-  await Promise.all([replaced, look(() => freeOf([loan])), look(() => freeOf([loan])), look(waiting)]);
-  expect(looks).toBeGreaterThan(100);
-
-  const imported = Array.from({ length: 50 }, () => exampleCase({ lenderId }));
-  for (const one of imported) {
-    const looking = freeOf([keyOf(one)]);
-    await Promise.all([looking, store(one)]);
-    expect(await freeOf([keyOf(one)])).toMatchObject({ locked: [{ id: one.id }], absent: [] });
-  }
-});
-
-function freeOf(loans: Parameters<typeof lockFreeCases>[1]) {
-  return transaction(database.em(), (tx) => lockFreeCases(tx, loans));
+/** Not Citus: the table of its catalog by which a process knows a cluster, for the statements that only a cluster gets. */
+async function lookingLikeCluster() {
+  const { url: at } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
+  const likeCluster = await createDatabase({ url: at, schemas: [casesSchema] });
+  afterAll(() => likeCluster.close());
+  await likeCluster.pool.query(`create table pg_dist_partition as select 'h'::"char" as partmethod`);
+  return likeCluster;
 }
 
-async function store(theCase: ImportedCase): Promise<ImportedCase> {
-  await transaction(database.em(), (tx) => insertCases(tx, [theCase], [], NOW));
+describe.each([
+  { place: "on one PostgreSQL", at: database },
+  { place: "by the statements for a cluster", at: await lookingLikeCluster() },
+])("locking without waiting, $place", ({ at }) => {
+  test("tells a loan that another transaction holds from one that was never imported", async () => {
+    const lenderId = newId();
+    const [free, held] = [await store(at, exampleCase({ lenderId })), await store(at, exampleCase({ lenderId }))];
+    const unknown = { lenderId, loan: "LN-never-imported" };
+    await transaction(at.em(), async (tx) => {
+      await lockCurrentCases(tx, [keyOf(held)]);
+      const ofOneLender = await freeOf(at, [keyOf(free), keyOf(held), unknown, unknown]);
+      expect(ofOneLender.locked.map(({ id }) => id)).toEqual([free.id]);
+      expect(ofOneLender.absent).toEqual([unknown]);
+    });
+    expect(await freeOf(at, [])).toEqual({ locked: [], absent: [] });
+  });
+
+  test("does so for loans of two lenders", { tags: "many-lenders" }, async () => {
+    const held = await store(at, exampleCase());
+    const ofAnotherLender = { ...keyOf(held), lenderId: newId() };
+    await transaction(at.em(), async (tx) => {
+      await lockCurrentCases(tx, [keyOf(held)]);
+      const ofTwoLenders = await freeOf(at, [keyOf(held), ofAnotherLender]);
+      expect(ofTwoLenders).toEqual({ locked: [], absent: [ofAnotherLender] });
+    });
+  });
+
+  test("a loan is never reported absent once its import has committed, also while new cycles replace its case", async () => {
+    const lenderId = newId();
+    let current = await store(at, exampleCase({ lenderId }));
+    const loan = keyOf(current);
+    let isReplacing = true;
+    const replaced = (async () => {
+      for (let cycle = 2; cycle <= 200; cycle += 1) {
+        const next = { ...current, id: newId(), cycle };
+        await transaction(at.em(), async (tx) => {
+          const [old] = await lockCasesForImport(tx, [loan]);
+          expect(await insertCases(tx, [next], [old!], NOW)).toEqual([]);
+        });
+        current = next;
+      }
+      isReplacing = false;
+    })();
+    let looks = 0;
+    const look = async (lock: () => Promise<{ absent: unknown[] }>) => {
+      while (isReplacing) {
+        expect((await lock()).absent).toEqual([]);
+        looks += 1;
+      }
+    };
+    const waiting = async () => {
+      const locked = await transaction(at.em(), (tx) => lockCurrentCases(tx, [loan]));
+      return { absent: locked.length === 1 ? [] : [loan] };
+    };
+    await Promise.all([replaced, look(() => freeOf(at, [loan])), look(() => freeOf(at, [loan])), look(waiting)]);
+    expect(looks).toBeGreaterThan(100);
+
+    const imported = Array.from({ length: 50 }, () => exampleCase({ lenderId }));
+    for (const one of imported) {
+      const looking = freeOf(at, [keyOf(one)]);
+      await Promise.all([looking, store(at, one)]);
+      expect(await freeOf(at, [keyOf(one)])).toMatchObject({ locked: [{ id: one.id }], absent: [] });
+    }
+  });
+});
+
+function freeOf(at: Database, loans: Parameters<typeof lockFreeCases>[1]) {
+  return transaction(at.em(), (tx) => lockFreeCases(tx, loans));
+}
+
+async function store(at: Database, theCase: ImportedCase): Promise<ImportedCase> {
+  await transaction(at.em(), (tx) => insertCases(tx, [theCase], [], NOW));
   return theCase;
 }
 

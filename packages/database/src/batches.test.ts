@@ -253,3 +253,56 @@ test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
     expect(await first).toBe(0);
   },
 );
+
+test("items of a kind wait for company of their own kind, beside a batch of another kind", async () => {
+  const batches: string[][] = [];
+  const arrivals: (() => void)[] = [];
+  const echo = inBatches<string, string>({
+    maxItems: 8,
+    maxUnderWay: 4,
+    fewest: 3,
+    kindOf: (item) => item[0],
+    async run(items) {
+      batches.push(items);
+      await new Promise<void>((resolve) => arrivals.push(resolve));
+      return items;
+    },
+  });
+  const answers = [echo("a1")];
+  await delay(1);
+  answers.push(echo("b1"), echo("a2"), echo("a3"));
+  await delay(5);
+  expect(batches).toEqual([["a1"], ["b1"]]);
+  answers.push(echo("b2"), echo("a4"));
+  await delay(5);
+  expect(batches).toEqual([["a1"], ["b1"], ["a2", "a3", "a4"]]);
+  arrivals[1]!();
+  await delay(5);
+  expect(batches.at(-1)).toEqual(["b2"]);
+  for (const arrive of arrivals) arrive();
+  expect(await Promise.all(answers)).toEqual(["a1", "b1", "a2", "a3", "b2", "a4"]);
+});
+
+test("items of a kind are served while and after a batch of theirs takes longer than usual", async () => {
+  let slow = true;
+  const echo = inBatches<string, string>({
+    maxItems: 8,
+    maxUnderWay: 2,
+    fewest: 3,
+    kindOf: (item) => item[0],
+    async run(items) {
+      if (slow) {
+        slow = false;
+        await delay(200);
+      }
+      return items;
+    },
+  });
+  const first = [echo("a1"), echo("a2")];
+  await delay(120);
+  expect(await echo("a3")).toBe("a3");
+  const others = Promise.all([echo("a4"), echo("b1")]);
+  expect(await Promise.all(first)).toEqual(["a1", "a2"]);
+  expect(await others).toEqual(["a4", "b1"]);
+  expect(await Promise.all([echo("a5"), echo("b2")])).toEqual(["a5", "b2"]);
+});

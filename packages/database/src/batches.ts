@@ -11,7 +11,8 @@ export interface BatchOptions<Item, Outcome> {
   /**
    * So many are worth a batch of their own, because a small one costs nearly as much as a large one: fewer wait for the one
    * that is under way, unless it takes longer than usual. Behind one of several they wait a moment more, a fifth of
-   * its time and 5 ms at most: who has just been answered asks again. Default: 1, and nobody waits.
+   * its time and 5 ms at most: who has just been answered asks again. Items and batches of another kind do not count.
+   * Default: 1, and nobody waits.
    */
   readonly fewest?: number;
   /** Items may share a batch when this is the same of both. Default: any may. */
@@ -52,9 +53,21 @@ const MOST_GATHER_MS = 5;
 const MAX_WAITING = 5_000;
 
 interface Waiting<Item, Outcome> {
-  item: Item;
+  readonly item: Item;
+  /** Its place among all that arrive. */
+  readonly arrival: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
+}
+
+/** What may share a batch. */
+interface Lane<Item, Outcome> {
+  readonly kind: unknown;
+  gathered: Waiting<Item, Outcome>[];
+  /** Batches under way that do not take longer than usual. */
+  readonly usual: Set<object>;
+  underWay: number;
+  gathering: NodeJS.Timeout | undefined;
 }
 
 /**
@@ -72,51 +85,72 @@ interface Waiting<Item, Outcome> {
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   const { run, maxItems, maxUnderWay, fewest = 1, kindOf, lockOf } = options;
-  const usual = new Set<object>();
+  /** What gathers, by kind; a kind of which nothing gathers and nothing is under way has no lane. */
+  const lanes = new Map<unknown, Lane<Item, Outcome>>();
   /** What is locked by a batch under way, and who waits for that. */
   const locked = new Map<unknown, Waiting<Item, Outcome>[]>();
-  let gathered: Waiting<Item, Outcome>[] = [];
   /** With those behind a lock. */
   let allWaiting = 0;
   let underWay = 0;
+  let arrivals = 0;
   let scheduled = false;
-  let gathering: NodeJS.Timeout | undefined;
 
-  function mayLeave(): boolean {
+  function laneOf(item: Item): Lane<Item, Outcome> {
+    const kind = kindOf?.(item);
+    const lane = lanes.get(kind) ?? { kind, gathered: [], usual: new Set(), underWay: 0, gathering: undefined };
+    lanes.set(kind, lane);
+    return lane;
+  }
+
+  function mayLeave({ gathered, usual, gathering }: Lane<Item, Outcome>): boolean {
     if (gathered.length === 0 || underWay === maxUnderWay) return false;
     return gathered.length >= fewest || (usual.size === 0 && gathering === undefined);
   }
 
   function leave(): void {
     scheduled = false;
-    while (mayLeave()) void travel(nextBatch());
+    for (let lane = next(); lane; lane = next()) void travel(lane, lane.gathered.splice(0, maxItems));
   }
 
-  async function travel(batch: Waiting<Item, Outcome>[]): Promise<void> {
+  /** Of the lanes that may leave, the one whose first item has waited longest. */
+  function next(): Lane<Item, Outcome> | undefined {
+    let first: Lane<Item, Outcome> | undefined;
+    for (const lane of lanes.values()) {
+      if (mayLeave(lane) && (!first || lane.gathered[0]!.arrival < first.gathered[0]!.arrival)) first = lane;
+    }
+    return first;
+  }
+
+  async function travel(lane: Lane<Item, Outcome>, batch: Waiting<Item, Outcome>[]): Promise<void> {
     const leftAt = performance.now();
     underWay += 1;
+    lane.underWay += 1;
     allWaiting -= batch.length;
     lock(batch);
-    usual.add(batch);
+    lane.usual.add(batch);
     const late = setTimeout(() => {
-      usual.delete(batch);
+      lane.usual.delete(batch);
       leave();
     }, USUAL_MS);
     await carry(batch);
     clearTimeout(late);
-    usual.delete(batch);
+    lane.usual.delete(batch);
     unlock(batch);
     underWay -= 1;
-    if (batch.length > 1 && fewest > 1) gatherFor((performance.now() - leftAt) * GATHER_PART);
+    lane.underWay -= 1;
+    if (batch.length > 1 && fewest > 1) gatherFor(lane, (performance.now() - leftAt) * GATHER_PART);
     leave();
+    forgetIfIdle(lane);
   }
 
   function lock(batch: readonly Waiting<Item, Outcome>[]): void {
     if (!lockOf) return;
     for (const { item } of batch) locked.set(lockOf(item), []);
-    const rest = gathered;
-    gathered = [];
-    for (const waiting of rest) lineUp(waiting);
+    for (const lane of lanes.values()) {
+      const rest = lane.gathered;
+      lane.gathered = [];
+      for (const waiting of rest) lineUp(waiting);
+    }
   }
 
   function unlock(batch: readonly Waiting<Item, Outcome>[]): void {
@@ -125,32 +159,28 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     const freed = [...locks].flatMap((key) => locked.get(key) ?? []);
     for (const key of locks) locked.delete(key);
     // Behind whoever waits for no lock: a crowd for one of them would hold up all others.
-    gathered.push(...freed);
+    for (const waiting of freed) laneOf(waiting.item).gathered.push({ ...waiting, arrival: (arrivals += 1) });
   }
 
   function lineUp(waiting: Waiting<Item, Outcome>): void {
-    (locked.get(lockOf?.(waiting.item)) ?? gathered).push(waiting);
+    (locked.get(lockOf?.(waiting.item)) ?? laneOf(waiting.item).gathered).push(waiting);
   }
 
-  function gatherFor(gatherMs: number): void {
-    clearTimeout(gathering);
-    gathering = setTimeout(
+  function gatherFor(lane: Lane<Item, Outcome>, gatherMs: number): void {
+    clearTimeout(lane.gathering);
+    lane.gathering = setTimeout(
       () => {
-        gathering = undefined;
+        lane.gathering = undefined;
         leave();
+        forgetIfIdle(lane);
       },
       Math.min(gatherMs, MOST_GATHER_MS),
     );
   }
 
-  /** Led by who has waited longest. */
-  function nextBatch(): Waiting<Item, Outcome>[] {
-    if (!kindOf) return gathered.splice(0, maxItems);
-    const kind = kindOf(gathered[0]!.item);
-    const batch = gathered.filter(({ item }) => Object.is(kindOf(item), kind)).slice(0, maxItems);
-    const leaving = new Set(batch);
-    gathered = gathered.filter((waiting) => !leaving.has(waiting));
-    return batch;
+  function forgetIfIdle(lane: Lane<Item, Outcome>): void {
+    const isIdle = lane.gathered.length === 0 && lane.underWay === 0 && lane.gathering === undefined;
+    if (isIdle && lanes.get(lane.kind) === lane) lanes.delete(lane.kind);
   }
 
   async function carry(batch: Waiting<Item, Outcome>[]): Promise<void> {
@@ -178,8 +208,8 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
         return;
       }
       allWaiting += 1;
-      lineUp({ item, resolve, reject });
-      if (scheduled || !mayLeave()) return;
+      lineUp({ item, resolve, reject, arrival: (arrivals += 1) });
+      if (scheduled || !mayLeave(laneOf(item))) return;
       // What the same turn of the event loop brings leaves together.
       scheduled = true;
       setImmediate(leave);

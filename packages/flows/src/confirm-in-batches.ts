@@ -16,6 +16,8 @@ export interface ConfirmerOptions {
 
 /** More batches under way, or larger ones, gained nothing when measured; letting a few wait for others gained a third. */
 const SWIFT = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
+/** Batches of different lenders under way: each waits for the lender's node, and a lender's own wait for company. */
+const MAX_UNDER_WAY_ON_CLUSTER = 4;
 const PATIENT = { maxItems: 64, maxUnderWay: 4 };
 /**
  * Pauses before a busy loan's payments try again. Most loans are busy for some milliseconds, because of another
@@ -37,8 +39,7 @@ export function createConfirmer(options: ConfirmerOptions): (payment: Confirmati
   const kindOf = oneLenderABatch ? ({ lender }: Confirmation) => lender.id : undefined;
   const swift = inBatches({
     ...SWIFT,
-    // Those of other lenders are no company.
-    fewest: oneLenderABatch ? 1 : SWIFT.fewest,
+    ...(oneLenderABatch && { maxUnderWay: MAX_UNDER_WAY_ON_CLUSTER }),
     kindOf,
     lockOf: ({ lender, loan }: Confirmation) => lender.id + loan,
     run(payments: Confirmation[]) {

@@ -40,7 +40,7 @@ test("where the tables are distributed, a statement finds, locks and changes row
     await lendersPayAtOnce(story);
   });
   expect(namesOfMany(sent)).toEqual([]);
-  expect([...sent.keys()]).toEqual(expect.arrayContaining(["cases.lock-free", "payment-links.mark-paid"]));
+  expect([...sent.keys()]).toEqual(expect.arrayContaining(["cases.lock-free-on-cluster", "payment-links.mark-paid"]));
   const tables = await tablesOfLenders(databaseUrl);
   const many = [...sent].filter(([name, text]) => !BY_AGE.has(name) && locksManyLenders(text, tables));
   expect(many).toEqual([]);
