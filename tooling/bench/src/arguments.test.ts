@@ -22,3 +22,10 @@ test("a name or an option that there is not is refused, with its name", () => {
   expect(() => namesOf("confirmation")).toThrow(new UsageError("There is nothing named confirmation to measure."));
   expect(() => namesOf("--fast")).toThrow(UsageError);
 });
+
+test("a second server is named by its address", () => {
+  expect(readArguments(["confirmations", "--beside", "postgres://there/x"], subjects)).toMatchObject({
+    beside: "postgres://there/x",
+  });
+  expect(readArguments(["confirmations"], subjects)).toMatchObject({ beside: undefined });
+});

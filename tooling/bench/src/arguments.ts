@@ -10,6 +10,8 @@ export interface Wish {
   readonly resume: boolean;
   /** Only show what is measured. */
   readonly showsOnly: boolean;
+  /** A second server to measure in turn with that of `DATABASE_URL`. */
+  readonly beside: string | undefined;
 }
 
 /** The command line asks for something that there is not; the message says what there is. */
@@ -22,6 +24,7 @@ const OPTIONS = {
   json: { type: "boolean" },
   resume: { type: "boolean" },
   table: { type: "boolean" },
+  beside: { type: "string" },
   help: { type: "boolean" },
 } as const;
 
@@ -38,6 +41,7 @@ export function readArguments(args: readonly string[], subjects: readonly Subjec
     json: values.json ?? false,
     resume: values.resume ?? false,
     showsOnly: values.table ?? false,
+    beside: values.beside,
   };
 }
 
@@ -65,10 +69,17 @@ Without a subject: all but growth.
   --table    measure nothing, show what is measured
   --json     print one document with everything instead of the tables
 
+With DATABASE_URL, confirmations and webhooks are measured on that PostgreSQL or cluster of Citus, without their rivals, in
+databases of their own that are dropped at the end. Its user needs CREATEDB. For a cluster, name a database on the coordinator
+that has the extension citus, and a superuser whose password each node accepts.
+
+  --beside <url>   measure a second server in turn with it, and print the ratio of the first to the second
+
 Each subject that is done is kept in .data/bench/, as JSON. Progress goes to stderr. The exit code is 0 when all was
 measured, also where it falls short of an aim, 1 when something could not be, 2 for a wish that makes no sense.
 
 Example:
   pnpm bench confirmations processes --quick
+  DATABASE_URL=postgres://… pnpm bench confirmations webhooks --beside postgres://…
 `;
 }

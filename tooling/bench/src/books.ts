@@ -93,11 +93,13 @@ export async function importLoans(url: URL, key: LenderKey, loans: Loans): Promi
 async function assignOthers(databaseUrl: string): Promise<Record<string, string>> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
+  const { rows: holders } = await client.query<{ id: string }>(
+    "select assigned_field_partner_id as id from cases.collection_case where assigned_field_partner_id is not null limit 1",
+  );
   await client.query(
-    `update cases.collection_case c
-     set status = 'assigned', assigned_field_partner_id = (
-       select assigned_field_partner_id from cases.collection_case where assigned_field_partner_id is not null limit 1)
+    `update cases.collection_case set status = 'assigned', assigned_field_partner_id = $1
      where assigned_field_partner_id is null`,
+    [holders[0]?.id],
   );
   await client.query("vacuum analyze cases.collection_case");
   const { rows } = await client.query<{ code: string; id: string }>("select code, id from lenders.lender");

@@ -35,7 +35,7 @@ export async function openCallbackTable(databaseUrl: string, lenderId: string, u
 
   async function nothingWaits(): Promise<boolean> {
     const { rows } = await client.query<{ waits: boolean }>(
-      "select exists (select from webhooks.delivery where lender_id = $1 and state <> 'delivered') as waits",
+      "select exists (select 1 from webhooks.delivery where lender_id = $1 and state <> 'delivered') as waits",
       [lenderId],
     );
     return rows[0]?.waits === false;

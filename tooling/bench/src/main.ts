@@ -1,13 +1,21 @@
 import { readArguments, usage, UsageError } from "./arguments.ts";
 import { play } from "./play.ts";
+import { playGiven } from "./play-given.ts";
 import { reportText } from "./report.ts";
 import { subjects } from "./subjects.ts";
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+const given = process.env["DATABASE_URL"] || undefined;
+// On a given server the databases that were made there are dropped first.
+if (given === undefined)
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {
   const wish = readArguments(process.argv.slice(2), subjects);
   if (wish === "help") {
     process.stdout.write(usage(subjects));
+  } else if (given !== undefined) {
+    process.stdout.write(`${await playGiven(wish, [given, ...(wish.beside ? [wish.beside] : [])], tell)}\n`);
+  } else if (wish.beside !== undefined) {
+    throw new UsageError("--beside needs DATABASE_URL: the server that is measured beside it.");
   } else {
     const { results, failed } = await play(wish, tell);
     if (results) {

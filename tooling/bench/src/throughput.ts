@@ -38,7 +38,7 @@ export interface ThroughputBench {
   /** Posts without more ado. */
   readonly posts: Child;
   readonly callbacks: Callbacks;
-  readonly postgresPid: number;
+  readonly postgresPids: readonly number[];
 }
 
 /** One answer of so many takes that long. */
@@ -47,7 +47,8 @@ export interface Stragglers {
   readonly delayMs: number;
 }
 
-interface Drain {
+/** How fast a number of events has left, and what that cost. */
+export interface Drain {
   readonly perSecond: number;
   readonly processorUs: number | undefined;
 }
@@ -77,7 +78,7 @@ export async function measureUnevenThroughput(
 
 /** From the first arrival to the last acknowledgement, which the senders have written down; rounds of the three in turn. */
 export async function measureThroughput(bench: ThroughputBench): Promise<ThroughputFigures> {
-  const pids = [process.pid, bench.postgresPid];
+  const pids = [process.pid, ...bench.postgresPids];
   const watched = await leastDisturbed(bench.rounds, pids, () => throughputRound(bench));
   const rounds = watched.map(({ round }) => round);
   const ratio = (part: keyof ThroughputRound, whole: keyof ThroughputRound): Spread =>
@@ -105,15 +106,20 @@ export async function throughputRound(bench: ThroughputBench): Promise<Throughpu
   return { service: ofService, bare: ofBare, naive: await drain(bench, naive) };
 }
 
-async function gather(sender: Sender, count: number): Promise<void> {
+/** Commits changes whose events wait until the sender may post. */
+export async function gather(sender: Sender, count: number): Promise<void> {
   await sender.untilNothingWaits();
   await sender.hold("prompt");
   await sender.commit("prompt", count, COMMITTING_CLIENTS);
 }
 
-async function drain({ events, receiver, postgresPid }: ThroughputBench, sender: Sender): Promise<Drain> {
+/** Lets a sender work off the events that `gather` has left with it. */
+export async function drain(
+  { events, receiver, postgresPids }: Pick<ThroughputBench, "events" | "receiver" | "postgresPids">,
+  sender: Sender,
+): Promise<Drain> {
   await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
-  const pids = [sender.pid, postgresPid];
+  const pids = [sender.pid, ...postgresPids];
   const usedBefore = processorMs(pids);
   await sender.letGo("prompt");
   const arrivals = await receiver.ask<Arrivals>({ ask: "arrivals", expected: events } satisfies ReceiverQuestion);
@@ -123,8 +129,9 @@ async function drain({ events, receiver, postgresPid }: ThroughputBench, sender:
   return { perSecond: perSecond(events, firstAtMs, await sender.lastAcknowledgedAtMs()), processorUs };
 }
 
-async function postAll(
-  { receiver, posts, callbacks }: ThroughputBench,
+/** Posts the events by a bare loop, which asks no database. */
+export async function postAll(
+  { receiver, posts, callbacks }: Pick<ThroughputBench, "receiver" | "posts" | "callbacks">,
   events: readonly WaitingEvent[],
 ): Promise<Drain> {
   await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
@@ -146,7 +153,7 @@ function perEvent(beforeMs: number | undefined, afterMs: number | undefined, eve
   return beforeMs === undefined || afterMs === undefined ? undefined : ((afterMs - beforeMs) * 1_000) / events;
 }
 
-function paceOf(drains: readonly Drain[]): Pace {
+export function paceOf(drains: readonly Drain[]): Pace {
   const processor = drains.flatMap(({ processorUs }) => processorUs ?? []);
   return {
     perSecond: spreadOf(drains.map((drained) => drained.perSecond)),

@@ -73,7 +73,7 @@ async function measureInTurn(
   { service, naive, posts, naiveDatabaseUrl }: Running,
 ): Promise<Omit<WebhookFigures, "lease">> {
   const { rounds, events, warmUpRounds } = plan;
-  const throughput = { rounds, events, service, naive, posts, receiver, callbacks, postgresPid: server.pid };
+  const throughput = { rounds, events, service, naive, posts, receiver, callbacks, postgresPids: [server.pid] };
   onProgress("events: warming up");
   for (let round = 0; round < warmUpRounds; round += 1) await throughputRound(throughput);
   for (const url of [databaseUrl, naiveDatabaseUrl]) await server.analyze(url);
