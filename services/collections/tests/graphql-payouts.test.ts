@@ -53,7 +53,9 @@ async function earn(fieldPartnerId: string, moments: readonly Date[]): Promise<v
     };
     return credited(earningOn(payment, 10_000n as Percent, earnedAt)!, earnedAt);
   });
-  await transaction(service.app.database.em(), async (tx) => addEarnings(tx, lines));
+  for (const ofLender of Map.groupBy(lines, ({ lenderId }) => lenderId).values()) {
+    await transaction(service.app.database.em(), async (tx) => addEarnings(tx, ofLender));
+  }
 }
 
 /** Records that all that is credited, which comes to this, was sent today. */

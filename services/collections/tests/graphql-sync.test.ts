@@ -231,15 +231,20 @@ async function age(fieldPartnerId: string, by: string): Promise<void> {
   };
   for (const [table, names] of Object.entries(columns)) {
     const owned = table.startsWith("cases") ? "assigned_field_partner_id" : "field_partner_id";
-    const set = names.map((name) => `${name} = ${name} - $2::interval`).join(", ");
+    const set = names.map((name) => `${name} = ${earlier(name)}`).join(", ");
     await service.app.database.pool.query(`update ${table} set ${set} where ${owned} = $1`, [fieldPartnerId, by]);
   }
   await service.app.database.pool.query(
-    `update payment_links.link_delivery d set updated_at = d.updated_at - $2::interval
+    `update payment_links.link_delivery d set updated_at = ${earlier("d.updated_at")}
      from payment_links.payment_link l
      where l.lender_id = d.lender_id and l.id = d.payment_link_id and l.field_partner_id = $1`,
     [fieldPartnerId, by],
   );
+}
+
+/** A moment minus $2. By way of UTC, because Citus refuses what depends on the time zone of the session. */
+function earlier(column: string): string {
+  return `(${column} at time zone 'utc' - $2::interval) at time zone 'utc'`;
 }
 
 function bySpelling(a: unknown, b: unknown): number {
