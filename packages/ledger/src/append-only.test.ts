@@ -28,34 +28,41 @@ afterAll(() => database.close());
 describe.each(TABLES)("ledger.%s", (table) => {
   test.each(CHANGES)("refuses %s and says so, to the owner too", async (act, sql) => {
     const refusal = database.pool.query(sql(table));
-    await expect(refusal).rejects.toThrow(`ledger.${table} is append-only: ${act} is refused`);
+    // A node of a cluster names its shard: ledger.transfer_102024.
+    const named = new RegExp(String.raw`ledger\.${table}(_\d+)? is append-only: ${act} is refused`);
+    await expect(refusal).rejects.toThrow(named);
     const { rows } = await database.pool.query<{ count: string }>(`select count(*) from ledger.${table}`);
     expect(Number(rows[0]?.count)).toBeGreaterThan(0);
   });
 });
 
-test("the role that the service runs as may not change a row even where the triggers are off", async () => {
-  const role = `ledger_runtime_${newId().slice(-12)}`;
-  const client = await database.pool.connect();
-  try {
-    await client.query(`create role ${role}`);
-    const runtimeUrl = new URL(url);
-    runtimeUrl.username = role;
-    await migrate({ url: directUrl(url), schemas, runtimeUrl: runtimeUrl.href });
-    for (const table of TABLES) await client.query(`alter table ledger.${table} disable trigger user`);
-    await client.query(`set role ${role}`);
-    for (const table of TABLES) {
-      for (const [, sql] of CHANGES) await expect(client.query(sql(table))).rejects.toThrow("permission denied");
-      await client.query(`insert into ledger.${table} select * from ledger.${table} limit 0`);
+// Citus refuses ALTER TABLE … DISABLE TRIGGER.
+test(
+  "the role that the service runs as may not change a row even where the triggers are off",
+  { tags: "forged-rows" },
+  async () => {
+    const role = `ledger_runtime_${newId().slice(-12)}`;
+    const client = await database.pool.connect();
+    try {
+      await client.query(`create role ${role}`);
+      const runtimeUrl = new URL(url);
+      runtimeUrl.username = role;
+      await migrate({ url: directUrl(url), schemas, runtimeUrl: runtimeUrl.href });
+      for (const table of TABLES) await client.query(`alter table ledger.${table} disable trigger user`);
+      await client.query(`set role ${role}`);
+      for (const table of TABLES) {
+        for (const [, sql] of CHANGES) await expect(client.query(sql(table))).rejects.toThrow("permission denied");
+        await client.query(`insert into ledger.${table} select * from ledger.${table} limit 0`);
+      }
+    } finally {
+      await client.query("reset role");
+      for (const table of TABLES) await client.query(`alter table ledger.${table} enable trigger user`);
+      await client.query(`drop owned by ${role}`);
+      await client.query(`drop role ${role}`);
+      client.release();
     }
-  } finally {
-    await client.query("reset role");
-    for (const table of TABLES) await client.query(`alter table ledger.${table} enable trigger user`);
-    await client.query(`drop owned by ${role}`);
-    await client.query(`drop role ${role}`);
-    client.release();
-  }
-});
+  },
+);
 
 describe("a posting that the chart of accounts does not know is refused", () => {
   const lenderId = newId();

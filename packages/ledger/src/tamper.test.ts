@@ -30,9 +30,10 @@ beforeEach(async () => {
   sample = new SampleCase(newId()).place(100_000n).pay(40_000n).adjust(-500n).pay(70_000n, { earnedMinor: 1_488n });
   await writeBooks(database, [sample]);
 });
+// Without triggers a TRUNCATE of a distributed table empties no shard.
 afterEach(async () => {
   for (const table of ["account", "transfer", "payment_booking", "chain_block"]) {
-    await forger.query(`truncate ledger.${table}`);
+    await forger.query(`delete from ledger.${table}`);
   }
 });
 
@@ -73,6 +74,27 @@ function smallestChange({ name, type }: { name: string; type: string }): string 
   return change(name);
 }
 
+/**
+ * Puts a row that differs from the one in `ledger.original` in one column in its place, since Citus moves no row to
+ * another lender by UPDATE. Returns the changed row.
+ */
+async function changeRow<Row extends object>(
+  table: string,
+  changed: { name: string; type: string },
+  key: string,
+  value: unknown,
+): Promise<Row> {
+  const columns = (await columnsOf(table)).map(({ name }) => name);
+  const values = columns.map((name) => (name === changed.name ? smallestChange(changed) : name));
+  await forger.query(`delete from ledger.${table} where ${key} = $1`, [value]);
+  const { rows } = await forger.query<Row>(
+    `insert into ledger.${table} (${columns.join(", ")})
+     select ${values.join(", ")} from ledger.original where ${key} = $1 returning *, lender_id as "lenderId"`,
+    [value],
+  );
+  return rows[0]!;
+}
+
 test("untouched books have no problem", async () => {
   await chain();
   expect(await verify(database.em(), { now: NOW })).toMatchObject({
@@ -91,19 +113,15 @@ describe.each(["transfer", "payment_booking"])("the smallest change of a %s is f
     for (const [index, column] of (await columnsOf(table)).entries()) {
       await forger.query("create table if not exists ledger.original as table ledger." + table);
       const target = rows[index % rows.length]!.id;
-      const forged = await forger.query<{ id: string; lenderId: string }>(
-        `update ledger.${table} set ${column.name} = ${smallestChange(column)} where id = $1
-         returning id, lender_id as "lenderId"`,
-        [target],
-      );
-      const { id, lenderId } = forged.rows[0]!;
+      const forged = await changeRow<{ id: string; lenderId: string }>(table, column, "id", target);
+      const { id, lenderId } = forged;
       const names = (problem: LedgerProblem) =>
         problem.code === "CONTENT_CHANGED" &&
         problem.table === table &&
         problem.id === id &&
         problem.lenderId === lenderId;
       if (!(await problems()).some(names)) missed.push(column.name);
-      await forger.query(`truncate ledger.${table}`);
+      await forger.query(`delete from ledger.${table}`);
       await forger.query(`insert into ledger.${table} table ledger.original`);
     }
     await forger.query("drop table ledger.original");
@@ -128,10 +146,10 @@ test("the smallest change of a chain block is found in every column, and the blo
   const missed: string[] = [];
   for (const column of await columnsOf("chain_block")) {
     await forger.query("create table ledger.original as table ledger.chain_block");
-    await forger.query(`update ledger.chain_block set ${column.name} = ${smallestChange(column)} where number = 2`);
+    await changeRow("chain_block", column, "number", 2);
     const blocks = (await problems()).filter(({ table }) => table === "chain_block").map(({ id }) => id);
     if (!blocks.includes(column.name === "number" ? "3" : "2")) missed.push(column.name);
-    await forger.query("truncate ledger.chain_block");
+    await forger.query("delete from ledger.chain_block");
     await forger.query("insert into ledger.chain_block table ledger.original");
     await forger.query("drop table ledger.original");
   }
