@@ -76,7 +76,9 @@ export async function recordResults(
     if (verdict.verdict === "suspend") {
       await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
     }
-    const written = rows.map(({ outcome }) => outcome);
+    // In the order in which the attempts ended: PostgreSQL returns the rows in any order.
+    const settled = new Set(rows.map(({ outcome }) => outcome));
+    const written = outcomes.filter((outcome) => settled.has(outcome));
     for (const alert of alertsOf(written, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
     return recorded(rows, verdict);
   });
