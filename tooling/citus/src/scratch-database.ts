@@ -16,6 +16,9 @@ export class ClusterError extends Error {
   override readonly name = "ClusterError";
 }
 
+/** The exit code of a process that a signal has ended before it was done. */
+const INTERRUPTED = 2;
+
 interface Node {
   readonly host: string;
   readonly port: number;
@@ -24,13 +27,17 @@ interface Node {
 
 /**
  * Makes a database on all nodes of the cluster that `url` belongs to, then migrates and distributes it. The other
- * databases of the cluster stay as they are. Only the coordinator is connected to, so its address is enough.
+ * databases of the cluster stay as they are. Only the coordinator is connected to, so its address is enough. A process
+ * that is interrupted drops the database before it ends.
  */
 export async function makeScratchDatabase(url: string): Promise<ScratchDatabase> {
   const name = `citus_audit_${randomBytes(6).toString("hex")}`;
   const scratchUrl = withDatabase(url, name);
   const nodes = await nodesOf(url);
   const drop = () => onEachNode(url, `drop database if exists ${escapeIdentifier(name)} with (force)`);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => void drop().finally(() => process.exit(INTERRUPTED)));
+  }
   try {
     await onEachNode(url, `create database ${escapeIdentifier(name)} template template0`);
     await joinNodes(scratchUrl, nodes);
