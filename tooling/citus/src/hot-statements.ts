@@ -14,7 +14,8 @@ export const hotStatements: readonly { readonly path: string; readonly names: re
   {
     path: "a confirmation",
     names: [
-      "cases.lock-free",
+      "cases.lock-free-on-cluster",
+      "cases.current-loans",
       "cases.lock-current",
       "payment-links.links-by-lender-link-id",
       "ledger.bookings-for",
