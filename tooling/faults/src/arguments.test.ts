@@ -8,9 +8,9 @@ function wish(...args: string[]): Wish {
   return read;
 }
 
-test("without a name every fault is meant, at length, with a seed of the moment", () => {
+test("without a name every fault that this checkout can play is meant, at length, with a seed of the moment", () => {
   expect(wish()).toEqual({
-    faults,
+    faults: faults.filter(({ isByNameOnly }) => isByNameOnly !== true),
     seed: 123,
     isQuick: false,
     rounds: undefined,
@@ -33,6 +33,11 @@ test("names, numbers and forms are read", () => {
   );
   expect(named.map(({ name }) => name)).toEqual(["kill-servers"]);
   expect(rest).toEqual({ seed: 7, isQuick: true, rounds: 3, atATime: 3, resumes: true, json: true });
+});
+
+test("a fault that needs a cluster is played only by its name", () => {
+  expect(wish().faults.map(({ name }) => name)).not.toContain("kill-nodes");
+  expect(wish("lost-worker", "kill-nodes").faults.map(({ name }) => name)).toEqual(["kill-nodes", "lost-worker"]);
 });
 
 test.each([

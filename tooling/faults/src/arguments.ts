@@ -45,7 +45,9 @@ export function readArguments(args: readonly string[], faults: readonly Fault[],
   if (unknown !== undefined) throw new UsageError(`There is no fault named ${unknown}.`);
   const isQuick = values.quick === true;
   return {
-    faults: faults.filter(({ name }) => positionals.length === 0 || positionals.includes(name)),
+    faults: faults.filter(({ name, isByNameOnly }) =>
+      positionals.length === 0 ? isByNameOnly !== true : positionals.includes(name),
+    ),
     seed: count("seed", values.seed, 0) ?? now % SEEDS,
     isQuick,
     rounds: count("rounds", values.rounds, 1),
@@ -57,13 +59,19 @@ export function readArguments(args: readonly string[], faults: readonly Fault[],
 
 export function usage(faults: readonly Fault[]): string {
   const width = Math.max(...faults.map(({ name }) => name.length));
+  const lines = (some: readonly Fault[]) =>
+    some.map(({ name, sentence }) => `  ${name.padEnd(width)}  ${sentence}`).join("\n");
   return `Breaks the service on purpose, on a PostgreSQL of its own, and checks what has to hold afterwards.
 
   pnpm faults                every fault at length; hours
   pnpm faults --quick        every fault in short; at most five minutes
   pnpm faults <name> …       only these
 
-${faults.map(({ name, sentence }) => `  ${name.padEnd(width)}  ${sentence}`).join("\n")}
+${lines(faults.filter(({ isByNameOnly }) => isByNameOnly !== true))}
+
+Only by name, with CITUS_BIN, the folder of initdb and postgres of an installation that has Citus:
+
+${lines(faults.filter(({ isByNameOnly }) => isByNameOnly === true))}
 
   --seed <n>        the same schedule again; without it another one each time
   --rounds <n>      strikes of each leg

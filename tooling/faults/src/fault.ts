@@ -38,6 +38,8 @@ export interface Fault {
   readonly rounds: { readonly quick: number; readonly long: number; readonly legs: number };
   /** Measures what others would disturb: it is played once they have ended. */
   readonly isAlone?: true;
+  /** Needs more than this checkout brings: it is played only when it is asked for by its name. */
+  readonly isByNameOnly?: true;
   /** Why this machine cannot play it, with what to do about that. */
   readonly whyNot?: () => string | undefined;
   run(leg: Leg): Promise<Outcome>;

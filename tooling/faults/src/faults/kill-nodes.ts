@@ -13,6 +13,7 @@ export const killNodes: Fault = {
     "On a cluster of Citus, the workers and the coordinator die by kill -9 in turn, and come back a little later.",
   rounds: { quick: 3, long: 15, legs: 4 },
   isAlone: true,
+  isByNameOnly: true,
   whyNot: whyNoCluster,
   async run({ seed, rounds, isQuick, onProgress }) {
     const stage = await openClusterStage(seed);

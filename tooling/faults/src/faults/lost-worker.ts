@@ -14,6 +14,7 @@ export const lostWorker: Fault = {
   sentence: "On a cluster of Citus, one worker is away for thirty seconds: only its own lenders are answered 503.",
   rounds: { quick: 1, long: 4, legs: 1 },
   isAlone: true,
+  isByNameOnly: true,
   whyNot: whyNoCluster,
   async run({ seed, rounds, isQuick, onProgress }) {
     const stage = await openClusterStage(seed);
