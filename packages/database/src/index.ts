@@ -4,6 +4,7 @@ export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
 export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster-health.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
 export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
+export { oneAfterAnother } from "./one-after-another.ts";
 export { databaseTime } from "./database-time.ts";
 export { type ClusterUse } from "./cluster-faults.ts";
 export {

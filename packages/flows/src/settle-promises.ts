@@ -1,5 +1,5 @@
 import { type DuePromise, duePromises, openPromiseById, promiseOutcome, settlePromise } from "@collections/cases";
-import { type Database, publicId, transaction } from "@collections/database";
+import { type Database, oneAfterAnother, publicId, transaction } from "@collections/database";
 import { paidOnCase } from "@collections/ledger";
 import { type LenderProfile, listLenders } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
@@ -35,7 +35,7 @@ const PROMISES_A_PAGE = 500;
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
  */
 export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void> {
-  for (const lender of await listLenders(deps.database.em())) {
+  await oneAfterAnother(await listLenders(deps.database.em()), async (lender) => {
     const before = dayIn(lender.timeZone, new Date(now.getTime() - CONFIRMATION_GRACE_MS));
     const silentBefore = dayIn(lender.timeZone, new Date(now.getTime() - EVENT_FOR_MS));
     let after: DuePromise | undefined;
@@ -47,7 +47,7 @@ export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void
       }
       after = due.length === PROMISES_A_PAGE ? due.at(-1) : undefined;
     } while (after !== undefined);
-  }
+  });
 }
 
 interface Settling {

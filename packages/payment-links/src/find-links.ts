@@ -1,4 +1,11 @@
-import { type EntityManager, isDistributed, query, statement } from "@collections/database";
+import {
+  type EntityManager,
+  allLendersStatement,
+  isDistributed,
+  query,
+  queryReachable,
+  statement,
+} from "@collections/database";
 import { deliveryColumns, type LinkDelivery } from "./link-delivery.ts";
 import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
 
@@ -196,7 +203,7 @@ export async function messagesOfDeliveries(
  * const lost = await stuckRequested(em, new Date(now.getTime() - 5 * 60_000));
  */
 export async function stuckRequested(em: EntityManager, olderThan: Date): Promise<PaymentLink[]> {
-  return query(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
+  return queryReachable(em, selectStuckRequested, [olderThan, SWEEP_ROWS]);
 }
 
 /**
@@ -207,7 +214,7 @@ export async function stuckRequested(em: EntityManager, olderThan: Date): Promis
  * const lost = await stuckDeliveries(em, new Date(now.getTime() - 15 * 60_000));
  */
 export async function stuckDeliveries(em: EntityManager, olderThan: Date): Promise<LinkDelivery[]> {
-  return query(em, selectStuckDeliveries, [olderThan, SWEEP_ROWS]);
+  return queryReachable(em, selectStuckDeliveries, [olderThan, SWEEP_ROWS]);
 }
 
 const selectOfFieldPartner = statement(
@@ -320,18 +327,20 @@ const selectMessagesOfDeliveries = statement(
    where d.lender_id = $1 and d.id = any($2::uuid[]) and d.channel = 'whatsapp' and d.started_at is not null`,
 );
 
-const selectStuckRequested = statement(
+const selectStuckRequested = allLendersStatement(
   "payment-links.stuck-requested",
-  `select ${linkColumns} from payment_links.payment_link l
-   where l.status = 'requested' and l.created_at < $1
+  { ofSome: "l.lender_id = any ($3::uuid[])" },
+  (areTheLenders) => `select ${linkColumns} from payment_links.payment_link l
+   where ${areTheLenders} and l.status = 'requested' and l.created_at < $1
    order by l.created_at
    limit $2`,
 );
 
-const selectStuckDeliveries = statement(
+const selectStuckDeliveries = allLendersStatement(
   "payment-links.stuck-deliveries",
-  `select ${deliveryColumns} from payment_links.link_delivery d
-   where d.status = 'queued' and d.updated_at < $1
+  { ofSome: "d.lender_id = any ($3::uuid[])" },
+  (areTheLenders) => `select ${deliveryColumns} from payment_links.link_delivery d
+   where ${areTheLenders} and d.status = 'queued' and d.updated_at < $1
    order by d.updated_at
    limit $2`,
 );

@@ -1,4 +1,13 @@
-import { type EntityManager, oneLenderInsert, query, send, statement, type Tx } from "@collections/database";
+import {
+  allLendersStatement,
+  type EntityManager,
+  oneLenderInsert,
+  query,
+  queryReachable,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "./delivery-status.ts";
 
@@ -90,7 +99,7 @@ export async function heldReports(
  * }
  */
 export async function settleableReports(em: EntityManager): Promise<LenderMessage[]> {
-  return query(em, selectSettleable, [SWEEP_ROWS]);
+  return queryReachable(em, selectSettleable, [SWEEP_ROWS]);
 }
 
 /**
@@ -135,12 +144,14 @@ const selectReports = statement(
    where lender_id = $1 and provider_message_id = any($2::text[])`,
 );
 
-const selectSettleable = statement(
+const selectSettleable = allLendersStatement(
   "payment-links.settleable-reports",
-  `select h.lender_id as "lenderId", h.provider_message_id as "providerMessageId"
+  { ofSome: "h.lender_id = any ($2::uuid[])" },
+  (areTheLenders) => `select h.lender_id as "lenderId", h.provider_message_id as "providerMessageId"
    from payment_links.held_report h
    join payment_links.link_delivery d
      on d.lender_id = h.lender_id and d.provider_message_id = h.provider_message_id
+   where ${areTheLenders}
    group by h.lender_id, h.provider_message_id
    order by max(h.received_at) desc
    limit $1`,

@@ -1,4 +1,13 @@
-import { type EntityManager, query, statement, transaction, type Tx } from "@collections/database";
+import {
+  allLendersStatement,
+  type EntityManager,
+  oneAfterAnother,
+  query,
+  queryReachable,
+  statement,
+  transaction,
+  type Tx,
+} from "@collections/database";
 import { ofEndpoint } from "./of-endpoint.ts";
 import type { Replay } from "./replay.ts";
 import { sendManyAgain } from "./replay-delivery.ts";
@@ -32,13 +41,13 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
   let [sent, steps] = [0, 0];
   while (steps < STEPS_AT_A_TIME) {
     const stepsBefore = steps;
-    for (const key of await query<ReplayKey>(em(), selectDue, [])) {
-      if (steps === STEPS_AT_A_TIME) break;
+    await oneAfterAnother(await queryReachable<ReplayKey>(em(), selectDue, []), async (key) => {
+      if (steps === STEPS_AT_A_TIME) return;
       const sentByStep = await transaction(em(), (tx) => takeStep(tx, key));
-      if (sentByStep === undefined) continue;
+      if (sentByStep === undefined) return;
       sent += sentByStep;
       steps += 1;
-    }
+    });
     if (steps === stepsBefore) break;
   }
   return sent;
@@ -67,13 +76,14 @@ async function takeStep(tx: Tx, key: ReplayKey): Promise<number | undefined> {
 
 // Each lender's longest waiting replay; the lender's others follow once it has taken its step: together they would exceed
 // the count of waiting deliveries.
-const selectDue = statement(
+const selectDue = allLendersStatement(
   "webhooks.due-replays",
-  `select lender_id as "lenderId", id
+  { ofSome: "lender_id = any ($1::uuid[])" },
+  (areTheLenders) => `select lender_id as "lenderId", id
    from (
      select distinct on (lender_id) lender_id, id, next_step_at
      from webhooks.replay
-     where state = 'running' and next_step_at <= now()
+     where ${areTheLenders} and state = 'running' and next_step_at <= now()
      order by lender_id, next_step_at, id
    ) first
    order by next_step_at`,

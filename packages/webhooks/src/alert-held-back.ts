@@ -1,4 +1,12 @@
-import { type EntityManager, query, statement, transaction } from "@collections/database";
+import {
+  allLendersStatement,
+  type EntityManager,
+  oneAfterAnother,
+  query,
+  queryReachable,
+  statement,
+  transaction,
+} from "@collections/database";
 import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
 
 /**
@@ -10,14 +18,14 @@ import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;
-  for (const { lenderId } of await query<{ lenderId: string }>(em, lendersWithRipe, [])) {
+  await oneAfterAnother(await queryReachable<{ lenderId: string }>(em, lendersWithRipe, []), async ({ lenderId }) => {
     mails += await transaction(em, async (tx) => {
       const released = await query<ReleasedAlert>(tx, release, [lenderId]);
       const holding = released.filter(({ holds }) => holds);
       for (const alert of holding) await enqueueMail(tx, alert);
       return holding.length;
     });
-  }
+  });
   return mails;
 }
 
@@ -26,10 +34,11 @@ interface ReleasedAlert extends RaisedAlert {
   readonly holds: boolean;
 }
 
-const lendersWithRipe = statement(
+const lendersWithRipe = allLendersStatement(
   "webhooks.lenders-with-ripe-alerts",
-  `select distinct lender_id as "lenderId" from webhooks.alert
-   where held_back > 0 and raised_at <= now() - interval '1 hour'`,
+  { ofSome: "lender_id = any ($1::uuid[])" },
+  (areTheLenders) => `select distinct lender_id as "lenderId" from webhooks.alert
+   where ${areTheLenders} and held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
 // The mail tells of the newest occasion itself, so it adds to one less than were held back. No `case … when`: Citus 13.2 sends

@@ -1,4 +1,11 @@
-import { type EntityManager, newId, query, statement } from "@collections/database";
+import {
+  allLendersStatement,
+  type EntityManager,
+  newId,
+  query,
+  queryReachable,
+  statement,
+} from "@collections/database";
 
 /** A lease outlives the longest attempt by this much. */
 const LEASE_BEYOND_TIMEOUT_MS = 15_000;
@@ -110,7 +117,7 @@ export async function release(em: EntityManager, lenderId: string, leased: reado
 
 /** Lenders of whom something may be due: the safety net under the signals. */
 export async function lendersWithBacklog(em: EntityManager): Promise<string[]> {
-  const rows = await query<{ lenderId: string }>(em, selectBacklogs, []);
+  const rows = await queryReachable<{ lenderId: string }>(em, selectBacklogs, []);
   return rows.map(({ lenderId }) => lenderId);
 }
 
@@ -252,9 +259,10 @@ export const releaseLeases = statement(
 );
 
 // ORDER BY and LIMIT make it one probe of the index per endpoint: an EXISTS may become a join that reads the backlog.
-export const selectBacklogs = statement(
+export const selectBacklogs = allLendersStatement(
   "webhooks.lenders-with-backlog",
-  `select e.lender_id as "lenderId"
+  { ofSome: "e.lender_id = any ($1::uuid[])" },
+  (areTheLenders) => `select e.lender_id as "lenderId"
    from webhooks.endpoint e cross join lateral (
      select from webhooks.delivery d
      where d.lender_id = e.lender_id and d.endpoint_id = e.id and d.state = 'waiting'
@@ -262,5 +270,5 @@ export const selectBacklogs = statement(
      order by d.loan, d.sequence
      limit 1
    ) due
-   where e.state = 'active' and e.url is not null`,
+   where ${areTheLenders} and e.state = 'active' and e.url is not null`,
 );

@@ -1,4 +1,4 @@
-import { type EntityManager, query, statement } from "@collections/database";
+import { allLendersStatement, type EntityManager, query, queryReachable, statement } from "@collections/database";
 import { type AttemptError, type AttemptResult, type Courier, makeAttempt } from "./attempt.ts";
 import { recoverEndpoint } from "./recover.ts";
 import type { Ping } from "./test-endpoint.ts";
@@ -43,7 +43,7 @@ interface ClaimedProbe {
  * setInterval(() => probeDue(prober).catch(console.error), 1_000);
  */
 export async function probeDue(prober: Prober): Promise<number> {
-  const due = await query<{ lenderId: string }>(prober.em(), selectDue, [PROBES_AT_A_TIME]);
+  const due = await queryReachable<{ lenderId: string }>(prober.em(), selectDue, [PROBES_AT_A_TIME]);
   const probes = await Promise.allSettled(due.map(({ lenderId }) => claimAndMake(prober, lenderId)));
   const errors = probes.flatMap((probe): unknown[] => (probe.status === "rejected" ? [probe.reason] : []));
   if (errors.length > 0)
@@ -77,10 +77,11 @@ function wordsOf(error: AttemptError | null): string | null {
   return error && `${error.code}: ${error.detail}`;
 }
 
-const selectDue = statement(
+const selectDue = allLendersStatement(
   "webhooks.due-probes",
-  `select lender_id as "lenderId" from webhooks.endpoint
-   where state = 'suspended' and url is not null and next_probe_at <= now()
+  { ofSome: "lender_id = any ($2::uuid[])" },
+  (areTheLenders) => `select lender_id as "lenderId" from webhooks.endpoint
+   where ${areTheLenders} and state = 'suspended' and url is not null and next_probe_at <= now()
    order by next_probe_at
    limit $1`,
 );

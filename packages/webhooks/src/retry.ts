@@ -1,7 +1,10 @@
 import {
+  allLendersStatement,
   enqueueAll,
   type EntityManager,
+  oneAfterAnother,
   query,
+  queryReachable,
   queue,
   signal,
   statement,
@@ -70,10 +73,11 @@ export async function sweep(em: EntityManager): Promise<number> {
   for (;;) {
     let seen = 0;
     let ended = 0;
-    for (const overdue of await query<OverdueWaits>(em, selectOverdueWaits, [OVERDUE_MS, SWEEP_ROWS])) {
+    const found = await queryReachable<OverdueWaits>(em, selectOverdueWaits, [OVERDUE_MS, SWEEP_ROWS]);
+    await oneAfterAnother(found, async (overdue) => {
       seen += overdue.deliveryIds.length;
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
-    }
+    });
     total += ended;
     // Another process may have ended some of what was seen: there is more all the same. Where it has ended all, it goes on.
     if (seen < SWEEP_ROWS || ended === 0) return total;
@@ -98,12 +102,13 @@ const endWait = statement(
    returning id`,
 );
 
-const selectOverdueWaits = statement(
+const selectOverdueWaits = allLendersStatement(
   "webhooks.overdue-waits",
-  `select lender_id as "lenderId", array_agg(id) as "deliveryIds"
+  { ofSome: "lender_id = any ($3::uuid[])" },
+  (areTheLenders) => `select lender_id as "lenderId", array_agg(id) as "deliveryIds"
    from (
      select lender_id, id from webhooks.delivery
-     where state = 'retrying' and next_attempt_at < now() - $1 * interval '1 millisecond'
+     where ${areTheLenders} and state = 'retrying' and next_attempt_at < now() - $1 * interval '1 millisecond'
      limit $2
    ) overdue
    group by lender_id`,

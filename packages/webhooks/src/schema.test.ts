@@ -27,7 +27,7 @@ test.each([
   { ...releaseLeases, values: `'${uuid}', '{}', '{}'` },
   { ...settleDeliveries, values: `'${uuid}', ${noResults}` },
   { ...settleArrivalsOfMany, values: Array.from({ length: 9 }, () => "'{}'").join(", ") },
-  { ...selectBacklogs, values: "" },
+  { ...selectBacklogs.ofAll, values: "" },
 ])(
   "$name, prepared on empty tables, searches its indexes by all that it knows",
   { tags: "one-node-plan" },

@@ -26,7 +26,7 @@ import {
   retryQueue,
   sweep,
 } from "@collections/webhooks";
-import { databaseTime, transaction } from "@collections/database";
+import { databaseTime, oneAfterAnother, transaction } from "@collections/database";
 import { anchorChains, anchorStateOfAll } from "./anchor-chains.ts";
 import type { App } from "./app.ts";
 import { every } from "./every.ts";
@@ -192,6 +192,6 @@ function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDe
 /** Writes down which keys were used; in the process that saw them. A first use moves webhooks to the key, hence so soon. */
 export function recordKeyUses(app: App) {
   return every(LOOK_EVERY_MS, app.log, "record the use of keys", async () => {
-    for (const use of app.keyUses.take()) await transaction(app.database.em(), (tx) => recordKeyUse(tx, use));
+    await oneAfterAnother(app.keyUses.take(), (use) => transaction(app.database.em(), (tx) => recordKeyUse(tx, use)));
   });
 }

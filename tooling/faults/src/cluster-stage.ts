@@ -125,6 +125,7 @@ async function setUp(
     );
   }
   if (!isEnough()) throw new Error(`Of ${lenders.length} lenders a worker has fewer than ${LEAST_PER_NODE}.`);
+  for (const { code } of lenders) await operator(settings, "case", "assign", code, doorsOf(code)[0]!, fieldPartnerId);
   await assignDoors(cluster, fieldPartnerId);
 
   return {
@@ -208,13 +209,17 @@ async function aLender(
   return { code, lenderId, node: node!, twin, scene, counts };
 }
 
-/** Operators assign one case at a time; here all doors are given at once, by SQL. */
+function doorsOf(code: string): string[] {
+  return Array.from({ length: DOORS }, (_, index) => `DOOR/${code}/${index}`);
+}
+
+/** Operators assign one case at a time, so only the first of each lender goes their way; the others are given by SQL. */
 async function assignDoors({ pool }: OwnCluster, fieldPartnerId: string): Promise<void> {
   const { rows } = await pool.query<{ id: string }>("select id from field_partners.field_partner");
   if (rows.length !== 1) throw new Error(`There are ${rows.length} field partners beside ${fieldPartnerId}.`);
   await pool.query(
     `update cases.collection_case set status = 'assigned', assigned_field_partner_id = $1
-     where source_loan_number like 'DOOR/%'`,
+     where source_loan_number like 'DOOR/%' and assigned_field_partner_id is null`,
     [rows[0]!.id],
   );
 }

@@ -19,6 +19,7 @@ export async function copyBooks(from: Rows, url: string): Promise<void> {
     // Rows of several tables that refer to each other are written table by table, without triggers.
     await to.query("set session_replication_role = replica");
     const { rows: tables } = await to.query<{ name: string; columns: string }>(SELECT_TABLES, [SCHEMAS]);
+    await to.query(`truncate ${tables.map(({ name }) => name).join(", ")} cascade`);
     for (const { name, columns } of tables) await copyTable(from, to, name, columns);
   } finally {
     await to.end();
@@ -26,7 +27,6 @@ export async function copyBooks(from: Rows, url: string): Promise<void> {
 }
 
 async function copyTable(from: Rows, to: Client, name: string, columns: string): Promise<void> {
-  await to.query(`truncate ${name}`);
   const { rows } = await from.query<{ row: string }>(`select to_jsonb(t)::text as row from ${name} t`);
   for (let first = 0; first < rows.length; first += ROWS_AT_A_TIME) {
     const some = rows.slice(first, first + ROWS_AT_A_TIME).map(({ row }) => row);

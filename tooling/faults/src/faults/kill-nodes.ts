@@ -5,6 +5,8 @@ import { whyNoCluster } from "../own-cluster.ts";
 
 const NODES = 3;
 const NAMES = ["the coordinator", "the first worker", "the second worker"];
+/** A schedule that has lost no answer goes on for so many strikes more. */
+const MOST_MORE = 9;
 const PAYMENTS_BETWEEN = { quick: 5, long: 40 };
 
 export const killNodes: Fault = {
@@ -23,7 +25,7 @@ export const killNodes: Fault = {
       onProgress(`${lenders.length} lenders, ${lenders.filter(({ node }) => node === 1).length} on the first worker`);
       const traffic = stage.startTraffic({ clientsPerLender: 3, restMs: 20 });
       try {
-        while (counts.strikes < rounds) {
+        while (counts.strikes < rounds || (counts.lostAnswers === 0 && counts.strikes < rounds + MOST_MORE)) {
           await stage.everyLenderGoesOn(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
           await pause(random() * 200);
           const node = (counts.strikes + 1) % NODES;

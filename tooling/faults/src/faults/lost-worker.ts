@@ -22,7 +22,7 @@ export const lostWorker: Fault = {
       const { cluster, model, lenders } = stage;
       const { counts } = model;
       const form = isQuick ? "quick" : "long";
-      const traffic = stage.startTraffic({ clientsPerLender: 2, restMs: 100 });
+      const traffic = stage.startTraffic({ clientsPerLender: 2, restMs: 400 });
       try {
         await pause(WARM_UP_MS);
         while (counts.strikes < rounds) {

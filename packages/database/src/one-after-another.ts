@@ -1,0 +1,22 @@
+/**
+ * Works on the items one after another. An item that fails does not keep the later ones from being worked on: the
+ * failures are thrown at the end, as one AggregateError.
+ *
+ * @example
+ * await oneAfterAnother(invoices, async ({ lenderId, id }) => {
+ *   await transaction(em, async (tx) => send(tx, payInvoice, [lenderId, id]));
+ * });
+ */
+export async function oneAfterAnother<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
+  const errors: unknown[] = [];
+  let count = 0;
+  for (const item of items) {
+    count += 1;
+    try {
+      await work(item);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} of ${count} items failed.`);
+}
