@@ -11,7 +11,7 @@ export interface AllLendersStatement {
   readonly ofSome: Statement;
 }
 
-/** How long the nodes are not asked again whether they answer. */
+/** How long an answer counts about which nodes answer. */
 const ASK_NODES_EVERY_MS = 5_000;
 
 /**

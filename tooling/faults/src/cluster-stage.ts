@@ -46,7 +46,7 @@ export interface ClusterStage {
   readonly lenders: readonly ClusterLender[];
   /** Begins the traffic of all lenders and of a field partner; returns what ends it. */
   startTraffic(options: ClusterTraffic): TrafficEnd;
-  /** Resolves once every lender has so many more payments answered; returns the time until the first of the last lender. */
+  /** Resolves once every lender has so many more payments answered; returns how long it took until each had one. */
   everyLenderGoesOn(payments: number): Promise<number>;
   /** Waits until everything has come to rest, and judges what is left by the invariants. */
   judge(onProgress: (message: string) => void): Promise<Outcome>;

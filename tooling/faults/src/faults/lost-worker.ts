@@ -6,7 +6,7 @@ import { whyNoCluster } from "../own-cluster.ts";
 const WARM_UP_MS = 5_000;
 const BEFORE_MS = { quick: 10_000, long: 20_000 };
 const AWAY_MS = { quick: 10_000, long: 30_000 };
-/** Requests under way at the moment of the loss, and what the nodes need to notice it. */
+/** The other lenders keep at least this part of their rate: less than 1, because rates vary from one span to the next. */
 const LEAST_RATIO = 0.9;
 
 export const lostWorker: Fault = {
