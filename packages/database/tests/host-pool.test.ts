@@ -84,7 +84,7 @@ describe("on a host's pool", () => {
     const lost = transaction(borrowing.em(), async (tx) => {
       await bill(tx);
       const [session] = await tx.execute<{ pid: number }[]>("select pg_backend_pid() as pid");
-      await pool.query("select pg_terminate_backend($1)", [session!.pid]);
+      await pool.query("select pg_terminate_backend($1::integer)", [session!.pid]);
       await query(tx, receiptById, [cartId]);
     });
     await expect(lost).rejects.toSatisfy(isUnavailable);

@@ -82,7 +82,7 @@ test("a connection that breaks while apply does something else ends the event, n
       if (state.sourceLoanNumber !== "LN-3") return;
       const { rows } = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
       const gone = new Promise((resolve) => tx.once("error", resolve));
-      await pool.query("select pg_terminate_backend($1)", [rows[0]!.pid]);
+      await pool.query("select pg_terminate_backend($1::integer)", [rows[0]!.pid]);
       await gone;
     },
   });

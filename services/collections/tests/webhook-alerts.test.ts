@@ -80,7 +80,7 @@ test("a lender hears of a parked event, and of those that follow it an hour late
   expect(parked[0]?.text).toContain(`POST /api/v1/partner/webhooks/deliveries/${eventId}/replay`);
 
   const { database } = service.app;
-  await database.pool.query("update webhooks.alert set raised_at = raised_at - interval '1 hour'");
+  await database.pool.query("update webhooks.alert set raised_at = now() - interval '1 hour'");
   await releaseHeldBack(database.em());
   const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 by now)"));
   expect(later.messageId).not.toBe(parked[0]?.messageId);
