@@ -224,17 +224,18 @@ async function waiting(count: number): Promise<void> {
   }
 }
 
-/** Lets time pass for what is remembered under a key. */
+/** Lets time pass for what is remembered under a key. The operators are IMMUTABLE: Citus allows no others. */
 async function age(time: string, key: string): Promise<void> {
-  const text = "update field_partners.mutation_result set created_at = created_at - $1::interval where key = $2";
+  const text =
+    "update field_partners.mutation_result set created_at = (created_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where key = $2";
   await service.app.database.pool.query(text, [time, key]);
 }
 
 /** The same for codes and tokens, which remember their keys themselves, for 15 minutes. */
 async function ageSignIn(time: string, key: string): Promise<void> {
   const texts = [
-    "update field_partners.otp set verified_at = verified_at - $1::interval where verified_key = $2",
-    "update field_partners.token_pair set used_at = used_at - $1::interval where used_key = $2",
+    "update field_partners.otp set verified_at = (verified_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where verified_key = $2",
+    "update field_partners.token_pair set used_at = (used_at at time zone 'UTC' - $1::interval) at time zone 'UTC' where used_key = $2",
   ];
   for (const text of texts) await service.app.database.pool.query(text, [time, key]);
 }

@@ -180,8 +180,9 @@ const IDS = `
 
 /** What they have earned, by what has become of it and together. */
 const SUMS = `
-  select distinct sum(amount_minor)::text as minor from earnings.earning where field_partner_id = $1
-  group by grouping sets ((id), (status), ())`;
+  select amount_minor::text as minor from earnings.earning where field_partner_id = $1
+  union select sum(amount_minor)::text from earnings.earning where field_partner_id = $1 group by status
+  union select sum(amount_minor)::text from earnings.earning where field_partner_id = $1`;
 
 interface Owned {
   readonly ids: readonly string[];

@@ -121,15 +121,19 @@ test("names every fault at once, and the parameters that it does not know", asyn
 });
 
 async function put(loan: string, state: string): Promise<void> {
+  const inAnHour = new Date(Date.now() + 3_600_000);
   await service.app.database.pool.query(
     `update webhooks.delivery
-     set state = case when $2 = 'in flight' then 'waiting' else $2 end, attempts = 1,
-       last_error = case when $2 <> 'delivered' then 'TIMEOUT: No answer came.' end,
-       next_attempt_at = case when $2 = 'retrying' then now() + interval '1 hour' end,
-       leased_until = case when $2 = 'in flight' then now() + interval '1 hour' end,
-       settled_at = case when $2 in ('delivered', 'parked') then now() end
+     set state = $2, attempts = 1, last_error = $3, next_attempt_at = $4, leased_until = $5, settled_at = $6
      where loan = $1`,
-    [loan, state],
+    [
+      loan,
+      state === "in flight" ? "waiting" : state,
+      state === "delivered" ? null : "TIMEOUT: No answer came.",
+      state === "retrying" ? inAnHour : null,
+      state === "in flight" ? inAnHour : null,
+      state === "delivered" || state === "parked" ? new Date() : null,
+    ],
   );
 }
 

@@ -145,7 +145,13 @@ describe("a full request", () => {
     );
     const sent = importRows(rowsOf("CIRCLE", 2, () => ({ dpd: 7 })));
     await untilSomebodyWaits(observer);
-    await holder.query("select from cases.collection_case where source_loan_number = 'CIRCLE-0' for update");
+    const { rows } = await observer.query<{ id: string }>(
+      "select lender_id as id from cases.collection_case where source_loan_number = 'CIRCLE-0'",
+    );
+    await holder.query(
+      "select from cases.collection_case where lender_id = $1 and source_loan_number = 'CIRCLE-0' for update",
+      [rows[0]!.id],
+    );
     await holder.query("rollback");
     expect(await sent).toMatchObject({ updated: 1, created: 1 });
   });
