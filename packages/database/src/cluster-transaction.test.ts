@@ -1,3 +1,4 @@
+/** @module-tag without-citus */
 import { testDatabase } from "@collections/testing";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import {
