@@ -30,7 +30,7 @@ const states = new WeakMap<EntityManager, TxState>();
 const IN_FAILED_TRANSACTION = "25P02";
 
 /** Makes a `Tx` of a fresh EntityManager: from here on all that it sends goes to this client. No BEGIN: it has begun. */
-export async function openTx(tx: Tx, client: TxClient, begin?: QueryConfig): Promise<TxState> {
+export async function openTx(tx: Tx, client: TxClient, begin: readonly QueryConfig[] = []): Promise<TxState> {
   const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
   const kysely = await oneClientKysely(state, begin).startTransaction().execute();
   states.set(tx, state);
@@ -73,11 +73,11 @@ export function causeOf(error: unknown, state: TxState | undefined): unknown {
  * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
  * statement; should it fail, that statement fails too. In a host's transaction it is not sent at all.
  */
-function oneClientKysely(state: TxState, begin: QueryConfig | undefined): Kysely<unknown> {
+function oneClientKysely(state: TxState, begin: readonly QueryConfig[]): Kysely<unknown> {
   const client = {
     query(text: string, values: unknown[] = []): Promise<unknown> {
       if (text !== "begin") return openClient(state).query(text, values);
-      if (begin) remember(state, openClient(state).query(begin));
+      for (const message of begin) remember(state, openClient(state).query(message));
       return Promise.resolve({ command: "BEGIN", rowCount: 0, rows: [] });
     },
     release(): void {},

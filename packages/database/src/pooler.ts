@@ -28,16 +28,19 @@ export const CLIENT_TIMEOUT_MS = 35_000;
  */
 export const ANSWER_TIMEOUT_MS = 12_000;
 
-/** The server's for one transaction; they travel in one message with its BEGIN. */
-export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS)
-  .map(([name, timeoutMs]) => `; set local ${name} = ${timeoutMs}`)
-  .join("");
+/** The server's for one transaction. */
+export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS).map(
+  ([name, timeoutMs]) => `set local ${name} = ${timeoutMs}`,
+);
 
 /**
  * On a cluster of Citus a row is locked on its worker, which knows nothing of the coordinator's `lock_timeout`. Of the
  * settings of a session Citus passes none on, and of those of a transaction only what is set after this.
  */
-export const LOCK_TIMEOUT_ON_WORKERS = `; set local citus.propagate_set_commands = 'local'; set local lock_timeout = ${SERVER_TIMEOUTS_MS.lock_timeout}`;
+export const LOCK_TIMEOUT_ON_WORKERS = [
+  "set local citus.propagate_set_commands = 'local'",
+  `set local lock_timeout = ${SERVER_TIMEOUTS_MS.lock_timeout}`,
+];
 
 const REFUSED_BY_POOLER = "idle_in_transaction_session_timeout";
 

@@ -55,7 +55,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
   const database = databaseOf(em);
   const { pool, isBorrowed } = database;
   if (database.distributed === undefined) await isDistributed(em);
-  const begin = { text: beginText + limitsOf(database), query_timeout: ANSWER_TIMEOUT_MS };
+  const begin = beginOf(beginText, database).map((text) => ({ text, query_timeout: ANSWER_TIMEOUT_MS }));
   const client = await pool.connect();
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
@@ -83,9 +83,14 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
   }
 }
 
-/** What a transaction sets for itself, in one message with its BEGIN. */
-function limitsOf({ sharesSessions, distributed }: OpenDatabase): string {
-  return (sharesSessions ? LOCAL_TIMEOUTS : "") + (distributed ? LOCK_TIMEOUT_ON_WORKERS : "");
+/**
+ * BEGIN and what a transaction sets for itself, each text a message of its own. On a cluster BEGIN goes alone: Citus
+ * passes the whole text of a SET on to the workers, which log a warning for a BEGIN in it.
+ */
+function beginOf(beginText: string, { sharesSessions, distributed }: OpenDatabase): string[] {
+  const timeouts = sharesSessions ? LOCAL_TIMEOUTS : [];
+  if (!distributed) return [[beginText, ...timeouts].join("; ")];
+  return [beginText, [...timeouts, ...LOCK_TIMEOUT_ON_WORKERS].join("; ")];
 }
 
 /**
