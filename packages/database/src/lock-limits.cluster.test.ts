@@ -56,7 +56,7 @@ afterAll(async () => {
   await database.close();
 });
 
-test("who waits for a row on a worker gives up after lock_timeout, in a transaction and outside one", async () => {
+test("a wait for a row lock on a worker node ends after lock_timeout, in a transaction and outside one", async () => {
   const waiting = [
     transaction(database.em(), (tx) => query(tx, lock, keys[0]!)),
     query(database.em(), pay, keys[1]!),

@@ -113,7 +113,7 @@ describe("a warning of Citus that rows are missing", () => {
     expect(sqlState(error)).toBe("22012");
   });
 
-  test("is not any other notice", async () => {
+  test("ignores other warnings", async () => {
     const answer = await database.pool.query("do $$ begin raise warning 'something else'; end $$");
     expect(answer.command).toBe("DO");
   });
@@ -140,7 +140,7 @@ describe("a transaction in which rows were missing", () => {
     expect(await isStored(id)).toBe(false);
   });
 
-  test("commits nothing when a write that nobody waits for was the last statement, where tables are distributed", async () => {
+  test("commits nothing when the warning comes for the last send() of a transaction on distributed tables", async () => {
     const url = directUrl((await emptyDatabase()).url);
     const client = new Client({ connectionString: url });
     await client.connect();

@@ -29,14 +29,14 @@ function onCluster() {
   return createCredentials(() => database.em(), vault, { isDistributed: true });
 }
 
-test("on a cluster a key is read by its lender, whom the copied table names", async () => {
+test("on a cluster a key is read by lender and key id, after lenders.lender_of_key has named the lender", async () => {
   const { apiKeyId, lender } = await aLender();
   const credential = await onCluster().byKeyId(apiKeyId);
   expect(credential).toMatchObject({ keyId: apiKeyId, keyState: "active", lender: { id: lender.id } });
   expect(statements).toEqual(["lenders.lenders-of-keys", "lenders.key-of-lender"]);
 });
 
-test("on a cluster an unknown key id costs one look-up in the copied table and no question to the nodes", async () => {
+test("on a cluster an unknown key id costs one look-up in lenders.lender_of_key and no query of lenders' tables", async () => {
   expect(await onCluster().byKeyId(unknownKey)).toBeUndefined();
   expect(await onCluster().secretsFor(unknownKey)).toBeUndefined();
   expect(new Set(statements)).toEqual(new Set(["lenders.lenders-of-keys"]));
@@ -75,7 +75,7 @@ test("secrets for the debugger are the key's own first, then the lender's others
   }
 });
 
-test("a new key is in the copied table in the transaction that makes it, and a rolled back one is not", async () => {
+test("a new key is in the reference table in the transaction that makes it, and a rolled back one is not", async () => {
   const { lender } = await aLender();
   let keyId = "";
   const failed = transaction(database.em(), async (tx) => {
@@ -104,7 +104,7 @@ test("keys made before the migration, and by an older process after it, lead to 
        values ('018f0000-0000-7000-8000-000000000001', $1, 'sealed', 'active', false, now())`,
       [keyId],
     );
-  const copied = async () => {
+  const keysInTable = async () => {
     const { rows } = await upgraded.pool.query<{ key_id: string }>(
       "select key_id from lenders.lender_of_key order by 1",
     );
@@ -112,12 +112,12 @@ test("keys made before the migration, and by an older process after it, lead to 
   };
   await insertKey("lk_before");
   await migrate({ url: old, schemas });
-  expect(await copied()).toEqual(["lk_before"]);
+  expect(await keysInTable()).toEqual(["lk_before"]);
   await insertKey("lk_later");
   expect(await lenderOfKey(upgraded.em(), "lk_later")).toBe("018f0000-0000-7000-8000-000000000001");
   for (const text of [...lendersSchema.beforeDistribution!, ...lendersSchema.beforeDistribution!]) {
     await upgraded.pool.query(text);
   }
-  expect(await copied()).toEqual(["lk_before", "lk_later"]);
+  expect(await keysInTable()).toEqual(["lk_before", "lk_later"]);
   await upgraded.close();
 });

@@ -33,7 +33,7 @@ describe("collections migrate", () => {
     });
   });
 
-  test("--distribute --dry-run tells what a cluster would be sent: copied tables first, cases before their visits", async () => {
+  test("--distribute --dry-run tells what a cluster would be sent: reference tables first, cases before their visits", async () => {
     const { stdout } = await cli("migrate", "--distribute", "--dry-run");
     const lines = stdout.trim().split("\n").slice(2);
     const first = (text: string) => lines.findIndex((line) => line.startsWith(text));

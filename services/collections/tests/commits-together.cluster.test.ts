@@ -19,7 +19,7 @@ const MOST_MESSAGES = 60;
 
 let admin: Client;
 let app: AppClient;
-let wires: { readonly service: FaultyWire; readonly worker: FaultyWire };
+let wires: { readonly coordinator: FaultyWire; readonly worker: FaultyWire };
 let world: {
   readonly lender: Awaited<ReturnType<typeof aLender>>;
   readonly lenderId: string;
@@ -35,13 +35,13 @@ beforeAll(async () => {
   admin = new Client({ connectionString: url });
   await admin.connect();
   afterFile(() => admin.end());
-  wires = { service: await aFaultyWire(url), worker: await aFaultyWire(inject("workerUrls")[0]!) };
+  wires = { coordinator: await aFaultyWire(url), worker: await aFaultyWire(inject("workerUrls")[0]!) };
   await admin.query("update pg_dist_node set nodeport = $2 where groupid > 0 and nodeport = $1", [
     Number(new URL(inject("workerUrls")[0]!).port),
     wires.worker.port,
   ]);
   const relayed = new URL(url);
-  relayed.port = String(wires.service.port);
+  relayed.port = String(wires.coordinator.port);
   service = await startTestService({ works: false, settings: { DATABASE_URL: relayed.href } });
   const lender = await aLenderOnTheFirstWorker();
   const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
@@ -125,21 +125,24 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 const points = (Object.keys(STORIES) as Mutation[]).flatMap((mutation) =>
-  (["service", "worker"] as const).flatMap((wire) =>
+  (["coordinator", "worker"] as const).flatMap((wire) =>
     Object.keys(FAULTS).map((fault) => [mutation, wire, fault] as const),
   ),
 );
 
-test.each(points)("%s is whole or was never there: at every message on the wire of the %s, %s", async (...point) => {
-  const [mutation, wire, fault] = point;
-  let played = 0;
-  ended = 0;
-  while (played < MOST_MESSAGES && (await play(mutation, wires[wire], played + 1, FAULTS[fault]!))) played += 1;
-  process.stdout.write(`${mutation}, ${wire}, ${fault}: ${played} messages\n`);
-  expect(played).toBeGreaterThan(1);
-  expect(ended).toBeGreaterThanOrEqual(FAULTS[fault] === endProcessesOfTheService ? played : 0);
-  expect(played).toBeLessThan(MOST_MESSAGES);
-});
+test.each(points)(
+  "%s commits all of its rows or none, at each message on the connection to the %s when %s",
+  async (...point) => {
+    const [mutation, wire, fault] = point;
+    let played = 0;
+    ended = 0;
+    while (played < MOST_MESSAGES && (await play(mutation, wires[wire], played + 1, FAULTS[fault]!))) played += 1;
+    process.stdout.write(`${mutation}, ${wire}, ${fault}: ${played} messages\n`);
+    expect(played).toBeGreaterThan(1);
+    expect(ended).toBeGreaterThanOrEqual(FAULTS[fault] === endProcessesOfTheService ? played : 0);
+    expect(played).toBeLessThan(MOST_MESSAGES);
+  },
+);
 
 /** Lets the fault befall one message of the mutation, then repeats the mutation. False when there was no such message. */
 async function play(mutation: Mutation, wire: FaultyWire, message: number, fault: Fault): Promise<boolean> {

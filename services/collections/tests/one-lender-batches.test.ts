@@ -1,3 +1,4 @@
+/** @module-tag without-citus */
 import { isDistributed, migrate } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";

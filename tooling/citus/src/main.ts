@@ -1,7 +1,7 @@
 import { readArguments, USAGE, UsageError } from "./arguments.ts";
 import { readRegistry } from "./registry.ts";
 import { audit, isFault, reportText, verdictsOf } from "./report.ts";
-import { ClusterError, makeScratchDatabase } from "./scratch-database.ts";
+import { UnusableClusterError, makeScratchDatabase } from "./scratch-database.ts";
 import { VERDICTS_FILE, writeVerdicts } from "./verdicts.ts";
 
 process.exitCode = await main(process.argv.slice(2));
@@ -16,7 +16,7 @@ async function main(args: readonly string[]): Promise<number> {
     return await run(request);
   } catch (error) {
     if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${USAGE}`);
-    else if (error instanceof ClusterError || isConnectionFailure(error))
+    else if (error instanceof UnusableClusterError || isConnectionFailure(error))
       process.stderr.write(`${(error as Error).message}\n`);
     else throw error;
     return 2;

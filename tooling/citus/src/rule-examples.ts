@@ -9,7 +9,7 @@ export interface RuleExample {
   readonly onCluster: "refuses" | "copies" | "locks-all-nodes";
 }
 
-/** Examples of every rule, which `rules.test.ts` shows to the linter and, in the mode citus, to a cluster. */
+/** Examples of every rule, which `rules.test.ts` shows to the linter, and `rules.cluster.test.ts` to a cluster. */
 export const ruleExamples: readonly RuleExample[] = [
   {
     rule: "mutable-in-case",

@@ -1,5 +1,4 @@
-import { beforeAll, describe, expect, inject, test } from "vitest";
-import { runEach } from "./audit.ts";
+import { beforeAll, expect, test } from "vitest";
 import type { Catalog } from "./catalog.ts";
 import { lint, violationText } from "./lint.ts";
 import { migratedCatalog } from "./migrated-catalog.ts";
@@ -7,14 +6,12 @@ import { readRegistry } from "./registry.ts";
 import { ruleExamples } from "./rule-examples.ts";
 import { rules } from "./rules.ts";
 
-const isOnCluster = inject("workerUrls").length > 0;
 const numbered = ruleExamples.map((example, index) => ({ ...example, place: index + 1 }));
 
 let catalog: Catalog;
-let url: string;
 
 beforeAll(async () => {
-  ({ catalog, url } = await migratedCatalog(await readRegistry()));
+  ({ catalog } = await migratedCatalog(await readRegistry()));
 });
 
 test("every rule has an example", () => {
@@ -35,23 +32,4 @@ test("a violation names the statement, the rule and the remedy", () => {
     "webhooks.due breaks empty-select-list: a sub-select with an empty list (exists (select from …)) fails with a syntax " +
       "error once it is executed by itself. Instead, write select 1.",
   );
-});
-
-describe.runIf(isOnCluster)("on a cluster", () => {
-  async function whatHappens(text: string): Promise<string> {
-    const [outcome] = await runEach(url, [{ name: "example", text }]);
-    const { isRefused, failure, copies, nodes } = outcome!;
-    if (isRefused) return "refuses";
-    if (failure) return failure.message;
-    if (copies > 0 && text.startsWith("insert")) return "copies";
-    return text.endsWith("for update") && nodes === inject("workerUrls").length ? "locks-all-nodes" : "accepts";
-  }
-
-  test.each(numbered)("example $place, which breaks $rule: it $onCluster", async ({ broken, onCluster }) => {
-    expect(await whatHappens(broken)).toBe(onCluster);
-  });
-
-  test.each(numbered)("example $place: it accepts the remedy for $rule", async ({ accepted }) => {
-    expect(await whatHappens(accepted)).toBe("accepts");
-  });
 });

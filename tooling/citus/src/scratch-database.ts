@@ -12,8 +12,8 @@ export interface ScratchDatabase {
 }
 
 /** The URL does not lead to the coordinator of a usable cluster; the message says why and what to do. */
-export class ClusterError extends Error {
-  override readonly name = "ClusterError";
+export class UnusableClusterError extends Error {
+  override readonly name = "UnusableClusterError";
 }
 
 /** The exit code of a process that a signal has ended before it was done. */
@@ -32,7 +32,7 @@ interface Node {
  */
 export async function makeScratchDatabase(url: string): Promise<ScratchDatabase> {
   const name = `citus_audit_${randomBytes(6).toString("hex")}`;
-  const scratchUrl = withDatabase(url, name);
+  const scratchUrl = inDatabase(url, name);
   const nodes = await nodesOf(url);
   const drop = () => onEachNode(url, `drop database if exists ${escapeIdentifier(name)} with (force)`);
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -53,14 +53,18 @@ async function nodesOf(url: string): Promise<Node[]> {
   return await withClient(url, async (client) => {
     const { rows: extensions } = await client.query("select from pg_extension where extname = 'citus'");
     if (extensions.length === 0) {
-      throw new ClusterError("The extension citus is not installed in this database: name one of a cluster.");
+      throw new UnusableClusterError(
+        "The extension citus is not installed in this database. Give the URL of a database on a cluster's coordinator that has it.",
+      );
     }
     const { rows } = await client.query<Node>(
       `select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node
        where isactive and noderole = 'primary' order by nodeid`,
     );
     if (!rows.some(({ isCoordinator }) => !isCoordinator)) {
-      throw new ClusterError("This database knows no worker: name one on the coordinator of a cluster.");
+      throw new UnusableClusterError(
+        "pg_dist_node of this database lists no worker node. Give the URL of a database on the coordinator of a cluster.",
+      );
     }
     return rows;
   });
@@ -97,7 +101,7 @@ async function onEachNode(url: string, command: string): Promise<void> {
 
 function refuseFailures(rows: readonly { readonly success: boolean; readonly result: string }[]): void {
   const failed = rows.find(({ success }) => !success);
-  if (failed) throw new ClusterError(`A worker answered: ${failed.result}`);
+  if (failed) throw new UnusableClusterError(`A worker answered: ${failed.result}`);
 }
 
 async function migrateAndDistribute(url: string): Promise<void> {
@@ -106,7 +110,7 @@ async function migrateAndDistribute(url: string): Promise<void> {
   const env = { ...process.env, DATABASE_URL: url, MASTER_KEY: randomBytes(32).toString("hex") };
   await promisify(execFile)(process.execPath, args, { env }).catch((error: unknown) => {
     const { stderr = "" } = error as { stderr?: string };
-    throw new ClusterError(`migrate --distribute failed on the scratch database:\n${stderr}`, { cause: error });
+    throw new UnusableClusterError(`migrate --distribute failed on the scratch database:\n${stderr}`, { cause: error });
   });
 }
 
@@ -120,7 +124,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-function withDatabase(url: string, name: string): string {
+function inDatabase(url: string, name: string): string {
   const changed = new URL(url);
   changed.pathname = `/${name}`;
   return changed.href;

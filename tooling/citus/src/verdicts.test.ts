@@ -16,10 +16,11 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("lists the statements of the product without a current verdict, and does not fail on them", async () => {
-  const text = outdatedText(outdated(statements, await readVerdicts()));
+test("the recorded verdicts can be read, and outdated ones are printed without failing", async () => {
+  const verdicts = await readVerdicts();
+  expect(verdicts).not.toEqual([]);
+  const text = outdatedText(outdated(statements, verdicts));
   if (text !== "") process.stderr.write(`${text}\n`);
-  expect(statements.length).toBeGreaterThan(200);
 });
 
 test("verdicts are read as they were written, sorted by name", async () => {

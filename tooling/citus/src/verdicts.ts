@@ -18,7 +18,7 @@ export interface Verdict {
 export const VERDICTS_FILE = join(ROOT, "tooling/citus/verdicts.txt");
 
 /** The command that renews the file. */
-export const RECORD_COMMAND = "pnpm citus:audit --record postgres://…@coordinator:5432/postgres";
+const RECORD_COMMAND = "pnpm citus:audit --record postgres://…@coordinator:5432/postgres";
 
 export const NOT_SENT_VERDICT = "not sent on a cluster";
 

@@ -103,7 +103,7 @@ describe("the arrows between packages", () => {
       const wrong = Object.keys(dependencies).filter(
         (dependency) =>
           TRANSPORT_LIBRARIES.test(dependency) ||
-          /^@collections\/(browser|testing|lender-twin|postgres|bench)$/.test(dependency),
+          /^@collections\/(browser|testing|lender-twin|postgres|bench|citus)$/.test(dependency),
       );
       expect({ name, wrong }).toEqual({ name, wrong: [] });
     }

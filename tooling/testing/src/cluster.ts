@@ -99,7 +99,7 @@ export function clusterTemplate(databasePrefix: string): string {
 }
 
 /** Host and port, for messages: the URL may contain a password. */
-export function nodeName(url: string): string {
+function nodeName(url: string): string {
   return hostAndPort(url).join(":");
 }
 

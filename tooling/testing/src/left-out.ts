@@ -8,9 +8,10 @@ declare module "vitest" {
 
 /** Tags of the tests that the mode "citus" leaves out, with the reason. The run's summary counts the tests of each. */
 export const LEFT_OUT_ON_CLUSTER = {
-  "one-node-plan": "looks at the plan or the buffers of one PostgreSQL; pnpm citus:audit checks a cluster's plans",
-  "own-server": "starts a PostgreSQL or a pooler of its own, so a cluster would make no difference",
-  "forged-rows": "writes rows by SQL that Citus refuses and the product never sends",
+  "one-node-plan":
+    "looks at the plan, the buffers or the texts of one PostgreSQL; pnpm citus:audit counts a cluster's commands, and no test sees its plans",
+  "own-server":
+    "starts a PostgreSQL or a pooler of its own; pnpm faults kill-nodes lost-worker plays faults on a cluster",
   "many-lenders": "sends the queries for several lenders at once, which are never sent on a cluster",
   "without-citus": "is about a PostgreSQL without the extension citus, or with a stand-in for it",
 } as const;
