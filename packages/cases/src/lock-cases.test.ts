@@ -116,7 +116,7 @@ test("who waited for a case while it got a new cycle locks the new one, with the
   expect(earlier).toMatchObject({ isCurrent: false, sequence: 6n });
 });
 
-/** Not Citus: the table of its catalog by which a process knows a cluster, for the statements that only a cluster gets. */
+/** Not Citus: a stand-in for its catalog, so that the queries for a cluster are sent to one PostgreSQL. */
 async function lookingLikeCluster() {
   const { url: at } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
   const likeCluster = await createDatabase({ url: at, schemas: [casesSchema] });

@@ -122,7 +122,7 @@ function merged(a: Request, b: Request): Request {
   return { ...a, ...b, ...((a.filter || b.filter) && { filter: { ...a.filter, ...b.filter } }) };
 }
 
-/** What is asked of lists is answered here by plain TypeScript, in the order in which the documentation says it. */
+/** Computes the expected list in plain TypeScript, by the rules of the documentation. */
 export function expected({ filter = {}, search = "", sort = "priority", near }: Request): readonly Held[] {
   const { statuses, buckets, lenderCodes, cities, postalCodes, promiseDue, workable } = filter;
   const words = search.toLowerCase().split(" ").filter(Boolean);

@@ -25,7 +25,10 @@ import { casesSchema } from "./schema.ts";
 import { insertCases } from "./write-cases.ts";
 
 const plain = await databaseOfCases();
-/** One PostgreSQL is asked by the statements for a cluster too, where a stand-in says that it is one. */
+/**
+ * The second kind sends the queries for a cluster to one PostgreSQL: a stand-in for Citus's catalog makes `isDistributed`
+ * true.
+ */
 const kinds: [string, () => Promise<Database>][] = [["the database as it is", () => Promise.resolve(plain)]];
 if (!(await isDistributed(plain.em()))) kinds.push(["a database that counts as distributed", databaseWithStandIn]);
 

@@ -158,7 +158,7 @@ const selectLatest = statement(
    order by v.start_received_at desc, v.id desc`,
 );
 
-// Citus refuses a LIMIT for each case. A number for each visit takes its place, for which all visits of a case are read.
+// Citus refuses a LIMIT for each case, so row_number() cuts instead, after reading all visits of the case.
 const selectLatestOnCluster = statement(
   "cases.latest-visits-on-cluster",
   `${VISITS_OF_CASES}

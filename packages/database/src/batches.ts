@@ -9,10 +9,9 @@ export interface BatchOptions<Item, Outcome> {
   /** Batches under way at a time. */
   readonly maxUnderWay: number;
   /**
-   * So many are worth a batch of their own, because a small one costs nearly as much as a large one: fewer wait for the one
-   * that is under way, unless it takes longer than usual. Behind one of several they wait a moment more, a fifth of
-   * its time and 5 ms at most: who has just been answered asks again. Items and batches of another kind do not count.
-   * Default: 1, and nobody waits.
+   * A batch with fewer items waits while another batch of its kind is under way, unless that one takes longer than usual:
+   * a small batch costs nearly as much as a large one. After a batch of several items, it waits a fifth of that batch's
+   * time more, 5 ms at most. Default: 1, no waiting.
    */
   readonly fewest?: number;
   /** Items may share a batch when this is the same of both. Default: any may. */
@@ -60,7 +59,7 @@ interface Waiting<Item, Outcome> {
   reject(error: unknown): void;
 }
 
-/** What may share a batch. */
+/** The waiting items of one kind. */
 interface Lane<Item, Outcome> {
   readonly kind: unknown;
   gathered: Waiting<Item, Outcome>[];
@@ -85,7 +84,7 @@ interface Lane<Item, Outcome> {
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   const { run, maxItems, maxUnderWay, fewest = 1, kindOf, lockOf } = options;
-  /** What gathers, by kind; a kind of which nothing gathers and nothing is under way has no lane. */
+  /** Lanes by kind. A lane is removed when it has no items, no batches under way and no timer. */
   const lanes = new Map<unknown, Lane<Item, Outcome>>();
   /** What is locked by a batch under way, and who waits for that. */
   const locked = new Map<unknown, Waiting<Item, Outcome>[]>();
@@ -112,7 +111,7 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     for (let lane = next(); lane; lane = next()) void travel(lane, lane.gathered.splice(0, maxItems));
   }
 
-  /** Of the lanes that may leave, the one whose first item has waited longest. */
+  /** The lane, among those that may leave, whose first item has waited longest. */
   function next(): Lane<Item, Outcome> | undefined {
     let first: Lane<Item, Outcome> | undefined;
     for (const lane of lanes.values()) {

@@ -4,7 +4,7 @@ import type { ReadRows } from "./migrate.ts";
 /** The oldest version of Citus that the service was run on. */
 const OLDEST_CITUS = 13;
 
-/** Who uses the cluster besides the role that migrates. */
+/** The role of the service, if it differs from the role that migrates. */
 export interface ClusterUse {
   /** The address that the service connects with. Its role has to exist on every node. */
   runtimeUrl?: string;

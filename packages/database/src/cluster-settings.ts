@@ -1,5 +1,5 @@
 /**
- * What a session needs that changes tables on a cluster of Citus. Citus calls every trigger unsafe; ours read their own
+ * Settings of a session that changes tables on a cluster of Citus. Citus calls every trigger unsafe; ours read their own
  * row, and write rows of the same lender only. A migration changes several tables in one transaction, and Citus refuses
  * that after a change that ran on all shards at once. A server without Citus keeps these settings and ignores them.
  */

@@ -40,7 +40,7 @@ export interface DatabaseOptions {
   works?: boolean;
   /** Told of faults that nobody waits for: a lost idle connection, a failed NOTIFY, a job's maintenance. */
   onError?: (error: unknown) => void;
-  /** Told of each statement but the first look at whether this is a cluster; `roundTrip` is false when it travels behind one that is still unanswered. */
+  /** Called with each statement but the look at Citus's catalog; `roundTrip` is false if an earlier one is unanswered. */
   onStatement?: (sent: { name: string | undefined; text: string; roundTrip: boolean }) => void;
 }
 

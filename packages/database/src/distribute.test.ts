@@ -149,7 +149,9 @@ test("refuses to distribute while Citus knows tables of pg-boss", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await expect(distribute({ url, schemas: now })).rejects.toMatchObject({
-    faults: ["pgboss.job is pg-boss's, and Citus must not know it: take that back with undistribute_table"],
+    faults: [
+      "pgboss.job belongs to pg-boss and must not be in Citus's metadata: run select undistribute_table('pgboss.job')",
+    ],
   });
   await client.query("delete from pg_dist_partition where logicalrelid = 'pgboss.job'::regclass");
 });

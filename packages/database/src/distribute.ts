@@ -112,7 +112,7 @@ async function placedTables(client: Client): Promise<Table[]> {
 }
 
 /**
- * Copied tables first, then each table behind those that its foreign keys lead to: Citus takes them in no other order.
+ * Reference tables first, then each table behind those that its foreign keys lead to: Citus takes them in no other order.
  * It would not end where keys lead in a circle, which `distributionFaults` finds before.
  */
 async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]): Promise<Table[]> {
@@ -175,7 +175,10 @@ function misplaced(tables: readonly Table[], placed: readonly Table[]): string[]
 function placedJobs(placed: readonly Table[]): string[] {
   return placed
     .filter(({ name }) => name.startsWith("pgboss."))
-    .map(({ name }) => `${name} is pg-boss's, and Citus must not know it: take that back with undistribute_table`);
+    .map(
+      ({ name }) =>
+        `${name} belongs to pg-boss and must not be in Citus's metadata: run select undistribute_table('${name}')`,
+    );
 }
 
 /** Pure. The first of the lenders' tables makes the group of shards that all others join. */

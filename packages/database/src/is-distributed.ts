@@ -3,7 +3,7 @@ import { databaseOf } from "./open-database.ts";
 import { openClient, stateIn, type TxClient } from "./open-transaction.ts";
 import { ANSWER_TIMEOUT_MS } from "./pooler.ts";
 
-/** The second can only be parsed where the first is true. */
+/** PostgreSQL can parse the second query only if the first one returned true. */
 export const LOOKS: readonly string[] = [
   "select to_regclass('pg_dist_partition') is not null as exists",
   "select exists (select from pg_dist_partition where partmethod = 'h') as exists",
@@ -27,8 +27,8 @@ export async function isDistributed(em: EntityManager): Promise<boolean> {
 }
 
 /**
- * What `isDistributed` has found, without a statement: known inside every transaction. To choose between two texts of one
- * meaning.
+ * The kept answer of `isDistributed`, without a query. It is known inside every transaction; before the first one it is
+ * false. Use it to choose between two texts of one query.
  *
  * @example
  * console.log(isOnCluster(tx) ? "The rows of each lender are on one of several nodes." : "All rows are in one PostgreSQL.");

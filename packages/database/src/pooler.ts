@@ -34,8 +34,8 @@ export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS).map(
 );
 
 /**
- * On a cluster of Citus a row is locked on its worker, which knows nothing of the coordinator's `lock_timeout`. Of the
- * settings of a session Citus passes none on, and of those of a transaction only what is set after this.
+ * On a cluster a row is locked on its worker node, which does not know the coordinator's `lock_timeout`. Citus passes on no
+ * setting of a session, and of a transaction only those that follow `citus.propagate_set_commands`.
  */
 export const LOCK_TIMEOUT_ON_WORKERS = [
   "set local citus.propagate_set_commands = 'local'",

@@ -7,7 +7,7 @@ import { query } from "./transaction.ts";
 /** A read of the rows of all lenders, in two texts. */
 export interface AllLendersStatement {
   readonly ofAll: Statement;
-  /** Reads the rows of some lenders: their ids are one parameter more, the last. */
+  /** Reads the rows of some lenders. Its last parameter is the array of their ids. */
   readonly ofSome: Statement;
 }
 
@@ -15,8 +15,8 @@ export interface AllLendersStatement {
 const ASK_NODES_EVERY_MS = 5_000;
 
 /**
- * Makes both texts of one: `text` is handed the condition that says whose rows are meant. `ofSome` compares `lender_id`
- * with the parameter that has the ids, by which a cluster asks only the nodes of these lenders.
+ * Makes both queries. `text` gets the condition on the lenders: `true` for all, `ofSome` for some. `ofSome` compares
+ * `lender_id` with the array of ids, so a cluster asks only the nodes of these lenders.
  *
  * @example
  * const dueInvoices = allLendersStatement(

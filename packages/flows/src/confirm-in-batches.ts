@@ -16,7 +16,10 @@ export interface ConfirmerOptions {
 
 /** More batches under way, or larger ones, gained nothing when measured; letting a few wait for others gained a third. */
 const SWIFT = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
-/** Batches of different lenders under way: each waits for the lender's node, and a lender's own wait for company. */
+/**
+ * Batches under way at once on a cluster, each of one lender: more than on one PostgreSQL, because each waits for its
+ * lender's node.
+ */
 const MAX_UNDER_WAY_ON_CLUSTER = 4;
 const PATIENT = { maxItems: 64, maxUnderWay: 4 };
 /**

@@ -67,7 +67,7 @@ const lendersOfKeys = statement(
   `select key_id as "keyId", lender_id as "lenderId" from lenders.lender_of_key where key_id = any ($1::text[])`,
 );
 
-/** On one server: what is asked for in one turn of the event loop is read by one statement. */
+/** On one server: reads the keys that are asked for in one turn of the event loop by one statement. */
 export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyReads {
   const keys = together(
     (ids) => query<KeyRow>(em(), keysById, [ids]),

@@ -151,8 +151,8 @@ export async function listLenders(em: EntityManager): Promise<Lender[]> {
 export async function lockLender(tx: Tx, lenderId: string): Promise<LenderRow> {
   await tx.flush();
   await query(tx, takeLender, [lenderId]);
-  // Processes of the version before lock the row. On a cluster, where they never ran, a lock of one row of a copied table
-  // is a lock of the table on every node, and two transactions that have each inserted a lender would deadlock.
+  // Processes of the version before lock the row. On a cluster, where they never ran, a lock of one row of a reference
+  // table locks the table on every node, and two transactions that have each inserted a lender would deadlock.
   const lockMode = isOnCluster(tx) ? LockMode.NONE : LockMode.PESSIMISTIC_WRITE;
   const row = await tx.findOne(LenderEntity, { id: lenderId }, { lockMode, refresh: true });
   if (!row) throw new LenderNotFoundError(lenderId);

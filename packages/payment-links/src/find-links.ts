@@ -275,8 +275,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// As for links. One PostgreSQL is asked by another text: without statistics, `any` would have it read all deliveries of the
-// lender by the primary key.
+// Written like the query for links. One PostgreSQL has its own text: without statistics, `any` would make it read all
+// deliveries of the lender.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

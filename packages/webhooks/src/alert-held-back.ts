@@ -41,8 +41,8 @@ const lendersWithRipe = allLendersStatement(
    where ${areTheLenders} and held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
-// The mail tells of the newest occasion itself, so it adds to one less than were held back. No `case … when`: Citus 13.2 sends
-// a malformed text to the node.
+// The mail describes the newest occasion, so `others` is one less than `held_back`. Citus 13.2 sends `case x when …` to the
+// node in a wrong spelling: hence `case when`.
 const release = statement(
   "webhooks.release-held-back",
   `with clock as materialized (

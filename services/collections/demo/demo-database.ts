@@ -6,7 +6,7 @@ import { Client } from "pg";
 export interface DemoDatabase {
   readonly url: string;
   /** Whether the extension citus is installed, so that the tables have to be distributed. */
-  readonly isOnCluster: boolean;
+  readonly hasCitus: boolean;
   /** Stops and removes the demo's own PostgreSQL; leaves a given database as it is. */
   release(): Promise<void>;
 }
@@ -19,13 +19,13 @@ export class DemoDatabaseError extends Error {
 /** The given database, which must be empty, or a PostgreSQL that lives as long as the demo. Throws DemoDatabaseError. */
 export async function demoDatabase(given: string | undefined): Promise<DemoDatabase> {
   if (given !== undefined) {
-    return { url: given, isOnCluster: await checkedForCluster(given), release: () => Promise.resolve() };
+    return { url: given, hasCitus: await checkedForCluster(given), release: () => Promise.resolve() };
   }
   const dataDir = temporaryDataDir("collections-demo-");
   const postgres = await startPostgres({ dataDir, temporary: true });
   return {
     url: postgres.url,
-    isOnCluster: false,
+    hasCitus: false,
     async release() {
       await postgres.stop();
       await rm(dataDir, { recursive: true, force: true });
@@ -43,26 +43,26 @@ async function checkedForCluster(url: string): Promise<boolean> {
     throw new DemoDatabaseError(`The demo cannot connect to DATABASE_URL: ${why}`, { cause: error });
   }
   try {
-    const { rows } = await client.query<{ name: string; isOnCluster: boolean; tables: string[]; isMigrated: boolean }>(
+    const { rows } = await client.query<{ name: string; hasCitus: boolean; tables: string[]; isMigrated: boolean }>(
       `select current_database() as name, to_regclass('lenders.lender') is not null as "isMigrated",
-         exists (select from pg_extension where extname = 'citus') as "isOnCluster",
+         exists (select from pg_extension where extname = 'citus') as "hasCitus",
          array(select format('%I.%I', schemaname, tablename) from pg_tables t
            where schemaname not in ('pg_catalog', 'information_schema') and not exists (
              select from pg_depend d where d.classid = 'pg_class'::regclass and d.deptype = 'e'
                and d.objid = format('%I.%I', t.schemaname, t.tablename)::regclass)
            order by 1 limit 3) as tables`,
     );
-    const { name, isOnCluster, tables, isMigrated } = rows[0]!;
+    const { name, hasCitus, tables, isMigrated } = rows[0]!;
     const advice = "Give an empty database in DATABASE_URL, or none: then the demo starts a PostgreSQL of its own.";
     if (isMigrated) {
       const lenders = await client.query("select from lenders.lender limit 1");
       if (lenders.rowCount !== 0) throw new DemoDatabaseError(`The database ${name} has lenders already. ${advice}`);
     } else if (tables.length > 0) {
       throw new DemoDatabaseError(
-        `The database ${name} has tables of something else (${tables.join(", ")}). ${advice}`,
+        `The database ${name} has tables that are not the demo's (${tables.join(", ")}). ${advice}`,
       );
     }
-    return isOnCluster;
+    return hasCitus;
   } finally {
     await client.end();
   }

@@ -54,7 +54,7 @@ export async function setUp({ log, databaseUrl }: StageOptions = {}): Promise<St
   const command = (argv: readonly string[]) =>
     run(process.execPath, [pathOf("../src/cli/main.ts"), ...argv, "--json"], { env, maxBuffer: MAX_OUTPUT_BYTES });
   // Before the first start of the service: a process reads at its start whether tables are distributed.
-  if (database.isOnCluster) await command(["migrate", "--distribute"]);
+  if (database.hasCitus) await command(["migrate", "--distribute"]);
   const service = spawn(process.execPath, [pathOf("../src/main.ts")], {
     env,
     stdio: ["ignore", "pipe", log ? "pipe" : "inherit"],

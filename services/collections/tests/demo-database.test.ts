@@ -23,9 +23,9 @@ async function run(url: string, ...texts: string[]): Promise<void> {
 
 test("pnpm demo takes an empty database, and one that is only migrated", async () => {
   const url = await aDatabase();
-  expect(await demoDatabase(url)).toMatchObject({ url, isOnCluster: false });
+  expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
   await migrate({ url, schemas });
-  expect(await demoDatabase(url)).toMatchObject({ url, isOnCluster: false });
+  expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
 });
 
 test("pnpm demo refuses a database with lenders", async () => {
@@ -44,7 +44,9 @@ test("pnpm demo refuses a database with lenders", async () => {
 
 test("pnpm demo refuses a database with somebody else's tables, and names them", async () => {
   const url = await aDatabase("create schema shop", "create table shop.product (id int)");
-  await expect(demoDatabase(url)).rejects.toThrow(/has tables of something else \(shop\.product\)\. Give an empty/);
+  await expect(demoDatabase(url)).rejects.toThrow(
+    /has tables that are not the demo's \(shop\.product\)\. Give an empty/,
+  );
 });
 
 test("pnpm demo says that it cannot connect to DATABASE_URL, and why", async () => {

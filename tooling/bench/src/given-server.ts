@@ -78,7 +78,7 @@ export async function openGivenServer(url: string): Promise<GivenServer> {
       await onEach(({ client }) =>
         client.query("checkpoint").catch((error: { code?: string }) => {
           if (error.code !== CHECKPOINT_REFUSED) throw error;
-          leftOut.add("A checkpoint before each row: the URL's user may not ask for one.");
+          leftOut.add("No CHECKPOINT before each row: the URL's role may not send one.");
         }),
       );
     },

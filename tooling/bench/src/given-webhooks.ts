@@ -32,7 +32,7 @@ interface Drained {
   readonly bare: Drain;
 }
 
-/** Events of payments, told to a lender by a worker on each of the servers, in turn. */
+/** Events of payments, delivered to a lender by a worker on each of the servers, in turn. */
 export async function measureGivenWebhooks(
   servers: readonly GivenServer[],
   plan: WebhookPlan,
@@ -120,7 +120,7 @@ export function givenWebhookText(
     index === 0 ? busyText(othersBusy) : "",
   ]);
   return [
-    `${events} events of ${loans} loans told to a lender; ${rounds} rounds in turn`,
+    `${events} events of ${loans} loans delivered to a lender; ${rounds} rounds in turn`,
     ...servers.map(({ topology }, index) => `${index === 0 ? "first" : "second"}: ${topology}`),
     table("server,events a second,CPU µs per event,bare loop,÷ bare loop,first ÷ second,others", rows, "left"),
   ].join("\n");

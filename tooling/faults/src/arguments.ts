@@ -63,8 +63,8 @@ export function usage(faults: readonly Fault[]): string {
     some.map(({ name, sentence }) => `  ${name.padEnd(width)}  ${sentence}`).join("\n");
   return `Breaks the service on purpose, on a PostgreSQL of its own, and checks what has to hold afterwards.
 
-  pnpm faults                every fault at length; hours
-  pnpm faults --quick        every fault in short; at most five minutes
+  pnpm faults                every fault that needs no cluster, at length; hours
+  pnpm faults --quick        every fault that needs no cluster, in short; at most five minutes
   pnpm faults <name> …       only these
 
 ${lines(faults.filter(({ isByNameOnly }) => isByNameOnly !== true))}
@@ -78,6 +78,9 @@ ${lines(faults.filter(({ isByNameOnly }) => isByNameOnly === true))}
   --at-a-time <n>   faults beside each other; 1, or ${QUICK_AT_A_TIME} with --quick
   --resume          goes on with the run that was interrupted, with its seed
   --json            one JSON document on stdout instead of a table
+  --help            prints this text
+
+Example: CITUS_BIN=/path/to/postgresql/bin pnpm faults kill-nodes lost-worker --quick
 
 Ends with 0 when everything held, 1 when something did not, 2 when the command line is not understood, and 3 when all
 that was played held and a fault could not be played on this machine.
