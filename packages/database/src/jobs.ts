@@ -153,7 +153,7 @@ export async function enqueueAll<Data extends object>(
 
 /** Installs or updates pg-boss's own tables, the queues, and the table by which a cluster commits jobs. The caller holds the migration lock. */
 export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
-  await pool.query(`create table if not exists ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
+  await makeJobCommitTable(pool);
   const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
   const boss = new PgBoss({ db, supervise: false, schedule: false });
   boss.on("error", () => {});
@@ -167,6 +167,14 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
   } finally {
     await boss.stop({ graceful: false });
   }
+}
+
+/** `create table if not exists` would need the right to create tables each time, also where the table exists. */
+async function makeJobCommitTable(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
+    JOB_COMMIT_TABLE,
+  ]);
+  if (!rows[0]!.exists) await pool.query(`create table ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
 }
 
 /** Names the missing or outdated parts: pg-boss's tables, the queues, and the table by which a cluster commits jobs. */

@@ -54,11 +54,13 @@ export async function queryReachable<Row>(
 ): Promise<Row[]> {
   const database = databaseOf(em);
   const known = database.reachable && (await reachableNow(em, database, database.lenderIds!));
-  if (known) return rowsOf<Row>(em, ofSome, values, known);
+  const asked = database.reachable;
   try {
-    return await query<Row>(em, ofAll, values);
+    return known ? await rowsOf<Row>(em, ofSome, values, known) : await query<Row>(em, ofAll, values);
   } catch (error) {
     if (database.distributed !== true || database.lenderIds === undefined || !isUnavailable(error)) throw error;
+    // What was known is older than the loss of a further node.
+    if (known && database.reachable === asked) database.reachable = undefined;
     const reachable = await reachableNow(em, database, database.lenderIds);
     if (!reachable) throw error;
     return rowsOf<Row>(em, ofSome, values, reachable);

@@ -35,7 +35,7 @@ const PROMISES_A_PAGE = 500;
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
  */
 export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void> {
-  await oneAfterAnother(await listLenders(deps.database.em()), async (lender) => {
+  await oneAfterAnother(deps.database.em(), await listLenders(deps.database.em()), async (lender) => {
     const before = dayIn(lender.timeZone, new Date(now.getTime() - CONFIRMATION_GRACE_MS));
     const silentBefore = dayIn(lender.timeZone, new Date(now.getTime() - EVENT_FOR_MS));
     let after: DuePromise | undefined;

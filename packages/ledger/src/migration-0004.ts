@@ -1,16 +1,19 @@
 /**
  * The database makes the digest of a row that is inserted without one. On a cluster an INSERT cannot call the digest's
  * function for each of its rows: Citus evaluates functions before it sends the rows.
+ *
+ * The tables come in the order in which a confirmation writes them: `create trigger` locks a table until the migration
+ * commits, and in the other order it and a confirmation could wait for each other.
  */
 export const migration0004: readonly string[] = [
-  ...digestBeforeInsert("transfer", [
-    "lender_id, id, debit_account, credit_account, amount_minor, currency, kind",
-    "case_id, booking_id, corrects, sequence, memo, effective_at, recorded_at",
-  ]),
   ...digestBeforeInsert("payment_booking", [
     "lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode, raw_mode, paid_at",
     "link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor, outstanding_after_minor",
     "total_collected_after_minor, status_after, sequence, warnings, recorded_at, in_balance_minor",
+  ]),
+  ...digestBeforeInsert("transfer", [
+    "lender_id, id, debit_account, credit_account, amount_minor, currency, kind",
+    "case_id, booking_id, corrects, sequence, memo, effective_at, recorded_at",
   ]),
 ];
 

@@ -41,7 +41,8 @@ export async function advanceReplays(em: () => EntityManager): Promise<number> {
   let [sent, steps] = [0, 0];
   while (steps < STEPS_AT_A_TIME) {
     const stepsBefore = steps;
-    await oneAfterAnother(await queryReachable<ReplayKey>(em(), selectDue, []), async (key) => {
+    const due = await queryReachable<ReplayKey>(em(), selectDue, []);
+    await oneAfterAnother(em(), due, async (key) => {
       if (steps === STEPS_AT_A_TIME) return;
       const sentByStep = await transaction(em(), (tx) => takeStep(tx, key));
       if (sentByStep === undefined) return;

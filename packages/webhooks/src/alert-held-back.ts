@@ -18,7 +18,8 @@ import { enqueueMail, RAISED_COLUMNS, type RaisedAlert } from "./alert.ts";
  */
 export async function releaseHeldBack(em: EntityManager): Promise<number> {
   let mails = 0;
-  await oneAfterAnother(await queryReachable<{ lenderId: string }>(em, lendersWithRipe, []), async ({ lenderId }) => {
+  const ripe = await queryReachable<{ lenderId: string }>(em, lendersWithRipe, []);
+  await oneAfterAnother(em, ripe, async ({ lenderId }) => {
     mails += await transaction(em, async (tx) => {
       const released = await query<ReleasedAlert>(tx, release, [lenderId]);
       const holding = released.filter(({ holds }) => holds);

@@ -74,7 +74,7 @@ export async function sweep(em: EntityManager): Promise<number> {
     let seen = 0;
     let ended = 0;
     const found = await queryReachable<OverdueWaits>(em, selectOverdueWaits, [OVERDUE_MS, SWEEP_ROWS]);
-    await oneAfterAnother(found, async (overdue) => {
+    await oneAfterAnother(em, found, async (overdue) => {
       seen += overdue.deliveryIds.length;
       ended += await transaction(em, (tx) => endOverdue(tx, overdue));
     });

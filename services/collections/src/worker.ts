@@ -192,6 +192,9 @@ function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDe
 /** Writes down which keys were used; in the process that saw them. A first use moves webhooks to the key, hence so soon. */
 export function recordKeyUses(app: App) {
   return every(LOOK_EVERY_MS, app.log, "record the use of keys", async () => {
-    await oneAfterAnother(app.keyUses.take(), (use) => transaction(app.database.em(), (tx) => recordKeyUse(tx, use)));
+    const { database, keyUses } = app;
+    await oneAfterAnother(database.em(), keyUses.take(), (use) =>
+      transaction(database.em(), (tx) => recordKeyUse(tx, use)),
+    );
   });
 }

@@ -156,7 +156,7 @@ describe("in a folder with nothing of the workspace", () => {
          const database = await createDatabase({ url, schemas: [schema] });
          for (const entity of schema.entities) await database.em().find(entity, {}, { limit: 1 });
          await database.close();
-         brought.push(["pgboss", "public.collections_migration", ...(schema.migrations.length > 0 ? [schema.name] : [])]);
+         brought.push(["pgboss", "public.collections_job_commit", "public.collections_migration", ...(schema.migrations.length > 0 ? [schema.name] : [])]);
        }
        console.log(JSON.stringify(brought));`,
     );
