@@ -54,7 +54,7 @@ interface Node {
   readonly hasShards: boolean;
 }
 
-/** What a node said to a command; the error's text where it failed or could not be sent. */
+/** A node's answer to a command; the error's text where it failed or could not be sent. */
 interface Answer {
   readonly id: number;
   readonly success: boolean;

@@ -134,8 +134,8 @@ export async function enqueue<Data extends object>(
 }
 
 /**
- * Writes many jobs in the transaction of the change, in one statement. For jobs of later: nobody is woken for them. On a
- * cluster a crash during the commit may lose them, so something has to look for what they would have done.
+ * Writes many jobs in the transaction of the change, in one statement. It is for jobs that start later: it wakes
+ * no worker. On a cluster a crash during the commit may lose them, so a sweep has to find their work.
  *
  * @example
  * const jobs = invoiceIds.map((invoiceId) => ({ data: { invoiceId }, startAfter: dueAt }));

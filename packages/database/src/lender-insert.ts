@@ -15,14 +15,14 @@ export type InsertedType =
   | "char(3)"
   | "text[]";
 
-/** What to insert into which table. */
+/** The table and the columns of an INSERT. */
 export interface LenderRows {
   readonly table: string;
   /** The columns after `lender_id` that differ from row to row. Their parameters are `$2`, `$3` and so on. */
   readonly columns: Readonly<Record<string, InsertedType>>;
   /** Columns that are equal in all rows, each with its value in SQL: a constant, or a parameter behind those of `columns`. */
   readonly equal?: Readonly<Record<string, string>>;
-  /** What follows the values: ON CONFLICT, RETURNING. */
+  /** The SQL behind the values: ON CONFLICT, RETURNING. */
   readonly ending?: string;
 }
 

@@ -32,7 +32,7 @@ const schema = {
 const insert = statement("held.insert", "insert into held.invoice values ($1, $2, false)");
 const lock = statement("held.lock", "select id from held.invoice where lender_id = $1 and id = $2 for update");
 const pay = statement("held.pay", "update held.invoice set paid = true where lender_id = $1 and id = $2");
-/** A row for each waiter: where two wait for one row, the second begins anew when the first gives up. */
+/** One row for each waiter: of two waiters for the same row, the second starts its wait again when the first gives up. */
 const keys = Array.from({ length: 3 }, () => [newId(), newId()]);
 
 let database: Database;

@@ -59,7 +59,7 @@ export async function queryReachable<Row>(
     return known ? await rowsOf<Row>(em, ofSome, values, known) : await query<Row>(em, ofAll, values);
   } catch (error) {
     if (database.distributed !== true || database.lenderIds === undefined || !isUnavailable(error)) throw error;
-    // What was known is older than the loss of a further node.
+    // The answer of the nodes is older than the loss of a further node.
     if (known && database.reachable === asked) database.reachable = undefined;
     const reachable = await reachableNow(em, database, database.lenderIds);
     if (!reachable) throw error;

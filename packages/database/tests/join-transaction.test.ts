@@ -251,7 +251,7 @@ describe("in the transaction of a host's EntityManager", () => {
   /** As a host opens one that knows nothing of ours. */
   function hostTransaction<T>(work: (em: MikroORM["em"]) => Promise<T>): Promise<T> {
     const em = orm.em.fork();
-    // oxlint-disable-next-line no-restricted-properties -- the host's own transaction is what this is about
+    // oxlint-disable-next-line no-restricted-properties -- this is the host's own transaction, which ours joins
     return em.transactional(work);
   }
 });

@@ -213,6 +213,6 @@ function unreachable(): never {
 }
 
 function printError(error: unknown): void {
-  // oxlint-disable-next-line no-console -- who gave no onError has to hear of it somewhere
+  // oxlint-disable-next-line no-console -- without onError the console is the only place to report a failure
   console.error("A webhook was not taken:", error);
 }

@@ -42,8 +42,8 @@ const lendersWithRipe = allLendersStatement(
    where ${areTheLenders} and held_back > 0 and raised_at <= now() - interval '1 hour'`,
 );
 
-// The mail describes the newest occasion, so `others` is one less than `held_back`. Citus 13.2 sends `case x when …` to the
-// node in a wrong spelling: hence `case when`.
+// The mail describes the newest occasion, so `others` is one less than `held_back`. It says `case when`, because Citus 13.2
+// sends a wrong spelling of `case x when …` to the node.
 const release = statement(
   "webhooks.release-held-back",
   `with clock as materialized (

@@ -16,8 +16,8 @@ export interface EventToEmit {
 
 /**
  * Writes events and their deliveries in the transaction of the change, and wakes the dispatchers after the commit. A
- * lender without an endpoint row fails the transaction. On one PostgreSQL that is one statement, whatever the number of
- * events and lenders, and the promise waits for nothing.
+ * lender without an endpoint row fails the transaction. On one PostgreSQL all events of all lenders go in
+ * one statement, and the promise waits for nothing.
  *
  * @example
  * await transaction(database.em(), async (tx) => {

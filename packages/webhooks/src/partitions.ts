@@ -92,7 +92,7 @@ const selectStates = statement(
    order by r.relation desc`,
 );
 
-// Citus refuses a query that joins a table of lenders with one that is not distributed: hence two queries.
+// Two queries, because Citus refuses to join a table of lenders with a table that is not distributed.
 const countUnplaced = statement(
   "webhooks.count-unplaced",
   `select (select count(*) from webhooks.event where id >= $1)::int as event,

@@ -130,7 +130,7 @@ function retriesOf(lenderId: string, rows: readonly Settled[]) {
 interface SettledRow extends Omit<EndpointAfter, "state"> {
   /** How many deliveries had their claim when the statement began: more than its rows if some have changed since. */
   readonly held: number;
-  /** Of the result in the batch, from 1. */
+  /** The position of the result in the batch, from 1. */
   readonly place: bigint;
   readonly id: string;
   readonly attempts: number;

@@ -33,7 +33,7 @@ export async function demoDatabase(given: string | undefined): Promise<DemoDatab
   };
 }
 
-/** Refuses a database with data of anybody. Returns whether it has the extension citus. */
+/** Refuses a database that has data. Returns whether it has the extension citus. */
 async function checkedForCluster(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url });
   try {

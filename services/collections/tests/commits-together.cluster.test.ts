@@ -24,7 +24,7 @@ let world: {
   readonly lender: Awaited<ReturnType<typeof aLender>>;
   readonly lenderId: string;
   readonly fieldPartnerId: string;
-  /** Of cases that nobody has visited. */
+  /** The ids of cases without a visit. */
   readonly caseIds: string[];
 };
 let service: Awaited<ReturnType<typeof startTestService>>;
@@ -53,7 +53,7 @@ type Mutation = "startVisit" | "completeVisit" | "requestPaymentLink";
 
 /** A mutation, and what of it is on the worker and on the coordinator: all of it once, or nothing. */
 interface Story {
-  /** What the mutation needs, done before the fault. */
+  /** Does what the mutation needs, before the fault. */
   prepare(visit: Visit): Promise<unknown>;
   input(visit: Visit): object;
   readonly selection: string;
@@ -114,7 +114,7 @@ async function endProcessesOfTheService(): Promise<void> {
   const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'collections-all'`);
   ended += rowCount!;
-  // Whoever waits for the message that is held back ends now. A commit that has happened is not interrupted.
+  // The sessions that wait for the message end here. A commit that has happened is not interrupted.
   await pause(20);
 }
 
@@ -190,7 +190,7 @@ async function aVisit(): Promise<Visit> {
 
 /**
  * Has the coordinator settle now what was prepared on a worker and neither committed nor rolled back there, which it does
- * each minute by itself. Until then nobody sees such rows, although the mutation may have been answered.
+ * each minute by itself. Until then no query sees such rows, although the mutation may have been answered.
  */
 async function recovered(): Promise<void> {
   await expect

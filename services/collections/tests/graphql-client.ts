@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 /** A part of an answer: its shape is that of the query, which a test has beside it as a text. */
-export type Selected = any; // oxlint-disable-line typescript/no-explicit-any -- only the text of the query knows the shape
+export type Selected = any; // oxlint-disable-line typescript/no-explicit-any -- the query's text decides the type the shape
 
 /** What the service answers to a GraphQL request. */
 export interface GraphqlAnswer {

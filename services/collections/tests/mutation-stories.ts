@@ -46,7 +46,7 @@ export interface MutationStory {
   readonly isKeyOfAll?: boolean;
 }
 
-export type Answer = any; // oxlint-disable-line typescript/no-explicit-any -- its shape is the mutation's
+export type Answer = any; // oxlint-disable-line typescript/no-explicit-any -- each mutation answers with a type of its own
 
 const now = () => new Date().toISOString();
 const PAYMENT = { amount: { minor: "250000", currency: "INR" }, channels: [] };

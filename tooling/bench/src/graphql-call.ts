@@ -16,7 +16,7 @@ export function graphqlPost(host: string, accessToken: string, body: object): Bu
 }
 
 /** The data of an answer, which must have no errors; of a mutation, its payload. */
-// oxlint-disable-next-line typescript/no-explicit-any -- its shape is the query's
+// oxlint-disable-next-line typescript/no-explicit-any -- the query's text decides the type
 export function dataOf(body: string): Record<string, any> {
   const { data, errors } = JSON.parse(body) as { data?: object | null; errors?: unknown };
   if (errors || !data) throw new Error(`GraphQL answered: ${body.slice(0, 500)}`);

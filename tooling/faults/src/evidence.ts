@@ -2,7 +2,7 @@ import type { Model } from "./model.ts";
 
 /** A connection, or a pool: the checks only read. */
 export interface Rows {
-  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as `pg` has it: the caller says what the text selects
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- like the type of `pg`: the caller names the columns that the text selects
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>;
 }
 

@@ -17,7 +17,7 @@ export interface Question {
  * Draws the answer to a question: what is kept of last time at once, then what the service says, and again whenever it
  * may have changed. Where there is no network it says how old the answer is.
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- whoever asks knows what the answer is
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
 export function follow<Data>({ main, signal }: Place, question: Question, draw: (data: Data) => Node[]): void {
   const { operation, variables = {} } = question;
   const name = questionName(question);

@@ -80,7 +80,7 @@ export async function ask<Data>(operation: string, variables: object = {}): Prom
  * Sends an operation as this person and nobody else, whoever signs in meanwhile in another window of the app.
  * @throws NoAnswerError, RefusedRequestError, SignedOutError
  */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- whoever asks knows what the answer is
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
 export async function askAs<Data>(who: string, operation: string, variables: object): Promise<Data> {
   const token = await accessToken(who);
   try {

@@ -1,7 +1,7 @@
 const PREFIX = "collections.";
 
 /** What this phone has kept under a name; undefined when there is nothing, or nothing that can be read. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- who has written it knows what it is
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller wrote this value and knows its type
 export function read<Value>(name: string): Value | undefined {
   const text = localStorage.getItem(PREFIX + name);
   if (text === null) return undefined;
