@@ -10,7 +10,7 @@ export default defineConfig(({ mode }) => ({
   // What Node itself would load: else two copies of graphql meet, one by require and one by import.
   ssr: { resolve: { conditions: ["node", "module-sync"] } },
   test: {
-    include: ["{packages,services,tooling}/*/{src,tests}/**/*.test.ts"],
+    include: ["{packages,services,sites,tooling}/*/{src,tests}/**/*.test.ts"],
     exclude: [...configDefaults.exclude, ...withoutBrowser(), ...withoutPooler(), ...withoutCluster(mode)],
     globalSetup: "tooling/testing/src/global-setup.ts",
     setupFiles: "tooling/testing/src/drop-after-file.ts",

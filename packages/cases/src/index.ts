@@ -1,6 +1,12 @@
-export { applyPayment, type CapturedPayment, type PaymentEffect } from "./apply-payment.ts";
-export { AMOUNT_FIELDS, bucketOf, type CaseDetails, type DetailChanges, type FieldChange } from "./case-details.ts";
-export { CursorOfAnotherListError } from "./case-list-cursor.ts";
+export { applyPayment, type CapturedPayment, type PaymentEffect } from "./case/apply-payment.ts";
+export {
+  AMOUNT_FIELDS,
+  bucketOf,
+  type CaseDetails,
+  type DetailChanges,
+  type FieldChange,
+} from "./case/case-details.ts";
+export { CursorOfAnotherListError } from "./list/case-list-cursor.ts";
 export {
   CASE_STATUSES,
   type CaseEventKind,
@@ -9,9 +15,9 @@ export {
   type CloseReason,
   type FieldWork,
   type NumberedEvent,
-} from "./case-status.ts";
-export type { Case } from "./collection-case.ts";
-export { changedCases, type ChangedSince } from "./changed-cases.ts";
+} from "./case/case-status.ts";
+export type { Case } from "./case/collection-case.ts";
+export { changedCases, type ChangedSince } from "./list/changed-cases.ts";
 export {
   completeVisit,
   type CompletionRefusal,
@@ -20,10 +26,10 @@ export {
   type PromiseTerms,
   type VisitCompleted,
   type VisitCompletion,
-} from "./complete-visit.ts";
-export type { Address, Consent } from "./contact-readers.ts";
-export { fileProgress, type FileProgress, recordFileProgress } from "./file-import.ts";
-export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./gone-case.ts";
+} from "./visit/complete-visit.ts";
+export type { Address, Consent } from "./fields/contact-readers.ts";
+export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
+export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./list/gone-case.ts";
 export {
   dropHeldRequest,
   forgetHeldRequests,
@@ -37,7 +43,7 @@ export {
   takeHeldRequests,
   type VisitOfFieldPartner,
   visitsWaitedFor,
-} from "./held-request.ts";
+} from "./visit/held-request.ts";
 export {
   importRun,
   type ImportRun,
@@ -46,8 +52,8 @@ export {
   recordUnappliedImport,
   type RecordedImport,
   type RefusedRow,
-} from "./import-run.ts";
-export { type InstantReading, readInstant } from "./instant.ts";
+} from "./import/import-run.ts";
+export { type InstantReading, readInstant } from "./fields/instant.ts";
 export {
   type FreeCases,
   lockCase,
@@ -55,12 +61,12 @@ export {
   lockCurrentCaseOf,
   lockCurrentCases,
   lockFreeCases,
-} from "./lock-cases.ts";
-export { type HeldWork, heldWorkOf } from "./held-work.ts";
-export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
-export { maskedPhone } from "./masked-phone.ts";
-export type { Near } from "./near.ts";
-export { type OwnCase } from "./own-case.ts";
+} from "./case/lock-cases.ts";
+export { type HeldWork, heldWorkOf } from "./list/held-work.ts";
+export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
+export { maskedPhone } from "./list/masked-phone.ts";
+export type { Near } from "./list/near.ts";
+export { type OwnCase } from "./list/own-case.ts";
 export {
   CASE_SORTS,
   type CaseFilter,
@@ -70,8 +76,8 @@ export {
   lenderIdsOfFieldPartner,
   type ListedCase,
   ownCasesByIds,
-} from "./own-cases.ts";
-export { InvalidCursorError, type Page, type PageRequest } from "./page.ts";
+} from "./list/own-cases.ts";
+export { InvalidCursorError, type Page, type PageRequest } from "./list/page.ts";
 export {
   type AppliedOutcome,
   type LaterPayment,
@@ -79,7 +85,7 @@ export {
   type PlannedEvent,
   planRow,
   type RowPlan,
-} from "./plan-row.ts";
+} from "./import/plan-row.ts";
 export {
   type DuePromise,
   duePromises,
@@ -88,9 +94,16 @@ export {
   type PromiseOutcome,
   promiseOutcome,
   settlePromise,
-} from "./promise-outcome.ts";
-export type { PromiseState, PromiseToPay } from "./promise-to-pay.ts";
-export { caseById, caseByLoan, caseOfFieldPartner, casesOfLoan, caseTotals, type CaseTotals } from "./read-cases.ts";
+} from "./visit/promise-outcome.ts";
+export type { PromiseState, PromiseToPay } from "./visit/promise-to-pay.ts";
+export {
+  caseById,
+  caseByLoan,
+  caseOfFieldPartner,
+  casesOfLoan,
+  caseTotals,
+  type CaseTotals,
+} from "./list/read-cases.ts";
 export {
   countVisits,
   latestVisitsOf,
@@ -99,8 +112,8 @@ export {
   visitCursor,
   visitOfFieldPartner,
   visitsOfCase,
-} from "./read-visits.ts";
-export { isDotSegment } from "./loan-number.ts";
+} from "./visit/read-visits.ts";
+export { isDotSegment } from "./import/loan-number.ts";
 export {
   type CaseRow,
   type CheckedRow,
@@ -111,9 +124,9 @@ export {
   inCurrencyOfCase,
   type LenderDefaults,
   type UpsertRow,
-} from "./row.ts";
-export type { RowFault, RowFaultCode, RowWarning, RowWarningCode } from "./row-fault.ts";
-export { startVisit, type VisitStart, type VisitStarted } from "./start-visit.ts";
+} from "./import/row.ts";
+export type { RowFault, RowFaultCode, RowWarning, RowWarningCode } from "./fields/row-fault.ts";
+export { startVisit, type VisitStart, type VisitStarted } from "./visit/start-visit.ts";
 export {
   type CaseState,
   numbered,
@@ -122,8 +135,9 @@ export {
   transition,
   type Trigger,
   type Verdict,
-} from "./transitions.ts";
-export { nearestName } from "./unknown-fields.ts";
-export { cameLate, type Disposition, DISPOSITIONS, type Visit } from "./visit.ts";
-export { type BlockedReason, blockedReason } from "./workable.ts";
-export { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./write-cases.ts";
+} from "./case/transitions.ts";
+export { nearestName } from "./fields/unknown-fields.ts";
+export { type Disposition, DISPOSITIONS } from "./case/disposition.ts";
+export { cameLate, type Visit } from "./visit/visit.ts";
+export { type BlockedReason, blockedReason } from "./list/workable.ts";
+export { insertCases, writeBalanceDates, writeCases, writeCaseStates, writeImportedCases } from "./case/write-cases.ts";

@@ -1,14 +1,14 @@
 import { createDatabase, migrate, newId, query, statement, transaction } from "@collections/database";
-import { directUrl, testDatabase } from "@collections/testing";
+import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { CASE_STATUSES, CLOSE_REASONS } from "./case-status.ts";
-import { exampleCase } from "./example-case.ts";
-import { lockCurrent, lockFree, lockImported } from "./lock-cases.ts";
-import { PROMISE_STATES } from "./promise-to-pay.ts";
-import { selectOpenPromises } from "./read-visits.ts";
+import { CASE_STATUSES, CLOSE_REASONS } from "./case/case-status.ts";
+import { exampleCase } from "../tests/example-case.ts";
+import { lockCurrent, lockFree, lockImported } from "./case/lock-cases.ts";
+import { PROMISE_STATES } from "./visit/promise-to-pay.ts";
+import { selectOpenPromises } from "./visit/read-visits.ts";
 import { casesSchema } from "./schema.ts";
-import { DISPOSITIONS } from "./visit.ts";
-import { insertCases, retire, updateImported, writeDates, writePayments, writeStates } from "./write-cases.ts";
+import { DISPOSITIONS } from "./case/disposition.ts";
+import { insertCases, retire, updateImported, writeDates, writePayments, writeStates } from "./case/write-cases.ts";
 
 const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
 const database = await createDatabase({ url: directUrl(url), schemas: [casesSchema] });
@@ -33,12 +33,8 @@ test.each([
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
 ])("$name, prepared on an empty table, searches a key", { tags: "one-node-plan" }, async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;
-  const client = await database.pool.connect();
-  await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
   const values = Array.from({ length: parameters }, () => "null").join(", ");
-  const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
-  client.release(true);
-  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+  const plan = await genericPlan(database.pool, text, values);
   expect(plan).not.toContain("Seq Scan");
   expect(plan).toMatch(finds);
 });

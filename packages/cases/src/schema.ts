@@ -1,11 +1,12 @@
 import type { PackageSchema } from "@collections/database";
-import { Case } from "./collection-case.ts";
-import { FileImport } from "./file-import.ts";
-import { GoneCaseEntity, goneCasesMigration } from "./gone-case.ts";
-import { HeldRequestEntity } from "./held-request.ts";
-import { ImportRun } from "./import-run.ts";
-import { PromiseToPay } from "./promise-to-pay.ts";
-import { Visit } from "./visit.ts";
+import { Case } from "./case/collection-case.ts";
+import { FileImport } from "./import/file-import.ts";
+import { GoneCaseEntity } from "./list/gone-case.ts";
+import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
+import { HeldRequestEntity } from "./visit/held-request.ts";
+import { ImportRun } from "./import/import-run.ts";
+import { PromiseToPay } from "./visit/promise-to-pay.ts";
+import { Visit } from "./visit/visit.ts";
 
 // The lists are spelled out here and in the code: a released migration never changes, a list may grow.
 const dispositions = `'PAID_VIA_LINK', 'PAID_ELSEWHERE_CLAIMED', 'PROMISE_TO_PAY', 'CALLBACK_REQUESTED', 'NOT_AT_HOME',

@@ -1,9 +1,9 @@
-export type { Check, CheckResult, Finding, Verdict } from "./check.ts";
-export { CHECKS } from "./checks.ts";
-export { command, type Output, type Surroundings } from "./command.ts";
-export type { Report } from "./report.ts";
-export { reportAsJson } from "./report.ts";
-export { reportAsJunit } from "./report-junit.ts";
-export { chosenChecks, runChecks, tally, type Listener, type Tally } from "./run.ts";
-export type { Header, Key, Settings } from "./settings.ts";
+export type { Check, CheckResult, Finding, Verdict } from "./checks/check.ts";
+export { CHECKS } from "./checks/checks.ts";
+export { command, type Output, type Surroundings } from "./command/command.ts";
+export type { Report } from "./command/report.ts";
+export { reportAsJson } from "./command/report.ts";
+export { reportAsJunit } from "./command/report-junit.ts";
+export { chosenChecks, runChecks, tally, type Listener, type Tally } from "./checks/run.ts";
+export type { Header, Key, Settings } from "./stand-in/settings.ts";
 export { UsageError } from "./usage-error.ts";

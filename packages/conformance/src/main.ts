@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { command } from "./command.ts";
+import { command } from "./command/command.ts";
 
 // Whoever reads may leave early, as `head` does.
 process.stdout.on("error", () => process.exit(2));

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { OPTION_NAMES } from "../src/arguments.ts";
-import { caseAt } from "../src/event.ts";
-import { HELP } from "../src/help.ts";
+import { OPTION_NAMES } from "../src/command/arguments.ts";
+import { caseAt } from "../src/stand-in/event.ts";
+import { HELP } from "../src/command/help.ts";
 import { CHECKS } from "../src/index.ts";
-import { StandIn } from "../src/stand-in.ts";
+import { StandIn } from "../src/stand-in/stand-in.ts";
 import { settingsFor } from "./run-on.ts";
 import { lenderWith, serve } from "./test-lender.ts";
 

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { nodesOfThisMachine, packInto } from "@collections/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { KEY, MINT_AUTH, serve, TestLender } from "./test-lender.ts";
 
@@ -11,6 +12,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SIGNING = fileURLToPath(new URL("../../signing", import.meta.url));
+/** Installed from here, because the test asks no registry. */
+const HASHES = fileURLToPath(new URL("../../signing/node_modules/@noble/hashes", import.meta.url));
 const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 
 const run = promisify(execFile);
@@ -19,9 +22,9 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "conformance-packed-"));
   await writeFile(join(folder, "package.json"), '{ "private": true }');
-  await Promise.all([pack(), buildSigning(join(folder, "signing"))]);
+  await Promise.all([packInto(folder, PACKAGE), buildSigning(join(folder, "signing"))]);
   const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz"))!;
-  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", "./signing", tarball], { cwd: folder });
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", HASHES, "./signing", tarball], { cwd: folder });
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
@@ -55,38 +58,16 @@ test("its command ends with 2 and a sentence when it is not understood", async (
   await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("See --help.") as string });
 });
 
-/** By the pnpm that runs this, or by the one that the project is installed with. */
-async function pack(): Promise<void> {
-  const args = ["--config.verify-deps-before-run=false", "pack", "--pack-destination", folder];
-  const itself = process.env["npm_execpath"] ?? "";
-  const cwd = PACKAGE;
-  if (/pnpm\.[cm]?js$/.test(itself)) await run(process.execPath, [itself, ...args], { cwd });
-  else if (/pnpm(?:\.\w+)?$/.test(itself)) await run(itself, args, { cwd });
-  else await run("npx", ["-y", "pnpm@12", ...args], { cwd });
-}
-
 /** What the other package publishes, built apart: its own tests pack it, perhaps at this moment. */
 async function buildSigning(destination: string): Promise<void> {
   await mkdir(destination);
   const { publishConfig, ...manifest } = JSON.parse(await readFile(join(SIGNING, "package.json"), "utf8")) as {
     publishConfig: object;
   };
-  const published = { ...manifest, ...publishConfig, scripts: {}, devDependencies: {} };
+  const { version } = JSON.parse(await readFile(join(HASHES, "package.json"), "utf8")) as { version: string };
+  const dependencies = { "@noble/hashes": version };
+  const published = { ...manifest, ...publishConfig, dependencies, scripts: {}, devDependencies: {} };
   await writeFile(join(destination, "package.json"), JSON.stringify(published));
   const outDir = join(destination, "dist");
   await run(process.execPath, [TSC, "-p", join(SIGNING, "tsconfig.build.json"), "--outDir", outDir]);
-}
-
-/** One of each version, this one first. */
-async function nodesOfThisMachine(): Promise<string[]> {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/bin", "/usr/bin"];
-  const found = new Map<string, string>();
-  for (const node of [process.execPath, ...folders.map((each) => join(each, "node"))]) {
-    const version = await run(node, ["--version"])
-      .then(({ stdout }) => stdout.trim())
-      .catch(() => undefined);
-    const [, major = "0"] = /^v(\d+)\./.exec(version ?? "") ?? [];
-    if (version !== undefined && Number(major) >= 20 && !found.has(version)) found.set(version, node);
-  }
-  return [...found.values()];
 }

@@ -306,3 +306,52 @@ test("items of a kind are served while and after a batch of theirs takes longer 
   expect(await others).toEqual(["a4", "b1"]);
   expect(await Promise.all([echo("a5"), echo("b2")])).toEqual(["a5", "b2"]);
 });
+
+test("batches of one kind never hold all slots", async () => {
+  const batches: string[] = [];
+  const arrivals: (() => void)[] = [];
+  const echo = inBatches<string, string>({
+    maxItems: 1,
+    maxUnderWay: 3,
+    maxUnderWayOfKind: 2,
+    kindOf: (item) => item[0],
+    async run(items) {
+      batches.push(...items);
+      await new Promise<void>((resolve) => arrivals.push(resolve));
+      return items;
+    },
+  });
+  const answers = ["a1", "a2", "a3", "b1"].map(echo);
+  await expect.poll(() => batches).toEqual(["a1", "a2", "b1"]);
+  arrivals[0]!();
+  await expect.poll(() => batches).toEqual(["a1", "a2", "b1", "a3"]);
+  for (const arrive of arrivals) arrive();
+  expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1"]);
+});
+
+test("batches that take longer than usual give their slots to other kinds, up to a limit", async () => {
+  const batches: string[] = [];
+  const arrivals = new Map<string, () => void>();
+  const echo = inBatches<string, string>({
+    maxItems: 1,
+    maxUnderWay: 2,
+    maxUnderWayOfKind: 1,
+    maxBesidesLate: 1,
+    kindOf: (item) => item[0],
+    async run(items) {
+      batches.push(...items);
+      await new Promise<void>((resolve) => arrivals.set(items[0]!, resolve));
+      return items;
+    },
+  });
+  const answers = ["a1", "a2", "b1", "c1", "d1"].map(echo);
+  // "a2" waits for its own kind. "c1" leaves once "a1" and "b1" are late, beyond the two slots.
+  await expect.poll(() => batches).toEqual(["a1", "b1", "c1"]);
+  arrivals.get("c1")!();
+  await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1"]);
+  // Only the first late batch gives its slot: three are under way, so nothing leaves beside "d1".
+  arrivals.get("a1")!();
+  await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1", "a2"]);
+  for (const arrive of arrivals.values()) arrive();
+  expect(await Promise.all(answers)).toEqual(["a1", "a2", "b1", "c1", "d1"]);
+});

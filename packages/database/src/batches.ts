@@ -1,4 +1,4 @@
-import { isUnavailable } from "./sql-state.ts";
+import { isUnavailable } from "./sql/sql-state.ts";
 
 /** How items gather into batches. */
 export interface BatchOptions<Item, Outcome> {
@@ -16,6 +16,13 @@ export interface BatchOptions<Item, Outcome> {
   readonly fewest?: number;
   /** Items may share a batch when this is the same of both. Default: any may. */
   readonly kindOf?: ((item: Item) => unknown) | undefined;
+  /** Batches of one kind under way at a time, so that one kind cannot hold up all others. Default: `maxUnderWay`. */
+  readonly maxUnderWayOfKind?: number;
+  /**
+   * Batches that may be under way beyond `maxUnderWay` while as many others take longer than usual. So what waits for a
+   * node that does not answer leaves room for other kinds. Default: 0.
+   */
+  readonly maxBesidesLate?: number;
   /**
    * What an item locks. Those that lock the same are under way in one batch at a time: in a second one they would meet
    * the lock of the first. Default: nothing.
@@ -84,6 +91,7 @@ interface Lane<Item, Outcome> {
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
   const { run, maxItems, maxUnderWay, fewest = 1, kindOf, lockOf } = options;
+  const { maxUnderWayOfKind = maxUnderWay, maxBesidesLate = 0 } = options;
   /** Lanes by kind. A lane is removed when it has no items, no batches under way and no timer. */
   const lanes = new Map<unknown, Lane<Item, Outcome>>();
   /** What is locked by a batch under way, and who waits for that. */
@@ -91,6 +99,8 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
   /** With those behind a lock. */
   let allWaiting = 0;
   let underWay = 0;
+  /** Batches under way that take longer than usual. */
+  let late = 0;
   let arrivals = 0;
   let scheduled = false;
 
@@ -101,9 +111,10 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     return lane;
   }
 
-  function mayLeave({ gathered, usual, gathering }: Lane<Item, Outcome>): boolean {
-    if (gathered.length === 0 || underWay === maxUnderWay) return false;
-    return gathered.length >= fewest || (usual.size === 0 && gathering === undefined);
+  function mayLeave(lane: Lane<Item, Outcome>): boolean {
+    if (lane.gathered.length === 0 || lane.underWay === maxUnderWayOfKind) return false;
+    if (underWay - Math.min(late, maxBesidesLate) >= maxUnderWay) return false;
+    return lane.gathered.length >= fewest || (lane.usual.size === 0 && lane.gathering === undefined);
   }
 
   function leave(): void {
@@ -127,13 +138,14 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     allWaiting -= batch.length;
     lock(batch);
     lane.usual.add(batch);
-    const late = setTimeout(() => {
+    const isLate = setTimeout(() => {
       lane.usual.delete(batch);
+      late += 1;
       leave();
     }, USUAL_MS);
     await carry(batch);
-    clearTimeout(late);
-    lane.usual.delete(batch);
+    clearTimeout(isLate);
+    if (!lane.usual.delete(batch)) late -= 1;
     unlock(batch);
     underWay -= 1;
     lane.underWay -= 1;

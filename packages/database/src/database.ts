@@ -2,17 +2,18 @@ import { MikroORM } from "@mikro-orm/postgresql";
 import { PostgresDialect } from "kysely";
 import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
-import { BoundDriver } from "./bound-driver.ts";
-import { hostClient } from "./host-client.ts";
-import { LOOKS } from "./is-distributed.ts";
-import { createBoss, createJobs } from "./jobs.ts";
-import type { PackageSchema } from "./migrate.ts";
-import { failOnMissingRows } from "./missing-rows.ts";
-import { type Database, type OpenDatabase, rememberDatabase } from "./open-database.ts";
-import { oneByOne } from "./one-by-one.ts";
-import { CLIENT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./pooler.ts";
-import { createSignals } from "./signals.ts";
-import type { Statement } from "./statement.ts";
+import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
+import { hostClient } from "./transaction/host-client.ts";
+import { LOOKS } from "./transaction/is-distributed.ts";
+import { createBoss, createJobs } from "./jobs/jobs.ts";
+import type { PackageSchema } from "./migration/migrate.ts";
+import { failOnMissingRows } from "./sql/missing-rows.ts";
+import { NodeWatch } from "./transaction/node-watch.ts";
+import { type Database, type OpenDatabase, rememberDatabase } from "./transaction/open-database.ts";
+import { oneByOne } from "./transaction/one-by-one.ts";
+import { CLIENT_TIMEOUT_MS, CONNECT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } from "./transaction/pooler.ts";
+import { createSignals } from "./transaction/signals.ts";
+import type { Statement } from "./sql/statement.ts";
 
 /** How a process reaches PostgreSQL, and what it keeps there. */
 export interface DatabaseOptions {
@@ -33,7 +34,7 @@ export interface DatabaseOptions {
   applicationName?: string;
   /**
    * Selects `id` of every lender from a table that each node of a cluster has. With it, `queryReachable` goes on for the
-   * other lenders while a node is away.
+   * other lenders while a node is away, and statements for a lender on that node fail at once with NodeAwayError.
    */
   lenderIds?: Statement;
   /** Also maintains pg-boss's tables: for processes that work jobs. */
@@ -44,7 +45,6 @@ export interface DatabaseOptions {
   onStatement?: (sent: { name: string | undefined; text: string; roundTrip: boolean }) => void;
 }
 
-const CONNECT_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_AFTER_MS = 5_000;
 
 /**
@@ -73,6 +73,9 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
   const forgetPool = options.pool && heedClients(options.pool, onError);
   if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
+  const nodes =
+    options.lenderIds && new NodeWatch({ url, lenderIds: options.lenderIds, pool: options.pool ? undefined : pool });
+  if (nodes) (orm.em.getConnection() as BoundConnection).refuse = (values) => nodes.check(values);
   const signals = createSignals({ pool, directUrl: options.directUrl ?? url, onError });
   let boss: Promise<PgBoss> | undefined;
   const database: OpenDatabase = {
@@ -83,13 +86,13 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     sharesSessions: options.pool !== undefined || isPooled(url),
     isBorrowed: options.pool !== undefined,
     distributed: undefined,
-    lenderIds: options.lenderIds,
-    reachable: undefined,
+    nodes,
     boss: startedBoss,
     onError,
     async close() {
       if (boss) await (await boss.catch(() => undefined))?.stop({ graceful: false, close: false });
       await signals.close();
+      await nodes?.close();
       await orm.close();
       forgetPool?.();
       // MikroORM ends a pool only that it has used itself.

@@ -1,35 +1,34 @@
-export { arrayText, type ArrayElement } from "./array-text.ts";
+export { arrayText, type ArrayElement } from "./sql/array-text.ts";
 export type { EntityManager } from "@mikro-orm/postgresql";
 export { type BatchOptions, inBatches, OverloadedError } from "./batches.ts";
-export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster-health.ts";
+export { type ClusterHealth, clusterHealth, type PreparedTransaction } from "./cluster/cluster-health.ts";
 export { createDatabase, type DatabaseOptions } from "./database.ts";
-export { type Joined, joinTransaction, NoTransactionError } from "./join-transaction.ts";
-export { oneAfterAnother } from "./one-after-another.ts";
-export { databaseTime } from "./database-time.ts";
-export { type ClusterUse } from "./cluster-faults.ts";
+export { type Joined, joinTransaction, NoTransactionError } from "./transaction/join-transaction.ts";
+export { oneAfterAnother } from "./transaction/one-after-another.ts";
+export { databaseTime } from "./transaction/database-time.ts";
+export { type ClusterUse } from "./cluster/cluster-faults.ts";
 export {
   checkCluster,
   distribute,
   type DistributeOptions,
   type Distribution,
   NotDistributableError,
-} from "./distribute.ts";
-export { distributionFaults } from "./distribution-faults.ts";
-export { type FailedJobs, failedJobs } from "./failed-jobs.ts";
+} from "./cluster/distribute.ts";
+export { distributionFaults } from "./cluster/distribution-faults.ts";
+export { type FailedJobs, failedJobs } from "./jobs/failed-jobs.ts";
 export { BEFORE_ALL_IDS, newId, parsePublicId, publicId } from "./ids.ts";
 export { inTurns } from "./in-turns.ts";
+export { enqueue, enqueueAll } from "./jobs/jobs.ts";
 export {
-  enqueue,
-  enqueueAll,
   type Job,
-  type Jobs,
   type JobOptions,
+  type Jobs,
   queue,
   type Queue,
   type QueueOptions,
   type WorkOptions,
-} from "./jobs.ts";
-export { isDistributed, isOnCluster } from "./is-distributed.ts";
+} from "./queue.ts";
+export { isDistributed, isOnCluster } from "./transaction/is-distributed.ts";
 export {
   arraysParameter,
   insertFor,
@@ -37,10 +36,10 @@ export {
   lenderInsert,
   type LenderRows,
   oneLenderInsert,
-} from "./lender-insert.ts";
-export { forLenders, type LenderStatement, lenderStatement } from "./lender-statement.ts";
-export { type MigrationLockOptions } from "./migration-lock.ts";
-export { MissingRowsError } from "./missing-rows.ts";
+} from "./sql/lender-insert.ts";
+export { forLenders, type LenderStatement, lenderStatement } from "./sql/lender-statement.ts";
+export { type MigrationLockOptions } from "./migration/migration-lock.ts";
+export { MissingRowsError } from "./sql/missing-rows.ts";
 export {
   migrate,
   type MigrateOptions,
@@ -49,13 +48,24 @@ export {
   type PackageSchema,
   type ReadRows,
   type UndistributedTable,
-} from "./migrate.ts";
-export { type Database } from "./open-database.ts";
-export { isPooled, isUnmarkedPooler, SessionNeededError } from "./pooler.ts";
-export { type AllLendersStatement, allLendersStatement, queryReachable } from "./reachable-lenders.ts";
-export { type Signals } from "./signals.ts";
-export { CommitOutcomeUnknownError, isUnavailable, isUniqueViolation, sqlState } from "./sql-state.ts";
-export { namedStatements, statement, type Statement } from "./statement.ts";
+} from "./migration/migrate.ts";
+export { type Database } from "./transaction/open-database.ts";
+export { isPooled, isUnmarkedPooler, SessionNeededError } from "./transaction/pooler.ts";
+export {
+  type AllLendersStatement,
+  allLendersStatement,
+  failWhileNodeAway,
+  queryReachable,
+} from "./transaction/reachable-lenders.ts";
+export { type Signals } from "./transaction/signals.ts";
+export {
+  CommitOutcomeUnknownError,
+  isUnavailable,
+  isUniqueViolation,
+  NodeAwayError,
+  sqlState,
+} from "./sql/sql-state.ts";
+export { namedStatements, statement, type Statement } from "./sql/statement.ts";
 export {
   afterCommit,
   query,
@@ -65,4 +75,4 @@ export {
   signal,
   transaction,
   type Tx,
-} from "./transaction.ts";
+} from "./transaction/transaction.ts";

@@ -1,5 +1,5 @@
 import { createDatabase, migrate, newId, transaction } from "@collections/database";
-import { directUrl, testDatabase } from "@collections/testing";
+import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { anEarning, LATER, NOW } from "../tests/fixture.ts";
 import { selectChanged } from "./changed-earnings.ts";
@@ -30,14 +30,8 @@ test(
   "they are found among the field partner's own, also by a plan that was made while there were none",
   { tags: "one-node-plan" },
   async () => {
-    const client = await database.pool.connect();
-    try {
-      await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${selectChanged.text}`);
-      const { rows } = await client.query(`explain execute trial ('${newId()}', now(), null, 51)`);
-      expect(JSON.stringify(rows)).not.toContain("Seq Scan");
-      expect(JSON.stringify(rows)).toContain("earning_field_partner");
-    } finally {
-      client.release(true);
-    }
+    const plan = await genericPlan(database.pool, selectChanged.text, `'${newId()}', now(), null, 51`);
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan).toContain("earning_field_partner");
   },
 );

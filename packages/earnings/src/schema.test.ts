@@ -1,5 +1,5 @@
 import { createDatabase, migrate } from "@collections/database";
-import { directUrl, testDatabase } from "@collections/testing";
+import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
 import { selectPending, upsertCredited } from "./keep-earnings.ts";
 import { EarningEntity, earningsSchema } from "./schema.ts";
@@ -23,10 +23,7 @@ test.each([
   "$name, prepared on an empty table, searches its index",
   { tags: "one-node-plan" },
   async ({ text, values, finds }) => {
-    await database.pool.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
-    const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
-    await database.pool.query("deallocate trial; reset plan_cache_mode");
-    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    const plan = await genericPlan(database.pool, text, values);
     expect(plan).not.toContain("Seq Scan");
     expect(plan).toMatch(finds);
   },

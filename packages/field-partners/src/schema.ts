@@ -1,7 +1,7 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import { otpQueue } from "./otp-queue.ts";
-import { signInMigration } from "./sign-in-migration.ts";
+import { signInMigration } from "./migrations/0002-sign-in.ts";
 
 /** Whether a person may sign in. */
 export type FieldPartnerState = "active" | "suspended";

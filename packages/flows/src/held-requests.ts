@@ -6,9 +6,13 @@ import {
   type VisitOfFieldPartner,
 } from "@collections/cases";
 import { databaseTime, type Tx } from "@collections/database";
-import type { AppContext } from "./app-request.ts";
-import { completeVisitIn, type CompleteVisitOutcome, type VisitToComplete } from "./complete-visit.ts";
-import { type PaymentLinkWish, requestPaymentLinkIn, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
+import type { AppContext } from "./request/app-request.ts";
+import { completeVisitIn, type CompleteVisitOutcome, type VisitToComplete } from "./visit/complete-visit.ts";
+import {
+  type PaymentLinkWish,
+  requestPaymentLinkIn,
+  type RequestPaymentLinkOutcome,
+} from "./link/request-payment-link.ts";
 
 /** What became of a request that had waited for its visit, by the idempotency key that it came with. */
 export type WorkedRequest =

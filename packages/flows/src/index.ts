@@ -1,9 +1,9 @@
-export { type ConfirmerOptions, createConfirmer } from "./confirm-in-batches.ts";
-export { type Confirmation, type ConfirmationOutcome, type ConfirmationRefusal } from "./confirmation.ts";
-export { confirmPayments } from "./confirm-payments.ts";
-export { type EventOrigin, pingBody } from "./event.ts";
-export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment-mode.ts";
-export { caseSnapshot, type CaseSnapshot } from "./case-snapshot.ts";
+export { type ConfirmerOptions, createConfirmer } from "./payment/confirm-in-batches.ts";
+export { type Confirmation, type ConfirmationOutcome, type ConfirmationRefusal } from "./payment/confirmation.ts";
+export { confirmPayments } from "./payment/confirm-payments.ts";
+export { type EventOrigin, pingBody } from "./case/event.ts";
+export { PAYMENT_MODES, type PaymentMode, paymentMode, type PaymentModeReading } from "./payment/payment-mode.ts";
+export { caseSnapshot, type CaseSnapshot } from "./case/case-snapshot.ts";
 export {
   assignCase,
   type CaseOrder,
@@ -12,23 +12,23 @@ export {
   holdCase,
   releaseCase,
   unassignCase,
-} from "./change-case.ts";
-export { harmless, onOneLine, quoted } from "./harmless-text.ts";
-export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./import-cases.ts";
-export { type ImportResult, type RowResult } from "./import-result.ts";
+} from "./case/change-case.ts";
+export { harmless, onOneLine, quoted } from "./message/harmless-text.ts";
+export { importCases, type ImportRequest, MAX_IMPORT_ROWS } from "./case/import-cases.ts";
+export { type ImportResult, type RowResult } from "./case/import-result.ts";
 export { changeLender, type LenderCallback, type Onboarding, onboardLender } from "./onboard-lender.ts";
-export { type BooksProblem, type BooksVerification, verifyBooks } from "./verify-books.ts";
-export { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
-export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./app-request.ts";
-export { fieldWorkRefusal, type FieldWorkRefusal } from "./field-work.ts";
-export { revealContactIn, type RevealContactOutcome } from "./reveal-contact.ts";
+export { type BooksProblem, type BooksVerification, verifyBooks } from "./books/verify-books.ts";
+export { PAYMENT_LINK_CHANNEL } from "./link/payment-link-channel.ts";
+export { type AppContext, type AppInputFault, type AppInputFaultCode } from "./request/app-request.ts";
+export { fieldWorkRefusal, type FieldWorkRefusal } from "./request/field-work.ts";
+export { revealContactIn, type RevealContactOutcome } from "./visit/reveal-contact.ts";
 export {
   completeVisit,
   completeVisitIn,
   type CompleteVisitOutcome,
   MAX_NOTE_CHARS,
   type VisitToComplete,
-} from "./complete-visit.ts";
+} from "./visit/complete-visit.ts";
 export { holdCompletion, holdLinkWish, type WorkedRequest, workHeldRequests } from "./held-requests.ts";
 export {
   type LinkDeps,
@@ -37,26 +37,30 @@ export {
   mintPaymentLinkQueue,
   type SendJob,
   sendPaymentLinkQueue,
-} from "./link-jobs.ts";
-export { mintPaymentLink } from "./mint-payment-link.ts";
+} from "./link/link-jobs.ts";
+export { mintPaymentLink } from "./link/mint-payment-link.ts";
 export {
   type PaymentLinkWish,
   requestPaymentLink,
   requestPaymentLinkIn,
   type RequestPaymentLinkOutcome,
-} from "./request-payment-link.ts";
-export { type PaymentLinkResend, resendPaymentLinkIn, type ResendPaymentLinkOutcome } from "./resend-payment-link.ts";
+} from "./link/request-payment-link.ts";
+export {
+  type PaymentLinkResend,
+  resendPaymentLinkIn,
+  type ResendPaymentLinkOutcome,
+} from "./link/resend-payment-link.ts";
 export {
   type PayoutPreview,
   payoutPreview,
   type PayoutToRecord,
   recordPayout,
   type RecordPayoutOutcome,
-} from "./record-payout.ts";
-export { recordMessageReports } from "./record-message-reports.ts";
-export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./send-otp.ts";
-export { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
-export { type AlertDeps, AlertNotTakenError, sendWebhookAlert } from "./send-webhook-alert.ts";
-export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./start-visit.ts";
-export { type PromiseDeps, settlePromises } from "./settle-promises.ts";
-export { sweepPaymentLinks } from "./sweep-payment-links.ts";
+} from "./books/record-payout.ts";
+export { recordMessageReports } from "./link/record-message-reports.ts";
+export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./message/send-otp.ts";
+export { MessageNotTakenError, sendPaymentLink } from "./link/send-payment-link.ts";
+export { type AlertDeps, AlertNotTakenError, sendWebhookAlert } from "./message/send-webhook-alert.ts";
+export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./visit/start-visit.ts";
+export { type PromiseDeps, settlePromises } from "./visit/settle-promises.ts";
+export { sweepPaymentLinks } from "./link/sweep-payment-links.ts";

@@ -1,5 +1,5 @@
 import type { PackageSchema } from "@collections/database";
-import { mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link/link-jobs.ts";
 
 /**
  * The jobs of the flows. Flows keep no rows of their own.

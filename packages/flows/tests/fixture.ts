@@ -23,9 +23,9 @@ import { directUrl, testDatabase } from "@collections/testing";
 import { eventsOf } from "@collections/webhooks";
 import { webhooksSchema } from "@collections/webhooks/schema";
 import { afterAll } from "vitest";
-import { assignCase } from "../src/change-case.ts";
-import type { Confirmation } from "../src/confirmation.ts";
-import { importCases } from "../src/import-cases.ts";
+import { assignCase } from "../src/case/change-case.ts";
+import type { Confirmation } from "../src/payment/confirmation.ts";
+import { importCases } from "../src/case/import-cases.ts";
 import { onboardLender } from "../src/onboard-lender.ts";
 import { flowsSchema } from "../src/schema.ts";
 

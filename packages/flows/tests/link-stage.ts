@@ -15,9 +15,9 @@ import { createMailer, createWhatsApp } from "@collections/messaging";
 import { createOutbound } from "@collections/outbound";
 import { linkById, type PaymentLink } from "@collections/payment-links";
 import { afterAll } from "vitest";
-import type { LinkDeps } from "../src/link-jobs.ts";
-import { requestPaymentLink, type PaymentLinkWish } from "../src/request-payment-link.ts";
-import { startVisit } from "../src/start-visit.ts";
+import type { LinkDeps } from "../src/link/link-jobs.ts";
+import { requestPaymentLink, type PaymentLinkWish } from "../src/link/request-payment-link.ts";
+import { startVisit } from "../src/visit/start-visit.ts";
 import { aCase, aFieldPartner, aLender, ALLOW, ENVIRONMENT, VAULT } from "./fixture.ts";
 
 /** A lender on real sockets, a WhatsApp and a mail server, and what the jobs of links work with. */

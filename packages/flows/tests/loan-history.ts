@@ -4,9 +4,9 @@ import type { Database } from "@collections/database";
 import type { Lender } from "@collections/lenders";
 import { AmountLiteral, parseJson } from "@collections/money";
 import * as fc from "fast-check";
-import type { Confirmation } from "../src/confirmation.ts";
-import { confirmPayments } from "../src/confirm-payments.ts";
-import { importCases } from "../src/import-cases.ts";
+import type { Confirmation } from "../src/payment/confirmation.ts";
+import { confirmPayments } from "../src/payment/confirm-payments.ts";
+import { importCases } from "../src/case/import-cases.ts";
 import { aConfirmation, BORROWER, ENVIRONMENT } from "./fixture.ts";
 
 /**

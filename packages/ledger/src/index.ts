@@ -13,8 +13,8 @@ export {
   placedAccount,
   receivableAccount,
   settledDirectAccount,
-} from "./account.ts";
-export { anchorHeads, type AnchorHeadsOptions, anchorState, type AnchorState } from "./anchor-heads.ts";
+} from "./books/account.ts";
+export { anchorHeads, type AnchorHeadsOptions, anchorState, type AnchorState } from "./verification/anchor-heads.ts";
 export {
   type AnchorKeys,
   type AnchorPublicKey,
@@ -22,7 +22,7 @@ export {
   createAnchorKeys,
   InvalidAnchorKeyError,
   readAnchorPublicKey,
-} from "./anchor-keys.ts";
+} from "./verification/anchor-keys.ts";
 export {
   type Balance,
   balance,
@@ -30,7 +30,7 @@ export {
   type FieldPartnerBalance,
   fieldPartnerBalances,
   receivableBalances,
-} from "./balance.ts";
+} from "./books/balance.ts";
 export {
   type Attribution,
   type Booking,
@@ -45,8 +45,14 @@ export {
   paymentsAfter,
   type PaymentsAfterKey,
   paymentsOf,
-} from "./booking.ts";
-export { type ChainExtension, type ChainHead, chainHead, extendChain, type ExtendOptions } from "./chain.ts";
+} from "./books/booking.ts";
+export {
+  type ChainExtension,
+  type ChainHead,
+  chainHead,
+  extendChain,
+  type ExtendOptions,
+} from "./verification/chain.ts";
 export {
   adjustment,
   type CaseChange,
@@ -59,9 +65,9 @@ export {
   payout,
   payoutMemo,
   placement,
-} from "./postings.ts";
+} from "./books/postings.ts";
 export type { AccountRow, ChainBlockRow, PaymentBookingRow, TransferRow } from "./schema.ts";
-export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./statement.ts";
+export { type CaseStatement, statementOf, type StatementLine, type StatementTotals } from "./books/statement.ts";
 export {
   payoutTransfersOf,
   type Posting,
@@ -69,7 +75,7 @@ export {
   type Transfer,
   type TransferKind,
   transfersOf,
-} from "./transfer.ts";
+} from "./books/transfer.ts";
 export {
   type AnchorLine,
   type AnchorProblem,
@@ -78,7 +84,7 @@ export {
   type ProvenBooks,
   verifyAnchors,
   type VerifyAnchorsOptions,
-} from "./verify-anchors.ts";
+} from "./verification/verify-anchors.ts";
 export {
   type LedgerCounts,
   type LedgerProblem,
@@ -87,5 +93,5 @@ export {
   verify,
   type VerifyOptions,
   type VerifyProgress,
-} from "./verify.ts";
-export type { ProblemCode } from "./verify-checks.ts";
+} from "./verification/verify.ts";
+export type { ProblemCode } from "./verification/verify-checks.ts";

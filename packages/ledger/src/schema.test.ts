@@ -1,9 +1,9 @@
 import { createDatabase, migrate, newId } from "@collections/database";
-import { directUrl, testDatabase } from "@collections/testing";
+import { directUrl, genericPlan, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { selectBookings, selectPayments, selectPaymentsAfter } from "./booking.ts";
+import { selectBookings, selectPayments, selectPaymentsAfter } from "./books/booking.ts";
 import { anchorHeads, createAnchorKeys, extendChain } from "./index.ts";
-import { NOW, SampleCase, writeBooks } from "./sample-books.ts";
+import { NOW, SampleCase, writeBooks } from "../tests/sample-books.ts";
 import { AnchorEntity, ChainBlockEntity, ledgerSchema, PaymentBookingEntity, TransferEntity } from "./schema.ts";
 
 const schemas = [ledgerSchema];
@@ -25,10 +25,7 @@ test.each([
   "$name, prepared on empty tables, searches the key of the loan",
   { tags: "one-node-plan" },
   async ({ text, values, searchedBy }) => {
-    await database.pool.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
-    const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`explain execute trial (${values})`);
-    await database.pool.query("deallocate trial; reset plan_cache_mode");
-    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    const plan = await genericPlan(database.pool, text, values);
     expect(plan).not.toContain("Seq Scan");
     expect(/Index Cond: (.*)/.exec(plan)?.[1]).toMatch(searchedBy);
   },

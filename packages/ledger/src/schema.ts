@@ -1,13 +1,13 @@
 import type { PackageSchema } from "@collections/database";
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import type { AccountKind } from "./account.ts";
-import type { Attribution, BookingWarning } from "./booking.ts";
-import { migration0001 } from "./migration-0001.ts";
-import { migration0002 } from "./migration-0002.ts";
-import { migration0003 } from "./migration-0003.ts";
-import { migration0004 } from "./migration-0004.ts";
-import type { TransferKind } from "./transfer.ts";
+import type { AccountKind } from "./books/account.ts";
+import type { Attribution, BookingWarning } from "./books/booking.ts";
+import { migration0001 } from "./migrations/0001.ts";
+import { migration0002 } from "./migrations/0002-payments-in-balance.ts";
+import { migration0003 } from "./migrations/0003-anchors.ts";
+import { migration0004 } from "./migrations/0004-digests-by-trigger.ts";
+import type { TransferKind } from "./books/transfer.ts";
 
 /** An account of a lender's books: `receivable/<case>`, `placed/<lender>/INR` and so on. */
 export const AccountEntity = defineEntity({

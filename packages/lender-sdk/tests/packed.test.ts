@@ -1,14 +1,17 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { nodesOfThisMachine, packInto } from "@collections/testing";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGES = ["lender-sdk", "signing"].map((name) => fileURLToPath(new URL(`../../${name}`, import.meta.url)));
+/** Installed from here, because the test asks no registry. */
+const HASHES = fileURLToPath(new URL("../../signing/node_modules/@noble/hashes", import.meta.url));
 const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 
 /** What a lender writes first: a signed call that is answered, and an event that is applied. */
@@ -74,7 +77,7 @@ beforeAll(async () => {
   await Promise.all(PACKAGES.map((cwd) => packInto(folder, cwd)));
   const tarballs = (await readdir(folder)).map((name) => join(folder, name));
   await writeFile(join(folder, "package.json"), '{ "private": true, "type": "module" }');
-  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", ...tarballs], { cwd: folder });
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", HASHES, ...tarballs], { cwd: folder });
   await writeFile(join(folder, "script.js"), SCRIPT);
   await writeFile(join(folder, "typed.ts"), TYPED);
 });
@@ -84,15 +87,14 @@ afterAll(async () => {
 });
 
 test("the packages have what is built and nothing of what it is built from", async () => {
-  const installed = await readdir(join(folder, "node_modules"), { recursive: true });
+  const packages = join(folder, "node_modules/@collections");
+  const installed = await readdir(packages, { recursive: true });
   expect(installed.filter((path) => path.endsWith("index.js"))).toHaveLength(2);
   expect(installed.filter((path) => /\.test\.|(?<!\.d)\.ts$|fast-check|vitest/.test(path))).toEqual([]);
   // In other runtimes than Node only this one file is left out, by the package's imports.
   const files = installed.filter((path) => path.endsWith(".js"));
-  const texts = await Promise.all(files.map((path) => readFile(join(folder, "node_modules", path), "utf8")));
-  expect(files.filter((_, index) => texts[index]!.includes('"node:'))).toEqual([
-    "@collections/signing/dist/hmac-node.js",
-  ]);
+  const texts = await Promise.all(files.map((path) => readFile(join(packages, path), "utf8")));
+  expect(files.filter((_, index) => texts[index]!.includes('"node:'))).toEqual(["signing/dist/hmac-node.js"]);
 });
 
 test("they run on every Node from 20 on that this machine has", async () => {
@@ -125,26 +127,3 @@ test.each([
     expect(stdout).toBe("");
   },
 );
-
-/** By the pnpm that runs this, or by the one that the project is installed with. */
-async function packInto(destination: string, cwd: string): Promise<void> {
-  const args = ["--config.verify-deps-before-run=false", "pack", "--pack-destination", destination];
-  const itself = process.env["npm_execpath"] ?? "";
-  if (/pnpm\.[cm]?js$/.test(itself)) await run(process.execPath, [itself, ...args], { cwd });
-  else if (/pnpm(?:\.\w+)?$/.test(itself)) await run(itself, args, { cwd });
-  else await run("npx", ["-y", "pnpm@12", ...args], { cwd });
-}
-
-/** One of each version, this one first. */
-async function nodesOfThisMachine(): Promise<string[]> {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/bin", "/usr/bin"];
-  const found = new Map<string, string>();
-  for (const node of [process.execPath, ...folders.map((each) => join(each, "node"))]) {
-    const version = await run(node, ["--version"])
-      .then(({ stdout }) => stdout.trim())
-      .catch(() => undefined);
-    const [, major = "0"] = /^v(\d+)\./.exec(version ?? "") ?? [];
-    if (version !== undefined && Number(major) >= 20 && !found.has(version)) found.set(version, node);
-  }
-  return [...found.values()];
-}

@@ -1,12 +1,12 @@
 import { isUniqueViolation, newId, type Tx } from "@collections/database";
-import { createKey, type IssuedKey } from "./api-key.ts";
-import { recordAct } from "./audit.ts";
-import { InvalidLenderError } from "./lender-fault.ts";
-import { type NewLender, readNewLender } from "./lender-input.ts";
-import { asLender, type Lender } from "./lender.ts";
+import { createKey, type IssuedKey } from "./key/api-key.ts";
+import { recordAct } from "./lender/audit.ts";
+import { InvalidLenderError } from "./lender/lender-fault.ts";
+import { type NewLender, readNewLender } from "./lender/lender-input.ts";
+import { asLender, type Lender } from "./lender/lender.ts";
 import { LenderEntity } from "./schema.ts";
-import { checkWhatsappPair, columnsOf, type LenderColumns } from "./lender-columns.ts";
-import type { Vault } from "./vault.ts";
+import { checkWhatsappPair, columnsOf, type LenderColumns } from "./lender/lender-columns.ts";
+import type { Vault } from "./secret/vault.ts";
 
 /**
  * Registers a lender and its first API key, which signs our webhooks too. The secret is shown here and never again.

@@ -8,9 +8,9 @@ export {
   retireKey,
   revokeKey,
   setSigningKey,
-} from "./api-key.ts";
-export { type Act, actsOn, type AuditEntry, recordAct } from "./audit.ts";
-export { commissionPlans } from "./commission-plan.ts";
+} from "./key/api-key.ts";
+export { type Act, actsOn, type AuditEntry, recordAct } from "./lender/audit.ts";
+export { commissionPlans } from "./lender/commission-plan.ts";
 export { createLender } from "./create-lender.ts";
 export {
   createCredentials,
@@ -20,9 +20,9 @@ export {
   type Credentials,
   type KeySecrets,
   type LenderSigningKey,
-} from "./credentials.ts";
-export { DEBUGGER_OPEN_MS, openDebugger } from "./debugger.ts";
-export { createKeyUses, type KeyUse, type KeyUses } from "./key-use.ts";
+} from "./key/credentials.ts";
+export { DEBUGGER_OPEN_MS, openDebugger } from "./key/debugger.ts";
+export { createKeyUses, type KeyUse, type KeyUses } from "./key/key-use.ts";
 export {
   ApiKeyNotUsableError,
   InvalidLenderError,
@@ -30,9 +30,9 @@ export {
   type LenderFault,
   type LenderFaultCode,
   LenderSuspendedError,
-} from "./lender-fault.ts";
-export { type AuthHeader } from "./lender-fields.ts";
-export { type LenderChanges, type NewLender } from "./lender-input.ts";
+} from "./lender/lender-fault.ts";
+export { type AuthHeader } from "./lender/lender-fields.ts";
+export { type LenderChanges, type NewLender } from "./lender/lender-input.ts";
 export {
   type MintRegistration,
   mintRegistration,
@@ -40,7 +40,7 @@ export {
   whatsappAccount,
   type WhatsappWebhook,
   whatsappWebhook,
-} from "./lender-secrets.ts";
+} from "./lender/lender-secrets.ts";
 export {
   type Fallback,
   type Lender,
@@ -50,17 +50,22 @@ export {
   type LenderProfile,
   lendersByIds,
   listLenders,
-} from "./lender.ts";
+} from "./lender/lender.ts";
 export {
   checkMasterKey,
   checkMasterKeyBeforeMigration,
   replaceLostMasterKey,
   WrongMasterKeyError,
-} from "./master-key-sentinel.ts";
-export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
-export { type ResealReport, resealSecrets } from "./reseal-secrets.ts";
+} from "./secret/master-key-sentinel.ts";
+export { type ResealReport, resealSecrets } from "./lender/reseal-secrets.ts";
 export { type ApiKeyState, type FallbackBank, type LenderState } from "./schema.ts";
-export { type SecretKind } from "./sealed-context.ts";
-export { type UnreadableSecret, unreadableSecrets } from "./unreadable-secrets.ts";
-export { resumeLender, suspendLender, updateLender } from "./update-lender.ts";
-export { createVault, InvalidMasterKeyError, SealedValueError, type SealedValueFault, type Vault } from "./vault.ts";
+export { type SecretKind } from "./secret/sealed-context.ts";
+export { type UnreadableSecret, unreadableSecrets } from "./secret/unreadable-secrets.ts";
+export { resumeLender, suspendLender, updateLender } from "./lender/update-lender.ts";
+export {
+  createVault,
+  InvalidMasterKeyError,
+  SealedValueError,
+  type SealedValueFault,
+  type Vault,
+} from "./secret/vault.ts";

@@ -1,7 +1,8 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
-import { MasterKeySentinelEntity, masterKeySentinelMigration } from "./master-key-sentinel.ts";
-import { permitMigration, PermitWindowEntity } from "./permit-schema.ts";
+import { permitMigration } from "./migrations/0003-permits.ts";
+import { masterKeySentinelMigration } from "./migrations/0005-master-key-sentinel.ts";
+import { PermitWindowEntity } from "./permit-window.ts";
 
 /** Whether a lender may call and is called. */
 export type LenderState = "active" | "suspended";
@@ -106,12 +107,24 @@ export const AuditEntryEntity = defineEntity({
   },
 });
 
+/** The one row that only this database's master key opens. A process with another key is refused because of it. */
+const MasterKeySentinelEntity = defineEntity({
+  name: "MasterKeySentinel",
+  schema: "lenders",
+  tableName: "master_key_sentinel",
+  properties: {
+    onlyRow: p.boolean().primary(),
+    sealed: p.text(),
+    sealedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
 /** Processes of versions without `lenders.lender_of_key` make keys too, on one server. */
 const ADD_LENDERS_OF_KEYS = `insert into lenders.lender_of_key (key_id, lender_id)
   select id, lender_id from lenders.api_key on conflict do nothing`;
 
 /**
- * Schema `lenders`: organisations, API keys, the audit of what was done to them, and how much of a limit is used.
+ * Schema `lenders`: organisations, API keys and the audit of what was done to them.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [lendersSchema] });
@@ -216,7 +229,7 @@ export const lendersSchema: PackageSchema = {
       as: "reference",
       because: "finds the node of a key whose lender is not known yet",
     },
-    { table: "lenders.permit_window", as: "local", because: "counts of addresses and keys, gone after a minute" },
+    { table: "lenders.permit_window", as: "local", because: "counts of the version before, gone after a minute" },
     { table: "lenders.master_key_sentinel", as: "local", because: "one row, read when a process starts" },
   ],
 };

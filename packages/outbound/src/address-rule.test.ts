@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { forbiddenRange } from "./address-rule.ts";
-import { hostileAddresses } from "./hostile-list.ts";
+import { hostileAddresses } from "../tests/hostile-list.ts";
 
 test.each([
   "8.8.8.8",

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
-import { answer, openOrigin } from "./scripted-origin.ts";
-import { selfSigned } from "./self-signed.ts";
+import { answer, openOrigin } from "../tests/scripted-origin.ts";
+import { selfSigned } from "../tests/self-signed.ts";
 
 const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
 const opened: Outbound[] = [];

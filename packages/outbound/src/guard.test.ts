@@ -1,12 +1,12 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { isIPv6, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { heldBytes } from "./held-memory.ts";
-import { hostileAddresses, hostileNames, hostileUrls } from "./hostile-list.ts";
+import { heldBytes } from "../tests/held-memory.ts";
+import { hostileAddresses, hostileNames, hostileUrls } from "../tests/hostile-list.ts";
 import type { ResolvedAddress } from "./name-resolution.ts";
 import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
-import { answer, openOrigin } from "./scripted-origin.ts";
-import { selfSigned } from "./self-signed.ts";
+import { answer, openOrigin } from "../tests/scripted-origin.ts";
+import { selfSigned } from "../tests/self-signed.ts";
 
 const LOOPBACK = resolved("127.0.0.1");
 const PUBLIC = resolved("93.184.216.34");

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parseAllowList } from "./allow-list.ts";
 import { createCheckedLookup, createGuardedConnector } from "./guarded-connector.ts";
 import { resolveBySystem, type ResolvedAddress } from "./name-resolution.ts";
-import { openOrigin } from "./scripted-origin.ts";
+import { openOrigin } from "../tests/scripted-origin.ts";
 
 const PUBLIC_V4 = { address: "93.184.216.34", family: 4 };
 const PUBLIC_V6 = { address: "2606:2800:220:1::1", family: 6 };

@@ -1,9 +1,9 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { heldBytes } from "./held-memory.ts";
+import { heldBytes } from "../tests/held-memory.ts";
 import { createOutbound, type OutboundRequest } from "./outbound.ts";
-import { answer, drip, openOrigin, type OriginScript, pour } from "./scripted-origin.ts";
+import { answer, drip, openOrigin, type OriginScript, pour } from "../tests/scripted-origin.ts";
 
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
-import { answer, openOrigin, type ScriptedOrigin } from "./scripted-origin.ts";
+import { answer, openOrigin, type ScriptedOrigin } from "../tests/scripted-origin.ts";
 
 const opened: Outbound[] = [];
 

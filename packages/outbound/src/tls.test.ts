@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { expect, test } from "vitest";
 import { createOutbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
-import { answer, drip, openOrigin, pour } from "./scripted-origin.ts";
-import { expired, selfSigned } from "./self-signed.ts";
+import { answer, drip, openOrigin, pour } from "../tests/scripted-origin.ts";
+import { expired, selfSigned } from "../tests/self-signed.ts";
 
 const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
 /** The first bytes of a handshake record of 16 KB, and of a server's greeting that would fill it. */

@@ -1,7 +1,7 @@
-export { changedLinks } from "./changed-links.ts";
-export { claimDelivery, type DeliveryClaim, type DeliveryKey, releaseDelivery } from "./claim-delivery.ts";
-export { claimMint } from "./claim-mint.ts";
-export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./confirmed-links.ts";
+export { changedLinks } from "./link/changed-links.ts";
+export { claimDelivery, type DeliveryClaim, type DeliveryKey, releaseDelivery } from "./message/claim-delivery.ts";
+export { claimMint } from "./mint/claim-mint.ts";
+export { type LenderLinkKey, linksByLenderLinkId, markPaid, type PaidLink } from "./link/confirmed-links.ts";
 export {
   DELIVERY_STATUSES,
   type DeliveryStatus,
@@ -10,14 +10,14 @@ export {
   LINK_NOT_LIVE,
   OUTCOME_UNKNOWN,
   type StatusTold,
-} from "./delivery-status.ts";
+} from "./link/delivery-status.ts";
 export {
   type BankAccount,
   type Fallback,
   type FallbackDetails,
   fallbackFor,
   type FallbackPayment,
-} from "./fallback.ts";
+} from "./message/fallback.ts";
 export {
   activeLinks,
   type CaseKey,
@@ -35,7 +35,7 @@ export {
   ownLinks,
   stuckDeliveries,
   stuckRequested,
-} from "./find-links.ts";
+} from "./link/find-links.ts";
 export {
   forgetHeldReports,
   forgetOldReports,
@@ -44,13 +44,13 @@ export {
   type LenderMessage,
   type MessageReport,
   settleableReports,
-} from "./held-report.ts";
-export { type LinkDelivery } from "./link-delivery.ts";
-export { type LinkUrlRule } from "./link-url.ts";
-export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatus } from "./link-status.ts";
-export { linkEmail, type LinkMessage, whatsappParameters } from "./messages.ts";
-export { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
-export { type MintCall, mintLink, type MintRequest } from "./mint-link.ts";
+} from "./message/held-report.ts";
+export { type LinkDelivery } from "./link/link-delivery.ts";
+export { type LinkUrlRule } from "./link/link-url.ts";
+export { isLive, LINK_STATUSES, type LinkStatus, type LinkTrigger, nextLinkStatus } from "./link/link-status.ts";
+export { linkEmail, type LinkMessage, whatsappParameters } from "./message/messages.ts";
+export { type MintAnswer, readMintAnswer } from "./mint/mint-answer.ts";
+export { type MintCall, mintLink, type MintRequest } from "./mint/mint-link.ts";
 export {
   type Channel,
   CHANNELS,
@@ -59,7 +59,7 @@ export {
   lockLinksOfCase,
   type PaymentLink,
   PaymentLinkNotFoundError,
-} from "./payment-link.ts";
+} from "./link/payment-link.ts";
 export {
   type ChannelFacts,
   createDeliveries,
@@ -71,8 +71,14 @@ export {
   recordDelivery,
   type SuppressionCode,
   suppressionOf,
-} from "./record-delivery.ts";
-export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./record-mint.ts";
-export { type LinkRequest, MAX_LINKS_PER_CASE, requestLink, TooManyLinksError, WISH_LASTS_MS } from "./request-link.ts";
-export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, type Resending, resendLink } from "./resend-link.ts";
-export { UNAVAILABLE_REASONS, type UnavailableReason } from "./unavailable-reason.ts";
+} from "./message/record-delivery.ts";
+export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./mint/record-mint.ts";
+export {
+  type LinkRequest,
+  MAX_LINKS_PER_CASE,
+  requestLink,
+  TooManyLinksError,
+  WISH_LASTS_MS,
+} from "./link/request-link.ts";
+export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, type Resending, resendLink } from "./message/resend-link.ts";
+export { UNAVAILABLE_REASONS, type UnavailableReason } from "./link/unavailable-reason.ts";

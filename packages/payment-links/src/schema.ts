@@ -1,7 +1,7 @@
 import type { PackageSchema } from "@collections/database";
-import { HeldReportEntity } from "./held-report.ts";
-import { LinkDeliveryEntity } from "./link-delivery.ts";
-import { PaymentLinkEntity } from "./payment-link.ts";
+import { HeldReportEntity } from "./message/held-report.ts";
+import { LinkDeliveryEntity } from "./link/link-delivery.ts";
+import { PaymentLinkEntity } from "./link/payment-link.ts";
 
 /**
  * Schema `payment_links`: the links that field partners asked for, and their way to the borrower.

@@ -1,12 +1,11 @@
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha1 } from "@noble/hashes/legacy.js";
+import { sha256 as sha2Of256, sha512 } from "@noble/hashes/sha2.js";
 import type { DigestAlgorithm } from "./digest-algorithm.ts";
-import { sha1 } from "./sha1.ts";
 import type { RunningHmac } from "./running-hmac.ts";
-import { Sha256 } from "./sha256.ts";
-import { sha512 } from "./sha512.ts";
 import type { SigningKey } from "./signing-key.ts";
 
-const BLOCK_BYTES = 64;
-const encoder = new TextEncoder();
+const HASHES = { sha1, sha256: sha2Of256, sha512 };
 
 /** Prepares an HMAC key, used as it is. Both padded keys are hashed once, here. */
 export function prepareKey(secret: Uint8Array): SigningKey {
@@ -15,30 +14,26 @@ export function prepareKey(secret: Uint8Array): SigningKey {
 
 /** HMAC-SHA256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  const hmac = beginHmacSha256(key);
-  for (const part of parts) hmac.update(part);
-  return hmac.digest();
+  const running = beginHmacSha256(key);
+  for (const part of parts) running.update(part);
+  return running.digest();
 }
 
 /** An HMAC-SHA256 whose message arrives in parts. Strings count as UTF-8; after `digest` it is used up. */
 export function beginHmacSha256(key: SigningKey): RunningHmac {
-  const { inner, outer } = (key as unknown as PortableKey).begin();
-  return {
-    update: (part) => inner.update(bytesOf(part)),
-    digest: () => outer.update(inner.digest()).digest(),
-  };
+  return (key as unknown as PortableKey).begin();
 }
 
 /** SHA-256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
 export function sha256(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  return hashParts(Sha256.start(), parts);
+  return digestOf("sha256", parts);
 }
 
-/** The digest of the parts one after the other. Strings count as UTF-8. */
+/** The digest of the parts one after the other, without joining them. Strings count as UTF-8. */
 export function digestOf(algorithm: DigestAlgorithm, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  if (algorithm === "sha256") return sha256(parts);
-  const message = joined(parts);
-  return algorithm === "sha1" ? sha1(message) : sha512(message);
+  const hash = HASHES[algorithm].create();
+  for (const part of parts) hash.update(part);
+  return hash.digest();
 }
 
 /** Whether two digests of one length are equal, in a time that does not depend on where they differ. */
@@ -49,39 +44,15 @@ export function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
   return difference === 0;
 }
 
-/** RFC 2104's two hashes, each already fed with its padded key. */
+/** An HMAC that has hashed its key. It is private, so that printing the key does not show its state. */
 class PortableKey {
-  readonly #inner: Sha256;
-  readonly #outer: Sha256;
+  readonly #keyed: ReturnType<typeof hmac.create>;
 
   constructor(secret: Uint8Array) {
-    const key = new Uint8Array(BLOCK_BYTES);
-    key.set(secret.length > BLOCK_BYTES ? sha256([secret]) : secret);
-    this.#inner = Sha256.start().update(key.map((byte) => byte ^ 0x36));
-    this.#outer = Sha256.start().update(key.map((byte) => byte ^ 0x5c));
+    this.#keyed = hmac.create(sha2Of256, secret);
   }
 
-  begin(): { inner: Sha256; outer: Sha256 } {
-    return { inner: this.#inner.fork(), outer: this.#outer.fork() };
+  begin(): RunningHmac {
+    return this.#keyed.clone();
   }
-}
-
-function hashParts(hash: Sha256, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  for (const part of parts) hash.update(bytesOf(part));
-  return hash.digest();
-}
-
-function bytesOf(part: string | Uint8Array): Uint8Array {
-  return typeof part === "string" ? encoder.encode(part) : part;
-}
-
-function joined(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
-  const chunks = parts.map(bytesOf);
-  const message = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let offset = 0;
-  for (const chunk of chunks) {
-    message.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return message;
 }

@@ -8,7 +8,7 @@ import { toHex } from "./hex.ts";
 
 const IMPLEMENTATIONS: ReadonlyArray<readonly [name: string, hmac: typeof node]> = [
   ["on node:crypto", node],
-  ["in plain JavaScript", portable],
+  ["by @noble/hashes", portable],
 ];
 
 const hex = (text: string): Buffer => Buffer.from(text, "hex");

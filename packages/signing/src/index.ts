@@ -1,8 +1,8 @@
-export { type DescribedRequest, requestDescribed } from "./described-request.ts";
-export { diagnose, type Diagnosis, type Finding, type RequestToDiagnose } from "./diagnose.ts";
-export { remedyFor, type SignatureCause, SIGNATURE_CAUSES } from "./diagnose-cause.ts";
-export { MAX_BYTES_READ, MAX_SIGNATURES_TRIED } from "./diagnose-search.ts";
-export { type SecretsToTry } from "./diagnose-secret.ts";
+export { type DescribedRequest, requestDescribed } from "./diagnosis/described-request.ts";
+export { diagnose, type Diagnosis, type Finding, type RequestToDiagnose } from "./diagnosis/diagnose.ts";
+export { remedyFor, type SignatureCause, SIGNATURE_CAUSES } from "./diagnosis/diagnose-cause.ts";
+export { MAX_BYTES_READ, MAX_SIGNATURES_TRIED } from "./diagnosis/diagnose-search.ts";
+export { type SecretsToTry } from "./diagnosis/diagnose-secret.ts";
 export { HEADERS } from "./headers.ts";
 export {
   beginVerification,

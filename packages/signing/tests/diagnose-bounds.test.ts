@@ -9,7 +9,7 @@ import {
   type RequestToDiagnose,
   verify,
 } from "../src/index.ts";
-import { secretMistakes } from "../src/diagnose-secret.ts";
+import { secretMistakes } from "../src/diagnosis/diagnose-secret.ts";
 import { HOST, KEY_ID, NOW_MS, OLDER_KEY_ID, SECRET, SECRETS, sentBy, TIMESTAMP } from "./wrong-client.ts";
 import { MISTAKES } from "./mistakes.ts";
 

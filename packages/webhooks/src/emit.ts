@@ -1,5 +1,5 @@
 import { isOnCluster, oneLenderInsert, query, send, signal, statement, type Tx } from "@collections/database";
-import { WEBHOOKS_CHANNEL } from "./endpoint.ts";
+import { WEBHOOKS_CHANNEL } from "./endpoint/endpoint.ts";
 
 /** An event to tell a lender of. `body` is the exact text that goes on the wire, with every attempt the same. */
 export interface EventToEmit {
@@ -35,13 +35,22 @@ export async function emit(tx: Tx, events: readonly EventToEmit[]): Promise<void
   else send(tx, insertEvents, [events.map(({ lenderId }) => lenderId), ...columnsOf(events)]);
 }
 
-/** On a cluster: three statements that each go to the lender's node as one command. */
+/** The id of each lender's endpoint, read once by a process: an endpoint is made with its lender and keeps its id. */
+const endpointIds = new Map<string, string>();
+
+/** On a cluster: two statements that each go to the lender's node as one command, and a third for its first events. */
 async function emitOfOne(tx: Tx, lenderId: string, events: readonly EventToEmit[]): Promise<void> {
   const [ids, kinds, loans, sequences, moments, bodies] = columnsOf(events);
   send(tx, recordEvents, [lenderId, ids, kinds, loans, sequences, moments, bodies]);
-  const [endpoint] = await query<{ id: string }>(tx, selectEndpoint, [lenderId]);
   // No endpoint: a NOT NULL violation, as on one PostgreSQL.
-  send(tx, recordDeliveries, [lenderId, ids, loans, sequences, kinds, endpoint?.id ?? null]);
+  const endpointId = endpointIds.get(lenderId) ?? (await readEndpointId(tx, lenderId)) ?? null;
+  send(tx, recordDeliveries, [lenderId, ids, loans, sequences, kinds, endpointId]);
+}
+
+async function readEndpointId(tx: Tx, lenderId: string): Promise<string | undefined> {
+  const [endpoint] = await query<{ id: string }>(tx, selectEndpoint, [lenderId]);
+  if (endpoint) endpointIds.set(lenderId, endpoint.id);
+  return endpoint?.id;
 }
 
 function columnsOf(events: readonly EventToEmit[]): unknown[][] {

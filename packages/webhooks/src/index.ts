@@ -1,6 +1,6 @@
-export { advanceReplays } from "./advance-replays.ts";
-export { type AlertCause, type AlertFacts, type AlertJob, alertQueue } from "./alert.ts";
-export { releaseHeldBack } from "./alert-held-back.ts";
+export { advanceReplays } from "./replay/advance-replays.ts";
+export { type AlertCause, type AlertFacts, type AlertJob, alertQueue } from "./endpoint/alert.ts";
+export { releaseHeldBack } from "./endpoint/alert-held-back.ts";
 export {
   type AttemptError,
   type AttemptErrorCode,
@@ -11,7 +11,7 @@ export {
   type SentRequest,
   signedRequest,
   type WebhookKey,
-} from "./attempt.ts";
+} from "./endpoint/attempt.ts";
 export {
   type Backlog,
   backlogs,
@@ -20,8 +20,8 @@ export {
   lastFailedAttempt,
   oldestUndelivered,
   type UndeliveredEvent,
-} from "./backlog.ts";
-export { type DeliveryState } from "./delivery.ts";
+} from "./insight/backlog.ts";
+export { type DeliveryState } from "./storage/delivery.ts";
 export {
   deliveryById,
   type DeliveryDetail,
@@ -30,10 +30,10 @@ export {
   type DeliverySummary,
   listDeliveries,
   type LoggedAttempt,
-} from "./delivery-log.ts";
-export { type WebhookProblem, type WebhookProblemCode } from "./diagnosis.ts";
-export { createDispatcher, type Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
-export { type CheckOptions, checkWebhooks, type LenderWebhooks, type WebhookReport } from "./doctor.ts";
+} from "./insight/delivery-log.ts";
+export { type WebhookProblem, type WebhookProblemCode } from "./insight/diagnosis.ts";
+export { createDispatcher, type Dispatcher, type DispatcherOptions } from "./dispatch/dispatcher.ts";
+export { type CheckOptions, checkWebhooks, type LenderWebhooks, type WebhookReport } from "./insight/doctor.ts";
 export { emit, type EventToEmit } from "./emit.ts";
 export {
   changeEndpoint,
@@ -42,8 +42,8 @@ export {
   type EndpointState,
   type EndpointStatus,
   registerEndpoint,
-} from "./endpoint.ts";
-export { eventsOf, type LoanEvent } from "./event.ts";
+} from "./endpoint/endpoint.ts";
+export { eventsOf, type LoanEvent } from "./storage/event.ts";
 export {
   type EventAtKey,
   type EventKey,
@@ -52,13 +52,14 @@ export {
   eventsAt,
   eventsKeptFrom,
   type StoredEvent,
-} from "./event-pages.ts";
-export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./ladder.ts";
-export { type AttemptFacts, type Log } from "./lane.ts";
-export { keepPartitions, type PartitionsKept, type PartitionState, partitionStates } from "./partitions.ts";
-export { probeDue, type ProbeFacts, type Prober } from "./probe.ts";
-export { recoverEndpoint } from "./recover.ts";
-export { type FailedAttemptFacts, type Remedy, remedyFor } from "./remedy.ts";
+} from "./insight/event-pages.ts";
+export { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "./dispatch/ladder.ts";
+export { type AttemptFacts, type Log } from "./dispatch/lane.ts";
+export { keepPartitions, type PartitionsKept, type PartitionState, partitionStates } from "./storage/partitions.ts";
+export { probeDue, type ProbeFacts, type Prober } from "./endpoint/probe.ts";
+export { recoverEndpoint } from "./endpoint/recover.ts";
+export type { Remedy } from "./insight/remedy.ts";
+export { type FailedAttemptFacts, remedyFor } from "./insight/remedy-for-attempt.ts";
 export {
   cancelReplay,
   listReplays,
@@ -67,9 +68,9 @@ export {
   replayById,
   type ReplayFilter,
   type ReplayState,
-} from "./replay.ts";
-export { replayDelivery } from "./replay-delivery.ts";
-export { retryDue, type RetryDue, retryQueue, sweep } from "./retry.ts";
+} from "./replay/replay.ts";
+export { replayDelivery } from "./replay/replay-delivery.ts";
+export { retryDue, type RetryDue, retryQueue, sweep } from "./dispatch/retry.ts";
 export {
   DEFAULT_REPLAY_RATE,
   MAX_REPLAY_RATE,
@@ -78,15 +79,15 @@ export {
   type ReplayRequest,
   requestReplay,
   startReplay,
-} from "./start-replay.ts";
-export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./suspension.ts";
+} from "./replay/start-replay.ts";
+export { DEFAULT_PROBE_INTERVAL_MS, DEFAULT_SUSPEND_AFTER, type SuspensionRule } from "./endpoint/suspension.ts";
 export {
   CallbackNotConfiguredError,
   type Ping,
   PingAbandonedError,
   type TestedDelivery,
   testEndpoint,
-} from "./test-endpoint.ts";
+} from "./endpoint/test-endpoint.ts";
 export {
   deliveryTotals,
   type DeliveryTotals,
@@ -94,4 +95,4 @@ export {
   lastSequences,
   sequenceProblems,
   type SequenceProblem,
-} from "./verification.ts";
+} from "./insight/verification.ts";

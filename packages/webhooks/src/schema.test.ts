@@ -1,10 +1,10 @@
 import { createDatabase, migrate, newId } from "@collections/database";
 import { directUrl, testDatabase } from "@collections/testing";
 import { afterAll, expect, test } from "vitest";
-import { leaseHeads, leaseHeadsOfMany, releaseLeases, selectBacklogs } from "./lease.ts";
-import { settleArrivalsOfMany } from "./record-arrivals.ts";
-import { settleDeliveries } from "./record-results.ts";
-import { PARTITIONED, RetentionEntity } from "./retention.ts";
+import { leaseHeads, leaseHeadsOfMany, releaseLeases, selectBacklogs } from "./dispatch/lease.ts";
+import { settleArrivalsOfMany } from "./dispatch/record-arrivals.ts";
+import { settleDeliveries } from "./dispatch/record-results.ts";
+import { PARTITIONED, RetentionEntity } from "./storage/retention.ts";
 import { webhooksSchema } from "./schema.ts";
 
 const { url } = await testDatabase("webhooks", async (at) => {

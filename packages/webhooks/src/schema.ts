@@ -1,15 +1,15 @@
 import type { PackageSchema } from "@collections/database";
-import { AlertEntity, alertQueue } from "./alert.ts";
-import { AttemptEntity } from "./attempt-log.ts";
-import { DeliveryEntity } from "./delivery.ts";
-import { EndpointEntity } from "./endpoint.ts";
-import { EventEntity } from "./event.ts";
-import { migration0003 } from "./migration-0003.ts";
-import { migration0008 } from "./migration-0008.ts";
-import { ReplayEntity } from "./replay.ts";
-import { ReplayRequestEntity } from "./replay-request.ts";
-import { LetGoEntity, RetentionEntity } from "./retention.ts";
-import { retryQueue } from "./retry.ts";
+import { AlertEntity, alertQueue } from "./endpoint/alert.ts";
+import { AttemptEntity } from "./storage/attempt-log.ts";
+import { DeliveryEntity } from "./storage/delivery.ts";
+import { EndpointEntity } from "./endpoint/endpoint.ts";
+import { EventEntity } from "./storage/event.ts";
+import { migration0003 } from "./migrations/0003-partitions.ts";
+import { migration0008 } from "./migrations/0008-partitions-on-a-cluster.ts";
+import { ReplayEntity } from "./replay/replay.ts";
+import { ReplayRequestEntity } from "./replay/replay-request.ts";
+import { LetGoEntity, RetentionEntity } from "./storage/retention.ts";
+import { retryQueue } from "./dispatch/retry.ts";
 
 /**
  * Endpoints, events, deliveries and attempts. Events and attempts are found by (lender, id) and by loan or delivery

@@ -1,7 +1,7 @@
 import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
 import { afterFile, testDatabase } from "@collections/testing";
 import { emit, type EventToEmit, registerEndpoint } from "../src/index.ts";
-import { PARTITIONED } from "../src/retention.ts";
+import { PARTITIONED } from "../src/storage/retention.ts";
 import { webhooksSchema } from "../src/schema.ts";
 
 const DAY_MS = 86_400_000;

@@ -6,6 +6,7 @@ import { flowsSchema } from "@collections/flows/schema";
 import { ledgerSchema } from "@collections/ledger/schema";
 import { lendersSchema } from "@collections/lenders/schema";
 import { paymentLinksSchema } from "@collections/payment-links/schema";
+import { rateLimitsSchema } from "@collections/rate-limits/schema";
 import { webhooksSchema } from "@collections/webhooks/schema";
 
 /** All that the service keeps in PostgreSQL. */
@@ -18,4 +19,5 @@ export const schemas: PackageSchema[] = [
   earningsSchema,
   webhooksSchema,
   flowsSchema,
+  rateLimitsSchema,
 ];

@@ -1,18 +1,18 @@
 import { migrate } from "@collections/database";
 import { checkMasterKey } from "@collections/lenders";
-import { checkAnchorFile } from "./anchor-file.ts";
-import { createApp } from "./app.ts";
-import { explain } from "./cli/refusal.ts";
-import { tell } from "./cli/terminal.ts";
-import { readConfig } from "./config.ts";
-import { type HttpServer, startHttpServer } from "./http-server.ts";
-import { essentials } from "./local-data.ts";
-import { createLog } from "./log.ts";
-import { checkGivenMasterKey, givenMasterKeyCheck, masterKeyCheck } from "./master-key.ts";
-import { startMetricsServer } from "./metrics-server.ts";
+import { checkAnchorFile } from "./anchors/file.ts";
+import { createApp } from "./start/create-app.ts";
+import { explain } from "./cli/terminal/refusal.ts";
+import { tell } from "./cli/terminal/terminal.ts";
+import { readConfig } from "./settings/config.ts";
+import { type HttpServer, startHttpServer } from "./start/http-server.ts";
+import { essentials } from "./settings/local-data.ts";
+import { createLog } from "./settings/log.ts";
+import { checkGivenMasterKey, givenMasterKeyCheck, masterKeyCheck } from "./settings/master-key.ts";
+import { startMetricsServer } from "./metrics/metrics-server.ts";
 import { schemas } from "./schemas.ts";
-import { refuseUnmarkedPoolers } from "./unmarked-poolers.ts";
-import { recordKeyUses, startWorker } from "./worker.ts";
+import { refuseUnmarkedPoolers } from "./settings/unmarked-poolers.ts";
+import { recordKeyUses, startWorker } from "./worker/worker.ts";
 
 /** The whole stop takes less: an orchestrator kills what is still there. */
 const STOP_WITHIN_MS = 15_000;

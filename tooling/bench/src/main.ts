@@ -1,6 +1,6 @@
 import { readArguments, usage, UsageError } from "./arguments.ts";
 import { play } from "./play.ts";
-import { playGiven } from "./play-given.ts";
+import { playGiven } from "./given/play-given.ts";
 import { reportText } from "./report.ts";
 import { subjects } from "./subjects.ts";
 

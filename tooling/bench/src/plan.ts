@@ -1,21 +1,12 @@
-import type { Stragglers } from "./throughput.ts";
-
 /** How much a run measures. */
 export interface Plan {
   readonly confirmations: ConfirmationPlan;
   readonly webhooks: WebhookPlan;
   readonly imports: ImportPlan;
-  readonly signing: SigningPlan;
   readonly app: AppPlan;
-  readonly verify: VerifyPlan;
   readonly processes: ProcessesPlan;
   readonly start: StartPlan;
   readonly growth: GrowthPlan;
-}
-
-export interface VerifyPlan {
-  readonly rounds: number;
-  readonly events: number;
 }
 
 export interface ProcessesPlan {
@@ -75,13 +66,6 @@ export interface LinkPlan {
   readonly mintMs: number;
 }
 
-export interface SigningPlan {
-  readonly rounds: number;
-  readonly bodyBytes: readonly number[];
-  /** How long each side does one thing in a round. */
-  readonly workMs: number;
-}
-
 export interface ImportPlan {
   /** How many requests are under way at once. */
   readonly clients: readonly number[];
@@ -100,6 +84,12 @@ export interface ConfirmationPlan {
   readonly warmUpMs: number;
   readonly lenders: number;
   readonly loansPerLender: number;
+}
+
+/** One answer of so many takes that long. */
+export interface Stragglers {
+  readonly oneOf: number;
+  readonly delayMs: number;
 }
 
 export interface WebhookPlan {
@@ -138,13 +128,11 @@ export const FULL_PLAN: Plan = {
     deliveredRows: { few: 10_000, many: 3_000_000 },
   },
   imports: { clients: [1, 4], rounds: 3, rows: 100_000 },
-  signing: { rounds: 7, bodyBytes: [200, 20_000], workMs: 250 },
   app: {
     rounds: 5,
     list: { clients: [1, 8], roundMs: 2_000, warmUpMs: 3_000, cases: 1_000 },
     links: { clients: [1, 8], perClient: 40, mintMs: 20 },
   },
-  verify: { rounds: 5, events: 200_000 },
   processes: { rounds: 5, numbers: [1, 2, 4], clients: 32, roundMs: 2_000, events: 4_000, loans: 1_000 },
   start: { rounds: 7, clients: 32, loadMs: 60_000 },
   growth: {
@@ -183,13 +171,11 @@ export const QUICK_PLAN: Plan = {
     deliveredRows: { few: 10_000, many: 50_000 },
   },
   imports: { clients: [4], rounds: 2, rows: 5_000 },
-  signing: { rounds: 5, bodyBytes: [200, 20_000], workMs: 60 },
   app: {
     rounds: 2,
     list: { clients: [8], roundMs: 1_000, warmUpMs: 1_500, cases: 200 },
     links: { clients: [8], perClient: 8, mintMs: 20 },
   },
-  verify: { rounds: 2, events: 5_000 },
   processes: { rounds: 1, numbers: [1, 2], clients: 32, roundMs: 1_000, events: 1_000, loans: 500 },
   start: { rounds: 2, clients: 32, loadMs: 3_000 },
   growth: {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Wish } from "./arguments.ts";
-import { DATA_DIR, startBenchServer } from "./bench-server.ts";
-import { describeMachine, loadBefore } from "./machine.ts";
+import { DATA_DIR, startBenchServer } from "./server/bench-server.ts";
+import { describeMachine, loadBefore } from "./figures/machine.ts";
 import { FULL_PLAN, QUICK_PLAN } from "./plan.ts";
 import { type Results, readResults, writeResults } from "./results.ts";
 import type { Subject } from "./subject.ts";

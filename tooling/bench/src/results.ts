@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Machine } from "./machine.ts";
+import type { Machine } from "./figures/machine.ts";
 import type { Plan } from "./plan.ts";
 
 /** What one subject has shown, and when. */

@@ -1,5 +1,5 @@
-import type { BenchServer } from "./bench-server.ts";
-import type { Line } from "./line.ts";
+import type { BenchServer } from "./server/bench-server.ts";
+import type { Line } from "./figures/line.ts";
 import type { Plan } from "./plan.ts";
 
 /** What a subject is measured with. */

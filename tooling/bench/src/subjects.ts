@@ -1,25 +1,22 @@
-import { measureApp } from "./app.ts";
-import { appLines, appText } from "./app-report.ts";
-import { createLender, fillBooks } from "./books.ts";
-import { measureBudget } from "./budget.ts";
-import { startChild } from "./child.ts";
-import { confirmationLines, type ConfirmationReport, confirmationText } from "./confirmation-report.ts";
-import { measureConfirmations } from "./confirmations.ts";
-import { importLines, importText } from "./import-report.ts";
-import { type GrowthReport, measureGrowth } from "./growth.ts";
-import { growthLines, growthText } from "./growth-report.ts";
-import { type ImportFigures, measureImports } from "./imports.ts";
-import { COMMISSION_PERCENT, type Loans } from "./payment.ts";
-import { measureProcesses } from "./processes.ts";
-import { processesLines, processesText } from "./processes-report.ts";
-import type { Callbacks, ReceiverQuestion } from "./receiver.ts";
-import { measureSigning } from "./signing.ts";
-import { signingLines, signingText } from "./signing-report.ts";
-import { measureStart, startLines, startText } from "./start.ts";
+import { measureApp } from "./app/app.ts";
+import { appLines, appText } from "./app/app-report.ts";
+import { createLender, fillBooks } from "./books/books.ts";
+import { measureBudget } from "./confirmations/budget.ts";
+import { startChild } from "./load/child.ts";
+import { confirmationLines, type ConfirmationReport, confirmationText } from "./confirmations/confirmation-report.ts";
+import { measureConfirmations } from "./confirmations/confirmations.ts";
+import { importLines, importText } from "./imports/import-report.ts";
+import { type GrowthReport, measureGrowth } from "./growth/growth.ts";
+import { growthLines, growthText } from "./growth/growth-report.ts";
+import { type ImportFigures, measureImports } from "./imports/imports.ts";
+import { COMMISSION_PERCENT, type Loans } from "./load/payment.ts";
+import { measureProcesses } from "./processes/processes.ts";
+import { processesLines, processesText } from "./processes/processes-report.ts";
+import type { Callbacks, ReceiverQuestion } from "./webhooks/receiver.ts";
+import { measureStart, startLines, startText } from "./start/start.ts";
 import { type Bench, type Subject, subject } from "./subject.ts";
-import { measureVerify, verifyLines, verifyText } from "./verify-books.ts";
-import { webhookLines, webhookText } from "./webhook-report.ts";
-import { measureWebhooks, type WebhookFigures } from "./webhooks.ts";
+import { webhookLines, webhookText } from "./webhooks/webhook-report.ts";
+import { measureWebhooks, type WebhookFigures } from "./webhooks/webhooks.ts";
 
 /** Everything that is measured, in the order in which it is. */
 export const subjects: readonly Subject[] = [
@@ -50,20 +47,6 @@ export const subjects: readonly Subject[] = [
     measure: ({ plan, server, onProgress }) => measureApp({ plan: plan.app, server, onProgress }),
     text: (plan, report) => appText(plan.app, report),
     lines: (plan, report) => appLines(plan.app, report),
-  }),
-  subject({
-    name: "verify",
-    about: "the proof that the books hold, beside reading them once; 2 minutes",
-    measure: ({ plan, server, onProgress }) => measureVerify({ plan: plan.verify, server, onProgress }),
-    text: (plan, report) => verifyText(plan.verify, report),
-    lines: (plan, report) => verifyLines(plan.verify, report),
-  }),
-  subject({
-    name: "signing",
-    about: "signatures made and checked, beside createHmac alone; half a minute",
-    measure: ({ plan }) => measureSigning(plan.signing),
-    text: (plan, report) => signingText(plan.signing, report),
-    lines: (plan, report) => signingLines(plan.signing, report),
   }),
   subject({
     name: "processes",
@@ -112,7 +95,7 @@ async function confirmations({
 
 /** Two lenders with callbacks at the same receiver. */
 async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench): Promise<WebhookFigures> {
-  const receiver = startChild("receiver.ts");
+  const receiver = startChild(new URL("webhooks/receiver.ts", import.meta.url));
   try {
     onProgress("filling the books");
     const callbacks = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);

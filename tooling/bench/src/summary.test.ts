@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { atLeast, ratioLine } from "./line.ts";
+import { atLeast, ratioLine } from "./figures/line.ts";
 import { summaryText } from "./summary.ts";
 
 const machine = {

@@ -1,5 +1,5 @@
-import type { Line } from "./line.ts";
-import type { Machine } from "./machine.ts";
+import type { Line } from "./figures/line.ts";
+import type { Machine } from "./figures/machine.ts";
 
 /** The lines of one subject, and what the machine had to do besides. */
 export interface SummaryPart {

@@ -1,8 +1,8 @@
 import { readArguments, USAGE, UsageError } from "./arguments.ts";
-import { readRegistry } from "./registry.ts";
-import { audit, isFault, reportText, verdictsOf } from "./report.ts";
-import { UnusableClusterError, makeScratchDatabase } from "./scratch-database.ts";
-import { VERDICTS_FILE, writeVerdicts } from "./verdicts.ts";
+import { readRegistry } from "./registry/registry.ts";
+import { audit, isFault, reportText, verdictsOf } from "./audit/report.ts";
+import { UnusableClusterError, makeScratchDatabase } from "./audit/scratch-database.ts";
+import { VERDICTS_FILE, writeVerdicts } from "./audit/verdicts.ts";
 
 process.exitCode = await main(process.argv.slice(2));
 

@@ -1,4 +1,4 @@
-import type { Counts } from "./model.ts";
+import type { Counts } from "./traffic/model.ts";
 import type { Flatness, Sample } from "./flatness.ts";
 import type { Violation } from "./invariants.ts";
 

@@ -1,4 +1,4 @@
-import type { Evidence, Invariant } from "./evidence.ts";
+import type { Evidence, Invariant } from "./invariants/evidence.ts";
 import { answersFair } from "./invariants/answers-fair.ts";
 import { bookedOnce } from "./invariants/booked-once.ts";
 import { bookedWhole } from "./invariants/booked-whole.ts";

@@ -3,7 +3,7 @@ import { readArguments, usage, UsageError } from "./arguments.ts";
 import { faults } from "./faults.ts";
 import { play } from "./play.ts";
 import { exitCodeOf, reportText } from "./report.ts";
-import { clearLeftovers } from "./run-folder.ts";
+import { clearLeftovers } from "./processes/run-folder.ts";
 
 const STATE_FILE = fileURLToPath(new URL("../../../.data/faults-run.json", import.meta.url));
 

@@ -1,9 +1,9 @@
 import type { Wish } from "./arguments.ts";
 import type { Fault, Outcome } from "./fault.ts";
-import { noCounts } from "./model.ts";
+import { noCounts } from "./traffic/model.ts";
 import { type FaultReport, makeReport, type Report, sumUp } from "./report.ts";
 import { forgetRunState, readRunState, type RunState, writeRunState } from "./run-state.ts";
-import { seedOf } from "./seeded-random.ts";
+import { seedOf } from "./traffic/seeded-random.ts";
 
 type Tell = (message: string) => void;
 

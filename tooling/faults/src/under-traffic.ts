@@ -2,10 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Fault, Leg, Outcome } from "./fault.ts";
 import { violationsIn } from "./invariants.ts";
 import { answersFair } from "./invariants/answers-fair.ts";
-import type { Counts } from "./model.ts";
-import { gatherEvidence, settle } from "./settle.ts";
-import { openStage, type Stage, type StageOptions } from "./stage.ts";
-import { startTraffic, type Traffic, type TrafficOptions } from "./traffic.ts";
+import type { Counts } from "./traffic/model.ts";
+import { gatherEvidence, settle } from "./invariants/settle.ts";
+import { openStage, type Stage, type StageOptions } from "./stage/stage.ts";
+import { startTraffic, type Traffic, type TrafficOptions } from "./traffic/traffic.ts";
 
 export interface Blow {
   readonly stage?: StageOptions;

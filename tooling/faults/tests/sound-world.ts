@@ -1,20 +1,24 @@
 import { type LenderTwin, startLenderTwin } from "@collections/lender-twin";
-import { afterFile, directUrl, testDatabase } from "@collections/testing";
+import { afterFile, directUrl, emptyDatabase, testDatabase } from "@collections/testing";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
+import { inject } from "vitest";
+import { copyBooks } from "../src/cluster/copy-books.ts";
 import { until } from "../src/deadline.ts";
-import { askForLinks } from "../src/door-traffic.ts";
-import { freePort } from "../src/free-port.ts";
-import { importRow } from "../src/import-traffic.ts";
-import { Model } from "../src/model.ts";
-import { operator, type Settings, startMigration, startService } from "../src/service-process.ts";
-import { unsettled } from "../src/unsettled.ts";
+import { askForLinks } from "../src/traffic/door-traffic.ts";
+import { freePort } from "../src/processes/free-port.ts";
+import { importRow } from "../src/traffic/import-traffic.ts";
+import { Model } from "../src/traffic/model.ts";
+import { operator, type Settings, startMigration, startService } from "../src/processes/service-process.ts";
+import { unsettled } from "../src/invariants/unsettled.ts";
 
 /** A database that the service itself has filled, soundly, and what the world outside knows of it. */
 export interface SoundWorld {
   readonly rows: Client;
+  /** On a cluster a copy of the rows on one server, without jobs, for invariants that join lenders; else `rows`. */
+  readonly books: Client;
   readonly model: Model;
   readonly lender: LenderTwin;
   readonly settings: Settings;
@@ -46,7 +50,7 @@ export async function soundWorld(): Promise<SoundWorld> {
   const lender = await startLenderTwin();
   afterFile(() => lender.close());
   const [service, connection, accessToken] = await Promise.all([
-    startService(settings, join(folder, "service.log")),
+    startService(settings, { logFile: join(folder, "service.log") }),
     register(settings, lender),
     signIn(settings),
   ]);
@@ -72,7 +76,16 @@ export async function soundWorld(): Promise<SoundWorld> {
   const [linkId] = lender.links.keys();
   await pay(lender, model, "LN-1", "pay_by_link", linkId);
   await until("the world is at rest", WITHIN_MS, async () => (await unsettled(rows)).length === 0, 50);
-  return { rows, model, lender, settings };
+  return { rows, books: inject("workerUrls").length > 0 ? await copyOf(rows) : rows, model, lender, settings };
+}
+
+async function copyOf(rows: Client): Promise<Client> {
+  const { url } = await emptyDatabase();
+  await copyBooks(rows, url);
+  const books = new Client({ connectionString: url });
+  await books.connect();
+  afterFile(() => books.end());
+  return books;
 }
 
 async function register(settings: Settings, twin: LenderTwin) {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const PACKAGE_DIRS = ["packages", "services", "tooling"];
+const PACKAGE_DIRS = ["packages", "services", "sites", "tooling"];
 /** Transports and their libraries: nothing under packages/ may know one. */
 const TRANSPORT_LIBRARIES = /^(express|graphql|graphql-yoga|@pothos\/.+|commander|helmet)$/;
 
@@ -32,7 +32,7 @@ function run(tool: string, args: string[], cwd: string): Promise<Ran> {
 
 /** Not what tools have made, and not what somebody tries out in the root of a package. */
 function isSource(path: string): boolean {
-  return !/node_modules|\/dist$|\.turbo$|(packages|services|tooling)\/[^/]+\/[^/]+\.ts$/.test(path);
+  return !/node_modules|\/dist$|\.turbo$|(packages|services|sites|tooling)\/[^/]+\/[^/]+\.ts$/.test(path);
 }
 
 async function manifests(dir: string): Promise<Manifest[]> {
@@ -82,6 +82,8 @@ describe("the arrows between packages", () => {
     ["a domain on a flow", "packages/ledger/package.json", "@collections/flows"],
     ["a foundation on a domain", "packages/money/package.json", "@collections/ledger"],
     ["a flow on the service", "packages/flows/package.json", "@collections/collections"],
+    ["a site on a domain", "sites/field-app/package.json", "@collections/cases"],
+    ["a site on the service", "sites/field-app/package.json", "@collections/collections"],
     ["tooling on a domain", "tooling/postgres/package.json", "@collections/ledger"],
   ])("break when %s depends", async (_, file, dependency) => {
     const ran = await withBreak(file, (text) => {
@@ -138,6 +140,16 @@ describe("lint", () => {
     const ran = await lint("packages/ledger/src/opens.ts", text);
     expect(ran).toMatchObject({ failed: true });
     expect(ran.output).toContain("no-restricted-properties");
+  });
+
+  test("refuses a circle of imports, also of types alone", async () => {
+    const path = join(folder, "packages/ledger/src");
+    await mkdir(path, { recursive: true });
+    await writeFile(join(path, "one.ts"), 'import type { Two } from "./two.ts";\nexport type One = { two?: Two };\n');
+    const two = 'import type { One } from "./one.ts";\nexport type Two = { one?: One };\n';
+    const ran = await lint("packages/ledger/src/two.ts", two);
+    expect(ran).toMatchObject({ failed: true });
+    expect(ran.output).toContain("no-cycle");
   });
 
   test.each([

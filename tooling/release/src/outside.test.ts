@@ -161,7 +161,7 @@ describe("in a folder with nothing of the workspace", () => {
        console.log(JSON.stringify(brought));`,
     );
     const schemaDoors = doors().filter((door) => door.endsWith("/schema"));
-    expect(schemaDoors).toHaveLength(8);
+    expect(schemaDoors).toHaveLength(9);
     const urls = await Promise.all(schemaDoors.map(async () => directUrl((await emptyDatabase()).url)));
     const pairs = JSON.stringify(schemaDoors.map((door, index) => [door, urls[index]]));
     const { stdout } = await run(outside.nodes[1], [file, pairs], { cwd: outside.app });

@@ -1,80 +1,57 @@
+import { createHash } from "node:crypto";
 import { format } from "oxfmt";
-import type { Kind } from "./declared-module.ts";
-import type { Docstring } from "./docstring.ts";
 import { withoutBuilders } from "./entity.ts";
 import type { Export, HandedOn, Surface } from "./surface.ts";
 import { shortName } from "./workspace.ts";
 
 const PRINT_WIDTH = 120;
-const CHAPTERS: readonly [Kind, string][] = [
-  ["function", "Functions"],
-  ["class", "Classes"],
-  ["constant", "Constants"],
-  ["type", "Types"],
-];
-/** The Markdown of a package's surface, formatted as the repository's other files are. */
+/** A longer declaration is cut here. */
+const DECLARATION_WIDTH = 110;
+const HASH_LENGTH = 8;
+const RECORDED_BY =
+  "One line for each name, as `pnpm surface:record` read it from the code. A long declaration is cut and ends with a hash of the whole.";
+
+/** The Markdown of a package's surface: one line for each export. A changed declaration changes its line. */
 export async function apiReport({ of, exports, handedOn, beneath, schema }: Surface): Promise<string> {
   const text = [
     `# ${of.name}`,
-    `${of.description}. These are all the names that it exports, as \`pnpm surface:record\` has read them from the code.`,
-    ...CHAPTERS.flatMap(([kind, title]) =>
-      chapter(
-        title,
-        exports.filter((one) => one.kind === kind),
-      ),
-    ),
-    ...handedOnChapter(handedOn),
-    ...chapter("The schema", schema, `What \`${of.name}/schema\` exports: what the package keeps in PostgreSQL.`),
-    ...chapter("Said by these types", beneath, "Not exported, and part of what the types above say."),
+    `${of.description}. ${RECORDED_BY}`,
+    ...chapter("Exports", exports.map(lineOf)),
+    ...chapter("Exported again from other packages", handedOn.map(handedOnLine)),
+    ...chapter(`Exports of ${of.name}/schema`, schema.map(lineOf)),
+    ...chapter("Not exported, but part of the types above", beneath.map(lineOf)),
   ].join("\n\n");
   return formatted(`${shortName(of)}.md`, text);
 }
 
-function chapter(title: string, exports: readonly Export[], preface?: string): string[] {
-  if (exports.length === 0) return [];
-  return [`## ${title}`, ...(preface ? [preface] : []), ...exports.flatMap(section)];
+function chapter(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`## ${title}`, lines.join("\n")];
 }
 
-function section({ name, text, doc }: Export): string[] {
-  return [
-    `### ${name}`,
-    ...sentences(doc),
-    codeBlock(withoutBuilders(text)),
-    ...(doc?.examples ?? []).flatMap(exampleBlock),
+function lineOf(exported: Export): string {
+  const { name, kind, text, declaredName } = exported;
+  const declaration = withoutBuilders(text).replaceAll(/\s+/g, " ").replace(/;$/, "");
+  const notes = [
+    ...(name === declaredName ? [] : [`as ${inlineCode(name)}`]),
+    ...(kind === "type" && declaration.startsWith("class ") ? ["as a type only"] : []),
   ];
+  return `- ${[inlineCode(shortened(declaration)), ...notes].join(", ")}`;
 }
 
-function sentences(doc: Docstring | undefined): string[] {
-  if (!doc) return [];
-  const throws = doc.throws.map((thrown) => `Throws ${thrown.replace(/^(\w+Error)\b/, "`$1`")}.`);
-  return [doc.text, ...throws].filter(Boolean).map(withoutHtml);
+/** The hash makes a change after the cut visible. */
+function shortened(declaration: string): string {
+  if (declaration.length <= DECLARATION_WIDTH) return declaration;
+  const hash = createHash("sha256").update(declaration).digest("hex").slice(0, HASH_LENGTH);
+  return `${declaration.slice(0, DECLARATION_WIDTH).trimEnd()}… #${hash}`;
 }
 
-function exampleBlock(example: string): string[] {
-  return ["Example:", codeBlock(example)];
+function handedOnLine({ name, from }: HandedOn): string {
+  return `- ${inlineCode(name)} from ${linked(from)}`;
 }
 
-function codeBlock(code: string): string {
-  return `\`\`\`ts\n${code}\n\`\`\``;
-}
-
-/** The site takes HTML in Markdown as it is; a docstring has none, and outside of code `<` means just that. */
-function withoutHtml(text: string): string {
-  return text
-    .split(/(`[^`]*`)/)
-    .map((part) => (part.startsWith("`") ? part : part.replaceAll("<", "&lt;")))
-    .join("");
-}
-
-/** Docstrings of what is handed on are where it comes from. */
-function handedOnChapter(handedOn: readonly HandedOn[]): string[] {
-  if (handedOn.length === 0) return [];
-  const origins = [...new Set(handedOn.map(({ from }) => from))].toSorted();
-  const lines = origins.map((origin) => {
-    const names = handedOn.filter(({ from }) => from === origin).map(({ name }) => `\`${name}\``);
-    return `- ${linked(origin)}: ${names.join(", ")}`;
-  });
-  return ["## Handed on from other packages", lines.join("\n")];
+/** Code that contains a backtick, such as a template literal type, needs two of them around it. */
+function inlineCode(code: string): string {
+  return code.includes("`") ? `\`\` ${code} \`\`` : `\`${code}\``;
 }
 
 function linked(origin: string): string {

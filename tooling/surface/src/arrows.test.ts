@@ -20,7 +20,7 @@ const ARROWS: readonly Arrow[] = [
 ];
 
 test("a package declares exactly what it imports", async () => {
-  const packages = await workspacePackages("packages", "services", "tooling");
+  const packages = await workspacePackages("packages", "services", "sites", "tooling");
   const running = packages.filter(({ layer }) => layer !== "tooling");
   const fromRunning = (arrows: readonly Arrow[]) =>
     arrows.filter(([from]) => running.some(({ name }) => name === from)).map((arrow) => arrow.join(" → "));

@@ -1,6 +1,6 @@
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseSync } from "oxc-parser";
+import { moduleSpecifiers } from "./module-specifiers.ts";
 import { ROOT, shortName, type WorkspacePackage } from "./workspace.ts";
 
 /** From a package to one that it needs to run, both by name. */
@@ -9,6 +9,7 @@ export type Arrow = readonly [from: string, to: string];
 /** The boxes, from the top. */
 const LAYERS: readonly [layer: string, title: string][] = [
   ["service", "service"],
+  ["site", "sites"],
   ["flow", "flows"],
   ["domain", "domains"],
   ["for lenders", "for lenders"],
@@ -92,12 +93,8 @@ async function importsOf(folder: string): Promise<string[]> {
 
 /** The packages that a file names, whichever of their doors; also those that it asks the way to. */
 function specifiersIn(file: string, text: string): string[] {
-  const { module } = parseSync(file, text);
-  const fixed = [
-    ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
-    ...module.staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
-    ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
-    ...[...text.matchAll(/import\.meta\.resolve\("([^"]+)"\)/g)].map(([, specifier]) => specifier!),
-  ];
-  return fixed.flatMap((specifier) => /^@collections\/[\w-]+/.exec(specifier)?.[0] ?? []);
+  const resolved = [...text.matchAll(/import\.meta\.resolve\("([^"]+)"\)/g)].map(([, specifier]) => specifier!);
+  return [...moduleSpecifiers(file, text), ...resolved].flatMap(
+    (specifier) => /^@collections\/[\w-]+/.exec(specifier)?.[0] ?? [],
+  );
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Directive, type Node, parseSync, type Statement, Visitor } from "oxc-parser";
+import { type Directive, type Node, parseSync, type Span, type Statement, Visitor } from "oxc-parser";
 import { type Docstring, readDocstring } from "./docstring.ts";
 
 export type Kind = "function" | "class" | "constant" | "type";
@@ -7,7 +7,7 @@ export type Kind = "function" | "class" | "constant" | "type";
 /** One declaration of a `.d.ts`. */
 export interface Declaration {
   readonly kind: Kind;
-  /** Its source without its docstring, `export` and `declare`. Overloads stand below each other. */
+  /** Its source without comments, `export` and `declare`. Overloads stand below each other. */
   readonly text: string;
   readonly doc: Docstring | undefined;
   /** Names of its own module that it says, and names of other modules that it says by `import("…").name`. */
@@ -58,7 +58,7 @@ export function readModule(file: string): DeclaredModule {
       const { node, kind, name } = declared;
       const comment = comments.findLast(({ end }) => end <= statement.start);
       const isDoc = comment?.value.startsWith("*") && source.slice(comment.end, statement.start).trim() === "";
-      const text = source.slice(node.start, node.end).replace(/^declare /, "");
+      const text = withoutComments(source, node, comments).replace(/^declare /, "");
       const before = declarations.get(name);
       declarations.set(name, {
         kind: before && kind === "type" ? before.kind : kind,
@@ -70,6 +70,14 @@ export function readModule(file: string): DeclaredModule {
     }
   }
   return { declarations, imports, exports };
+}
+
+/** The source of a node without the docstrings of its members. */
+function withoutComments(source: string, { start, end }: Span, comments: readonly Span[]): string {
+  const inside = comments.filter((comment) => comment.start >= start && comment.end <= end);
+  const starts = [start, ...inside.map((comment) => comment.end)];
+  const ends = [...inside.map((comment) => comment.start), end];
+  return starts.map((from, index) => source.slice(from, ends[index])).join("");
 }
 
 type Of<Type extends Statement["type"]> = Extract<Statement, { type: Type }>;

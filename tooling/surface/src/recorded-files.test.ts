@@ -27,6 +27,18 @@ test("what each package exports, and who knows whom, is what is recorded", async
   }
 });
 
+test("every value that a package exports at run time is recorded", async () => {
+  for (const { of, exports, handedOn } of surfaces) {
+    const recorded = new Set([...exports, ...handedOn].map(({ name }) => name));
+    const exported = Object.keys((await import(join(ROOT, of.folder, "src/index.ts"))) as object);
+    expect(exported.length, of.name).toBeGreaterThan(0);
+    expect(
+      exported.filter((name) => !recorded.has(name)),
+      of.name,
+    ).toEqual([]);
+  }
+});
+
 test("every export has a docstring, and every value an example", () => {
   expect(surfaces.flatMap(docstringFaults)).toEqual([]);
 });
@@ -105,7 +117,7 @@ function hasCode(name: string, errors: ReadonlyMap<string, string>): boolean {
 
 /** Of its entities. */
 async function tablesOf({ folder }: WorkspacePackage): Promise<string[]> {
-  const sources = await readdir(join(ROOT, folder, "src"));
+  const sources = await readdir(join(ROOT, folder, "src"), { recursive: true });
   const texts = sources
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
     .map((file) => readFile(join(ROOT, folder, "src", file), "utf8"));

@@ -24,7 +24,7 @@ export async function recordedFiles(surfaces?: readonly Surface[]): Promise<Map<
 }
 
 async function architecture(): Promise<string> {
-  const packages = await workspacePackages("packages", "services", "tooling");
+  const packages = await workspacePackages("packages", "services", "sites", "tooling");
   const running = packages.filter(({ layer }) => layer !== "tooling");
   const arrows = declaredArrows(packages).filter(([from]) => running.some(({ name }) => name === from));
   return withPicture(await readFile(join(ROOT, ARCHITECTURE), "utf8"), picture(packages, arrows));

@@ -55,53 +55,52 @@ async function surfaceOf(files: Record<string, string>, schema = ""): Promise<Su
   return readSurface({ ...SHOP, hasSchema: schema !== "" }, folder);
 }
 
-test("a report has each export with its kind, docstring, declaration and example", async () => {
+test("a report has one line for each export, with its kind and declaration", async () => {
   expect(await apiReport(await surfaceOf({}))).toBe(`# @collections/shop
 
-What a shop sells. These are all the names that it exports, as \`pnpm surface:record\` has read them from the code.
+What a shop sells. One line for each name, as \`pnpm surface:record\` read it from the code. A long declaration is cut and ends with a hash of the whole.
 
-## Functions
+## Exports
 
-### open
+- \`interface Shop { readonly shelves: readonly Shelf[]; }\`
+- \`function open(name: string): Shop\`
 
-Opens a shop &lt;early>; \`Map<string>\` stays.
+## Not exported, but part of the types above
 
-Throws \`ClosedError\` on Sundays.
-
-\`\`\`ts
-function open(name: string): Shop;
-\`\`\`
-
-Example:
-
-\`\`\`ts
-const shop = open("corner");
-\`\`\`
-
-## Types
-
-### Shop
-
-A shop.
-
-\`\`\`ts
-interface Shop {
-  readonly shelves: readonly Shelf[];
-}
-\`\`\`
-
-## Said by these types
-
-Not exported, and part of what the types above say.
-
-### Shelf
-
-\`\`\`ts
-interface Shelf {
-  readonly goods: number;
-}
-\`\`\`
+- \`interface Shelf { readonly goods: number; }\`
 `);
+});
+
+test("a report names the export where its declaration has another name", async () => {
+  const index = `export { open as visit, type Shop, type Till } from "./shop.ts";\nexport { sign } from "@collections/signing";`;
+  const till = "export declare class Till { readonly coin: `${number} EUR`; }";
+  const report = await apiReport(await surfaceOf({ "index.d.ts": index, "shop.d.ts": `${SHOP_FILE}\n${till}` }));
+  expect(report.match(/^- .*$/gm)).toEqual([
+    "- `interface Shop { readonly shelves: readonly Shelf[]; }`",
+    "- ``class Till { readonly coin: `${number} EUR`; }``, as a type only",
+    "- `function open(name: string): Shop`, as `visit`",
+    "- `sign` from [@collections/signing](../signing/api.md)",
+    "- `interface Shelf { readonly goods: number; }`",
+  ]);
+});
+
+test("a line that is cut changes with what stands after the cut", async () => {
+  const lineOf = async (lastField: string) => {
+    const fields = Array.from({ length: 20 }, (_, index) => `readonly field${index}: string;`);
+    const shop = `export declare function open(): Shop;\nexport interface Shop { ${fields.join(" ")} ${lastField} }`;
+    const report = await apiReport(await surfaceOf({ "shop.d.ts": shop }));
+    return report.split("\n").find((line) => line.startsWith("- `interface Shop"))!;
+  };
+  const [before, after] = [await lineOf("readonly last: 1;"), await lineOf("readonly last: 2;")];
+  expect(before).toMatch(/^- `interface Shop \{ readonly field0: string; .{60,80}… #[0-9a-f]{8}`$/);
+  expect(after.slice(0, -9)).toBe(before.slice(0, -9));
+  expect(after).not.toBe(before);
+});
+
+test("a report does not change with a docstring, also that of a field", async () => {
+  const described = SHOP_FILE.replace("readonly shelves", "/** From the door. */ readonly shelves");
+  const reworded = described.replace("A shop.", "A shop of the corner.");
+  expect(await apiReport(await surfaceOf({ "shop.d.ts": reworded }))).toBe(await apiReport(await surfaceOf({})));
 });
 
 test.each([
@@ -133,7 +132,7 @@ test("a table is shown by its columns", async () => {
   const schema = `/** What is sold. */
 export declare const GoodEntity: import("@mikro-orm/core").EntitySchemaWithMeta<"Good", "good", import("@mikro-orm/core").InferEntityFromProperties<${properties}>>;`;
   expect(await apiReport(await surfaceOf({}, schema))).toContain(
-    `const GoodEntity: Entity<"good", { id: string; soldAt: Date | null; }>;`,
+    `const GoodEntity: Entity<"good", { id: string; soldAt: Date | null; }>`,
   );
 });
 

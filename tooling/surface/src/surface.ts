@@ -11,6 +11,8 @@ import type { WorkspacePackage } from "./workspace.ts";
 /** A declaration with the name that others know it by. */
 export interface Export extends Declaration {
   readonly name: string;
+  /** The name that its own file gives it. */
+  readonly declaredName: string;
 }
 
 /** A name that a package hands on from another one. */
@@ -51,6 +53,7 @@ export function readSurface(of: WorkspacePackage, declarations: string): Surface
 /** A declaration, by the name that is asked for and the file that it stands in. */
 interface Found {
   readonly name: string;
+  readonly declaredName: string;
   readonly file: string;
   readonly declaration: Declaration;
   readonly isType?: boolean;
@@ -97,7 +100,7 @@ class Modules {
     const target = from === undefined ? file : join(dirname(file), from.replace(/\.ts$/, ".d.ts"));
     const { declarations, imports, exports } = this.#module(target);
     const declaration = declarations.get(name);
-    if (declaration) return { name, file: target, declaration };
+    if (declaration) return { name, declaredName: name, file: target, declaration };
     const elsewhere = from === undefined ? imports.get(name) : exports.get(name);
     return elsewhere && this.#find(elsewhere, target);
   }
@@ -117,8 +120,8 @@ function named(found: Found): Found {
 
 /** Sorted by name. A class that others only know as a type is a type to them. */
 function exportsOf(found: readonly Found[]): Export[] {
-  const exports = found.map(({ name, declaration, isType }): Export => {
-    return { ...declaration, name, kind: isType ? "type" : declaration.kind };
+  const exports = found.map(({ name, declaredName, declaration, isType }): Export => {
+    return { ...declaration, name, declaredName, kind: isType ? "type" : declaration.kind };
   });
   return exports.toSorted((a, b) => compare(a.name, b.name));
 }

@@ -12,7 +12,7 @@ export interface WorkspacePackage {
   readonly description: string;
   /** Its path below the root, such as `packages/ledger`. */
   readonly folder: string;
-  /** `foundation`, `domain`, `flow`, `service` or `tooling`. */
+  /** `foundation`, `domain`, `flow`, `site`, `service` or `tooling`. */
   readonly layer: string;
   /** Whether it has the second door, `name/schema`. */
   readonly hasSchema: boolean;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { startPooler, startPostgres, temporaryDataDir } from "@collections/postgres";
-import { Client } from "pg";
 import type { TestProject } from "vitest/node";
-import { clusterTemplate, clusterUrls, createClusterDatabase } from "./cluster.ts";
+import { clusterTemplate, clusterUrls, createClusterDatabase, onNode } from "./cluster.ts";
+import { dropDatabase } from "./drop-database.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -72,14 +72,12 @@ async function serverForTests(): Promise<TestServer> {
 }
 
 async function dropDatabases(adminUrl: string, databasePrefix: string): Promise<void> {
-  const client = new Client({ connectionString: adminUrl });
-  await client.connect();
-  const { rows } = await client.query<{ datname: string }>(
-    "select datname from pg_database where starts_with(datname, $1)",
-    [databasePrefix],
-  );
-  for (const { datname } of rows) {
-    await client.query(`drop database if exists ${client.escapeIdentifier(datname)} with (force)`);
-  }
-  await client.end();
+  const names = await onNode(adminUrl, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      "select datname from pg_database where starts_with(datname, $1)",
+      [databasePrefix],
+    );
+    return rows.map(({ datname }) => datname);
+  });
+  for (const name of names) await dropDatabase(adminUrl, name);
 }

@@ -1,4 +1,6 @@
 export { afterFile } from "./after-file.ts";
 export { directUrl, emptyClusterDatabase, emptyDatabase, testDatabase, type TestDatabase } from "./test-database.ts";
+export { genericPlan } from "./generic-plan.ts";
 export { sessionsWaitingForLocks } from "./lock-waits.ts";
 export { withoutTriggers } from "./without-triggers.ts";
+export { nodesOfThisMachine, packInto } from "./packed-package.ts";

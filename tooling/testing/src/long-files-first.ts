@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take from ten seconds to a minute: processes, browsers, commands, schedules by the hundred. */
 const LONG =
-  /\/((process|cli)-|killed-host|outside|delivery-contract|graphql-chains|lender-guide|field-app-|rest-fuzz|invariants|.*\.browser\.)/;
+  /\/(tests\/(processes|cli|app)\/|killed-host|outside|delivery-contract|graphql\/chains|lender-guide|rest\/fuzz|invariants|.*\.browser\.)/;
 
 /**
  * Begins with what takes long, so that at the end no file runs alone while the other workers have nothing left. Where

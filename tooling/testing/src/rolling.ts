@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 const NEW = fileURLToPath(new URL("../../..", import.meta.url));
 /** They belong together: the setup of a run provides what test databases are made from. */
 const HOOKS = ["test-database.ts", "cluster.ts", "global-setup.ts"].map((file) => `tooling/testing/src/${file}`);
-const BESIDE = "services/collections/tests/rolling-beside";
+const BESIDE = "services/collections/tests/processes/rolling-beside";
 /** What is asked of the older version when nobody says more: its flows, and its API for lenders. */
-const USUAL = ["packages/flows", "services/collections/tests/rest-", "services/collections/tests/cli-"];
+const USUAL = ["packages/flows", "services/collections/tests/rest", "services/collections/tests/cli"];
 
 const [ref, ...filters] = process.argv.slice(2);
 if (ref === undefined) {

@@ -7,10 +7,11 @@ import { escapeIdentifier, DatabaseError } from "pg";
 import { inject } from "vitest";
 import { afterFile } from "./after-file.ts";
 import { clusterTemplate, onNode, sealDatabase, withDatabase } from "./cluster.ts";
+import { dropDatabase } from "./drop-database.ts";
 
 const IN_USE = "55006";
 const DISTRIBUTE = fileURLToPath(
-  new URL("../../../services/collections/tests/distribute-template.ts", import.meta.url),
+  new URL("../../../services/collections/tests/fixtures/distribute-template.ts", import.meta.url),
 );
 
 export interface TestDatabase {
@@ -70,7 +71,7 @@ async function makeTemplate(template: string, migrate: (url: string) => Promise<
     if (isOnCluster()) await distribute(url);
     await renameDatabase(draft, template);
   } catch (error) {
-    await dropDatabase(draft, allNodes());
+    await dropFrom(allNodes(), draft);
     throw error instanceof DatabaseError && error.code === IN_USE
       ? new Error(`migrate(url) for ${template} left a connection open: close it before returning`, { cause: error })
       : error;
@@ -99,7 +100,7 @@ async function migrateByAnother(url: string): Promise<void> {
 async function copyOf(template: string, nodes: readonly string[]): Promise<TestDatabase> {
   const database = `${inject("databasePrefix")}_${randomBytes(6).toString("hex")}`;
   await createDatabase(database, template, nodes);
-  const drop = (): Promise<void> => dropDatabase(database, nodes);
+  const drop = (): Promise<void> => dropFrom(nodes, database);
   afterFile(drop);
   return { url: withDatabase(inject("pooledUrl") ?? inject("adminUrl"), database), drop };
 }
@@ -119,8 +120,8 @@ async function renameDatabase(name: string, newName: string): Promise<void> {
   await onEach(allNodes(), `alter database ${escapeIdentifier(name)} rename to ${escapeIdentifier(newName)}`);
 }
 
-async function dropDatabase(name: string, nodes: readonly string[]): Promise<void> {
-  await onEach(nodes, `drop database if exists ${escapeIdentifier(name)} with (force)`);
+async function dropFrom(nodes: readonly string[], name: string): Promise<void> {
+  await Promise.all(nodes.map((node) => dropDatabase(node, name)));
 }
 
 async function onEach(nodes: readonly string[], text: string): Promise<void> {

@@ -1,17 +1,17 @@
 import { Command } from "commander";
-import { caseCommand } from "./case.ts";
-import { deliveryCommand } from "./delivery.ts";
-import { doctorCommand } from "./doctor.ts";
-import { endpointCommand } from "./endpoint.ts";
-import { fieldPartnerCommand } from "./field-partner.ts";
-import { keyCommand } from "./key.ts";
-import { ledgerCommand } from "./ledger.ts";
-import { lenderCommand } from "./lender.ts";
-import { masterKeyCommand } from "./master-key.ts";
-import { persistedOperationsCommand } from "./persisted-operations.ts";
-import { migrateCommand } from "./migrate.ts";
-import { payoutCommand } from "./payout.ts";
-import { tell } from "./terminal.ts";
+import { caseCommand } from "./case/case.ts";
+import { deliveryCommand } from "./webhooks/delivery.ts";
+import { doctorCommand } from "./service/doctor.ts";
+import { endpointCommand } from "./webhooks/endpoint.ts";
+import { fieldPartnerCommand } from "./field-partner/field-partner.ts";
+import { keyCommand } from "./lender/key.ts";
+import { ledgerCommand } from "./ledger/ledger.ts";
+import { lenderCommand } from "./lender/lender.ts";
+import { masterKeyCommand } from "./service/master-key.ts";
+import { persistedOperationsCommand } from "./service/persisted-operations.ts";
+import { migrateCommand } from "./service/migrate.ts";
+import { payoutCommand } from "./field-partner/payout.ts";
+import { tell } from "./terminal/terminal.ts";
 
 /** Every command of the operators, with its options and help. Parsing throws what is not understood or not done. */
 export function createProgram(): Command {

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
-import { EXIT, explain } from "./refusal.ts";
-import { printJson, tell } from "./terminal.ts";
+import { EXIT, explain } from "./terminal/refusal.ts";
+import { printJson, tell } from "./terminal/terminal.ts";
 
 /** Does what the command line of this process says; what goes wrong is told on stderr and by the exit code. */
 export async function runCommand(): Promise<void> {

@@ -2,27 +2,20 @@ import type { Request, RequestHandler, Response } from "express";
 import { NoSchemaIntrospectionCustomRule, validate } from "graphql";
 import { createLRUCache, createYoga, type Plugin } from "graphql-yoga";
 import type { App } from "../app.ts";
-import { addressOf } from "../rate-limits/address-of.ts";
-import { closeIfUnread, tooLarge } from "../read-body.ts";
-import { requestIdOf } from "../rest/server.ts";
-import { answerErrors } from "./answer-errors.ts";
-import { authenticateFirst, type Caller, MAX_BODY_BYTES } from "./authenticate-first.ts";
-import { type Context, createContext } from "./context.ts";
-import { limitDocuments } from "./document-limits.ts";
-import { allowGraphiql, renderGraphiql } from "./graphiql.ts";
-import { createLinkLooks } from "./link-looks.ts";
-import { limitTime } from "./operation-time.ts";
-import { persistedOperations, registeredOperations } from "./persisted-operations.ts";
+import { addressOf } from "../http/address-of.ts";
+import { closeIfUnread, tooLarge } from "../http/read-body.ts";
+import { requestIdOf } from "../http/request-id.ts";
+import { answerErrors } from "./requests/answer-errors.ts";
+import { authenticateFirst, MAX_BODY_BYTES } from "./requests/authenticate-first.ts";
+import type { ServerContext } from "./plumbing/caller.ts";
+import { type Context, createContext } from "./plumbing/context.ts";
+import { limitDocuments } from "./requests/document-limits.ts";
+import { allowGraphiql, renderGraphiql } from "./requests/graphiql.ts";
+import { createLinkLooks } from "./plumbing/link-looks.ts";
+import { limitTime } from "./requests/operation-time.ts";
+import { persistedOperations, registeredOperations } from "./requests/persisted-operations.ts";
 import { schema } from "./schema.ts";
-import { createWatchPlaces } from "./watch-places.ts";
-
-/** What Yoga is handed with each request. */
-export interface ServerContext {
-  readonly req: Request;
-  readonly res: Response;
-  /** Set before the body is parsed; undefined when the request has no valid access token. */
-  caller?: Caller | undefined;
-}
+import { createWatchPlaces } from "./plumbing/watch-places.ts";
 
 /** The field-partner app's API, to be mounted at `/graphql` before anything that parses bodies. */
 export interface GraphqlEndpoint {

@@ -1,6 +1,6 @@
 import { DuplicateFieldError, JsonTooComplexError, parseJson } from "@collections/money";
 import { pointerOf } from "./field-faults.ts";
-import { Problem, validationProblem } from "./problem.ts";
+import { Problem, validationProblem } from "../http/problem.ts";
 import type { RequestContent } from "./request-context.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { instantAnswer, warningsAnswer } from "./answer-parts.ts";
-import { PROBLEM_CODES, type ProblemCode } from "./problem.ts";
+import { PROBLEM_CODES, type ProblemCode } from "../http/problem.ts";
 import { originalAnswer } from "./v1/booking-answer.ts";
 import { canonicalSha256Answer, findingAnswer } from "./v1/debug-answer.ts";
 import { importOutcome } from "./v1/import-answer.ts";

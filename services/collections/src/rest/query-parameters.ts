@@ -1,6 +1,6 @@
 import { nearestName } from "@collections/cases";
 import type { Warning } from "./field-faults.ts";
-import type { FieldFault, ProblemCode } from "./problem.ts";
+import type { FieldFault, ProblemCode } from "../http/problem.ts";
 
 /** A parameter's value, or what is wrong with it: words that go on after "The query parameter …". */
 export type ParameterReading<Value> = { value: Value } | { code: ProblemCode; words: string };

@@ -39,10 +39,3 @@ export interface RequestContent {
   readonly contentType: string | undefined;
   readonly headers: Request["headers"];
 }
-
-/** What an endpoint answers; `body` undefined answers without one. */
-export interface Answer {
-  status: number;
-  body?: object;
-  headers?: Record<string, string>;
-}

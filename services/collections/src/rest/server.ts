@@ -1,17 +1,19 @@
-import { isUnavailable, newId, OverloadedError, publicId } from "@collections/database";
-import type { ErrorRequestHandler, NextFunction, Request, RequestHandler, Response, Router } from "express";
+import type { Request, RequestHandler, Response, Router } from "express";
 import { Router as createRouter } from "express";
 import type { Logger } from "pino";
-import type { LimitedEndpoint } from "../rate-limits/limits.ts";
-import type { BodyMemory, HeldBody } from "../body-memory.ts";
-import { closeIfUnread, drainBody, readBody, tooLarge } from "../read-body.ts";
+import type { LimitedEndpoint } from "../settings/rate-limits.ts";
+import type { BodyMemory, HeldBody } from "../http/body-memory.ts";
+import { drainBody, readBody, tooLarge } from "../http/read-body.ts";
 import { authenticate, type AuthenticationRules, identify, type OnPart, presentedBy } from "./authenticate.ts";
 import { BadSignature } from "./bad-signature.ts";
-import { Problem, problemBody, problemHeaders } from "./problem.ts";
-import { addressOf } from "../rate-limits/address-of.ts";
-import type { RateLimiter } from "../rate-limits/rate-limiter.ts";
+import { Problem, problemBody, problemHeaders } from "../http/problem.ts";
+import { addressOf } from "../http/address-of.ts";
+import type { RateLimiter } from "../http/rate-limiter.ts";
 import { admitCaller, countFailure } from "./rate-limit.ts";
-import type { Answer, NamedCaller, RequestOf, SignedCaller } from "./request-context.ts";
+import type { NamedCaller, RequestOf, SignedCaller } from "./request-context.ts";
+import type { Answer } from "../http/answer.ts";
+import { answerErrors, asProblem, writeAnswer } from "../http/error-answers.ts";
+import { requestIdOf } from "../http/request-id.ts";
 
 /** One path and what it answers, by method. */
 export type Endpoint = SignedEndpoint | UnsignedEndpoint;
@@ -43,8 +45,6 @@ export interface RestOptions extends AuthenticationRules {
   onAnswer?: (answered: { endpoint: string; status: number; durationMs: number }) => void;
 }
 
-const REQUEST_ID_PREFIX = "req";
-
 /**
  * A router that serves the endpoints of lenders. Checks run in a fixed order (contract: Authentication): path → size →
  * authentication → suspended lender → rate limit → method; media type, JSON and schema are the endpoint's own next steps.
@@ -58,13 +58,6 @@ export function signedRouter(endpoints: readonly Endpoint[], options: RestOption
   return router.use(answerErrors(options.log));
 }
 
-/** What Express calls with an error: answers the problem that it is. */
-export function answerErrors(log: Logger): ErrorRequestHandler {
-  return (error: unknown, request: Request, response: Response, _next: NextFunction) => {
-    answerProblem(asProblem(error, log, requestIdOf(response)), request, response);
-  };
-}
-
 function serve(endpoint: Endpoint, options: RestOptions): RequestHandler {
   return async (request, response) => {
     const startedAt = performance.now();
@@ -76,7 +69,7 @@ function serve(endpoint: Endpoint, options: RestOptions): RequestHandler {
       const problem = asProblem(error, options.log, requestId);
       answer = { status: problem.status, body: problemBody(problem, requestId), headers: problemHeaders(problem) };
     }
-    write(request, response, answer);
+    writeAnswer(request, response, answer);
     const durationMs = performance.now() - startedAt;
     options.onAnswer?.({ endpoint: endpoint.name, status: answer.status, durationMs });
     options.log.debug(
@@ -173,50 +166,6 @@ async function counted<Caller>(
     if (error instanceof Problem && error.status === 401) await countFailure(rateLimiter, addressOf(request));
     throw error instanceof BadSignature ? await error.explained() : error;
   }
-}
-
-/** The id in `X-Request-Id` of an answer: made once per request, also for requests that no endpoint takes. */
-export function requestIdOf(response: Response): string {
-  const given = response.getHeader("X-Request-Id");
-  if (typeof given === "string") return given;
-  const requestId = publicId(REQUEST_ID_PREFIX, newId());
-  response.setHeader("X-Request-Id", requestId);
-  return requestId;
-}
-
-function asProblem(error: unknown, log: Logger, requestId: string): Problem {
-  if (error instanceof Problem) return error;
-  if (error instanceof URIError) {
-    return new Problem("MALFORMED_PATH", "The path has a % that no two hexadecimal digits in UTF-8 follow.");
-  }
-  if (isUnavailable(error) || error instanceof OverloadedError) {
-    log.warn({ requestId, error }, "unavailable");
-    return new Problem("SERVICE_UNAVAILABLE", "Repeat the same request, with the same bytes, in a moment.");
-  }
-  log.error({ requestId, error }, "unexpected error");
-  return new Problem("INTERNAL_ERROR", "Repeat the same request; if it happens again, tell us the requestId.");
-}
-
-/** Answers a problem, unless an answer has begun. */
-export function answerProblem(problem: Problem, request: Request, response: Response): void {
-  const body = problemBody(problem, requestIdOf(response));
-  write(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
-}
-
-function write(request: Request, response: Response, { status, body, headers = {} }: Answer): void {
-  if (response.headersSent || response.destroyed) return;
-  response.status(status).setHeader("Cache-Control", "no-store");
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  closeIfUnread(request, response);
-  if (body === undefined) {
-    response.end();
-    return;
-  }
-  if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
-  // A text leaves in one write with the headers; bytes would not.
-  const text = JSON.stringify(body);
-  response.setHeader("Content-Length", Buffer.byteLength(text));
-  response.end(text);
 }
 
 function clipped(path: string): string {

@@ -1,7 +1,7 @@
 import type { ReceiverBehaviour } from "@collections/lender-twin";
 import type { Fault } from "../fault.ts";
-import { openLyingFront } from "../lying-front.ts";
-import { oneOf } from "../seeded-random.ts";
+import { openLyingFront } from "../processes/lying-front.ts";
+import { oneOf } from "../traffic/seeded-random.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const MISDEEDS: readonly ReceiverBehaviour[] = [

@@ -1,10 +1,10 @@
 import { rmSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { makeClocks } from "../clock.ts";
+import { makeClocks } from "../processes/clock.ts";
 import type { Fault } from "../fault.ts";
-import { oneOf } from "../seeded-random.ts";
-import { whyNoShim } from "../shim.ts";
-import { ownFolder } from "../run-folder.ts";
+import { oneOf } from "../traffic/seeded-random.ts";
+import { whyNoShim } from "../processes/shim.ts";
+import { ownFolder } from "../processes/run-folder.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const JUMP_MS = 600_000;

@@ -1,7 +1,7 @@
 import type { Client } from "pg";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import type { OwnPostgres } from "../own-postgres.ts";
+import type { OwnPostgres } from "../processes/own-postgres.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const MOST_CONNECTIONS = 60;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Fault } from "../fault.ts";
-import { addStandby, promote } from "../standby.ts";
+import { addStandby, promote } from "../processes/standby.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 export const failover: Fault = {

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
-import { type Disk, mountedDisk, shimmedDisk, whyNoMount } from "../disk.ts";
+import { type Disk, mountedDisk, shimmedDisk, whyNoMount } from "../processes/disk.ts";
 import type { Fault } from "../fault.ts";
-import type { OwnPostgres } from "../own-postgres.ts";
-import { whyNoShim } from "../shim.ts";
-import type { Stage } from "../stage.ts";
+import type { OwnPostgres } from "../processes/own-postgres.ts";
+import { whyNoShim } from "../processes/shim.ts";
+import type { Stage } from "../stage/stage.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 const ROUNDS = { quick: 1, long: 10, legs: 1 };

@@ -1,4 +1,4 @@
-import { amidCommit } from "../amid-commit.ts";
+import { amidCommit } from "../stage/amid-commit.ts";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 

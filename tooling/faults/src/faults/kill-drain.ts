@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
 import type { Fault } from "../fault.ts";
-import type { OwnPostgres } from "../own-postgres.ts";
+import type { OwnPostgres } from "../processes/own-postgres.ts";
 import { OUTLASTS_A_KILL, underTraffic } from "../under-traffic.ts";
 
 const BACKLOG = 60;

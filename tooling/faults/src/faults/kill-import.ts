@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { type Command, startOperator } from "../service-process.ts";
-import { LENDER } from "../original.ts";
-import type { Stage } from "../stage.ts";
+import { type Command, startOperator } from "../processes/service-process.ts";
+import { LENDER } from "../stage/original.ts";
+import type { Stage } from "../stage/stage.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 /** Several thousands, as they are applied a thousand at a time. */

@@ -2,11 +2,11 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault, Leg, Outcome } from "../fault.ts";
-import { Model } from "../model.ts";
-import { OwnPostgres } from "../own-postgres.ts";
-import { seededRandom } from "../seeded-random.ts";
-import { type Command, type Settings, startMigration } from "../service-process.ts";
-import { ownFolder } from "../run-folder.ts";
+import { Model } from "../traffic/model.ts";
+import { OwnPostgres } from "../processes/own-postgres.ts";
+import { seededRandom } from "../traffic/seeded-random.ts";
+import { type Command, type Settings, startMigration } from "../processes/service-process.ts";
+import { ownFolder } from "../processes/run-folder.ts";
 
 const KILLS = 4;
 /** A migration that was killed between its steps; a run that hits none goes on, up to so many times its rounds. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { openClusterStage } from "../cluster-stage.ts";
 import type { Fault } from "../fault.ts";
-import { whyNoCluster } from "../own-cluster.ts";
+import { whyNoCluster } from "../cluster/own-cluster.ts";
+import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 
 const NODES = 3;
 const NAMES = ["the coordinator", "the first worker", "the second worker"];
@@ -17,37 +17,27 @@ export const killNodes: Fault = {
   isAlone: true,
   isByNameOnly: true,
   whyNot: whyNoCluster,
-  async run({ seed, rounds, isQuick, onProgress }) {
-    const stage = await openClusterStage(seed);
-    try {
-      const { cluster, model, random, lenders } = stage;
+  run: underClusterTraffic({
+    traffic: { clientsPerLender: 3, restMs: 20 },
+    async strikeAll({ cluster, model, random, lenders, everyLenderGoesOn }, { rounds, isQuick, onProgress }) {
       const { counts } = model;
       onProgress(`${lenders.length} lenders, ${lenders.filter(({ node }) => node === 1).length} on the first worker`);
-      const traffic = stage.startTraffic({ clientsPerLender: 3, restMs: 20 });
-      try {
-        while (counts.strikes < rounds || (counts.lostAnswers === 0 && counts.strikes < rounds + MOST_MORE)) {
-          await stage.everyLenderGoesOn(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
-          await pause(random() * 200);
-          const node = (counts.strikes + 1) % NODES;
-          await cluster.kill(node);
-          await pause(random() * 1_500);
-          await cluster.startAgain(node);
-          counts.strikes += 1;
-          counts.hits += 1;
-          const recoveryMs = await stage.everyLenderGoesOn(1);
-          counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
-          onProgress(
-            `strike ${counts.strikes}, ${NAMES[node]!}: every lender goes on after ${Math.round(recoveryMs)} ms, ${model.acknowledged} acknowledged, ${counts.lostAnswers} lost answers`,
-          );
-        }
-      } catch (error) {
-        model.odd(`strike ${counts.strikes + 1}: ${String(error)}`);
+      while (counts.strikes < rounds || (counts.lostAnswers === 0 && counts.strikes < rounds + MOST_MORE)) {
+        await everyLenderGoesOn(PAYMENTS_BETWEEN[isQuick ? "quick" : "long"]);
+        await pause(random() * 200);
+        const node = (counts.strikes + 1) % NODES;
+        await cluster.kill(node);
+        await pause(random() * 1_500);
+        await cluster.startAgain(node);
+        counts.strikes += 1;
+        counts.hits += 1;
+        const recoveryMs = await everyLenderGoesOn(1);
+        counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
+        onProgress(
+          `strike ${counts.strikes}, ${NAMES[node]!}: every lender goes on after ${Math.round(recoveryMs)} ms, ${model.acknowledged} acknowledged, ${counts.lostAnswers} lost answers`,
+        );
       }
       if (counts.lostAnswers === 0) model.odd(`after ${counts.strikes} strikes no answer was lost: nothing was hit`);
-      await traffic.stop();
-      return await stage.judge(onProgress);
-    } finally {
-      await stage.close();
-    }
-  },
+    },
+  }),
 };

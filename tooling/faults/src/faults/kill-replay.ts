@@ -1,7 +1,7 @@
 import type { ReceivedDelivery } from "@collections/lender-twin";
 import type { Fault } from "../fault.ts";
-import { operator } from "../service-process.ts";
-import { LENDER } from "../original.ts";
+import { operator } from "../processes/service-process.ts";
+import { LENDER } from "../stage/original.ts";
 import { OUTLASTS_A_KILL, underTraffic } from "../under-traffic.ts";
 
 const WITHIN_MS = 180_000;

@@ -1,67 +1,92 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type ClusterLender, openClusterStage } from "../cluster-stage.ts";
+import type { ClusterLender, ClusterStage } from "../cluster/cluster-stage.ts";
 import type { Fault } from "../fault.ts";
-import { whyNoCluster } from "../own-cluster.ts";
+import { type OwnCluster, whyNoCluster } from "../cluster/own-cluster.ts";
+import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 
 const WARM_UP_MS = 5_000;
 const BEFORE_MS = { quick: 10_000, long: 20_000 };
-const AWAY_MS = { quick: 10_000, long: 30_000 };
+/** Longer than any time limit of the service: 12 seconds for an answer. */
+const AWAY_MS = 30_000;
 /** The other lenders keep at least this part of their rate: less than 1, because rates vary from one span to the next. */
 const LEAST_RATIO = 0.9;
 
+/** How a worker is away. */
+interface Way {
+  readonly name: string;
+  begin(cluster: OwnCluster, node: number): Promise<void> | void;
+  end(cluster: OwnCluster, node: number): Promise<void> | void;
+}
+
+const WAYS: readonly Way[] = [
+  {
+    name: "shut down",
+    begin: (cluster, node) => cluster.shutDown(node),
+    end: (cluster, node) => cluster.startAgain(node),
+  },
+  {
+    name: "silent",
+    begin: (cluster, node) => cluster.fallSilent(node),
+    end: (cluster, node) => cluster.answerAgain(node),
+  },
+];
+
 export const lostWorker: Fault = {
   name: "lost-worker",
-  sentence: "On a cluster of Citus, one worker is away for thirty seconds: only its own lenders are answered 503.",
-  rounds: { quick: 1, long: 4, legs: 1 },
+  sentence:
+    "On a cluster of Citus, one worker is away for thirty seconds, shut down or silent: only its own lenders are answered 503.",
+  rounds: { quick: 2, long: 4, legs: 1 },
   isAlone: true,
   isByNameOnly: true,
   whyNot: whyNoCluster,
-  async run({ seed, rounds, isQuick, onProgress }) {
-    const stage = await openClusterStage(seed);
-    try {
-      const { cluster, model, lenders } = stage;
-      const { counts } = model;
-      const form = isQuick ? "quick" : "long";
-      const traffic = stage.startTraffic({ clientsPerLender: 2, restMs: 400 });
-      try {
-        await pause(WARM_UP_MS);
-        while (counts.strikes < rounds) {
-          const node = 1 + (counts.strikes % 2);
-          const others = lenders.filter((lender) => lender.node !== node);
-          const own = lenders.filter((lender) => lender.node === node);
-          const before = await seen(BEFORE_MS[form], others, own);
-          await cluster.shutDown(node);
-          const away = await seen(AWAY_MS[form], others, own);
-          await cluster.startAgain(node);
-          counts.strikes += 1;
-          counts.hits += 1;
-          const recoveryMs = await stage.everyLenderGoesOn(1);
-          counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
-          const ratio = away.others.perS / before.others.perS;
-          onProgress(
-            `worker ${node} away: ${others.length} other lenders ${before.others.perS.toFixed(1)}/s before, ${away.others.perS.toFixed(1)}/s meanwhile (${ratio.toFixed(2)}), ` +
-              `${away.others.refused} refused, ${away.others.eventsPerS.toFixed(1)} events/s instead of ${before.others.eventsPerS.toFixed(1)}/s; ` +
-              `its ${own.length} lenders: ${away.own.answered} answered, ${away.own.refused} refused; all go on ${Math.round(recoveryMs)} ms after its return`,
-          );
-          if (ratio < LEAST_RATIO) model.odd(`the other lenders went on at ${ratio.toFixed(2)} of their rate`);
-          if (away.others.refused > 0) model.odd(`${away.others.refused} calls of lenders on other nodes were refused`);
-          if (away.others.eventsPerS < LEAST_RATIO * before.others.eventsPerS) {
-            model.odd(
-              `the other lenders received ${away.others.eventsPerS.toFixed(1)} events/s, before ${before.others.eventsPerS.toFixed(1)}`,
-            );
-          }
-          if (away.own.refused === 0) model.odd("no call of the lost worker's lenders was refused: nothing was hit");
-        }
-      } catch (error) {
-        model.odd(`strike ${counts.strikes + 1}: ${String(error)}`);
+  run: underClusterTraffic({
+    traffic: { clientsPerLender: 4, restMs: 800 },
+    async strikeAll(stage, { rounds, isQuick, onProgress }) {
+      const { counts } = stage.model;
+      await pause(WARM_UP_MS);
+      while (counts.strikes < rounds) {
+        const way = WAYS[counts.strikes % WAYS.length]!;
+        const node = 1 + (Math.floor(counts.strikes / WAYS.length) % 2);
+        await strike(stage, way, node, { beforeMs: BEFORE_MS[isQuick ? "quick" : "long"], onProgress });
       }
-      await traffic.stop();
-      return await stage.judge(onProgress);
-    } finally {
-      await stage.close();
-    }
-  },
+    },
+  }),
 };
+
+async function strike(
+  { cluster, model, lenders, everyLenderGoesOn }: ClusterStage,
+  way: Way,
+  node: number,
+  { beforeMs, onProgress }: { readonly beforeMs: number; readonly onProgress: (message: string) => void },
+): Promise<void> {
+  const others = lenders.filter((lender) => lender.node !== node);
+  const own = lenders.filter((lender) => lender.node === node);
+  const before = await seen(beforeMs, others, own);
+  await way.begin(cluster, node);
+  const away = await seen(AWAY_MS, others, own);
+  await way.end(cluster, node);
+  model.counts.strikes += 1;
+  model.counts.hits += 1;
+  const recoveryMs = await everyLenderGoesOn(1);
+  model.counts.slowestRecoveryMs = Math.max(model.counts.slowestRecoveryMs, Math.round(recoveryMs));
+  const ratio = away.others.perS / before.others.perS;
+  const who = `worker ${node} ${way.name}`;
+  onProgress(
+    `${who}: ${others.length} other lenders ${before.others.perS.toFixed(1)}/s before, ${away.others.perS.toFixed(1)}/s meanwhile (${ratio.toFixed(2)}), ` +
+      `${away.others.refused} refused, ${away.others.eventsPerS.toFixed(1)} events/s instead of ${before.others.eventsPerS.toFixed(1)}/s; ` +
+      `its ${own.length} lenders: ${away.own.answered} answered, ${away.own.refused} refused; all go on ${Math.round(recoveryMs)} ms after its return`,
+  );
+  if (ratio < LEAST_RATIO) model.odd(`${who}: the other lenders went on at ${ratio.toFixed(2)} of their rate`);
+  if (away.others.refused > 0) {
+    model.odd(`${who}: ${away.others.refused} calls of lenders on other nodes were refused`);
+  }
+  if (away.others.eventsPerS < LEAST_RATIO * before.others.eventsPerS) {
+    model.odd(
+      `${who}: the other lenders received ${away.others.eventsPerS.toFixed(1)} events/s, before ${before.others.eventsPerS.toFixed(1)}`,
+    );
+  }
+  if (away.own.refused === 0) model.odd(`${who}: no call of its lenders was refused: nothing was hit`);
+}
 
 interface Seen {
   readonly answered: number;

@@ -1,5 +1,5 @@
 import type { Fault } from "../fault.ts";
-import { oneOf } from "../seeded-random.ts";
+import { oneOf } from "../traffic/seeded-random.ts";
 import { underTraffic } from "../under-traffic.ts";
 
 export const restartPostgres: Fault = {

@@ -3,10 +3,10 @@ import { until } from "../deadline.ts";
 import type { Fault, Leg, Outcome } from "../fault.ts";
 import { flatnessOf, type Sample } from "../flatness.ts";
 import { violationsIn } from "../invariants.ts";
-import { startMixedLoad } from "../mixed-load.ts";
-import { type Heard, takeSample, whyNoSamples } from "../sampler.ts";
-import { gatherEvidence, settle } from "../settle.ts";
-import { openStage, type Stage } from "../stage.ts";
+import { startMixedLoad } from "../soak/mixed-load.ts";
+import { type Heard, takeSample, whyNoSamples } from "../soak/sampler.ts";
+import { gatherEvidence, settle } from "../invariants/settle.ts";
+import { openStage, type Stage } from "../stage/stage.ts";
 import { bookedOf } from "../under-traffic.ts";
 
 /** A round of the long form is a minute, of the short one a third of one. */

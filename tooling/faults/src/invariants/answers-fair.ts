@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 /** Collected while the fault lasted: what was answered other than the contract says, and what did not recover. */
 export const answersFair: Invariant = {

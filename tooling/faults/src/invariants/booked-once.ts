@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 interface Booking {
   readonly loan: string;

@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 /** Whoever was told, or not: a payment is there with all that belongs to it, or not at all. */
 export const bookedWhole: Invariant = {

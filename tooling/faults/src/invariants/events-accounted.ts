@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 /** Published is delivered and waiting and parked, row by row; and what counts as delivered has arrived. */
 export const eventsAccounted: Invariant = {

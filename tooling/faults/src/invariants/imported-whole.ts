@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 export const importedWhole: Invariant = {
   name: "every acknowledged import is there once, every other one whole or not at all",

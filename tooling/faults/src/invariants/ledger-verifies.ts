@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 export const ledgerVerifies: Invariant = {
   name: "`ledger verify` finds nothing",

@@ -1,4 +1,4 @@
-import type { Evidence, Invariant } from "../evidence.ts";
+import type { Evidence, Invariant } from "./evidence.ts";
 
 /** What the row, the events and the lender say of a link tell one story. */
 export const linksExplained: Invariant = {

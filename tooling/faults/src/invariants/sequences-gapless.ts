@@ -1,4 +1,4 @@
-import type { Invariant } from "../evidence.ts";
+import type { Invariant } from "./evidence.ts";
 
 /** Also against the case, whose number the next event follows. */
 export const sequencesGapless: Invariant = {

@@ -5,8 +5,9 @@ import { AmountLiteral, toWire } from "@collections/money";
 import { z } from "zod";
 import { fieldFaults, unknownFieldWarnings, type Warning } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../problem.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { instant, text, textFault } from "../wire-types.ts";
 import { couldBeLoan, loanNotFound } from "./get-case.ts";
 

@@ -3,8 +3,9 @@ import { diagnose, type RequestToDiagnose, requestDescribed } from "@collections
 import { z } from "zod";
 import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../problem.ts";
-import type { Answer, NamedCaller, RequestOf } from "../request-context.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { NamedCaller, RequestOf } from "../request-context.ts";
 
 const MAX_METHOD_CHARACTERS = 32;
 const MAX_PATH_CHARACTERS = 8_192;

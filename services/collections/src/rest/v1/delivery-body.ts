@@ -1,6 +1,6 @@
 import { parsePublicId, publicId } from "@collections/database";
 import { type DeliverySummary, type LoggedAttempt, remedyFor, type TestedDelivery } from "@collections/webhooks";
-import { Problem } from "../problem.ts";
+import { Problem } from "../../http/problem.ts";
 import type { SignedRequest } from "../request-context.ts";
 
 /** What a lender is shown of a delivery (contract: Deliveries). An event between two attempts is `waiting` too. */

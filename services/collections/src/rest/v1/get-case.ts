@@ -1,7 +1,8 @@
 import { isDotSegment } from "@collections/cases";
 import type { CaseSnapshot } from "@collections/flows";
-import { Problem } from "../problem.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import { Problem } from "../../http/problem.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 
 /** GET /api/v1/partner/cases/{loan} (contract: Partner endpoints): the current state, for a receiver that saw a gap. */
 export async function getCase(

@@ -1,6 +1,7 @@
 import type { Database } from "@collections/database";
 import { deliveryById } from "@collections/webhooks";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { attemptBody, deliveryBody, deliveryNotFound, eventIdIn } from "./delivery-body.ts";
 
 /** GET /api/v1/partner/webhooks/deliveries/{eventId} (contract: Deliveries): one event, its bytes, every attempt. */

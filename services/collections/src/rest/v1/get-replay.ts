@@ -1,7 +1,8 @@
 import { type Database, parsePublicId, publicId } from "@collections/database";
 import { replayById } from "@collections/webhooks";
-import { Problem } from "../problem.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import { Problem } from "../../http/problem.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 
 /** GET /api/v1/partner/webhooks/replays/{replayId} (contract: Deliveries): how far a replay has come. */
 export async function getReplay(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { instantAnswer } from "../answer-parts.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 
 /** The 200 of health (contract: Health response). */
 export const healthAnswer = z

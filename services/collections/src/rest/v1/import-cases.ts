@@ -3,9 +3,10 @@ import { type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collect
 import { z } from "zod";
 import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../problem.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
 import { isOn, switchFaults, unknownParameterWarnings } from "../query-parameters.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { idOfRequest } from "../same-request.ts";
 
 /** The body of an import (contract: Partner endpoints, POST cases). Rows are judged one by one, not here. */

@@ -1,9 +1,10 @@
 import { readInstant } from "@collections/cases";
 import { type Database, parsePublicId, publicId } from "@collections/database";
 import { type DeliveryFilter, type DeliveryState, listDeliveries as readDeliveries } from "@collections/webhooks";
-import { type FieldFault, validationProblem } from "../problem.ts";
+import { type FieldFault, validationProblem } from "../../http/problem.ts";
 import { type ParameterReading, readParameter, unknownParameterWarnings } from "../query-parameters.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { LOAN_CHARACTERS, textFault } from "../wire-types.ts";
 import { deliveryBody } from "./delivery-body.ts";
 

@@ -3,9 +3,10 @@ import { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, type ReplayFilter, requestReplay 
 import { z } from "zod";
 import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
-import { validationProblem } from "../problem.ts";
+import { validationProblem } from "../../http/problem.ts";
 import { isOn, switchFaults, unknownParameterWarnings } from "../query-parameters.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { idOfRequest } from "../same-request.ts";
 import { instant, LOAN_CHARACTERS, text } from "../wire-types.ts";
 

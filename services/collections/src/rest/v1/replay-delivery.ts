@@ -2,7 +2,8 @@ import { type Database, publicId, transaction } from "@collections/database";
 import { replayDelivery as sendAgain } from "@collections/webhooks";
 import { unknownFieldWarnings } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { idOfRequest } from "../same-request.ts";
 import { deliveryNotFound, eventIdIn } from "./delivery-body.ts";
 

@@ -1,13 +1,10 @@
-import {
-  CallbackNotConfiguredError,
-  type EndpointStatus,
-  PingAbandonedError,
-  type TestedDelivery,
-} from "@collections/webhooks";
+import { CallbackNotConfiguredError, PingAbandonedError } from "@collections/webhooks";
+import type { TestWebhook } from "../../app.ts";
 import { fieldFaults, unknownFieldWarnings, type Warning } from "../field-faults.ts";
 import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../problem.ts";
-import type { Answer, SignedRequest } from "../request-context.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { SignedRequest } from "../request-context.ts";
 import { pingErrorBody } from "./delivery-body.ts";
 import { z } from "zod";
 
@@ -15,12 +12,6 @@ import { z } from "zod";
 export const testWebhookBody = z.object({
   kind: z.literal("ping", { error: 'takes "ping"' }).optional().meta({ description: "What to send: ping." }),
 });
-
-/** What a test needs: to send the ping, and to tell how the endpoint is. */
-export interface TestWebhook {
-  ping(lender: SignedRequest["lender"]): Promise<TestedDelivery>;
-  endpoint(lenderId: string): Promise<EndpointStatus | undefined>;
-}
 
 /** POST /api/v1/partner/webhooks/test (contract: Partner endpoints): a signed ping, and what came of it. */
 export async function testWebhook(request: SignedRequest, { ping, endpoint }: TestWebhook): Promise<Answer> {

@@ -1,0 +1,171 @@
+import { isDeepStrictEqual } from "node:util";
+import { type CurrencyCode, toWire } from "@collections/money";
+import { type Address, addresses, type Consent, consent, email, language, phone } from "../fields/contact-readers.ts";
+import {
+  amount,
+  balanceAsOf,
+  day,
+  type FieldReader,
+  list,
+  stringPairs,
+  text,
+  wholeNumber,
+} from "../fields/field-readers.ts";
+import { refusalOfPair } from "./refused-pairs.ts";
+
+/** What a lender's row says of a case, besides the balance. Amounts in minor units, days as `YYYY-MM-DD`. */
+export interface CaseDetails {
+  readonly allocationRef: string | null;
+  readonly tags: readonly string[];
+  readonly minimumMinor: bigint | null;
+  readonly outstandingAsOf: Date | null;
+  readonly productType: string | null;
+  readonly branchCode: string | null;
+  readonly emiMinor: bigint | null;
+  readonly nextDueDate: string | null;
+  readonly overdueSince: string | null;
+  /** Days past due. */
+  readonly dpd: number | null;
+  /** As the lender sent it; `bucketOf` derives one otherwise. */
+  readonly bucket: string | null;
+  readonly borrowerName: string;
+  readonly borrowerPhone: string;
+  readonly alternatePhones: readonly string[];
+  readonly borrowerEmail: string | null;
+  readonly language: string | null;
+  readonly addresses: readonly Address[];
+  readonly consent: Consent;
+  /** Nobody contacts the borrower before this day. */
+  readonly doNotContactUntil: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** The part of the details that one row says: absent is unchanged. Consent is merged channel by channel. */
+export type DetailChanges = Partial<Omit<CaseDetails, "consent">> & { readonly consent?: Partial<Consent> };
+
+/** The value that a field has after the row clears it with null; REQUIRED fields cannot be cleared. */
+type Cleared<Value> = null extends Value ? null : Value | "REQUIRED";
+
+interface DetailField<Property extends keyof CaseDetails> {
+  /** Its name on the wire. */
+  readonly field: string;
+  readonly read: FieldReader<NonNullable<NonNullable<DetailChanges[Property]>>>;
+  readonly cleared: Cleared<CaseDetails[Property]>;
+  /** Its values may not leave in events, which carry no personal data and stay small. */
+  readonly confidential?: true;
+}
+
+/** Every field of the details: how it is read, and what null means. Its order is the order of changes in an answer. */
+export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailField<Property> } = {
+  outstandingAsOf: { field: "outstandingAsOf", read: balanceAsOf, cleared: null },
+  minimumMinor: { field: "minimumAmount", read: amount({ allowZero: true }), cleared: null },
+  emiMinor: { field: "emiAmount", read: amount({ allowZero: true }), cleared: null },
+  dpd: { field: "dpd", read: wholeNumber(0, 36_500), cleared: null },
+  bucket: { field: "bucket", read: text(32), cleared: null },
+  nextDueDate: { field: "nextDueDate", read: day, cleared: null },
+  overdueSince: { field: "overdueSince", read: day, cleared: null },
+  productType: { field: "productType", read: text(64), cleared: null },
+  branchCode: { field: "branchCode", read: text(64), cleared: null },
+  allocationRef: { field: "allocationRef", read: text(128), cleared: null },
+  tags: { field: "tags", read: list(text(64), 20), cleared: [], confidential: true },
+  borrowerName: { field: "borrowerName", read: text(200), cleared: "REQUIRED", confidential: true },
+  borrowerPhone: { field: "borrowerPhone", read: phone, cleared: "REQUIRED", confidential: true },
+  alternatePhones: { field: "alternatePhones", read: list(phone, 10), cleared: [], confidential: true },
+  borrowerEmail: { field: "borrowerEmail", read: email, cleared: null, confidential: true },
+  language: { field: "language", read: language, cleared: null },
+  addresses: { field: "addresses", read: addresses, cleared: [], confidential: true },
+  consent: { field: "consent", read: consent, cleared: { whatsapp: null, email: null } },
+  doNotContactUntil: { field: "doNotContactUntil", read: day, cleared: null },
+  metadata: {
+    field: "metadata",
+    read: stringPairs({ maxPairs: 20, maxName: 64, maxValue: 500, refusal: refusalOfPair }),
+    cleared: {},
+    confidential: true,
+  },
+};
+
+export const DETAIL_PROPERTIES = Object.keys(DETAIL_FIELDS) as readonly (keyof CaseDetails)[];
+
+/** What a new case has where its first row is silent. */
+export const NO_DETAILS: Omit<CaseDetails, "borrowerName" | "borrowerPhone"> = {
+  allocationRef: null,
+  tags: [],
+  minimumMinor: null,
+  outstandingAsOf: null,
+  productType: null,
+  branchCode: null,
+  emiMinor: null,
+  nextDueDate: null,
+  overdueSince: null,
+  dpd: null,
+  bucket: null,
+  alternatePhones: [],
+  borrowerEmail: null,
+  language: null,
+  addresses: [],
+  consent: { whatsapp: null, email: null },
+  doNotContactUntil: null,
+  metadata: {},
+};
+
+/** One difference that a row made, in values of the wire. An event has no values of a confidential field. */
+export interface FieldChange {
+  readonly field: string;
+  readonly from?: unknown;
+  readonly to?: unknown;
+}
+
+/**
+ * Names of the fields that are amounts: parse a request with `parseJson(text, AMOUNT_FIELDS)`.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = checkRows(rows, lender);
+ */
+export const AMOUNT_FIELDS: ReadonlySet<string> = new Set(["outstandingAmount", "minimumAmount", "emiAmount"]);
+
+const CONFIDENTIAL_FIELDS: ReadonlySet<string> = new Set(
+  Object.values(DETAIL_FIELDS)
+    .filter(({ confidential }) => confidential)
+    .map(({ field }) => field),
+);
+
+/** The details with a row's changes laid over them. */
+export function withChanges<Details extends CaseDetails>(details: Details, changes: DetailChanges): Details {
+  return { ...details, ...changes, consent: { ...details.consent, ...changes.consent } };
+}
+
+/** The differences between two details of one case, by the names and in the values of the wire. */
+export function detailChanges(before: CaseDetails, after: CaseDetails, currency: CurrencyCode): FieldChange[] {
+  return DETAIL_PROPERTIES.filter((property) => !isDeepStrictEqual(before[property], after[property])).map(
+    (property) => ({
+      field: DETAIL_FIELDS[property].field,
+      from: onTheWire(before[property], currency),
+      to: onTheWire(after[property], currency),
+    }),
+  );
+}
+
+/** The same changes for an event's body: without values where they are personal data. */
+export function publicChanges(changes: readonly FieldChange[]): FieldChange[] {
+  return changes.map((change) => (CONFIDENTIAL_FIELDS.has(change.field) ? { field: change.field } : change));
+}
+
+/**
+ * The lender's own bucket, else one by days past due; null when neither is known.
+ *
+ * @example
+ * bucketOf({ bucket: null, dpd: 47 }); // "31-60"
+ */
+export function bucketOf({ bucket, dpd }: Pick<CaseDetails, "bucket" | "dpd">): string | null {
+  if (bucket !== null || dpd === null) return bucket;
+  if (dpd === 0) return "0";
+  if (dpd <= 30) return "1-30";
+  if (dpd <= 60) return "31-60";
+  return dpd <= 90 ? "61-90" : "90+";
+}
+
+function onTheWire(value: unknown, currency: CurrencyCode): unknown {
+  if (typeof value === "bigint") return toWire(value, currency);
+  return value instanceof Date ? value.toISOString() : value;
+}

@@ -1,0 +1,73 @@
+import type { CurrencyCode } from "@collections/money";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { CaseStatus, CloseReason, FieldWork } from "./case-status.ts";
+import type { Address, Consent } from "../fields/contact-readers.ts";
+import type { Disposition } from "./disposition.ts";
+
+/** A loan being collected, in one of its cycles. Amounts in minor units of `currency`. */
+export const Case = defineEntity({
+  name: "Case",
+  tableName: "collection_case",
+  schema: "cases",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    sourceLoanNumber: p.text(),
+    cycle: p.integer(),
+    isCurrent: p.boolean(),
+    allocationRef: p.text().strictNullable(),
+
+    status: p.text().$type<CaseStatus>(),
+    statusReason: p.text().strictNullable(),
+    statusBeforeHold: p.text().$type<CaseStatus>().strictNullable(),
+    fieldWork: p.text().$type<FieldWork>(),
+    blockedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    workBegun: p.boolean(),
+    settledByLender: p.boolean(),
+    tags: p.array().columnType("text[]"),
+
+    currency: p.string().columnType("char(3)").$type<CurrencyCode>(),
+    placedMinor: p.bigint(),
+    outstandingMinor: p.bigint(),
+    totalCollectedMinor: p.bigint(),
+    excessMinor: p.bigint(),
+    peakMinor: p.bigint().strictNullable(),
+    minimumMinor: p.bigint().strictNullable(),
+    outstandingAsOf: p.datetime().columnType("timestamptz").strictNullable(),
+    lastPaymentAt: p.datetime().columnType("timestamptz").strictNullable(),
+
+    productType: p.text().strictNullable(),
+    branchCode: p.text().strictNullable(),
+    emiMinor: p.bigint().strictNullable(),
+    nextDueDate: p.date().strictNullable(),
+    overdueSince: p.date().strictNullable(),
+    dpd: p.integer().strictNullable(),
+    bucket: p.text().strictNullable(),
+
+    borrowerName: p.text(),
+    borrowerPhone: p.text(),
+    alternatePhones: p.array().columnType("text[]"),
+    borrowerEmail: p.text().strictNullable(),
+    language: p.text().strictNullable(),
+    addresses: p.json<Address[]>(),
+    consent: p.json<Consent>(),
+    doNotContactUntil: p.date().strictNullable(),
+    metadata: p.json<Record<string, string>>(),
+
+    assignedFieldPartnerId: p.uuid().strictNullable(),
+    assignedSince: p.datetime().columnType("timestamptz").strictNullable(),
+    lastVisitId: p.uuid().strictNullable(),
+    lastDisposition: p.text().$type<Disposition>().strictNullable(),
+
+    sequence: p.bigint(),
+    createdAt: p.datetime().columnType("timestamptz"),
+    updatedAt: p.datetime().columnType("timestamptz"),
+    closedAt: p.datetime().columnType("timestamptz").strictNullable(),
+    closeReason: p.text().$type<CloseReason>().strictNullable(),
+  },
+});
+
+/**
+ * A case as it is read: its balance, its state and what the lender's rows said. Amounts in minor units of `currency`.
+ */
+export type Case = InferEntity<typeof Case>;

@@ -1,0 +1,99 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
+import type { RowFault } from "../fields/row-fault.ts";
+
+/** How many rows of an import had which outcome. */
+export type ImportSummary = Readonly<Record<string, number>>;
+
+/** A row that was refused for what its case was like, by its place among the rows. */
+export interface RefusedRow {
+  readonly index: number;
+  readonly errors: readonly RowFault[];
+}
+
+/** A request to import rows. A request without an id of its own is recorded only when it was applied. */
+export const ImportRun = defineEntity({
+  name: "ImportRun",
+  tableName: "import_run",
+  schema: "cases",
+  properties: {
+    lenderId: p.uuid().primary(),
+    id: p.uuid().primary(),
+    summary: p.json<ImportSummary>(),
+    refused: p.json<readonly RefusedRow[]>(),
+    /** Whether the rows were written. False for a dry run, and for an atomic import with a rejected row. */
+    applied: p.boolean(),
+    dryRun: p.boolean(),
+    atomic: p.boolean(),
+    createdAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+/** An import as recorded: its switches, how many rows had which outcome, and which rows their cases refused. */
+export type ImportRun = InferEntity<typeof ImportRun>;
+
+const recordRun = statement(
+  "cases.record-import",
+  `insert into cases.import_run (lender_id, id, summary, refused, atomic, created_at)
+   values ($1, $2, $3, $4, $5, $6)`,
+);
+
+const recordUnapplied = statement(
+  "cases.record-unapplied-import",
+  `insert into cases.import_run (lender_id, id, summary, refused, applied, dry_run, atomic, created_at)
+   values ($1, $2, $3, $4, false, $5, $6, $7)
+   on conflict do nothing
+   returning id`,
+);
+
+/** What is recorded of an import. */
+export interface RecordedImport {
+  readonly lenderId: string;
+  readonly importId: string;
+  readonly atomic: boolean;
+  readonly summary: ImportSummary;
+  readonly refused: readonly RefusedRow[];
+}
+
+/**
+ * Records an applied import beside the cases that it changed. An id that is taken already fails the transaction.
+ *
+ * @example
+ * const summary = { created: 998, updated: 0, unchanged: 0, rejected: 2 };
+ * recordImport(tx, { lenderId, importId: newId(), atomic: false, summary, refused: [] }, now);
+ */
+export function recordImport(
+  tx: Tx,
+  { lenderId, importId, atomic, summary, refused }: RecordedImport,
+  now: Date,
+): void {
+  send(tx, recordRun, [lenderId, importId, JSON.stringify(summary), JSON.stringify(refused), atomic, now]);
+}
+
+/**
+ * Records an import that wrote no row: a dry run, or an atomic import with a rejected row. Returns false, and records
+ * nothing, when the id is taken already.
+ *
+ * @example
+ * const run = { lenderId, importId: newId(), atomic: false, summary: { created: 1000 }, refused: [] };
+ * const isFirst = await transaction(em, (tx) => recordUnappliedImport(tx, { ...run, dryRun: true }, now));
+ */
+export async function recordUnappliedImport(
+  tx: Tx,
+  { lenderId, importId, dryRun, atomic, summary, refused }: RecordedImport & { readonly dryRun: boolean },
+  now: Date,
+): Promise<boolean> {
+  const values = [lenderId, importId, JSON.stringify(summary), JSON.stringify(refused), dryRun, atomic, now];
+  return (await query(tx, recordUnapplied, values)).length > 0;
+}
+
+/**
+ * An import that was recorded, or undefined.
+ *
+ * @example
+ * const before = await importRun(em, lenderId, "0193bf7c-52a0-7000-8000-000000000001");
+ * const created = before?.applied ? before.summary["created"] : 0;
+ */
+export async function importRun(em: EntityManager, lenderId: string, id: string): Promise<ImportRun | undefined> {
+  return (await em.findOne(ImportRun, { lenderId, id }, { disableIdentityMap: true })) ?? undefined;
+}

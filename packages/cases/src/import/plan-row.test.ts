@@ -1,0 +1,373 @@
+import { currency } from "@collections/money";
+import { expect, test } from "vitest";
+import { applyPayment } from "../case/apply-payment.ts";
+import { exampleCase } from "../../tests/example-case.ts";
+import type { LaterPayment } from "./plan-row.ts";
+import { applied, EARLIER, ended, facts, NOW, planOf } from "../../tests/plan-example.ts";
+
+const importId = "imp_0193bf7c000070008000000000000002";
+
+test("a first row makes a case", () => {
+  const plan = applied({ outstandingAmount: "5000", dpd: 12 }, undefined);
+  expect(plan).toMatchObject({ outcome: "created", changes: [], placementMinor: 500_000n, adjustmentMinor: 0n });
+  expect(plan.replaces).toBeUndefined();
+  expect(plan.caseAfter).toMatchObject({
+    lenderId: facts.lenderId,
+    id: facts.newCaseId,
+    sourceLoanNumber: "LN-1001",
+    cycle: 1,
+    isCurrent: true,
+    status: "new",
+    fieldWork: "open",
+    currency: "INR",
+    placedMinor: 500_000n,
+    outstandingMinor: 500_000n,
+    dpd: 12,
+    language: "hi-IN",
+    consent: { whatsapp: null, email: null },
+    sequence: 1n,
+  });
+  expect(plan.events).toEqual([{ kind: "case.created", sequence: 1n, status: "new", data: { importId, cycle: 1 } }]);
+});
+
+test("a loan without a balance is made and settled at once, so that a late confirmation has a place", () => {
+  const plan = applied({ outstandingAmount: "0" }, undefined);
+  expect(plan).toMatchObject({ outcome: "created", placementMinor: 0n, adjustmentMinor: 0n });
+  expect(plan.caseAfter).toMatchObject({ status: "closed", closeReason: "settled_by_lender", sequence: 2n });
+  expect(plan.events.map(({ kind, status }) => [kind, status])).toEqual([
+    ["case.created", "new"],
+    ["case.returned", "closed"],
+  ]);
+});
+
+test("a row with the same values again leaves the case unchanged", () => {
+  const { caseAfter } = applied(everything, undefined);
+  expect(planOf(everything, caseAfter)).toMatchObject({ outcome: "unchanged", caseAfter, warnings: [] });
+});
+
+test("a newer outstandingAsOf of the same balance is kept without an event", () => {
+  const current = exampleCase({ outstandingAsOf: EARLIER });
+  expect(planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, current)).toMatchObject({
+    outcome: "unchanged",
+    movesBalanceDate: true,
+    caseAfter: { outstandingAsOf: NOW, sequence: current.sequence },
+  });
+});
+
+test("a balance without outstandingAsOf keeps the stored one, and null clears it", () => {
+  const current = exampleCase({ outstandingAsOf: EARLIER });
+  expect(applied({ outstandingAmount: "4000" }, current).caseAfter.outstandingAsOf).toEqual(EARLIER);
+  expect(planOf({ outstandingAmount: "5000" }, current)).toMatchObject({ movesBalanceDate: false });
+  expect(planOf({ outstandingAmount: "5000", outstandingAsOf: null }, current)).toMatchObject({
+    outcome: "unchanged",
+    movesBalanceDate: true,
+    caseAfter: { outstandingAsOf: null },
+  });
+});
+
+test("applies nothing of a row that is older than the balance of an open case", () => {
+  const current = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 50_000n });
+  const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString(), dpd: 77 };
+  expect(planOf(row, current)).toEqual({
+    outcome: "unchanged",
+    caseAfter: current,
+    movesBalanceDate: false,
+    warnings: [
+      {
+        code: "STALE_SNAPSHOT",
+        pointer: "/rows/0/outstandingAsOf",
+        detail: `The case has a newer balance, as of ${NOW.toISOString()}; nothing of this row was applied.`,
+      },
+    ],
+  });
+  expect(planOf({ ...row, outstandingAmount: "0" }, current).outcome).toBe("unchanged");
+});
+
+test("of two balances of the same moment the later import wins", () => {
+  const current = exampleCase({ outstandingAsOf: EARLIER });
+  const plan = applied({ outstandingAmount: "4000", outstandingAsOf: EARLIER.toISOString() }, current);
+  expect(plan).toMatchObject({ outcome: "updated", adjustmentMinor: -100_000n });
+});
+
+test("reads an outstandingAsOf that is more than five minutes ahead as now, with a warning", () => {
+  const ahead = new Date(NOW.getTime() + 300_001).toISOString();
+  expect(applied({ outstandingAmount: "5000", outstandingAsOf: ahead }, undefined)).toMatchObject({
+    caseAfter: { outstandingAsOf: NOW },
+    warnings: [{ code: "AS_OF_IN_FUTURE", pointer: "/rows/0/outstandingAsOf" }],
+  });
+  const slightly = new Date(NOW.getTime() + 300_000);
+  expect(applied({ outstandingAmount: "5000", outstandingAsOf: slightly.toISOString() }, undefined)).toMatchObject({
+    caseAfter: { outstandingAsOf: slightly },
+    warnings: [],
+  });
+});
+
+test("stores the highest value of outstanding + applied, which only rises", () => {
+  const opened = applied({ outstandingAmount: "5000" }, undefined).caseAfter;
+  expect(opened.peakMinor).toBe(500_000n);
+  const paid = { ...opened, outstandingMinor: 300_000n, totalCollectedMinor: 200_000n };
+  const raised = applied({ outstandingAmount: "4500" }, paid).caseAfter;
+  expect(raised.peakMinor).toBe(650_000n);
+  expect(applied({ outstandingAmount: "100" }, raised).caseAfter.peakMinor).toBe(650_000n);
+  const beforeTheColumn = { ...paid, peakMinor: null };
+  expect(applied({ outstandingAmount: "100" }, beforeTheColumn).caseAfter.peakMinor).toBe(500_000n);
+});
+
+test("a row that repeats balance and as-of leaves the limit of payments in the balance", () => {
+  const payment = { amountMinor: 400_000n, paidAt: EARLIER };
+  const row = { outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() };
+  const opened = applied(row, undefined).caseAfter;
+  const paidOnce = { ...opened, ...applyPayment(opened, payment, NOW).caseAfter };
+  const repeats = [row, { outstandingAmount: "5000" }, { ...row, dpd: 7 }];
+  for (const repeat of repeats) {
+    const plan = planOf(repeat, paidOnce);
+    if (plan.outcome === "rejected") throw new Error(JSON.stringify(plan.errors));
+    const second = applyPayment(plan.caseAfter, payment, NOW);
+    expect(second).toMatchObject({ appliedMinor: 100_000n, excessMinor: 300_000n });
+  }
+  expect(planOf(row, paidOnce)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false });
+});
+
+test("the same balance with a newer as-of raises the limit of payments in the balance", () => {
+  const payment = { amountMinor: 400_000n, paidAt: EARLIER };
+  const opened = applied({ outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString() }, undefined).caseAfter;
+  const paidOnce = { ...opened, ...applyPayment(opened, payment, NOW).caseAfter };
+  const plan = planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, paidOnce);
+  expect(plan).toMatchObject({ outcome: "unchanged", movesBalanceDate: true, caseAfter: { peakMinor: 900_000n } });
+});
+
+test("a difference of the balance is an adjustment, and every change is told", () => {
+  const current = exampleCase({ status: "in_progress", workBegun: true, outstandingMinor: 300_000n, sequence: 8n });
+  const plan = applied({ outstandingAmount: "3200.50", dpd: 40, borrowerPhone: "+919800000009" }, current);
+  expect(plan).toMatchObject({ outcome: "updated", placementMinor: 0n, adjustmentMinor: 20_050n });
+  expect(json(plan.changes)).toEqual([
+    { field: "outstandingAmount", from: 3000, to: 3200.5 },
+    { field: "dpd", from: null, to: 40 },
+    { field: "borrowerPhone", from: "+919800000001", to: "+919800000009" },
+  ]);
+  expect(plan.caseAfter).toMatchObject({ status: "in_progress", outstandingMinor: 320_050n, dpd: 40, sequence: 9n });
+  expect(plan.caseAfter.placedMinor).toBe(current.placedMinor);
+});
+
+test("an event tells which personal data changed, and never what it is", () => {
+  const fields = { outstandingAmount: "5000", borrowerPhone: "+919800000009", metadata: { a: "b" }, dpd: 3 };
+  const [event] = applied(fields, exampleCase()).events;
+  expect(event).toMatchObject({ kind: "case.updated", sequence: 2n, status: "new" });
+  expect(json(event?.data)).toEqual({
+    importId,
+    cycle: 1,
+    changes: [{ field: "dpd", from: null, to: 3 }, { field: "borrowerPhone" }, { field: "metadata" }],
+  });
+});
+
+test("an absent field stays, null clears", () => {
+  const current = exampleCase({ dpd: 30, bucket: "B1", tags: ["x"] });
+  const { caseAfter } = applied({ outstandingAmount: "5000", bucket: null }, current);
+  expect(caseAfter).toMatchObject({ dpd: 30, bucket: null, tags: ["x"] });
+});
+
+test("consent to one channel says nothing of the other", () => {
+  const current = exampleCase({ consent: { whatsapp: false, email: null } });
+  const { caseAfter } = applied({ outstandingAmount: "5000", consent: { email: true } }, current);
+  expect(caseAfter.consent).toEqual({ whatsapp: false, email: true });
+});
+
+test("payments after the snapshot are subtracted", () => {
+  const current = exampleCase({ outstandingMinor: 300_000n, totalCollectedMinor: 200_000n });
+  const row = { outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString(), dpd: 1 };
+  const plan = applied(row, current, { laterPayments: [paid(200_000n)] });
+  expect(plan).toMatchObject({
+    outcome: "updated",
+    adjustmentMinor: 0n,
+    caseAfter: { outstandingMinor: 300_000n },
+    warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT", pointer: "/rows/0/outstandingAmount" }],
+  });
+});
+
+test("a balance that later payments cover makes the case collected, never below 0, and names the last of them", () => {
+  const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString() };
+  const laterPayments = [paid(90_000n, "UTR2", NOW), paid(110_000n, "UTR1", EARLIER)];
+  const plan = applied(row, exampleCase({ outstandingMinor: 50_000n }), { laterPayments });
+  expect(plan).toMatchObject({
+    outcome: "collected",
+    adjustmentMinor: -50_000n,
+    caseAfter: { outstandingMinor: 0n, status: "collected", closeReason: "paid_in_full", settledByLender: false },
+    events: [{ kind: "case.closed", status: "collected", data: { closeReason: "paid_in_full", reference: "UTR2" } }],
+  });
+});
+
+test("without an instant a file is as of now", () => {
+  const plan = applied({ outstandingAmount: "4000" }, exampleCase(), { laterPayments: [paid(100_000n)] });
+  expect(plan).toMatchObject({ caseAfter: { outstandingMinor: 400_000n }, warnings: [] });
+});
+
+test.each([{}, { status: "on_hold", statusBeforeHold: "new", fieldWork: "blocked", blockedAt: EARLIER }] as const)(
+  "a balance of 0 settles an open case: %j",
+  (fields) => {
+    const plan = applied({ outstandingAmount: "0", dpd: 0 }, exampleCase(fields));
+    expect(plan).toMatchObject({ outcome: "settled", adjustmentMinor: -500_000n });
+    expect(plan.caseAfter).toMatchObject({
+      status: "closed",
+      closeReason: "settled_by_lender",
+      settledByLender: true,
+      outstandingMinor: 0n,
+      closedAt: NOW,
+      dpd: 0,
+    });
+    expect(plan.events).toEqual([
+      { kind: "case.returned", sequence: 2n, status: "closed", data: { reason: "settled_by_lender" } },
+    ]);
+    expect(plan.changes.map(({ field }) => field)).toEqual(["outstandingAmount", "dpd"]);
+  },
+);
+
+test("the reason of a row that settles is kept and told", () => {
+  const settled = applied({ outstandingAmount: "0", reason: "waived" }, exampleCase());
+  expect(settled).toMatchObject({
+    caseAfter: { status: "closed", closeReason: "settled_by_lender", statusReason: "waived" },
+    events: [{ kind: "case.returned", data: { reason: "waived" } }],
+    warnings: [],
+  });
+  const opened = applied({ outstandingAmount: "0", reason: "waived" }, undefined);
+  expect(opened).toMatchObject({ outcome: "created", caseAfter: { statusReason: "waived" }, warnings: [] });
+  expect(opened.events[1]).toMatchObject({ kind: "case.returned", data: { reason: "waived" } });
+  expect(planOf({ outstandingAmount: "0", reason: "waived" }, settled.caseAfter)).toMatchObject({
+    outcome: "unchanged",
+    warnings: [],
+  });
+});
+
+test("the reason of an upsert that settles nothing is told to be lost", () => {
+  const lost = { code: "FIELD_NOT_APPLIED", pointer: "/rows/0/reason" };
+  const row = { outstandingAmount: "5000", reason: "moved" };
+  expect(planOf(row, undefined)).toMatchObject({ outcome: "created", warnings: [lost] });
+  expect(planOf(row, exampleCase())).toMatchObject({ outcome: "unchanged", warnings: [lost] });
+  expect(planOf({ ...row, dpd: 1 }, exampleCase())).toMatchObject({ outcome: "updated", warnings: [lost] });
+  const collected = exampleCase({ ...ended, status: "collected", outstandingMinor: 0n });
+  expect(planOf({ ...row, outstandingAmount: "0" }, collected)).toMatchObject({
+    outcome: "unchanged",
+    warnings: [lost],
+  });
+});
+
+test.each([
+  ["collected", { status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n }],
+  ["settled", { status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n, settledByLender: true }],
+  ["withdrawn", { status: "withdrawn", closeReason: "withdrawn" }],
+  ["withdrawn, then partly paid", { status: "in_progress", closeReason: "withdrawn", workBegun: true }],
+] as const)("a balance after the end opens the next cycle: %s", (_, fields) => {
+  const old = exampleCase({
+    ...ended,
+    ...fields,
+    totalCollectedMinor: 9n,
+    excessMinor: 9n,
+    sequence: 12n,
+    cycle: 2,
+    assignedFieldPartnerId: facts.lenderId,
+    consent: { whatsapp: false, email: null },
+    outstandingAsOf: EARLIER,
+    lastPaymentAt: EARLIER,
+  });
+  const plan = applied({ outstandingAmount: "700" }, old);
+  expect(plan).toMatchObject({ outcome: "reopened", replaces: old, placementMinor: 70_000n, adjustmentMinor: 0n });
+  expect(plan.caseAfter).toMatchObject({
+    id: facts.newCaseId,
+    status: "new",
+    cycle: 3,
+    sequence: 13n,
+    placedMinor: 70_000n,
+    outstandingMinor: 70_000n,
+    totalCollectedMinor: 0n,
+    excessMinor: 0n,
+    fieldWork: "open",
+    assignedFieldPartnerId: null,
+    closedAt: null,
+    closeReason: null,
+    settledByLender: false,
+    lastPaymentAt: null,
+    outstandingAsOf: null,
+    consent: { whatsapp: false, email: null },
+  });
+  expect(plan.events).toEqual([{ kind: "case.created", sequence: 13n, status: "new", data: { importId, cycle: 3 } }]);
+});
+
+test("a snapshot from before the end opens nothing", () => {
+  const old = exampleCase({ ...ended, status: "withdrawn", closeReason: "withdrawn" });
+  const before = new Date(EARLIER.getTime() - 1).toISOString();
+  expect(planOf({ outstandingAmount: "700", outstandingAsOf: before }, old)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "STALE_SNAPSHOT", pointer: "/rows/0/outstandingAsOf" }],
+  });
+  expect(planOf({ outstandingAmount: "700", outstandingAsOf: EARLIER.toISOString() }, old).outcome).toBe("reopened");
+});
+
+test("a balance after a clearing payment is compared with that payment and with the last balance", () => {
+  const cleared = exampleCase({
+    ...ended,
+    status: "collected",
+    closeReason: "paid_in_full",
+    outstandingMinor: 0n,
+    closedAt: NOW,
+    lastPaymentAt: EARLIER,
+  });
+  const asOf = (moment: Date) => ({ outstandingAmount: "700", outstandingAsOf: moment.toISOString() });
+  const justBefore = new Date(EARLIER.getTime() - 1);
+  expect(planOf(asOf(EARLIER), cleared).outcome).toBe("reopened");
+  expect(planOf(asOf(justBefore), cleared)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "STALE_SNAPSHOT" }],
+  });
+  const later = new Date(EARLIER.getTime() + 60_000);
+  expect(planOf(asOf(EARLIER), { ...cleared, outstandingAsOf: later }).outcome).toBe("rejected");
+  expect(planOf(asOf(later), { ...cleared, outstandingAsOf: later }).outcome).toBe("reopened");
+});
+
+test("keeps the moment of a balance of 0 on a case that has ended with nothing owed", () => {
+  const settled = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
+  const row = { outstandingAmount: "0", outstandingAsOf: NOW.toISOString() };
+  expect(planOf(row, settled)).toMatchObject({ movesBalanceDate: true, caseAfter: { outstandingAsOf: NOW } });
+  const owes = { ...settled, outstandingMinor: 100n };
+  expect(planOf(row, owes)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false, caseAfter: owes });
+});
+
+test("a balance of 0 after the end leaves the case unchanged, also when only later payments make it 0", () => {
+  const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
+  expect(planOf({ outstandingAmount: "0" }, old).outcome).toBe("unchanged");
+  const row = { outstandingAmount: "700", outstandingAsOf: NOW.toISOString() };
+  expect(planOf(row, old, { laterPayments: [paid(70_000n)] })).toMatchObject({
+    outcome: "unchanged",
+    warnings: [{ code: "PAYMENT_AFTER_SNAPSHOT" }],
+  });
+});
+
+test("an open case keeps its currency; the next cycle may have another", () => {
+  const dollars = exampleCase({ currency: currency("USD"), minimumMinor: 100n });
+  const rupees = { outstandingAmount: "5000", currency: "INR" };
+  expect(planOf(rupees, dollars)).toMatchObject({
+    outcome: "rejected",
+    errors: [{ code: "CURRENCY_MISMATCH", pointer: "/rows/0/currency" }],
+  });
+  const plan = applied(rupees, { ...dollars, ...ended, status: "withdrawn" });
+  expect(plan).toMatchObject({ outcome: "reopened", caseAfter: { currency: "INR", minimumMinor: null } });
+});
+
+const everything = {
+  outstandingAmount: "5000",
+  minimumAmount: "100",
+  emiAmount: "450.50",
+  outstandingAsOf: EARLIER.toISOString(),
+  tags: ["a"],
+  metadata: { b: "1", a: "2" },
+  addresses: [{ city: "Pune" }],
+  consent: { whatsapp: true },
+  alternatePhones: ["+919800000002"],
+  nextDueDate: "2026-12-01",
+};
+
+function paid(amountMinor: bigint, reference = "UTR1", paidAt = NOW): LaterPayment {
+  return { reference, amountMinor, paidAt };
+}
+
+function json(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown;
+}

@@ -1,0 +1,360 @@
+import { publicId } from "@collections/database";
+import { toDecimal, toWire } from "@collections/money";
+import {
+  type CaseDetails,
+  detailChanges,
+  type FieldChange,
+  NO_DETAILS,
+  publicChanges,
+  withChanges,
+} from "../case/case-details.ts";
+import type { CaseStatus, NumberedEvent } from "../case/case-status.ts";
+import type { ImportedCase } from "../case/locked-case.ts";
+import { peakOf, withPeak } from "../case/peak.ts";
+import type { CaseRow, ControlRow, UpsertRow } from "./row.ts";
+import {
+  pointerTo,
+  type RowFault,
+  type RowFaultCode,
+  type RowWarning,
+  type RowWarningCode,
+} from "../fields/row-fault.ts";
+import { numbered, transition, type Trigger } from "../case/transitions.ts";
+
+/** A booked payment that was captured after the moment of a row's balance: the balance does not include it. */
+export interface LaterPayment {
+  readonly reference: string;
+  /** All of it, in minor units of the case's currency. */
+  readonly amountMinor: bigint;
+  readonly paidAt: Date;
+}
+
+/** What a row's verdict depends on besides the row and its case. */
+export interface PlanFacts {
+  readonly lenderId: string;
+  /** Id of the import; the events' data show it as `imp_…`. */
+  readonly importId: string;
+  /** Id of the case, should the row make one. */
+  readonly newCaseId: string;
+  /** The payments of the case with a `paidAt` after the row's `outstandingAsOf`; none when the row has no such field. */
+  readonly laterPayments: readonly LaterPayment[];
+  readonly now: Date;
+}
+
+/** An event that a row brings about, with its status and the `data` of its body. */
+export interface PlannedEvent extends NumberedEvent {
+  readonly status: CaseStatus;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** The outcomes that change something. */
+export type AppliedOutcome =
+  | "created"
+  | "reopened"
+  | "updated"
+  | "settled"
+  | "collected"
+  | "held"
+  | "released"
+  | "withdrawn";
+
+/** What to do about one row. Nothing is written by it; `caseAfter` goes to the write verbs. */
+export type RowPlan =
+  | {
+      readonly outcome: AppliedOutcome;
+      readonly caseAfter: ImportedCase;
+      /** The case whose loan now has a new cycle: it stops being the current one. */
+      readonly replaces: ImportedCase | undefined;
+      readonly changes: readonly FieldChange[];
+      readonly events: readonly PlannedEvent[];
+      /** To book as the placement of a new case: at least 0. */
+      readonly placementMinor: bigint;
+      /** To book as a correction of the balance, with its sign. */
+      readonly adjustmentMinor: bigint;
+      readonly warnings: readonly RowWarning[];
+    }
+  | {
+      readonly outcome: "unchanged";
+      readonly caseAfter: ImportedCase;
+      /** `outstandingAsOf` or the peak changed: write them with `writeBalanceDates`, without an event. */
+      readonly movesBalanceDate: boolean;
+      readonly warnings: readonly RowWarning[];
+    }
+  | { readonly outcome: "rejected"; readonly errors: readonly RowFault[] };
+
+/**
+ * The verdict on one checked row over the loan's current case, which is locked or missing. The lender owns the balance;
+ * payments that were captured after the row's `outstandingAsOf` are subtracted from it. A row with an older
+ * `outstandingAsOf` than an open case has changes nothing. A case that has ended stays as it is: a row with a balance
+ * opens the loan's next cycle.
+ *
+ * @example
+ * const [current] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
+ * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
+ * const plan = planRow(row, current, facts);
+ * if (plan.outcome === "rejected") throw new Error(plan.errors.map(({ detail }) => detail).join(" "));
+ * if (plan.outcome === "created") await insertCases(tx, [plan.caseAfter], [], now);
+ */
+export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
+  if (row.action !== "upsert") return planControl(row, current, facts);
+  return withLostReason(row, planUpsert(row, current, facts));
+}
+
+function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
+  const balance = balanceOf(row, current, facts);
+  if (current === undefined) return openCase("created", row, undefined, balance, facts);
+  if (current.closedAt !== null) return planAfterTheEnd(row, current, current.closedAt, balance, facts);
+  if (row.currency !== current.currency) {
+    const detail = `The case is in ${current.currency} and keeps it until it ends; send amounts in that currency.`;
+    return rejected(row, "CURRENCY_MISMATCH", "currency", detail);
+  }
+  if (isOlderThan(current.outstandingAsOf, row)) return planStale(row, current);
+  return planUpdate(row, current, balance, facts);
+}
+
+/** A row that neither settles the case nor repeats the reason that it has would lose its own without a word. */
+function withLostReason(row: UpsertRow, plan: RowPlan): RowPlan {
+  if (row.reason === null || plan.outcome === "rejected" || plan.caseAfter.statusReason === row.reason) return plan;
+  const detail = "A reason is kept only of a row that ends, holds or releases the case; this one does not.";
+  return { ...plan, warnings: [...plan.warnings, warningOf(row, "FIELD_NOT_APPLIED", "reason", detail)] };
+}
+
+/** A file that arrives late: a newer balance has been imported, and nothing of this row is applied. */
+function planStale(row: UpsertRow, current: ImportedCase): RowPlan {
+  const asOf = current.outstandingAsOf?.toISOString();
+  const detail = `The case has a newer balance, as of ${asOf}; nothing of this row was applied.`;
+  const warning = warningOf(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
+  return unchanged(current, current, [...row.warnings, warning]);
+}
+
+function isOlderThan(moment: Date | null, { details: { outstandingAsOf } }: UpsertRow): boolean {
+  return moment !== null && outstandingAsOf instanceof Date && outstandingAsOf < moment;
+}
+
+/** The plan for a row that leaves the case as it is, but for the as-of and peak of an unchanged balance. */
+function unchanged(before: ImportedCase, caseAfter: ImportedCase, warnings: readonly RowWarning[]): RowPlan {
+  const movesBalanceDate =
+    before.outstandingAsOf?.getTime() !== caseAfter.outstandingAsOf?.getTime() || peakOf(before) !== peakOf(caseAfter);
+  return { outcome: "unchanged", caseAfter, movesBalanceDate, warnings };
+}
+
+interface Balance {
+  readonly outstandingMinor: bigint;
+  readonly warnings: readonly RowWarning[];
+}
+
+function balanceOf(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): Balance {
+  const later = current?.currency === row.currency && row.details.outstandingAsOf ? facts.laterPayments : [];
+  const paidMinor = later.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+  if (paidMinor === 0n) return { outstandingMinor: row.outstandingMinor, warnings: row.warnings };
+  const outstandingMinor = row.outstandingMinor > paidMinor ? row.outstandingMinor - paidMinor : 0n;
+  const paid = `${toDecimal(paidMinor, row.currency)} ${row.currency}`;
+  const detail = `Payments of ${paid} were captured after the balance was taken, and subtracted.`;
+  const warning = warningOf(row, "PAYMENT_AFTER_SNAPSHOT", "outstandingAmount", detail);
+  return { outstandingMinor, warnings: [...row.warnings, warning] };
+}
+
+function planAfterTheEnd(
+  row: UpsertRow,
+  endedCase: ImportedCase,
+  closedAt: Date,
+  balance: Balance,
+  facts: PlanFacts,
+): RowPlan {
+  const newest = newestKnowledge(endedCase, closedAt);
+  if (row.outstandingMinor > 0n && isOlderThan(newest, row)) {
+    const detail = `The balance is older than what ended the case, at ${newest.toISOString()}; send a newer one.`;
+    return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
+  }
+  if (balance.outstandingMinor > 0n) return openCase("reopened", row, endedCase, balance, facts);
+  // Nothing is owed, as the case says too: of the row only the moment of its balance is kept.
+  const agrees = endedCase.outstandingMinor === 0n && row.currency === endedCase.currency;
+  const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;
+  const isNewer = agrees && !isOlderThan(endedCase.outstandingAsOf, row);
+  return unchanged(endedCase, isNewer ? { ...endedCase, outstandingAsOf } : endedCase, balance.warnings);
+}
+
+/**
+ * The moment that a balance has to reach to say anything new about a case that has ended. A case that a payment cleared
+ * is known up to that payment and up to its last balance, however late we heard of them.
+ */
+function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: ImportedCase, closedAt: Date): Date {
+  if (closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;
+  return outstandingAsOf !== null && outstandingAsOf > lastPaymentAt ? outstandingAsOf : lastPaymentAt;
+}
+
+/**
+ * A new case, which carries on the loan's numbers and what was known of its borrower: a refused consent outlives a
+ * cycle. A loan without a balance is opened and settled at once, so that a late confirmation of it still has a place.
+ */
+function openCase(
+  outcome: "created" | "reopened",
+  row: UpsertRow,
+  replaces: ImportedCase | undefined,
+  { outstandingMinor, warnings }: Balance,
+  facts: PlanFacts,
+): RowPlan {
+  const blank: ImportedCase = withChanges(
+    {
+      ...knownBefore(row, replaces),
+      lenderId: facts.lenderId,
+      id: facts.newCaseId,
+      sourceLoanNumber: row.sourceLoanNumber,
+      cycle: (replaces?.cycle ?? 0) + 1,
+      isCurrent: true,
+      currency: row.currency,
+      placedMinor: outstandingMinor,
+      outstandingMinor,
+      totalCollectedMinor: 0n,
+      excessMinor: 0n,
+      peakMinor: outstandingMinor,
+      status: "new",
+      statusReason: null,
+      statusBeforeHold: null,
+      fieldWork: "open",
+      blockedAt: null,
+      workBegun: false,
+      assignedFieldPartnerId: null,
+      assignedSince: null,
+      settledByLender: false,
+      closedAt: null,
+      closeReason: null,
+      lastPaymentAt: null,
+      lastVisitId: null,
+      lastDisposition: null,
+      sequence: replaces?.sequence ?? 0n,
+    },
+    row.details,
+  );
+  const opened = numbered(blank, ["case.created"]);
+  const data = { importId: publicId("imp", facts.importId), cycle: blank.cycle };
+  const created = opened.events.map((event) => ({ ...event, status: blank.status, data }));
+  const { caseAfter, events } =
+    outstandingMinor > 0n ? { ...opened, events: [] } : settle(opened.caseAfter, row, facts);
+  return {
+    outcome,
+    caseAfter,
+    replaces,
+    changes: [],
+    events: [...created, ...events],
+    placementMinor: outstandingMinor,
+    adjustmentMinor: 0n,
+    warnings,
+  };
+}
+
+function knownBefore(row: UpsertRow, replaces: ImportedCase | undefined): CaseDetails {
+  const { borrowerName, borrowerPhone } = row.details;
+  if (replaces === undefined) return { ...NO_DETAILS, borrowerName, borrowerPhone, language: row.defaultLanguage };
+  const amounts = row.currency === replaces.currency ? {} : { minimumMinor: null, emiMinor: null };
+  return { ...replaces, ...amounts, outstandingAsOf: null };
+}
+
+function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, facts: PlanFacts): RowPlan {
+  const { outstandingMinor, warnings } = balance;
+  const updated: ImportedCase = withPeak(current, { ...withChanges(current, row.details), outstandingMinor });
+  const changes = changesBetween(current, updated);
+  // An unchanged balance with another as-of: the as-of is stored without an event.
+  if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
+    return unchanged(current, updated, warnings);
+  }
+  const data = {
+    importId: publicId("imp", facts.importId),
+    cycle: current.cycle,
+    changes: publicChanges(changes),
+  };
+  const outcome = outstandingMinor > 0n ? "updated" : row.outstandingMinor > 0n ? "collected" : "settled";
+  const { caseAfter, events } = {
+    updated: () => told(updated, data),
+    collected: () => collect(updated, facts),
+    settled: () => settle(updated, row, facts),
+  }[outcome]();
+  return {
+    outcome,
+    caseAfter,
+    replaces: undefined,
+    changes,
+    events,
+    placementMinor: 0n,
+    adjustmentMinor: outstandingMinor - current.outstandingMinor,
+    warnings,
+  };
+}
+
+/** An action on a case that is so already, or has ended, is harmless: the same file may be sent twice. */
+function planControl(row: ControlRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
+  if (current === undefined) {
+    const detail = `There is no case of this loan to ${row.action}; import it first.`;
+    return rejected(row, "LOAN_NOT_FOUND", "sourceLoanNumber", detail);
+  }
+  const trigger: Trigger = row.action === "release" ? { kind: "release" } : { kind: row.action, reason: row.reason };
+  const verdict = transition(current, trigger, facts.now);
+  if (!verdict.allowed) {
+    const done = row.action === "withdraw" && current.closeReason === "withdrawn";
+    const ended = verdict.refusal.code === "CASE_ENDED" && !done;
+    const warning = warningOf(row, "CASE_ENDED", "action", `The case has ended as ${current.status}; nothing to do.`);
+    return unchanged(current, current, ended ? [...row.warnings, warning] : row.warnings);
+  }
+  const { caseAfter, events } = verdict;
+  const data = { reason: row.reason };
+  return {
+    outcome: OUTCOMES[row.action],
+    caseAfter,
+    replaces: undefined,
+    changes: [],
+    events: events.map((event) => ({ ...event, status: caseAfter.status, data })),
+    placementMinor: 0n,
+    adjustmentMinor: 0n,
+    warnings: row.warnings,
+  };
+}
+
+const OUTCOMES = { hold: "held", release: "released", withdraw: "withdrawn" } as const;
+
+function changesBetween(before: ImportedCase, after: ImportedCase): FieldChange[] {
+  const details = detailChanges(before, after, before.currency);
+  if (before.outstandingMinor === after.outstandingMinor) return details;
+  const from = toWire(before.outstandingMinor, before.currency);
+  return [{ field: "outstandingAmount", from, to: toWire(after.outstandingMinor, after.currency) }, ...details];
+}
+
+function settle(
+  theCase: ImportedCase,
+  { reason }: UpsertRow,
+  { now }: PlanFacts,
+): { caseAfter: ImportedCase; events: PlannedEvent[] } {
+  const verdict = transition(theCase, { kind: "settle", reason }, now);
+  if (!verdict.allowed) throw new Error(`An open case refused to be settled: ${verdict.refusal.detail}`);
+  const { caseAfter, events } = verdict;
+  const data = { reason: reason ?? caseAfter.closeReason };
+  return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
+}
+
+/** The payments after the balance cover it: they ended the case, and the last of them is named. */
+function collect(
+  theCase: ImportedCase,
+  { laterPayments, now }: PlanFacts,
+): { caseAfter: ImportedCase; events: PlannedEvent[] } {
+  const verdict = transition(theCase, { kind: "later_payments_clear" }, now);
+  if (!verdict.allowed) throw new Error(`An open case refused to be collected: ${verdict.refusal.detail}`);
+  const { caseAfter, events } = verdict;
+  const last = laterPayments.reduce((latest, one) => (one.paidAt >= latest.paidAt ? one : latest));
+  const data = { closeReason: caseAfter.closeReason, reference: last.reference };
+  return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
+}
+
+function told(
+  theCase: ImportedCase,
+  data: Record<string, unknown>,
+): { caseAfter: ImportedCase; events: PlannedEvent[] } {
+  const { caseAfter, events } = numbered(theCase, ["case.updated"]);
+  return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
+}
+
+function rejected(row: CaseRow, code: RowFaultCode, field: string, detail: string): RowPlan {
+  return { outcome: "rejected", errors: [{ code, pointer: pointerTo(`/rows/${row.index}`, field), detail }] };
+}
+
+function warningOf(row: CaseRow, code: RowWarningCode, field: string, detail: string): RowWarning {
+  return { code, pointer: pointerTo(`/rows/${row.index}`, field), detail };
+}

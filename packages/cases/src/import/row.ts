@@ -1,0 +1,263 @@
+import { inTurns } from "@collections/database";
+import { type CurrencyCode, isCurrency } from "@collections/money";
+import { type CaseDetails, DETAIL_FIELDS, DETAIL_PROPERTIES, type DetailChanges } from "../case/case-details.ts";
+import { country as readCountry } from "../fields/contact-readers.ts";
+import {
+  amount,
+  below,
+  type FieldContext,
+  type FieldReader,
+  isObject,
+  isPrintable,
+  oneOf,
+  refuse,
+  shown,
+  text,
+} from "../fields/field-readers.ts";
+import { isDotSegment } from "./loan-number.ts";
+import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "../fields/row-fault.ts";
+import { warnOfUnknown } from "../fields/unknown-fields.ts";
+
+/** What a row falls back to where it is silent. */
+export interface LenderDefaults {
+  readonly currency: CurrencyCode;
+  /** Two capital letters of ISO 3166: the country of national phone numbers and of addresses. */
+  readonly country: string;
+  /** BCP 47; the language of borrowers of new cases. */
+  readonly language: string | null;
+}
+
+/** A row that says how a case is. */
+export interface UpsertRow {
+  readonly action: "upsert";
+  readonly index: number;
+  readonly sourceLoanNumber: string;
+  readonly currency: CurrencyCode;
+  readonly outstandingMinor: bigint;
+  /** Why the case is settled, where this row settles it. */
+  readonly reason: string | null;
+  readonly details: DetailChanges & Pick<CaseDetails, "borrowerName" | "borrowerPhone">;
+  /** Language of a case that this row makes and says nothing about. */
+  readonly defaultLanguage: string | null;
+  readonly warnings: readonly RowWarning[];
+}
+
+/** A row that changes only whether a case is worked. */
+export interface ControlRow {
+  readonly action: "withdraw" | "hold" | "release";
+  readonly index: number;
+  readonly sourceLoanNumber: string;
+  readonly reason: string | null;
+  readonly warnings: readonly RowWarning[];
+}
+
+/** A row of an import that has been read without a fault. */
+export type CaseRow = UpsertRow | ControlRow;
+
+/** A row that may be applied, or what is wrong with it; the loan number in any case, as far as it could be read. */
+export type CheckedRow =
+  | {
+      readonly index: number;
+      readonly sourceLoanNumber: string;
+      /** It names no currency: in that of the loan's case its amounts may read otherwise. */
+      readonly assumesCurrency: boolean;
+      readonly row: CaseRow;
+    }
+  | {
+      readonly index: number;
+      readonly sourceLoanNumber: string | undefined;
+      /** The same; false when another currency could change nothing. */
+      readonly assumesCurrency: boolean;
+      readonly errors: readonly RowFault[];
+      readonly warnings: readonly RowWarning[];
+    };
+
+const MAX_LOAN_NUMBER = 64;
+const MAX_REASON = 500;
+const ACTIONS = ["upsert", "withdraw", "hold", "release"] as const;
+const CONTROL_FIELDS = ["sourceLoanNumber", "action", "reason"];
+/** Faults that an amount may have in one currency and not in another. */
+const IN_CURRENCY: ReadonlySet<RowFaultCode> = new Set(["AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE"]);
+const ROW_FIELDS: ReadonlySet<string> = new Set([
+  ...CONTROL_FIELDS,
+  "outstandingAmount",
+  "currency",
+  "country",
+  ...Object.values(DETAIL_FIELDS).map(({ field }) => field),
+]);
+
+/**
+ * Checks all rows of a request. Of several rows for one loan only the first counts. `now` is the server's time: a
+ * balance cannot be of a later one.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = checkRows(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
+ * const faults = checked.flatMap((one) => ("errors" in one ? one.errors : []));
+ */
+export function checkRows(rows: readonly unknown[], defaults: LenderDefaults, now: Date = new Date()): CheckedRow[] {
+  return rows.map(rowChecker(defaults, now));
+}
+
+/**
+ * As `checkRows`, but lets other work of the process go on in between: 1,000 rows with every field take half a second.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = await checkRowsInTurns(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
+ */
+export function checkRowsInTurns(
+  rows: readonly unknown[],
+  defaults: LenderDefaults,
+  now: Date = new Date(),
+): Promise<CheckedRow[]> {
+  return inTurns(rows, rowChecker(defaults, now));
+}
+
+function rowChecker(defaults: LenderDefaults, now: Date): (raw: unknown, index: number) => CheckedRow {
+  const firstIndexes = new Map<string, number>();
+  return (raw, index) => {
+    const checked = checkRow(raw, defaults, index, now);
+    const loan = checked.sourceLoanNumber;
+    if (loan === undefined) return checked;
+    const first = firstIndexes.get(loan);
+    if (first === undefined) {
+      firstIndexes.set(loan, index);
+      return checked;
+    }
+    const pointer = `/rows/${index}/sourceLoanNumber`;
+    const detail = `Row ${first} is about the same loan; send one row for each loan.`;
+    return {
+      index,
+      sourceLoanNumber: loan,
+      assumesCurrency: false,
+      errors: [{ code: "DUPLICATE_IN_REQUEST", pointer, detail }],
+      warnings: "row" in checked ? checked.row.warnings : checked.warnings,
+    };
+  };
+}
+
+/**
+ * The row as it reads once the currency of the loan's case is known: absent is unchanged, so that amounts without a
+ * currency are of the case's.
+ *
+ * @example
+ * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
+ * const checked = checkRow(rows[0], lender, 0);
+ * const inItsCurrency = inCurrencyOfCase(checked, rows[0], lender, lockedCase.currency);
+ */
+export function inCurrencyOfCase(
+  checked: CheckedRow,
+  raw: unknown,
+  defaults: LenderDefaults,
+  ofCase: CurrencyCode,
+  now: Date = new Date(),
+): CheckedRow {
+  if (!checked.assumesCurrency || ofCase === defaults.currency) return checked;
+  return checkRow(raw, { ...defaults, currency: ofCase }, checked.index, now);
+}
+
+/**
+ * Reads one row of an import. An absent field stays unchanged, null clears it. Numbers of AMOUNT_FIELDS arrive as
+ * money's AmountLiteral; pointers are `/rows/<index>/<field>`. What no field is called is a warning, not a fault.
+ *
+ * @example
+ * const raw = { sourceLoanNumber: "LN-1001", action: "hold", reason: "Borrower in hospital" };
+ * const checked = checkRow(raw, lender, 0);
+ * if ("errors" in checked) throw new Error(checked.errors.map(({ detail }) => detail).join(" "));
+ */
+export function checkRow(raw: unknown, defaults: LenderDefaults, index: number, now: Date = new Date()): CheckedRow {
+  const faults: RowFault[] = [];
+  const warnings: RowWarning[] = [];
+  const root: FieldContext = { ...defaults, pointer: `/rows/${index}`, now, faults, warnings };
+  if (!isObject(raw)) {
+    refuse(root, "WRONG_TYPE", `Expected an object; got ${shown(raw)}.`);
+    return { index, sourceLoanNumber: undefined, assumesCurrency: false, errors: faults, warnings };
+  }
+  const sourceLoanNumber = required(raw, root, "sourceLoanNumber", loanNumber);
+  const action = optional(raw, root, "action", oneOf(ACTIONS)) ?? "upsert";
+  const reason = optional(raw, root, "reason", text(MAX_REASON)) ?? null;
+  warnOfUnknown(raw, root, ROW_FIELDS);
+  const row =
+    action === "upsert"
+      ? { action, reason, ...balanceAndDetails(raw, root), defaultLanguage: defaults.language }
+      : { action, reason };
+  if (action !== "upsert") warnOfNotApplied(raw, root, action);
+  const assumesCurrency = action === "upsert" && (isAbsent(raw, "currency") || raw["currency"] === null);
+  if (sourceLoanNumber === undefined || faults.length > 0) {
+    const mayPass =
+      assumesCurrency && sourceLoanNumber !== undefined && faults.some(({ code }) => IN_CURRENCY.has(code));
+    return { index, sourceLoanNumber, assumesCurrency: mayPass, errors: faults, warnings };
+  }
+  // Without a fault every required field has been read.
+  return { index, sourceLoanNumber, assumesCurrency, row: { ...row, index, sourceLoanNumber, warnings } as CaseRow };
+}
+
+function balanceAndDetails(raw: Raw, root: FieldContext): Partial<UpsertRow> {
+  const context = {
+    ...root,
+    currency: optional(raw, root, "currency", currencyCode) ?? root.currency,
+    country: optional(raw, root, "country", readCountry) ?? root.country,
+  };
+  const outstandingMinor = required(raw, context, "outstandingAmount", amount({ allowZero: true }));
+  const details: Record<string, unknown> = {};
+  for (const property of DETAIL_PROPERTIES) {
+    const { field, read, cleared }: AnyDetailField = DETAIL_FIELDS[property];
+    if (cleared === "REQUIRED") details[property] = required(raw, context, field, read);
+    else if (isAbsent(raw, field)) continue;
+    else details[property] = raw[field] === null ? cleared : read(raw[field], below(context, field));
+  }
+  return {
+    currency: context.currency,
+    details: details as unknown as UpsertRow["details"],
+    ...(outstandingMinor !== undefined && { outstandingMinor }),
+  };
+}
+
+interface AnyDetailField {
+  readonly field: string;
+  readonly read: FieldReader<unknown>;
+  readonly cleared: unknown;
+}
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function isAbsent(raw: Raw, field: string): boolean {
+  return !Object.hasOwn(raw, field) || raw[field] === undefined;
+}
+
+function optional<Value>(raw: Raw, root: FieldContext, field: string, read: FieldReader<Value>): Value | undefined {
+  return isAbsent(raw, field) || raw[field] === null ? undefined : read(raw[field], below(root, field));
+}
+
+function required<Value>(raw: Raw, root: FieldContext, field: string, read: FieldReader<Value>): Value | undefined {
+  if (!isAbsent(raw, field) && raw[field] !== null) return read(raw[field], below(root, field));
+  return refuse(below(root, field), "REQUIRED", `${field} is required.`);
+}
+
+/** Kept as it is, spaces and all: it is the loan's name in paths, events and answers. */
+const loanNumber: FieldReader<string> = (value, context) => {
+  if (typeof value !== "string") return refuse(context, "WRONG_TYPE", `Expected a text; got ${shown(value)}.`);
+  if (value.trim() === "") return refuse(context, "REQUIRED", "Expected a loan number of 1 to 64 characters.");
+  if (!isPrintable(value) || value !== value.trim()) {
+    return refuse(context, "WRONG_TYPE", "Expected printable characters without spaces at the ends.");
+  }
+  if (isDotSegment(value)) {
+    return refuse(context, "WRONG_TYPE", `Expected another loan number: URLs cannot name a loan "${value}".`);
+  }
+  if (value.length <= MAX_LOAN_NUMBER) return value;
+  return refuse(context, "TOO_LONG", `Expected at most ${MAX_LOAN_NUMBER} characters; got ${value.length}.`);
+};
+
+const currencyCode: FieldReader<CurrencyCode> = (value, context) =>
+  typeof value === "string" && isCurrency(value)
+    ? value
+    : refuse(context, "INVALID_CURRENCY", `Expected an active ISO 4217 code such as INR; got ${shown(value)}.`);
+
+function warnOfNotApplied(raw: Raw, root: FieldContext, action: string): void {
+  for (const field of Object.keys(raw)) {
+    if (!ROW_FIELDS.has(field) || CONTROL_FIELDS.includes(field)) continue;
+    const detail = `A row with action ${action} changes no ${field}; send an upsert row for that.`;
+    root.warnings.push({ code: "FIELD_NOT_APPLIED", pointer: pointerTo(root.pointer, field), detail });
+  }
+}

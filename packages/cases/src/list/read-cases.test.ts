@@ -1,0 +1,41 @@
+import { createDatabase, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import { exampleCase } from "../../tests/example-case.ts";
+import type { ImportedCase } from "../case/locked-case.ts";
+import { caseById, caseByLoan, caseOfFieldPartner } from "./read-cases.ts";
+import { casesSchema } from "../schema.ts";
+import { insertCases } from "../case/write-cases.ts";
+
+const { url } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
+const database = await createDatabase({ url, schemas: [casesSchema] });
+afterAll(() => database.close());
+const NOW = new Date("2026-11-20T10:00:00Z");
+
+test("a loan is its current case; earlier cycles are found by their ids", async () => {
+  const [old] = await store([exampleCase()]);
+  const next = { ...old, id: newId(), cycle: 2 };
+  await transaction(database.em(), (tx) => insertCases(tx, [next], [old], NOW));
+  const { lenderId } = old;
+  expect(await caseByLoan(database.em(), lenderId, old.sourceLoanNumber)).toMatchObject({ id: next.id, cycle: 2 });
+  expect(await caseById(database.em(), { lenderId, caseId: old.id })).toMatchObject({ isCurrent: false });
+});
+
+test("another lender's case is not there", async () => {
+  const [stored] = await store([exampleCase()]);
+  const stranger = { lenderId: newId(), caseId: stored.id };
+  expect(await caseByLoan(database.em(), stranger.lenderId, stored.sourceLoanNumber)).toBeNull();
+  expect(await caseById(database.em(), stranger)).toBeNull();
+});
+
+test("a case of another field partner is null", async () => {
+  const me = newId();
+  const [stored] = await store([exampleCase({ status: "assigned", assignedFieldPartnerId: me })]);
+  expect(await caseOfFieldPartner(database.em(), me, stored.id)).toMatchObject({ id: stored.id });
+  expect(await caseOfFieldPartner(database.em(), newId(), stored.id)).toBeNull();
+});
+
+async function store<const Cases extends readonly ImportedCase[]>(cases: Cases): Promise<Cases> {
+  await transaction(database.em(), (tx) => insertCases(tx, cases, [], NOW));
+  return cases;
+}

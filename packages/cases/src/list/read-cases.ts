@@ -1,0 +1,91 @@
+import { BEFORE_ALL_IDS, type EntityManager, query, statement } from "@collections/database";
+import { Case } from "../case/collection-case.ts";
+import type { CaseKey } from "../case/locked-case.ts";
+import { OWN_CASE_COLUMNS } from "./own-case.ts";
+
+/**
+ * The current case of a lender's loan; null when the loan has none.
+ *
+ * @example
+ * const theCase = await caseByLoan(em, lenderId, "LN-1001");
+ */
+export function caseByLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case | null> {
+  return em.findOne(Case, { lenderId, sourceLoanNumber: loan, isCurrent: true });
+}
+
+/**
+ * Every case of a lender's loan, the first cycle first.
+ *
+ * @example
+ * const cycles = await casesOfLoan(em, lenderId, "LN-1001");
+ * const [firstCase] = cycles;
+ */
+export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): Promise<Case[]> {
+  return em.find(Case, { lenderId, sourceLoanNumber: loan }, { orderBy: { cycle: "asc" } });
+}
+
+/** What a case says of its money and its events, for checks against the ledger and the webhooks. Minor units. */
+export type CaseTotals = Pick<
+  Case,
+  | "id"
+  | "sourceLoanNumber"
+  | "isCurrent"
+  | "currency"
+  | "outstandingMinor"
+  | "totalCollectedMinor"
+  | "excessMinor"
+  | "sequence"
+>;
+
+/**
+ * A lender's cases in the order of their ids, a page at a time: every case of every cycle.
+ *
+ * @example
+ * const totals = await caseTotals(em, lenderId, undefined, 500);
+ * const more = await caseTotals(em, lenderId, totals.at(-1)?.id, 500);
+ */
+export async function caseTotals(
+  em: EntityManager,
+  lenderId: string,
+  afterCaseId: string | undefined,
+  limit: number,
+): Promise<CaseTotals[]> {
+  return query(em, selectTotals, [lenderId, afterCaseId ?? BEFORE_ALL_IDS, limit]);
+}
+
+const selectTotals = statement(
+  "cases.totals",
+  `select id, source_loan_number as "sourceLoanNumber", is_current as "isCurrent", currency::text as currency,
+     outstanding_minor as "outstandingMinor", total_collected_minor as "totalCollectedMinor",
+     excess_minor as "excessMinor", sequence
+   from cases.collection_case where lender_id = $1 and id > $2 order by id limit $3`,
+);
+
+/**
+ * A lender's case, of any cycle; null when the lender has no such case.
+ *
+ * @example
+ * const theCase = await caseById(em, { lenderId, caseId });
+ */
+export async function caseById(em: EntityManager, { lenderId, caseId }: CaseKey): Promise<Case | null> {
+  const [found] = await query<Case>(em, selectById, [lenderId, caseId]);
+  return found ?? null;
+}
+
+// Prepared: each step of a link asks for its case, while somebody waits at a door.
+// A range with ORDER BY: for an equality, any index that begins with the lender looks as good on an empty table.
+const selectById = statement(
+  "cases.by-id",
+  `select ${OWN_CASE_COLUMNS} from cases.collection_case c
+   where c.lender_id = $1 and c.id >= $2 and c.id <= $2 order by c.id limit 1`,
+);
+
+/**
+ * A field partner's own case; null for one that is not theirs, whether it exists or not.
+ *
+ * @example
+ * const theCase = await caseOfFieldPartner(em, fieldPartnerId, caseId);
+ */
+export function caseOfFieldPartner(em: EntityManager, fieldPartnerId: string, caseId: string): Promise<Case | null> {
+  return em.findOne(Case, { assignedFieldPartnerId: fieldPartnerId, isCurrent: true, id: caseId });
+}

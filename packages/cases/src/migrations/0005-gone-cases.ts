@@ -1,0 +1,27 @@
+/**
+ * A trigger, so that no way to lose a case can forget this: an order, an import that begins the loan's next cycle, or a
+ * process of an older version. It looks at updates that name one of the two columns; a confirmation names neither.
+ */
+export const goneCasesMigration: readonly string[] = [
+  `create table cases.gone_case (
+     lender_id uuid not null,
+     field_partner_id uuid not null,
+     case_id uuid not null,
+     gone_at timestamptz not null,
+     primary key (lender_id, field_partner_id, case_id)
+   )`,
+  "create index on cases.gone_case (field_partner_id, case_id)",
+  "create index on cases.gone_case (gone_at)",
+  `create function cases.remember_gone_case() returns trigger
+   language plpgsql set search_path = pg_catalog, pg_temp as $$
+   begin
+     insert into cases.gone_case (lender_id, field_partner_id, case_id, gone_at)
+     values (old.lender_id, old.assigned_field_partner_id, old.id, clock_timestamp())
+     on conflict (lender_id, field_partner_id, case_id) do update set gone_at = excluded.gone_at;
+     return null;
+   end $$`,
+  `create trigger remember_gone_case after update of assigned_field_partner_id, is_current on cases.collection_case
+   for each row when (old.is_current and old.assigned_field_partner_id is not null
+     and (not new.is_current or new.assigned_field_partner_id is distinct from old.assigned_field_partner_id))
+   execute function cases.remember_gone_case()`,
+];

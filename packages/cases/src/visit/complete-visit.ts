@@ -1,0 +1,181 @@
+import { newId, query, statement, type Tx } from "@collections/database";
+import type { CurrencyCode } from "@collections/money";
+import type { NumberedEvent } from "../case/case-status.ts";
+import { isDay } from "../fields/instant.ts";
+import type { LockedCase } from "../case/locked-case.ts";
+import { PromiseToPay } from "./promise-to-pay.ts";
+import { numbered, transition } from "../case/transitions.ts";
+import type { Disposition } from "../case/disposition.ts";
+import { Visit } from "./visit.ts";
+
+/** How a visit ended, as the phone tells it. A promise goes with PROMISE_TO_PAY, and only with it. */
+export interface VisitCompletion {
+  readonly visitId: string;
+  readonly fieldPartnerId: string;
+  readonly disposition: Disposition;
+  readonly occurredAt: Date;
+  readonly promise?: PromiseTerms | undefined;
+  readonly note?: string | undefined;
+  /** When the service heard of it, where that was before it heard of the start. */
+  readonly heldSince?: Date | undefined;
+}
+
+/** What the borrower promises: an amount above 0, in minor units of the case's currency, by a day. */
+export interface PromiseTerms {
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  /** `YYYY-MM-DD` */
+  readonly dueOn: string;
+}
+
+/** Why an end of a visit is refused. */
+export type CompletionRefusal = "VISIT_NOT_FOUND" | "CURRENCY_MISMATCH" | PromiseFault["code"];
+
+/** Why a promise is wrong on a case of any currency. */
+export interface PromiseFault {
+  readonly code: "PROMISE_REQUIRED" | "PROMISE_NOT_EXPECTED" | "AMOUNT_OUT_OF_RANGE" | "INVALID_DATE";
+  readonly detail: string;
+}
+
+/** A visit that ended: write `caseAfter` and emit `events`. One that had ended before, so or otherwise, changes nothing. */
+export type VisitCompleted =
+  | {
+      readonly outcome: "completed";
+      readonly visit: Visit;
+      readonly promise: PromiseToPay | undefined;
+      readonly caseAfter: LockedCase;
+      readonly events: readonly NumberedEvent[];
+    }
+  | { readonly outcome: "already_completed"; readonly visit: Visit }
+  | { readonly outcome: "ended_otherwise"; readonly visit: Visit }
+  | { readonly outcome: "refused"; readonly code: CompletionRefusal; readonly detail: string };
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Ends a visit of a locked case; in whatever state the case is by now, for what happened has happened. A dispute holds
+ * the case. Of the case's visits the one that ended last by the phones' clocks gives it its last disposition, and of
+ * their promises the last is open: in whatever order they are told of.
+ *
+ * @example
+ * const promise = { amountMinor: 250_000n, currency: currency("INR"), dueOn: "2026-11-27" };
+ * const end = { visitId, fieldPartnerId, disposition: "PROMISE_TO_PAY", occurredAt: now, promise } as const;
+ * const completed = await completeVisit(tx, lockedCase, end, now);
+ * if (completed.outcome === "completed") writeCaseStates(tx, [completed.caseAfter], now);
+ */
+export async function completeVisit(
+  tx: Tx,
+  lockedCase: LockedCase,
+  completion: VisitCompletion,
+  now: Date,
+): Promise<VisitCompleted> {
+  const { visitId, fieldPartnerId, disposition, occurredAt, heldSince } = completion;
+  const { lenderId, id: caseId } = lockedCase;
+  const visit = await tx.findOne(Visit, { lenderId, id: visitId, caseId, fieldPartnerId });
+  if (visit === null) return refused("VISIT_NOT_FOUND", "There is no such visit of yours on this case.");
+  if (visit.disposition !== null) {
+    return { outcome: visit.disposition === disposition ? "already_completed" : "ended_otherwise", visit };
+  }
+  const fault = promiseFault(completion);
+  if (fault !== undefined) return refused(fault.code, fault.detail);
+  if (completion.promise !== undefined && completion.promise.currency !== lockedCase.currency) {
+    const detail = `The case is in ${lockedCase.currency}; got ${completion.promise.currency}.`;
+    return refused("CURRENCY_MISMATCH", detail);
+  }
+  const later = await laterFacts(tx, lockedCase, completion);
+  const heardAt = heldSince ?? now;
+  tx.assign(visit, {
+    disposition,
+    completedAt: occurredAt,
+    completionReceivedAt: heardAt,
+    note: completion.note ?? null,
+    cameOutOfOrder: heldSince !== undefined,
+  });
+  const state = later.promise ? "replaced" : "open";
+  const promise = completion.promise && (await addPromise(tx, lockedCase, visitId, completion.promise, state, heardAt));
+  const lastDisposition = later.visit ? lockedCase.lastDisposition : disposition;
+  return { outcome: "completed", visit, promise, ...caseAfterVisit(lockedCase, { disposition, lastDisposition }, now) };
+}
+
+/**
+ * What is wrong with an end's promise, or with its lack of one, whatever the case is. Pure.
+ *
+ * @example
+ * const fault = promiseFault({ disposition: "PROMISE_TO_PAY", occurredAt: now });
+ * const code = fault?.code; // "PROMISE_REQUIRED"
+ */
+export function promiseFault({
+  disposition,
+  promise,
+  occurredAt,
+}: Pick<VisitCompletion, "disposition" | "promise" | "occurredAt">): PromiseFault | undefined {
+  if (disposition !== "PROMISE_TO_PAY") {
+    if (promise === undefined) return undefined;
+    return { code: "PROMISE_NOT_EXPECTED", detail: "A promise goes with the disposition PROMISE_TO_PAY only." };
+  }
+  if (promise === undefined) {
+    return { code: "PROMISE_REQUIRED", detail: "PROMISE_TO_PAY needs a promise: amount and day." };
+  }
+  if (promise.amountMinor <= 0n) return { code: "AMOUNT_OUT_OF_RANGE", detail: "A promise is of more than 0." };
+  // Today in the borrower's time zone may still be yesterday in UTC.
+  const earliest = new Date(occurredAt.getTime() - DAY_MS).toISOString().slice(0, 10);
+  if (isDay(promise.dueOn) && promise.dueOn >= earliest) return undefined;
+  const detail = `Expected a day not before the visit, such as 2026-11-20; got "${promise.dueOn}".`;
+  return { code: "INVALID_DATE", detail };
+}
+
+/** Whether an end of another visit of the case, and a promise with it, is later than this one by the phones' clocks. */
+async function laterFacts(
+  tx: Tx,
+  { lenderId, id: caseId }: LockedCase,
+  { visitId, occurredAt }: VisitCompletion,
+): Promise<{ visit: boolean; promise: boolean }> {
+  const [later] = await query<{ visit: boolean; promise: boolean }>(tx, selectLater, [
+    lenderId,
+    caseId,
+    occurredAt,
+    visitId,
+  ]);
+  return later!;
+}
+
+const selectLater = statement(
+  "cases.later-ends-of-visits",
+  `select count(*) > 0 as visit, coalesce(bool_or(exists (
+     select from cases.promise p where p.lender_id = v.lender_id and p.visit_id = v.id)), false) as promise
+   from cases.visit v
+   where v.lender_id = $1 and v.case_id = $2 and (v.completed_at, v.id) > ($3::timestamptz, $4::uuid)`,
+);
+
+/** A case has one open promise at most: one that is open takes the place of the one that was. */
+async function addPromise(
+  tx: Tx,
+  { lenderId, id: caseId }: LockedCase,
+  visitId: string,
+  { amountMinor, currency, dueOn }: PromiseTerms,
+  state: "open" | "replaced",
+  createdAt: Date,
+): Promise<PromiseToPay> {
+  if (state === "open") {
+    await tx.nativeUpdate(PromiseToPay, { lenderId, caseId, state: "open" }, { state: "replaced" });
+  }
+  const promise = { lenderId, id: newId(), caseId, visitId, amountMinor, currency, dueOn, createdAt };
+  return tx.create(PromiseToPay, { ...promise, state });
+}
+
+function caseAfterVisit(
+  lockedCase: LockedCase,
+  { disposition, lastDisposition }: { disposition: Disposition; lastDisposition: Disposition | null },
+  now: Date,
+): { caseAfter: LockedCase; events: readonly NumberedEvent[] } {
+  const completed = numbered({ ...lockedCase, lastDisposition }, ["visit.completed"]);
+  if (disposition !== "DISPUTE") return completed;
+  const hold = transition(completed.caseAfter, { kind: "hold", reason: "dispute" }, now);
+  // Held or ended already: nobody is sent there, which is all that a hold is for.
+  if (!hold.allowed) return completed;
+  return { caseAfter: hold.caseAfter, events: [...completed.events, ...hold.events] };
+}
+
+function refused(code: CompletionRefusal, detail: string): Extract<VisitCompleted, { outcome: "refused" }> {
+  return { outcome: "refused", code, detail };
+}

@@ -1,0 +1,177 @@
+import { type EntityManager, isDistributed, query, statement } from "@collections/database";
+import type { CaseKey } from "../case/locked-case.ts";
+import { decodeCursor, encodeCursor, InvalidCursorError, page, type Page, type PageRequest } from "../list/page.ts";
+import type { PromiseToPay } from "./promise-to-pay.ts";
+import { Visit } from "./visit.ts";
+
+/**
+ * A field partner's own visit; null for anybody else's.
+ *
+ * @example
+ * const visit = await visitOfFieldPartner(em, fieldPartnerId, visitId);
+ */
+export async function visitOfFieldPartner(
+  em: EntityManager,
+  fieldPartnerId: string,
+  visitId: string,
+): Promise<Visit | null> {
+  const [visit] = await query<Visit>(em, selectOwn, [fieldPartnerId, visitId]);
+  return visit ?? null;
+}
+
+/**
+ * A lender's visit; null when the lender has no such visit.
+ *
+ * @example
+ * const visit = await visitById(em, lenderId, visitId);
+ */
+export function visitById(em: EntityManager, lenderId: string, visitId: string): Promise<Visit | null> {
+  return em.findOne(Visit, { lenderId, id: visitId });
+}
+
+/**
+ * The visits of a case, the last that the service heard of first. Throws InvalidCursorError.
+ *
+ * @example
+ * const { items, hasNext } = await visitsOfCase(em, { lenderId, caseId }, { first: 20 });
+ * const last = items.at(-1);
+ * const after = hasNext && last ? visitCursor(last) : undefined;
+ * const next = await visitsOfCase(em, { lenderId, caseId }, { first: 20, after });
+ */
+export async function visitsOfCase(
+  em: EntityManager,
+  { lenderId, caseId }: CaseKey,
+  { first, after }: PageRequest,
+): Promise<Page<Visit>> {
+  const earlier = after === undefined ? {} : before(after);
+  return page(first, (limit) =>
+    em.find(Visit, { lenderId, caseId, ...earlier }, { orderBy: { startReceivedAt: "desc", id: "desc" }, limit }),
+  );
+}
+
+/**
+ * The first page of `visitsOfCase` for many cases in one statement, by case id.
+ *
+ * @example
+ * const visits = await latestVisitsOf(em, [{ lenderId, caseId }], 5);
+ * const { items = [], hasNext = false } = visits.get(caseId) ?? {};
+ */
+export async function latestVisitsOf(
+  em: EntityManager,
+  cases: readonly CaseKey[],
+  first: number,
+): Promise<Map<string, Page<Visit>>> {
+  const visits = await query<Visit>(em, (await isDistributed(em)) ? selectLatestOnCluster : selectLatest, [
+    cases.map(({ lenderId }) => lenderId),
+    cases.map(({ caseId }) => caseId),
+    first + 1,
+  ]);
+  const ofCase = Map.groupBy(visits, ({ caseId }) => caseId);
+  return new Map(
+    cases.map(({ caseId }) => {
+      const items = ofCase.get(caseId) ?? [];
+      return [caseId, { items: items.slice(0, first), hasNext: items.length > first }];
+    }),
+  );
+}
+
+/**
+ * How many visits a field partner began from `from` on and before `to`, by the phone's clock.
+ *
+ * @example
+ * const from = new Date("2026-11-19T18:30:00Z");
+ * const to = new Date("2026-11-20T18:30:00Z");
+ * const visitsToday = await countVisits(em, fieldPartnerId, { from, to });
+ */
+export async function countVisits(
+  em: EntityManager,
+  fieldPartnerId: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<number> {
+  return em.count(Visit, { fieldPartnerId, startedAt: { $gte: from, $lt: to } });
+}
+
+/**
+ * Where a visit stands in `visitsOfCase`: the cursor that the page after it starts from.
+ *
+ * @example
+ * const visit = await visitById(em, lenderId, visitId);
+ * const after = visit ? visitCursor(visit) : undefined;
+ */
+export function visitCursor({ startReceivedAt, id }: Pick<Visit, "startReceivedAt" | "id">): string {
+  return encodeCursor({ at: startReceivedAt, id });
+}
+
+/**
+ * The open promises of many cases in one statement, by case id.
+ *
+ * @example
+ * const promises = await openPromisesOf(em, [{ lenderId, caseId }]);
+ * const dueOn = promises.get(caseId)?.dueOn;
+ */
+export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[]): Promise<Map<string, PromiseToPay>> {
+  if (cases.length === 0) return new Map();
+  const promises = await query<PromiseToPay>(em, selectOpenPromises, [
+    cases.map(({ lenderId }) => lenderId),
+    cases.map(({ caseId }) => caseId),
+  ]);
+  return new Map(promises.map((promise) => [promise.caseId, promise]));
+}
+
+// The range and its order hold the planner to one look into the index for each case, on any plan: a lateral query with
+// ORDER BY is not merged into the join. Citus accepts that, and no LIMIT there. `any` leads it to the nodes of the lenders.
+export const selectOpenPromises = statement(
+  "cases.open-promises",
+  `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.visit_id as "visitId",
+     p.amount_minor as "amountMinor", p.currency, p.due_on as "dueOn", p.state, p.created_at as "createdAt"
+   from unnest($1::uuid[], $2::uuid[]) k (lender_id, case_id)
+   cross join lateral (
+     select * from cases.promise o
+     where o.lender_id = any ($1::uuid[]) and o.lender_id = k.lender_id and o.case_id >= k.case_id
+       and o.case_id <= k.case_id and o.state = 'open'
+     order by o.case_id) p`,
+);
+
+const VISIT_COLUMNS = `v.lender_id as "lenderId", v.id, v.case_id as "caseId", v.field_partner_id as "fieldPartnerId",
+     v.started_at as "startedAt", v.start_received_at as "startReceivedAt", v.latitude, v.longitude,
+     v.accuracy_m as "accuracyM", v.completed_at as "completedAt",
+     v.completion_received_at as "completionReceivedAt", v.disposition, v.note,
+     v.came_out_of_order as "cameOutOfOrder"`;
+
+// Prepared: a link is asked for by its visit, while somebody waits at a door.
+const selectOwn = statement(
+  "cases.own-visit",
+  `select ${VISIT_COLUMNS} from cases.visit v where v.field_partner_id = $1 and v.id = $2`,
+);
+
+const VISITS_OF_CASES = `select ${VISIT_COLUMNS}
+   from (select distinct lender_id, case_id from unnest($1::uuid[], $2::uuid[]) as k (lender_id, case_id)) k`;
+
+const selectLatest = statement(
+  "cases.latest-visits",
+  `${VISITS_OF_CASES}
+   cross join lateral (
+     select * from cases.visit p where p.lender_id = k.lender_id and p.case_id = k.case_id
+     order by p.start_received_at desc, p.id desc
+     limit $3
+   ) v
+   order by v.start_received_at desc, v.id desc`,
+);
+
+// Citus refuses a LIMIT for each case, so row_number() cuts instead, after reading all visits of the case.
+const selectLatestOnCluster = statement(
+  "cases.latest-visits-on-cluster",
+  `${VISITS_OF_CASES}
+   join (
+     select p.*, row_number() over (partition by p.lender_id, p.case_id order by p.start_received_at desc, p.id desc) as place
+     from cases.visit p
+     where p.lender_id = any ($1::uuid[]) and p.case_id = any ($2::uuid[])
+   ) v on v.lender_id = k.lender_id and v.case_id = k.case_id and v.place <= $3::bigint
+   order by v.start_received_at desc, v.id desc`,
+);
+
+function before(cursor: string): object {
+  const { at, id } = decodeCursor(cursor);
+  if (at === undefined) throw new InvalidCursorError();
+  return { $or: [{ startReceivedAt: { $lt: at } }, { startReceivedAt: at, id: { $lt: id } }] };
+}

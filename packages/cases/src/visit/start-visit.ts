@@ -1,0 +1,91 @@
+import { query, statement, type Tx } from "@collections/database";
+import type { NumberedEvent } from "../case/case-status.ts";
+import { caseGoneSince } from "../list/gone-case.ts";
+import type { LockedCase } from "../case/locked-case.ts";
+import { type RefusalCode, transition } from "../case/transitions.ts";
+import { Visit } from "./visit.ts";
+
+/** What a phone tells of a visit that begins. `occurredAt` is by its clock and may lie far back. */
+export interface VisitStart {
+  readonly visitId: string;
+  readonly fieldPartnerId: string;
+  readonly occurredAt: Date;
+  readonly latitude?: number | undefined;
+  readonly longitude?: number | undefined;
+  readonly accuracyM?: number | undefined;
+}
+
+/** A visit that began: write `caseAfter` and emit `events`. One that had begun before changes nothing. */
+export type VisitStarted =
+  | {
+      readonly outcome: "started";
+      readonly visit: Visit;
+      readonly caseAfter: LockedCase;
+      readonly events: readonly NumberedEvent[];
+    }
+  | { readonly outcome: "already_started"; readonly visit: Visit }
+  | { readonly outcome: "refused"; readonly code: RefusalCode | "VISIT_ID_TAKEN"; readonly detail: string };
+
+const insertVisit = statement(
+  "cases.insert-visit",
+  `insert into cases.visit (lender_id, id, case_id, field_partner_id, started_at, start_received_at,
+     latitude, longitude, accuracy_m)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+   on conflict do nothing
+   returning id`,
+);
+
+/**
+ * Starts a visit on a locked case. The client makes the visit's id, and may send the same start again: the same id, by
+ * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused. A visit
+ * from before the case was taken from its field partner is recorded all the same. The case's last visit is the one that
+ * began last by the phones' clocks, in whatever order they are told of.
+ *
+ * @example
+ * const start = { visitId, fieldPartnerId, occurredAt: now, latitude: 18.5204, longitude: 73.8567, accuracyM: 12 };
+ * const started = await startVisit(tx, lockedCase, start, now);
+ * if (started.outcome === "refused") throw new Error(started.detail);
+ * if (started.outcome === "started") writeCaseStates(tx, [started.caseAfter], now);
+ */
+export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStarted> {
+  const existing = await tx.findOne(Visit, { id: start.visitId });
+  if (existing !== null) return existingVisit(existing, lockedCase, start);
+  const { fieldPartnerId, occurredAt } = start;
+  const { lenderId, id: caseId } = lockedCase;
+  const wasTheirs =
+    lockedCase.assignedFieldPartnerId !== fieldPartnerId &&
+    (await caseGoneSince(tx, { fieldPartnerId, caseId, at: occurredAt }, now)) !== undefined;
+  const verdict = transition(lockedCase, { kind: "start_visit", fieldPartnerId, occurredAt, wasTheirs }, now);
+  if (!verdict.allowed) return { outcome: "refused", ...verdict.refusal };
+  const inserted = await query(tx, insertVisit, [
+    lenderId,
+    start.visitId,
+    caseId,
+    fieldPartnerId,
+    occurredAt,
+    now,
+    start.latitude ?? null,
+    start.longitude ?? null,
+    start.accuracyM ?? null,
+  ]);
+  const visit = await tx.findOneOrFail(Visit, { lenderId, id: start.visitId });
+  // Somebody used the id for another case of the lender at the same moment.
+  if (inserted.length === 0) return existingVisit(visit, lockedCase, start);
+  const { caseAfter, events } = verdict;
+  const lastVisitId = await laterOf(tx, lockedCase, visit);
+  return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId }, events };
+}
+
+async function laterOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
+  const last = lastVisitId === null ? null : await tx.findOne(Visit, { lenderId, id: lastVisitId });
+  if (last === null) return visit.id;
+  const apartMs = visit.startedAt.getTime() - last.startedAt.getTime();
+  return apartMs > 0 || (apartMs === 0 && visit.id > last.id) ? visit.id : last.id;
+}
+
+function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }: VisitStart): VisitStarted {
+  const same =
+    visit.fieldPartnerId === fieldPartnerId && visit.lenderId === lockedCase.lenderId && visit.caseId === lockedCase.id;
+  if (same) return { outcome: "already_started", visit };
+  return { outcome: "refused", code: "VISIT_ID_TAKEN", detail: "The visitId is in use; make a new one." };
+}

@@ -1,0 +1,49 @@
+import { AmountLiteral, currency } from "@collections/money";
+import { AMOUNT_FIELDS } from "../src/case/case-details.ts";
+import type { ImportedCase } from "../src/case/locked-case.ts";
+import { type PlanFacts, planRow, type RowPlan } from "../src/import/plan-row.ts";
+import { checkRow } from "../src/import/row.ts";
+
+export const EARLIER = new Date("2026-11-19T10:00:00Z");
+export const NOW = new Date("2026-11-20T10:00:00Z");
+
+/** What the plans of tests depend on. */
+export const facts: PlanFacts = {
+  lenderId: "0193bf7c-0000-7000-8000-000000000001",
+  importId: "0193bf7c-0000-7000-8000-000000000002",
+  newCaseId: "0193bf7c-0000-7000-8000-000000000003",
+  laterPayments: [],
+  now: NOW,
+};
+
+/** Fields of a case that ended a day ago. */
+export const ended = { fieldWork: "blocked", blockedAt: EARLIER, closedAt: EARLIER } as const;
+
+/** The verdict on a row with these fields, of a lender in India; amounts are written as texts. */
+export function planOf(
+  fields: Record<string, unknown>,
+  current: ImportedCase | undefined,
+  more: Partial<PlanFacts> = {},
+): RowPlan {
+  const raw = Object.fromEntries(
+    Object.entries({
+      sourceLoanNumber: "LN-1001",
+      ...(fields["action"] === undefined && { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" }),
+      ...fields,
+    }).map(([name, value]) => [name, AMOUNT_FIELDS.has(name) ? new AmountLiteral(value) : value]),
+  );
+  const checked = checkRow(raw, { currency: currency("INR"), country: "IN", language: "hi-IN" }, 0, NOW);
+  if (!("row" in checked)) throw new Error(JSON.stringify(checked.errors));
+  return planRow(checked.row, current, { ...facts, ...more });
+}
+
+/** The same where the row changes something. */
+export function applied(
+  fields: Record<string, unknown>,
+  current: ImportedCase | undefined,
+  more: Partial<PlanFacts> = {},
+): Exclude<RowPlan, { outcome: "unchanged" | "rejected" }> {
+  const plan = planOf(fields, current, more);
+  if (plan.outcome === "unchanged" || plan.outcome === "rejected") throw new Error(JSON.stringify(plan.outcome));
+  return plan;
+}

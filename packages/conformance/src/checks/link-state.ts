@@ -1,0 +1,35 @@
+import { fail, type Finding } from "./check.ts";
+import type { Link } from "./link.ts";
+import type { StandIn } from "../stand-in/stand-in.ts";
+import { isSame, readState } from "./state.ts";
+import { decimalsOf } from "../stand-in/wish.ts";
+
+/**
+ * Finds fault when the lender says itself that a link is for another amount: at the state URL under `links`, or in its
+ * answer. Where neither says anything, nothing is found. Throws StateError.
+ */
+export async function linkFaults(service: StandIn, link: Link, amount: number, mend: string): Promise<Finding[]> {
+  const { linkId } = link;
+  const links = await linksAtStateUrl(service);
+  const entry = links?.find((one) => one?.linkId === linkId);
+  if (links !== null && entry === undefined) return [fail(`The state URL does not show the link ${link.shown}.`, mend)];
+
+  const isShown = entry?.amount !== undefined;
+  const shown = entry?.amount ?? link.amount;
+  if (shown === undefined || isSame(shown, amount)) return [];
+  // What an answer says beside the contract may be in minor units, as most gateways have it.
+  if (!isShown && isSame(shown, minorOf(amount, service.settings.currency))) return [];
+  return [fail(`The link ${link.shown} is for ${service.mask(JSON.stringify(shown))} instead of ${amount}.`, mend)];
+}
+
+type ShownLink = { readonly linkId?: unknown; readonly amount?: unknown } | null;
+
+async function linksAtStateUrl({ settings, mintLoan, stateIsBroken }: StandIn): Promise<ShownLink[] | null> {
+  if (settings.state === undefined || stateIsBroken) return null;
+  const links = (await readState(settings, mintLoan))?.links;
+  return Array.isArray(links) ? links : null;
+}
+
+function minorOf(amount: number, currency: string): number {
+  return Number(amount.toFixed(decimalsOf(currency)).replace(".", ""));
+}

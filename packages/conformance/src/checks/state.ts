@@ -1,0 +1,130 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { fail, type Finding } from "./check.ts";
+import { factsAt, type LoanFacts } from "../stand-in/event.ts";
+import { exchange } from "../stand-in/exchange.ts";
+import type { Settings } from "../stand-in/settings.ts";
+import type { StandIn } from "../stand-in/stand-in.ts";
+
+/** Between two looks at something that takes its time. */
+export const POLL_MS = 50;
+
+/** What a lender's state URL shows of a loan. What it leaves out is not compared; amounts are in major units. */
+export interface LoanState {
+  readonly sequence?: unknown;
+  readonly status?: unknown;
+  readonly totalCollected?: unknown;
+  readonly outstandingAfter?: unknown;
+  /** The links that were minted for the loan, each `{linkId, amount}`. */
+  readonly links?: unknown;
+}
+
+/** The state URL does not answer as it should. */
+export class StateError extends Error {
+  override readonly name = "StateError";
+  readonly code = "STATE_UNREADABLE";
+}
+
+/** Reads the lender's view of a loan; null when the lender does not know it. Throws StateError. */
+export async function readState(settings: Settings, loan: string): Promise<LoanState | null> {
+  const { state, stateAuthHeader, timeoutMs } = settings;
+  if (state === undefined) throw new TypeError("There is no state URL.");
+  const url = new URL(state.replaceAll("{loan}", encodeURIComponent(loan)));
+  const headers = {
+    Accept: "application/json",
+    ...(stateAuthHeader && { [stateAuthHeader.name]: stateAuthHeader.value }),
+  };
+  const outcome = await exchange({ method: "GET", url, headers, body: "" }, timeoutMs);
+  if (outcome.kind === "failure") throw new StateError(`The state URL cannot be read: ${outcome.detail}.`);
+  if (outcome.status === 404) return null;
+  if (outcome.status !== 200) throw new StateError(`The state URL answered ${outcome.status} instead of 200 or 404.`);
+  const parsed = parseObject(outcome.body);
+  if (parsed === null) throw new StateError("The state URL's answer is not a JSON object.");
+  return parsed;
+}
+
+/**
+ * The lender's view of a loan once it has worked off what it had: an event of another loan is sent, and waited for.
+ * Throws StateError, also when that event does not show in time.
+ */
+export async function settledState(service: StandIn, loan: string): Promise<LoanState | null> {
+  const markLoan = service.newLoan();
+  await service.deliver(null, service.event(markLoan));
+  const until = Date.now() + service.settings.stateLagMs;
+  for (;;) {
+    const view = await readState(service.settings, markLoan);
+    if (isSame(view?.sequence, 1)) break;
+    if (Date.now() > until) {
+      throw new StateError(`An event was acknowledged, and the state URL ${showsInstead(service, view, 1)}.`);
+    }
+    await wait(POLL_MS);
+  }
+  return readState(service.settings, loan);
+}
+
+/** Whether a view says what is known after the event of that sequence. A later sequence or other amounts are not it. */
+export function isAt(view: LoanState | null, sequence: number): boolean {
+  return view !== null && differencesFrom(view, factsAt(sequence)).length === 0;
+}
+
+/**
+ * Finds fault unless the lender's view of each loan becomes that of the event with `sequence`; nothing without a proven
+ * state URL. `mend` says what to do about it. Throws StateError.
+ */
+export async function arriveAt(
+  service: StandIn,
+  loans: readonly string[],
+  sequence: number,
+  mend: string,
+): Promise<Finding[]> {
+  if (!service.stateIsProven) return [];
+  await settledState(service, loans[0]!);
+  const until = Date.now() + service.settings.stateLagMs;
+  for (const loan of loans) {
+    let view = await readState(service.settings, loan);
+    while (!isAt(view, sequence) && isBehind(view, sequence) && Date.now() < until) {
+      await wait(POLL_MS);
+      view = await readState(service.settings, loan);
+    }
+    if (!isAt(view, sequence)) return [fail(`The state URL ${showsInstead(service, view, sequence)}.`, mend)];
+  }
+  return [];
+}
+
+/** `shows totalCollected 200.5 instead of 100.25`. */
+export function showsInstead({ mask }: StandIn, view: LoanState | null, sequence: number): string {
+  if (view === null) return "does not know the loan";
+  const facts = factsAt(sequence);
+  const texts = differencesFrom(view, facts).map((field) => {
+    return `${field} ${shownAs(view[field], mask)} instead of ${JSON.stringify(facts[field])}`;
+  });
+  return `shows ${texts.join(" and ")}`;
+}
+
+function isBehind(view: LoanState | null, sequence: number): boolean {
+  return view === null || Number(view.sequence) < sequence;
+}
+
+function differencesFrom(view: LoanState, facts: LoanFacts): (keyof LoanFacts)[] {
+  return (["sequence", "status", "totalCollected", "outstandingAfter"] as const)
+    .filter((field) => field === "sequence" || view[field] !== undefined)
+    .filter((field) => !isSame(view[field], facts[field]));
+}
+
+function shownAs(value: unknown, mask: StandIn["mask"]): string {
+  return value === undefined ? "missing" : mask(JSON.stringify(value)).slice(0, 60);
+}
+
+/** Amounts may be numbers or decimal texts: these are small enough for equal doubles to be equal decimals. */
+export function isSame(shown: unknown, expected: string | number): boolean {
+  if (typeof expected === "string" || typeof shown === "number") return shown === expected;
+  return typeof shown === "string" && /^\d+(\.\d+)?$/.test(shown) && Number(shown) === expected;
+}
+
+function parseObject(body: Uint8Array): LoanState | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

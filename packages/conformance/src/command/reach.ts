@@ -1,0 +1,32 @@
+import { connect as connectTcp, isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { detailOf } from "../stand-in/exchange.ts";
+
+/** Nobody can be spoken to at a URL. */
+export class UnreachableError extends Error {
+  override readonly name = "UnreachableError";
+  readonly code = "UNREACHABLE";
+}
+
+/** Opens a connection to the host of a URL and closes it, over TLS where it is https. Throws UnreachableError. */
+export function reach(option: string, url: URL, timeoutMs: number): Promise<void> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const isTls = url.protocol === "https:";
+  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
+  return new Promise((resolve, reject) => {
+    const refuse = (why: string) =>
+      reject(new UnreachableError(`--${option}: ${host} port ${port} cannot be reached: ${why}.`));
+    const socket = isTls
+      ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }) })
+      : connectTcp({ host, port });
+    socket.setTimeout(timeoutMs, () => {
+      refuse(`no connection within ${timeoutMs} ms`);
+      socket.destroy();
+    });
+    socket.once("error", (error) => refuse(detailOf(error)));
+    socket.once(isTls ? "secureConnect" : "connect", () => {
+      resolve();
+      socket.destroy();
+    });
+  });
+}

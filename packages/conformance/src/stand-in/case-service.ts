@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { checkTimestamp, HEADERS, verify } from "@collections/signing";
+import { caseAt } from "./event.ts";
+import type { Key } from "./settings.ts";
+import { UsageError } from "../usage-error.ts";
+
+const CASE_PATH = /^\/api\/v1\/partner\/cases\/([^/]+)$/;
+
+/** A read of a case that came in: `fault` says why it was refused, or is null. */
+export interface CaseRead {
+  readonly loan: string;
+  readonly fault: string | null;
+}
+
+/**
+ * The part of the service that a receiver needs to heal a gap: signed GET cases/{loan}, on this machine. It answers for
+ * the loans of `sequences`, and refuses what is not signed rightly. contract: GET cases/{loan}
+ */
+export class CaseService {
+  /** How far each loan is. */
+  readonly sequences: Map<string, number> = new Map();
+  readonly reads: CaseRead[] = [];
+  readonly #keys: readonly Key[];
+  readonly #server = createServer((request, response) => this.#answer(request, response));
+
+  constructor(keys: readonly Key[]) {
+    this.#keys = keys;
+  }
+
+  /** Begins to listen on 127.0.0.1. Throws UsageError where the port cannot be had. */
+  async listen(port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", (error) => reject(new UsageError(`--service-port: ${error.message}.`)));
+      this.#server.listen(port, "127.0.0.1", resolve);
+    });
+  }
+
+  async close(): Promise<void> {
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+      this.#server.closeAllConnections();
+    });
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const path = (request.url ?? "").split("?", 1).join("");
+    const loan = decoded(CASE_PATH.exec(path)?.[1]);
+    if (loan === null || request.method !== "GET")
+      return refuse(response, 404, "ROUTE_NOT_FOUND", "Only cases are here.");
+    const fault = this.#faultOf(request, path);
+    this.reads.push({ loan, fault });
+    if (fault !== null) return refuse(response, 401, "BAD_SIGNATURE", fault);
+    const sequence = this.sequences.get(loan);
+    if (sequence === undefined) return refuse(response, 404, "LOAN_NOT_FOUND", "Nobody has imported this loan.");
+    response.writeHead(200, { "Content-Type": "application/json", ETag: `"${sequence}"` });
+    response.end(JSON.stringify(caseAt(loan, sequence)));
+  }
+
+  #faultOf({ headers }: IncomingMessage, path: string): string | null {
+    const key = this.#keys.find(({ keyId }) => headers.authorization === `Bearer ${keyId}`);
+    if (key === undefined) return "Authorization is not Bearer and one of the key ids.";
+    const timestamp = String(headers[HEADERS.timestamp.toLowerCase()] ?? "");
+    if (!checkTimestamp(timestamp, Date.now()).ok) return "The timestamp is not within five minutes.";
+    const signature = String(headers[HEADERS.signature.toLowerCase()] ?? "");
+    const isSigned = verify({ secret: key.secret, method: "GET", path, timestamp, body: "", signature });
+    return isSigned ? null : "The signature does not match.";
+  }
+}
+
+function refuse(response: ServerResponse, status: number, code: string, detail: string): void {
+  response.writeHead(status, { "Content-Type": "application/problem+json" });
+  response.end(JSON.stringify({ status, title: detail, detail, success: false, code, retryable: false }));
+}
+
+function decoded(segment: string | undefined): string | null {
+  try {
+    return segment === undefined ? null : decodeURIComponent(segment);
+  } catch {
+    return null;
+  }
+}

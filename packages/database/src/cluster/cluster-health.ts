@@ -1,0 +1,57 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { isDistributed } from "../transaction/is-distributed.ts";
+import { statement } from "../sql/statement.ts";
+import { query } from "../transaction/transaction.ts";
+
+/** A transaction over several nodes that has been prepared on a node and not ended. */
+export interface PreparedTransaction {
+  /** "host:port". */
+  readonly node: string;
+  readonly gid: string;
+  readonly preparedAt: Date;
+}
+
+/** How the nodes of a cluster are. */
+export interface ClusterHealth {
+  /** "host:port" of each node that does not answer the coordinator. */
+  readonly away: readonly string[];
+  /** Prepared for more than a minute: each holds its locks, and others cannot read what it wrote. */
+  readonly prepared: readonly PreparedTransaction[];
+}
+
+/**
+ * How the nodes are, if tables are distributed; undefined on one PostgreSQL. Nodes that are away are named and not asked
+ * for anything else. A node that is silent takes `citus.node_connection_timeout`.
+ *
+ * @example
+ * const health = await clusterHealth(em);
+ * for (const node of health?.away ?? []) console.error(`${node} is away`);
+ */
+export async function clusterHealth(em: EntityManager): Promise<ClusterHealth | undefined> {
+  if (!(await isDistributed(em))) return undefined;
+  const nodes = await query<{ node: string; answers: boolean }>(em, nodesOfCluster, []);
+  const away = nodes.filter(({ answers }) => !answers).map(({ node }) => node);
+  const answers = await query<{ node: string; prepared: string }>(em, preparedOnNodes, [PREPARED_LONG_AGO]);
+  const prepared = answers.flatMap(({ node, prepared }) => {
+    const found = JSON.parse(prepared) as { gid: string; preparedAt: string }[];
+    return found.map(({ gid, preparedAt }) => ({ node, gid, preparedAt: new Date(preparedAt) }));
+  });
+  return { away, prepared };
+}
+
+const nodesOfCluster = statement(
+  "database.nodes-of-cluster",
+  `select format('%s:%s', nodename, nodeport) as node, citus_check_connection_to_node(nodename, nodeport) as answers
+   from pg_dist_node where isactive and noderole = 'primary' order by nodeid`,
+);
+
+/** Sent to each node as it is. */
+const PREPARED_LONG_AGO = `select coalesce(json_agg(json_build_object('gid', gid, 'preparedAt', prepared) order by prepared), '[]')
+  from pg_prepared_xacts where database = current_database() and prepared < now() - interval '1 minute'`;
+
+const preparedOnNodes = statement(
+  "database.prepared-on-nodes",
+  `select format('%s:%s', n.nodename, n.nodeport) as node, answer.result as prepared
+   from run_command_on_all_nodes($1, give_warning_for_connection_errors => true) answer
+   join pg_dist_node n on n.nodeid = answer.nodeid where answer.success`,
+);

@@ -1,0 +1,107 @@
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { distributionFaults } from "../index.ts";
+
+const schema = {
+  name: "shop",
+  entities: [],
+  migrations: [],
+  undistributed: [
+    { table: "shop.country", as: "reference" as const, because: "read everywhere" },
+    { table: "shop.visitor", as: "local" as const, because: "nobody's" },
+  ],
+};
+
+let client: Client;
+
+beforeAll(async () => {
+  const { url } = await emptyDatabase();
+  client = new Client({ connectionString: directUrl(url) });
+  await client.connect();
+  await client.query(`create schema shop;
+    create table shop.country (code text primary key);
+    create table shop.visitor (id uuid primary key);
+    create table shop.orders (lender_id uuid, id uuid, country text references shop.country, made_at timestamptz default now(),
+      primary key (lender_id, id));
+    create table shop.line (lender_id uuid, id uuid, order_id uuid, primary key (lender_id, id),
+      foreign key (lender_id, order_id) references shop.orders (lender_id, id) on delete cascade);
+    create table shop.log (lender_id uuid, id uuid, primary key (lender_id, id)) partition by range (id);
+    create table shop.log_first partition of shop.log default`);
+});
+
+afterAll(() => client.end());
+
+/** The faults once the statements have been run; they are taken back. */
+async function faultsAfter(statements: string): Promise<string[]> {
+  await client.query(`begin; ${statements}`);
+  try {
+    return await distributionFaults(client, [schema]);
+  } finally {
+    await client.query("rollback");
+  }
+}
+
+test("tables of lenders with the lender in every key, and others that are named, can be distributed", async () => {
+  expect(await faultsAfter("")).toEqual([]);
+});
+
+describe("what keeps a table from being distributed is named:", () => {
+  test.each([
+    ["create table shop.stray (id uuid primary key)", /^shop\.stray has no lender_id: name it in undistributed/],
+    ["drop table shop.visitor", /^shop\.visitor is named in undistributed, and is no table/],
+    ["create table shop.heap (lender_id uuid)", /^shop\.heap has no primary key/],
+    ["create table shop.late (id uuid, lender_id uuid, primary key (id, lender_id))", /shop\.late_pkey does not begin/],
+    ["alter table shop.line add column number int unique", /^shop\.line: the unique index shop\.line_number_key does/],
+    ["create unique index on shop.orders (country, lender_id)", /^shop\.orders: .*idx does not begin with lender_id/],
+    ["alter table shop.line add exclude (id with =)", /^shop\.line: line_id_excl excludes rows/],
+    [
+      "alter table shop.line add foreign key (order_id, lender_id) references shop.orders (id, lender_id)",
+      /^shop\.line: line_order_id_lender_id_fkey does not lead from lender to lender/,
+    ],
+    [
+      "alter table shop.line add foreign key (order_id) references shop.visitor",
+      /order_id_fkey leads to shop\.visitor/,
+    ],
+    ["alter table shop.visitor add home text references shop.country", /home_fkey leads to shop\.country/],
+    [
+      `alter table shop.line add column parent uuid,
+         add foreign key (lender_id, parent) references shop.line on delete set null (parent)`,
+      /^shop\.line: line_lender_id_parent_fkey sets columns that it cannot/,
+    ],
+    [
+      `alter table shop.orders drop constraint orders_country_fkey,
+         add foreign key (country) references shop.country on update set default`,
+      /^shop\.orders: orders_country_fkey sets columns/,
+    ],
+    ["alter table shop.line add number int, add unique (lender_id, number) deferrable", /_key waits for the commit/],
+    [
+      `create function shop.look() returns trigger language plpgsql as 'begin return null; end';
+       create constraint trigger looks after insert on shop.line deferrable for each row execute function shop.look()`,
+      /^shop\.line: looks waits for the commit/,
+    ],
+    ["alter table shop.line add number bigserial", /^shop\.line\.number is counted by a sequence/],
+    [
+      "alter table shop.line add number int generated always as identity",
+      /^shop\.line\.number is counted by a sequence/,
+    ],
+    [
+      "alter table shop.line alter id set default gen_random_uuid()",
+      /^shop\.line\.id: its default gen_random_uuid\(\)/,
+    ],
+    ["alter table shop.line add at timestamptz default clock_timestamp()", /its default clock_timestamp\(\) differs/],
+    ["create rule silent as on delete to shop.line do instead nothing", /^shop\.line: the rule silent rewrites/],
+  ])("%s", async (statements, fault) => {
+    const faults = await faultsAfter(statements);
+    expect(faults).toEqual([expect.stringMatching(fault)]);
+  });
+});
+
+test("tables that refer to each other in a circle are named: none of them can be distributed first", async () => {
+  const faults = await faultsAfter(`alter table shop.orders add column first_line uuid,
+    add foreign key (lender_id, first_line) references shop.line (lender_id, id)`);
+  expect(faults).toEqual([
+    expect.stringMatching(/^shop\.line is in a circle of foreign keys/),
+    expect.stringMatching(/^shop\.orders is in a circle of foreign keys/),
+  ]);
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createDatabase, type Database, enqueue, migrate, type Queue, queue, transaction } from "../index.ts";
+
+interface Order {
+  readonly item: string;
+}
+
+const options = { retryLimit: 3, expireInSeconds: 60 };
+const orders = queue<Order>("test.orders", options);
+const parcels = queue<Order>("test.parcels", options);
+const letters = queue<Order>("test.letters", options);
+const calls = queue<Order>("test.calls", options);
+const gifts = queue<Order>("test.gifts", options);
+const tools = queue<Order>("test.tools", options);
+const spares = queue<Order>("test.spares", options);
+const queues = [orders, parcels, letters, calls, gifts, tools, spares];
+const schemas = [{ name: "test", entities: [], migrations: [], queues }];
+
+let server: Database;
+let worker: Database;
+beforeAll(async () => {
+  const { url } = await emptyDatabase();
+  await migrate({ url: directUrl(url), schemas, jobs: true });
+  server = await createDatabase({ url, schemas });
+  worker = await createDatabase({ url, directUrl: directUrl(url), schemas, works: true });
+  worker.signals.listen();
+});
+afterAll(async () => {
+  await worker.jobs.stop(1_000);
+  await Promise.all([server.close(), worker.close()]);
+});
+
+function order(wanted: Queue<Order>, item: string): Promise<void> {
+  return transaction(server.em(), (tx) => enqueue(tx, wanted, { item }, { headStart: true }));
+}
+
+/** Works a queue in the other process. What it was given, by the hint (no row yet) or as a job. */
+async function atWork(wanted: Queue<Order>, work: (seen: readonly string[]) => Promise<void>, concurrency = 2) {
+  const seen: string[] = [];
+  await worker.jobs.work(wanted, { concurrency }, async ({ id, data, attempt }) => {
+    const { rows } = await worker.pool.query("select state from pgboss.job where id = $1", [id]);
+    seen.push(`${data.item} ${attempt} ${rows[0].state}`);
+    await work(seen);
+  });
+  return seen;
+}
+
+test("a job with a head start is begun by another process before its time, and comes once more as itself", async () => {
+  const seen = await atWork(orders, async () => {});
+  // Listening takes a moment to begin: until then jobs come in their own time.
+  await expect
+    .poll(async () => {
+      await order(orders, "bread");
+      return seen.filter((what) => what === "bread 1 created").length;
+    })
+    .toBeGreaterThan(0);
+  seen.length = 0;
+  await order(orders, "milk");
+  await expect.poll(() => seen.filter((what) => what.startsWith("milk"))).toEqual(["milk 1 created", "milk 1 active"]);
+});
+
+test("a head start that fails is told of, and the job makes it good", async () => {
+  const seen = await atWork(parcels, async ({ length }) => {
+    if (length === 1) throw new Error("The van has broken down.");
+  });
+  await order(parcels, "chair");
+  await expect.poll(() => seen).toEqual(["chair 1 created", "chair 1 active"]);
+});
+
+test("without room there is no head start, and the job comes when there is", async () => {
+  const busy = Promise.withResolvers<void>();
+  const seen = await atWork(letters, async ({ length }) => (length === 1 ? busy.promise : undefined), 1);
+  await order(letters, "first");
+  await expect.poll(() => seen).toEqual(["first 1 created"]);
+  // Hints arrive in their order: when the third is there, the second has found no room.
+  const called = await atWork(calls, async () => {});
+  await order(letters, "second");
+  await order(calls, "third");
+  await expect.poll(() => called).toContain("third 1 created");
+  busy.resolve();
+  await expect.poll(() => seen.toSorted()).toEqual(["first 1 active", "first 1 created", "second 1 active"]);
+});
+
+test("a head start waits for what is just being fetched, and has the place that this leaves", async () => {
+  await transaction(server.em(), (tx) => enqueue(tx, tools, { item: "fetched" }));
+  const holder = await server.pool.connect();
+  await holder.query("begin; lock table pgboss.job in access exclusive mode");
+  const busy = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  for (const { name } of [tools, spares]) {
+    await worker.jobs.work({ name, options }, { concurrency: 1 }, async ({ data }: { data: Order }) => {
+      seen.push(`${data.item} of ${name}`);
+      await busy.promise;
+    });
+    server.signals.emit("jobs-at-once", JSON.stringify({ name, id: randomUUID(), data: { item: "heard" } }));
+  }
+  // Signals arrive in their order.
+  const { promise: heard, resolve } = Promise.withResolvers<string>();
+  worker.signals.on("test.last", resolve);
+  server.signals.emit("test.last", "");
+  await heard;
+  const seenBefore = [...seen];
+  await holder.query("rollback");
+  holder.release();
+  expect(seenBefore).toEqual([]);
+  await expect.poll(() => seen.toSorted()).toEqual(["fetched of test.tools", "heard of test.spares"]);
+  await pause(100);
+  expect(seen).toHaveLength(2);
+  busy.resolve();
+});
+
+test("what is rolled back has no head start", async () => {
+  const seen = await atWork(gifts, async () => {});
+  const regretted = transaction(server.em(), async (tx) => {
+    await enqueue(tx, gifts, { item: "regretted" }, { headStart: true });
+    throw new Error("change of mind");
+  });
+  await expect(regretted).rejects.toThrow("change of mind");
+  await order(gifts, "kept");
+  await expect.poll(() => seen).toEqual(["kept 1 created", "kept 1 active"]);
+});

@@ -1,0 +1,176 @@
+import { hash } from "node:crypto";
+import type { Client, Pool } from "pg";
+import { PgBoss } from "pg-boss";
+import { forHost } from "../transaction/host-client.ts";
+import { isDistributed } from "../transaction/is-distributed.ts";
+import { databaseOf } from "../transaction/open-database.ts";
+import type { JobOptions, Jobs, Queue } from "../queue.ts";
+import { QueueWorker } from "./queue-worker.ts";
+import type { Signals } from "../transaction/signals.ts";
+import { type Statement, statement } from "../sql/statement.ts";
+import { query, send, signal, type Tx } from "../transaction/transaction.ts";
+
+/**
+ * An empty table on the coordinator of a cluster. A transaction that deletes from it commits in two phases, so that a
+ * job and the lender's row that it follows from are both committed or neither. pg-boss's own tables are unknown to Citus,
+ * which would commit the lender's row by itself, before the job.
+ */
+export const JOB_COMMIT_TABLE = "collections_job_commit";
+
+const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMIT_TABLE}`);
+
+const SIGNAL_CHANNEL = "jobs";
+const HEAD_START_CHANNEL = "jobs-at-once";
+/** By PostgreSQL's clock: the process's own may be wrong. */
+const HEAD_START_SECONDS = 1;
+
+/**
+ * Writes a job in the transaction of the change that it follows from: invisible before the commit, gone after a
+ * rollback. A worker picks it up milliseconds after the commit.
+ *
+ * @example
+ * await transaction(em, async (tx) => {
+ *   send(tx, insertInvoice, [invoiceId, 250000n]);
+ *   await enqueue(tx, reminders, { invoiceId }, { startAfter: dueAt });
+ * });
+ */
+export async function enqueue<Data extends object>(
+  tx: Tx,
+  queue: Queue<Data>,
+  data: Data,
+  { headStart = false, ...options }: JobOptions = {},
+): Promise<void> {
+  const boss = await databaseOf(tx).boss();
+  const later = headStart ? { startAfter: HEAD_START_SECONDS } : {};
+  if (await isDistributed(tx)) send(tx, commitWithJob, []);
+  const id = await boss.send(queue.name, data, { ...options, ...later, db: executorIn(tx) });
+  if (id === null) throw new Error(`pg-boss refused a job for ${queue.name}.`);
+  if (headStart) signal(tx, HEAD_START_CHANNEL, JSON.stringify({ name: queue.name, id, data }));
+  else if (!options.startAfter) signal(tx, SIGNAL_CHANNEL, queue.name);
+}
+
+/**
+ * Writes many jobs in the transaction of the change, in one statement. It is for jobs that start later: it wakes
+ * no worker. On a cluster a crash during the commit may lose them, so a sweep has to find their work.
+ *
+ * @example
+ * const jobs = invoiceIds.map((invoiceId) => ({ data: { invoiceId }, startAfter: dueAt }));
+ * await transaction(em, (tx) => enqueueAll(tx, reminders, jobs));
+ */
+export async function enqueueAll<Data extends object>(
+  tx: Tx,
+  queue: Queue<Data>,
+  jobs: readonly { readonly data: Data; readonly startAfter: Date }[],
+): Promise<void> {
+  if (jobs.length === 0) return;
+  const boss = await databaseOf(tx).boss();
+  await boss.insert(queue.name, [...jobs], { db: executorIn(tx) });
+}
+
+/** Installs or updates pg-boss's own tables, the queues, and the table by which a cluster commits jobs. The caller holds the migration lock. */
+export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
+  await makeJobCommitTable(pool);
+  const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
+  const boss = new PgBoss({ db, supervise: false, schedule: false });
+  boss.on("error", () => {});
+  await boss.start();
+  try {
+    for (const { name, options } of queues) {
+      const settings = { ...options, retryBackoff: options.retryDelay !== undefined };
+      if (await boss.getQueue(name)) await boss.updateQueue(name, settings);
+      else await boss.createQueue(name, settings);
+    }
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+}
+
+/** `create table if not exists` would need the right to create tables each time, also where the table exists. */
+async function makeJobCommitTable(pool: Pool): Promise<void> {
+  const { rows } = await pool.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
+    JOB_COMMIT_TABLE,
+  ]);
+  if (!rows[0]!.exists) await pool.query(`create table ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
+}
+
+/** Names the missing or outdated parts: pg-boss's tables, the queues, and the table by which a cluster commits jobs. */
+export async function missingJobs(client: Client, queues: readonly Queue[]): Promise<string[]> {
+  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
+    JOB_COMMIT_TABLE,
+  ]);
+  if (!rows[0]!.exists) return [`table ${JOB_COMMIT_TABLE}`];
+  const db = { executeSql: (text: string, values?: unknown[]) => client.query(text, values) };
+  const boss = new PgBoss({ db, migrate: false, createSchema: false, supervise: false, schedule: false });
+  boss.on("error", () => {});
+  try {
+    await boss.start();
+  } catch (error) {
+    // It says so in words alone: "pg-boss is not installed", "pg-boss database requires migrations".
+    if (error instanceof Error && error.message.startsWith("pg-boss ")) return ["pg-boss"];
+    throw error;
+  }
+  try {
+    const installed = new Set((await boss.getQueues()).map(({ name }) => name));
+    return queues.filter(({ name }) => !installed.has(name)).map(({ name }) => `queue ${name}`);
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+}
+
+/** A pg-boss that sends and, with `work`, works. Maintenance runs in processes that work. */
+export function createBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): PgBoss {
+  const boss = new PgBoss({
+    // The pool may be a host's.
+    db: { executeSql: (text: string, values?: unknown[]) => pool.query(forHost(text, values)) },
+    migrate: false,
+    createSchema: false,
+    supervise: works,
+    schedule: works,
+    superviseIntervalSeconds: 10,
+    monitorIntervalSeconds: 10,
+  });
+  boss.on("error", onError);
+  return boss;
+}
+
+export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onError: (error: unknown) => void): Jobs {
+  const workers = new Map<string, QueueWorker>();
+  signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
+  signals.on(HEAD_START_CHANNEL, (payload) => {
+    const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
+    workers.get(name)?.begin(job);
+  });
+
+  return {
+    async start() {
+      await boss();
+    },
+    async work(queue, { concurrency }, handler) {
+      const started = await boss();
+      const worker = new QueueWorker({ boss: started, queue, concurrency, handler, onError });
+      workers.set(queue.name, worker);
+      worker.start();
+    },
+    async stop(graceMs) {
+      await Promise.all([...workers.values()].map((worker) => worker.stop(graceMs)));
+    },
+  };
+}
+
+/** Prepared: pg-boss writes every job by the same long text, and somebody may be waiting at a door. */
+function executorIn(tx: Tx) {
+  return {
+    async executeSql(text: string, values: readonly unknown[] = []) {
+      return { rows: await query<object>(tx, statementOf(text), values) };
+    },
+  };
+}
+
+const statements = new Map<string, Statement>();
+
+/** pg-boss's texts differ from queue to queue, and from nothing else. */
+function statementOf(text: string): Statement {
+  const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
+  statements.set(text, known);
+  return known;
+}

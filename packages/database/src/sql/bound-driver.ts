@@ -1,0 +1,101 @@
+import {
+  type AnyEntity,
+  type Dictionary,
+  type EntityData,
+  isRaw,
+  JsonProperty,
+  type LoggingOptions,
+  type QueryResult,
+  raw,
+  type RawQueryFragment,
+  type Transaction,
+  Utils,
+} from "@mikro-orm/core";
+import { PostgreSqlConnection, PostgreSqlDriver } from "@mikro-orm/postgresql";
+import { type BasePostgreSqlPlatform, NativeQueryBuilder } from "@mikro-orm/sql";
+import { CompiledQuery } from "kysely";
+
+/** The wire protocol counts the parameters of a query in 16 bits. */
+const MAX_PARAMETERS = 65_535;
+
+/**
+ * MikroORM's driver for PostgreSQL, whose queries have parameters. MikroORM itself writes each value into the SQL text,
+ * and PostgreSQL writes the text of a failed query to its log: names and phones would stand there.
+ */
+export class BoundDriver extends PostgreSqlDriver {
+  protected override readonly connection: PostgreSqlConnection = new BoundConnection(this.config);
+}
+
+type Query = string | NativeQueryBuilder | RawQueryFragment;
+
+export class BoundConnection extends PostgreSqlConnection {
+  /** Called with the values of each query before it is sent: may throw. */
+  refuse: (values: readonly unknown[]) => void = () => {};
+
+  /** Passes the final SQL text to MikroORM, which formats no value into it, and sends the values beside the text. */
+  override async execute<T extends QueryResult | EntityData<AnyEntity> | EntityData<AnyEntity>[]>(
+    query: Query,
+    params: readonly unknown[] | Dictionary<unknown> = [],
+    method?: "all" | "get" | "run",
+    ctx?: Transaction,
+    loggerContext?: LoggingOptions,
+  ): Promise<T> {
+    await this.ensureConnection();
+    const { text, values } = bind(this.platform as BasePostgreSqlPlatform, query, params);
+    this.refuse(values);
+    const target = (ctx ?? this.getClient()) as ReturnType<PostgreSqlConnection["getClient"]>;
+    const withValues: Pick<typeof target, "executeQuery"> = {
+      executeQuery: (_query, options) => target.executeQuery(CompiledQuery.raw(text, values), options),
+    };
+    return super.execute<T>(text, [], method, withValues as Transaction, loggerContext);
+  }
+
+  override stream(): never {
+    throw new Error("Streaming would write values into the SQL text: read pages with find() instead.");
+  }
+}
+
+interface BoundQuery {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** Formats a query as MikroORM does, but writes `$1`, `$2` and so on in place of the values. */
+function bind(
+  platform: BasePostgreSqlPlatform,
+  query: Query,
+  params: readonly unknown[] | Dictionary<unknown>,
+): BoundQuery {
+  const values: unknown[] = [];
+  const binding = Object.create(platform, { quoteValue: { value: bound } }) as BasePostgreSqlPlatform;
+  const fragment = asFragment(query, params);
+  return { text: binding.formatQuery(fragment.sql, fragment.params), values };
+
+  function bound(value: unknown): string {
+    if (isRaw(value)) return binding.formatQuery(value.sql, value.params);
+    if (Array.isArray(value)) return value.map(bound).join(", ");
+    if (value === undefined) throw new Error(`A value of this query is undefined: ${fragment.sql.slice(0, 200)}`);
+    if (values.length === MAX_PARAMETERS) {
+      throw new Error(`A query has more than ${MAX_PARAMETERS} values: send it in parts, or one array by query().`);
+    }
+    values.push(wireValue(platform, value));
+    return `$${values.length}`;
+  }
+}
+
+/** Converts every form in which MikroORM passes a query into SQL with `?` and the values. */
+function asFragment(
+  query: Query,
+  params: readonly unknown[] | Dictionary<unknown>,
+): { readonly sql: string; readonly params: readonly unknown[] } {
+  if (query instanceof NativeQueryBuilder) return query.toRaw();
+  if (isRaw(query)) return query;
+  return Array.isArray(params) ? { sql: query, params } : raw(query, params as Dictionary<unknown>);
+}
+
+/** Converts dates and objects as MikroORM would before it quotes them. `pg` converts all other values in the same way. */
+function wireValue(platform: BasePostgreSqlPlatform, value: unknown): unknown {
+  if (value instanceof Date) return platform.formatDate(value);
+  const isJson = Utils.isPlainObject(value) || (value as { [JsonProperty]?: boolean } | null)?.[JsonProperty];
+  return isJson ? JSON.stringify(value) : value;
+}

@@ -1,0 +1,208 @@
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { EntitySchema } from "@mikro-orm/postgresql";
+import { Client, Pool } from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  createDatabase,
+  type Database,
+  isDistributed,
+  isUnavailable,
+  joinTransaction,
+  MissingRowsError,
+  newId,
+  type PackageSchema,
+  query,
+  send,
+  sqlState,
+  statement,
+  transaction,
+  type Tx,
+} from "../index.ts";
+
+interface NoteRow {
+  id: string;
+}
+
+const Note = new EntitySchema<NoteRow>({
+  name: "ShardNote",
+  schema: "shards",
+  tableName: "note",
+  properties: { id: { type: "uuid", primary: true } },
+});
+
+/** The view and the function answer as Citus does: with fewer rows, and a warning of this SQLSTATE. */
+const STATEMENTS = [
+  "create schema shards",
+  "create table shards.note (id uuid primary key)",
+  `create function shards.warned() returns boolean language plpgsql as $$
+   begin raise warning using errcode = 'CIINF', message = 'Query could not find the intermediate result file'; return true; end $$`,
+  "create table shards.shown (id uuid primary key)",
+  "create view shards.short as select id from shards.shown where shards.warned()",
+  "insert into shards.shown values ('01939f5c-0000-7000-8000-000000000001')",
+];
+
+const ShortNote = new EntitySchema<NoteRow>({
+  name: "ShortNote",
+  schema: "shards",
+  tableName: "short",
+  properties: { id: { type: "uuid", primary: true } },
+});
+
+const schema: PackageSchema = { name: "shards", entities: [Note, ShortNote], migrations: [] };
+
+const one = statement("shards.one", "select 1 as one");
+const short = statement("shards.short", "select id from shards.short");
+const shortAndFailed = statement("shards.short-and-failed", "select 1 / (1 - count(*)) from shards.short");
+const insertNote = statement("shards.insert", "insert into shards.note values ($1)");
+const insertShort = statement("shards.insert-short", "insert into shards.note select $1::uuid where shards.warned()");
+const noteById = statement("shards.by-id", "select id from shards.note where id = $1");
+
+let url: string;
+let database: Database;
+
+beforeAll(async () => {
+  url = directUrl((await emptyDatabase()).url);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  for (const text of STATEMENTS) await client.query(text);
+  await client.end();
+  database = await createDatabase({ url, schemas: [schema] });
+});
+
+afterAll(() => database.close());
+
+function isStored(id: string): Promise<boolean> {
+  return query(database.em(), noteById, [id]).then((rows) => rows.length === 1);
+}
+
+describe("a warning of Citus that rows are missing", () => {
+  test("fails the query that it belongs to, and no other query of the pipeline", async () => {
+    const client = await database.pool.connect();
+    try {
+      const answers = await Promise.allSettled([
+        client.query(one.text),
+        client.query(short.text),
+        client.query(one.text),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+      expect(answers[1]).toMatchObject({ reason: expect.any(MissingRowsError) });
+    } finally {
+      client.release();
+    }
+  });
+
+  test("fails a query outside a transaction with an error that says what happened", async () => {
+    const failed = query(database.em(), short, []);
+    await expect(failed).rejects.toThrow(
+      "Citus answered without some of the rows, so the answer was discarded. Its warning: Query could not find the intermediate result file",
+    );
+    const error = await query(database.em(), short, []).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: "MissingRowsError", code: "CIINF" });
+    expect(isUnavailable(error)).toBe(false);
+    expect(await query(database.em(), one, [])).toEqual([{ one: 1 }]);
+  });
+
+  test("fails MikroORM's own queries, inside and outside a transaction", async () => {
+    await expect(database.em().find(ShortNote, {})).rejects.toThrow("Citus answered without some of the rows");
+    const inside = transaction(database.em(), (tx) => tx.find(ShortNote, {}));
+    await expect(inside).rejects.toThrow("Citus answered without some of the rows");
+  });
+
+  test("leaves the error of a query that fails by itself as the cause", async () => {
+    const error = await query(database.em(), shortAndFailed, []).catch((reason: unknown) => reason);
+    expect(sqlState(error)).toBe("22012");
+  });
+
+  test("ignores other warnings", async () => {
+    const answer = await database.pool.query("do $$ begin raise warning 'something else'; end $$");
+    expect(answer.command).toBe("DO");
+  });
+});
+
+describe("a transaction in which rows were missing", () => {
+  test("commits nothing when a query met the warning", async () => {
+    const id = newId();
+    const outcome = transaction(database.em(), async (tx) => {
+      send(tx, insertNote, [id]);
+      await query(tx, short, []);
+    });
+    await expect(outcome).rejects.toThrow(MissingRowsError);
+    expect(await isStored(id)).toBe(false);
+  });
+
+  test("commits nothing either when the work catches the error and goes on", async () => {
+    const id = newId();
+    const outcome = transaction(database.em(), async (tx) => {
+      await query(tx, short, []).catch(() => []);
+      send(tx, insertNote, [id]);
+    });
+    await expect(outcome).rejects.toThrow(MissingRowsError);
+    expect(await isStored(id)).toBe(false);
+  });
+
+  test("commits nothing when the warning comes for the last send() of a transaction on distributed tables", async () => {
+    const url = directUrl((await emptyDatabase()).url);
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    for (const text of [...STATEMENTS, ...STAND_IN_FOR_CATALOG_OF_CITUS]) await client.query(text);
+    const cluster = await createDatabase({ url, schemas: [schema] });
+    try {
+      expect(await isDistributed(cluster.em())).toBe(true);
+      const [before, written] = [newId(), newId()];
+      const outcome = transaction(cluster.em(), (tx) => {
+        send(tx, insertNote, [before]);
+        send(tx, insertShort, [written]);
+        return Promise.resolve();
+      });
+      await expect(outcome).rejects.toThrow(MissingRowsError);
+      expect((await client.query("select id from shards.note")).rows).toEqual([]);
+      await transaction(cluster.em(), async (tx) => send(tx, insertNote, [before]));
+      expect((await client.query("select id from shards.note")).rows).toEqual([{ id: before }]);
+    } finally {
+      await cluster.close();
+      await client.end();
+    }
+  });
+});
+
+describe("in a host's hands", () => {
+  test("a statement of a host's pool fails, and its transaction commits nothing", async () => {
+    const pool = new Pool({ connectionString: url });
+    const hosted = await createDatabase({ url, schemas: [schema], pool });
+    try {
+      await expect(query(hosted.em(), short, [])).rejects.toThrow(MissingRowsError);
+      const id = newId();
+      const outcome = transaction(hosted.em(), async (tx) => {
+        send(tx, insertNote, [id]);
+        await query(tx, short, []).catch(() => []);
+      });
+      await expect(outcome).rejects.toThrow(MissingRowsError);
+      expect(await isStored(id)).toBe(false);
+    } finally {
+      await hosted.close();
+    }
+    // The host's own statements are the host's again.
+    expect((await pool.query(short.text)).rows).toHaveLength(1);
+    await pool.end();
+  });
+
+  test("work that joined a host's transaction throws, so that the host rolls back", async () => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const work = async (tx: Tx): Promise<void> => {
+      send(tx, insertShort, [newId()]);
+      await query(tx, one, []);
+    };
+    await client.query("begin");
+    await expect(joinTransaction(database, client, work)).rejects.toThrow(MissingRowsError);
+    await client.query("rollback");
+    expect(client.listenerCount("notice")).toBe(0);
+    await client.end();
+  });
+});
+
+/** Not Citus: the one table of its catalog by which a database counts as distributed. */
+const STAND_IN_FOR_CATALOG_OF_CITUS = [
+  `create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char")`,
+  "insert into public.pg_dist_partition values ('shards.note', 'h', 's')",
+];

@@ -1,0 +1,102 @@
+/** @module-tag without-citus */
+import { testDatabase } from "@collections/testing";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import {
+  createDatabase,
+  type Database,
+  enqueue,
+  enqueueAll,
+  migrate,
+  query,
+  queue,
+  statement,
+  transaction,
+} from "../index.ts";
+
+// What a process sends on a cluster. A table stands in for the catalog of Citus; a server without Citus takes the rest.
+const reminders = queue<{ invoiceId: string }>("orders.reminders", { retryLimit: 0, expireInSeconds: 60 });
+const schema = {
+  name: "orders",
+  entities: [],
+  migrations: [
+    {
+      name: "0001",
+      statements: [
+        "create schema orders",
+        "create table orders.invoice (id int primary key)",
+        `create table public.pg_dist_partition (partmethod "char")`,
+      ],
+    },
+  ],
+  queues: [reminders],
+};
+const schemas = [schema];
+const count = statement("orders.count", "select count(*) from orders.invoice");
+const add = statement("orders.add", "insert into orders.invoice values ($1)");
+const lease = statement("orders.lease", "select id from orders.invoice for update skip locked");
+const lock = statement("orders.lock", "select id from orders.invoice for update");
+const LIMITED = ["begin", "set local citus.propagate_set_commands = 'local'; set local lock_timeout = 10000"];
+
+let url: string;
+let database: Database | undefined;
+let sent: string[] = [];
+
+beforeAll(async () => {
+  ({ url } = await testDatabase("cluster-transaction", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  }));
+});
+
+afterEach(async () => {
+  await database?.close();
+});
+
+async function open(isCluster: boolean): Promise<Database> {
+  const onStatement = ({ name, text }: { name: string | undefined; text: string }) => sent.push(name ?? text);
+  database = await createDatabase({ url, schemas, onStatement });
+  await database.pool.query("delete from pg_dist_partition");
+  if (isCluster) await database.pool.query("insert into pg_dist_partition values ('h')");
+  await database.jobs.start();
+  sent = [];
+  return database;
+}
+
+test("a transaction on one server brings no time limits, and the look at the catalog is not counted", async () => {
+  const { em } = await open(false);
+  await transaction(em(), (tx) => query(tx, count, []));
+  await query(em(), lock, []);
+  expect(sent).toEqual(["begin", "orders.count", "commit", "orders.lock"]);
+});
+
+test("a transaction on a cluster limits lock waits on the workers, in a message behind its begin", async () => {
+  const { em } = await open(true);
+  await transaction(em(), (tx) => query(tx, count, []));
+  expect(sent).toEqual([...LIMITED, "orders.count", "commit"]);
+});
+
+test("a single statement that may wait for a lock runs in a transaction on a cluster, others do not", async () => {
+  const { em } = await open(true);
+  await transaction(em(), (tx) => query(tx, count, []));
+  sent = [];
+  await query(em(), count, []);
+  await query(em(), lease, []);
+  expect(sent).toEqual(["orders.count", "orders.lease"]);
+  sent = [];
+  await query(em(), lock, []);
+  await query(em(), add, [1]);
+  expect(sent).toEqual([...LIMITED, "orders.lock", "commit", ...LIMITED, "orders.add", "commit"]);
+});
+
+test("enqueue makes the commit two-phase on a cluster only, and enqueueAll leaves it as it is", async () => {
+  const data = { invoiceId: "1" };
+  const isCommitted = () => sent.filter((text) => text === "jobs.commit-with-job").length;
+  const one = await open(false);
+  await transaction(one.em(), (tx) => enqueue(tx, reminders, data));
+  expect(isCommitted()).toBe(0);
+  await one.close();
+  const cluster = await open(true);
+  await transaction(cluster.em(), (tx) => enqueueAll(tx, reminders, [{ data, startAfter: new Date() }]));
+  expect(isCommitted()).toBe(0);
+  await transaction(cluster.em(), (tx) => enqueue(tx, reminders, data));
+  expect(isCommitted()).toBe(1);
+});

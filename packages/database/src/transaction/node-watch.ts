@@ -1,0 +1,202 @@
+import { Client, type ClientBase, type Pool } from "pg";
+import { CLIENT_TIMEOUT_MS, CONNECT_TIMEOUT_MS } from "./pooler.ts";
+import { NodeAwayError } from "../sql/sql-state.ts";
+import { type Statement, statement } from "../sql/statement.ts";
+
+export interface NodeWatchOptions {
+  readonly url: string;
+  /** Selects `id` of every lender from a table that each node has. */
+  readonly lenderIds: Statement;
+  /** The pool whose connections are watched. Undefined: a host's pool, where a connection may be in use for hours. */
+  readonly pool: Pool | undefined;
+}
+
+/** What is known while a node is away. */
+export interface NodesAway {
+  /** Lenders whose nodes answer. */
+  readonly reachable: readonly string[];
+  /** Lenders whose nodes do not answer. */
+  readonly unreachable: ReadonlySet<string>;
+  /** Connections that came into use before may wait for a silent node. 0 if each node refused at once. */
+  readonly hangingBeforeMs: number;
+}
+
+/** A connection in use. */
+interface Use {
+  readonly client: ClientBase;
+  readonly sinceMs: number;
+  /** The values of the first statement of its transaction, which name the lender. */
+  values: readonly unknown[] | undefined;
+}
+
+const LOOK_EVERY_MS = 500;
+/** Most transactions take milliseconds. A connection in use for longer may be waiting for a node that does not answer. */
+const HANGING_MS = 1_000;
+const ASK_EVERY_MS = 2_000;
+/** Time for a node to take a connection, with the looks before it below the 5 seconds that others wait for the pool. */
+const NODE_ANSWERS_WITHIN_MS = 2_000;
+
+/**
+ * Finds out which nodes of a cluster do not answer, so that statements for their lenders fail at once. Otherwise each would
+ * hold a connection until its time limit, and no connection would be left for the lenders on other nodes.
+ *
+ * The nodes are asked once a connection is in use for a second or a transaction has failed because something is away, and
+ * every two seconds while a node is away, by a connection outside the pool.
+ */
+export class NodeWatch {
+  readonly #options: NodeWatchOptions;
+  /** The connections in use, the one in use for longest first. */
+  readonly #inUse = new Map<object, Use>();
+  #away: NodesAway | undefined;
+  #asking: Promise<NodesAway | undefined> | undefined;
+  #askedAtMs = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: NodeWatchOptions) {
+    this.#options = options;
+  }
+
+  /** What is known; undefined while no node is known to be away. */
+  get away(): NodesAway | undefined {
+    return this.#away;
+  }
+
+  /** Begins to watch, on a cluster. May be called again. */
+  start(): void {
+    if (this.#timer) return;
+    this.#options.pool?.on("acquire", this.#onAcquire).on("release", this.#onRelease);
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#options.pool?.off("acquire", this.#onAcquire).off("release", this.#onRelease);
+    await this.#asking?.catch(() => {});
+  }
+
+  /**
+   * To be called before a statement is sent, with the client of its transaction.
+   * @throws NodeAwayError if a value, or an element of one, is a lender whose node is away
+   */
+  check(values: readonly unknown[], client?: object): void {
+    const unreachable = this.#away?.unreachable;
+    if (unreachable && names(values, unreachable)) throw new NodeAwayError();
+    const use = client && this.#inUse.get(client);
+    if (use) use.values ??= values;
+  }
+
+  /** Asks the nodes now. Callers share one question. Throws if the coordinator does not answer; then nothing is known. */
+  async ask(): Promise<NodesAway | undefined> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  /** Asks the nodes, at most every two seconds. To be called when a transaction has failed because something is away. */
+  suspect(): void {
+    if (this.#asking || performance.now() - this.#askedAtMs < ASK_EVERY_MS) return;
+    // Whoever needs the coordinator learns by itself that it is away.
+    this.ask().catch(() => {});
+  }
+
+  readonly #onAcquire = (client: ClientBase): void =>
+    void this.#inUse.set(client, { client, sinceMs: performance.now(), values: undefined });
+
+  readonly #onRelease = (_error: unknown, client: ClientBase): void => void this.#inUse.delete(client);
+
+  #look(): void {
+    const nowMs = performance.now();
+    this.#giveUpHanging(nowMs);
+    const [oldest] = this.#inUse.values();
+    if (this.#away || (oldest && nowMs - oldest.sinceMs >= HANGING_MS)) this.suspect();
+  }
+
+  async #ask(): Promise<NodesAway | undefined> {
+    const before = this.#away;
+    this.#askedAtMs = performance.now();
+    try {
+      const found = await askNodes(this.#options);
+      const nowMs = performance.now();
+      const isSilent = nowMs - this.#askedAtMs >= NODE_ANSWERS_WITHIN_MS;
+      const isFurther = [...(found?.unreachable ?? [])].some((lenderId) => !before?.unreachable.has(lenderId));
+      // Statements that were let through are waiting for a connection of the pool, for as long as it takes to give up.
+      const hangingBeforeMs = isFurther && isSilent ? nowMs + CONNECT_TIMEOUT_MS : (before?.hangingBeforeMs ?? 0);
+      this.#away = found && { ...found, hangingBeforeMs };
+      this.#giveUpHanging(nowMs);
+    } catch (error) {
+      this.#away = undefined;
+      throw error;
+    }
+    return this.#away;
+  }
+
+  /**
+   * Ends connections that may wait for a silent node since before it was found silent. Spared are transactions that began
+   * with a statement for a lender whose node answers.
+   */
+  #giveUpHanging(nowMs: number): void {
+    const { hangingBeforeMs = 0, reachable = [] } = this.#away ?? {};
+    for (const { client, sinceMs, values = [] } of this.#inUse.values()) {
+      if (sinceMs > hangingBeforeMs || nowMs - sinceMs < HANGING_MS) continue;
+      if (names(values, new Set(reachable))) continue;
+      this.#inUse.delete(client);
+      streamOf(client).destroy(new NodeAwayError());
+    }
+  }
+}
+
+function names(values: readonly unknown[], lenderIds: ReadonlySet<unknown>): boolean {
+  return values.flat().some((value) => lenderIds.has(value));
+}
+
+function streamOf(client: ClientBase): { destroy(error: Error): void } {
+  return (client as ClientBase & { readonly connection: { readonly stream: { destroy(error: Error): void } } })
+    .connection.stream;
+}
+
+async function askNodes({ url, lenderIds }: NodeWatchOptions): Promise<Omit<NodesAway, "hangingBeforeMs"> | undefined> {
+  const client = new Client({
+    connectionString: url,
+    application_name: "collections-nodes",
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CLIENT_TIMEOUT_MS,
+  });
+  client.on("error", () => {});
+  const rowsOf = async <Row>({ text }: Statement, values: unknown[] = []) =>
+    (await client.query(text, values)).rows as Row[];
+  try {
+    await client.connect();
+    // In a transaction, because the session may be a pooler's.
+    await client.query("begin");
+    await client.query(`set local citus.node_connection_timeout = '${NODE_ANSWERS_WITHIN_MS}ms'`);
+    const nodes = await rowsOf<{ groupId: number; answers: boolean }>(nodesThatAnswer);
+    if (nodes.every(({ answers }) => answers)) return undefined;
+    const groups = nodes.filter(({ answers }) => answers).map(({ groupId }) => groupId);
+    const all = (await rowsOf<{ id: string }>(lenderIds)).map(({ id }) => id);
+    const reachable = (await rowsOf<{ id: string }>(lendersOnNodes, [all, groups])).map(({ id }) => id);
+    const unreachable = new Set(all);
+    for (const id of reachable) unreachable.delete(id);
+    return { reachable, unreachable };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+const nodesThatAnswer = statement(
+  "database.nodes-that-answer",
+  `select groupid as "groupId", citus_check_connection_to_node(nodename, nodeport) as answers
+   from pg_dist_node where isactive and noderole = 'primary'`,
+);
+
+/** The tables of all lenders are distributed alike, so any of them says where a lender's rows are. */
+const lendersOnNodes = statement(
+  "database.lenders-on-nodes",
+  `with placed as materialized (
+     select lender.id, get_shard_id_for_distribution_column(
+       (select logicalrelid from pg_dist_partition where partmethod = 'h' order by logicalrelid limit 1), lender.id) as shard
+     from unnest($1::uuid[]) as lender (id)
+   )
+   select placed.id from placed join pg_dist_placement p on p.shardid = placed.shard
+   where p.groupid = any ($2::integer[])`,
+);

@@ -1,0 +1,32 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { databaseOf } from "./open-database.ts";
+import { isUnavailable } from "../sql/sql-state.ts";
+
+/**
+ * Works on the items one after another. An item that fails does not keep the later ones from being worked on: the
+ * failures are thrown at the end, as one AggregateError. On one PostgreSQL the first item that cannot reach the database
+ * is the last: each later one would wait for its own time limit.
+ *
+ * @example
+ * await oneAfterAnother(em, invoices, async ({ lenderId, id }) => {
+ *   await transaction(em, async (tx) => send(tx, payInvoice, [lenderId, id]));
+ * });
+ */
+export async function oneAfterAnother<Item>(
+  em: EntityManager,
+  items: Iterable<Item>,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const errors: unknown[] = [];
+  let count = 0;
+  for (const item of items) {
+    count += 1;
+    try {
+      await work(item);
+    } catch (error) {
+      errors.push(error);
+      if (isUnavailable(error) && databaseOf(em).distributed !== true) break;
+    }
+  }
+  if (errors.length > 0) throw new AggregateError(errors, `${errors.length} of ${count} items failed.`);
+}

@@ -1,0 +1,98 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { Kysely, PostgresDialect } from "kysely";
+import type { Writable } from "node:stream";
+import type { PoolClient, QueryConfig, QueryResult } from "pg";
+import { sqlState } from "../sql/sql-state.ts";
+
+declare const joined: unique symbol;
+
+/**
+ * An EntityManager inside a transaction. Only `transaction` and `joinTransaction` make one: a verb that takes a `Tx`
+ * joins its caller's transaction, a verb that takes an `EntityManager` opens one of its own or only reads.
+ */
+export type Tx = EntityManager & { readonly [joined]: true };
+
+/** Where the statements of a transaction go: a client of a pool, or what a host has lent. */
+export interface TxClient {
+  query(textOrConfig: string | QueryConfig, values?: unknown[]): Promise<QueryResult>;
+}
+
+export interface TxState {
+  readonly client: TxClient;
+  readonly sent: Promise<unknown>[];
+  readonly afterCommit: (() => void)[];
+  failure: Error | undefined;
+  open: boolean;
+}
+
+const states = new WeakMap<EntityManager, TxState>();
+
+const IN_FAILED_TRANSACTION = "25P02";
+
+/** Makes a `Tx` of a fresh EntityManager: from here on all that it sends goes to this client. No BEGIN: it has begun. */
+export async function openTx(tx: Tx, client: TxClient, begin: readonly QueryConfig[] = []): Promise<TxState> {
+  const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
+  const kysely = await oneClientKysely(state, begin).startTransaction().execute();
+  states.set(tx, state);
+  tx.setTransactionContext(kysely);
+  return state;
+}
+
+/** The state of a `Tx`; undefined for a plain EntityManager. */
+export function stateIn(em: EntityManager): TxState | undefined {
+  return states.get(em);
+}
+
+export function stateOf(tx: Tx): TxState {
+  const state = states.get(tx);
+  if (!state) throw new Error("Not a Tx: only transaction() and joinTransaction() make one.");
+  return state;
+}
+
+export function openClient(state: TxState): TxClient {
+  if (!state.open) throw new Error("The transaction has ended: await everything that uses its Tx inside the work.");
+  if ("connection" in state.client) gatherWrites(state.client as PoolClient);
+  return state.client;
+}
+
+/** Keeps the first failure of what nobody waits for: the transaction fails with it. */
+export function remember(state: TxState, sent: Promise<unknown>): void {
+  state.sent.push(
+    sent.catch((error: Error) => {
+      state.failure ??= error;
+    }),
+  );
+}
+
+/** What the transaction failed with: a statement after a failed one says only that there was one. */
+export function causeOf(error: unknown, state: TxState | undefined): unknown {
+  return state?.failure !== undefined && sqlState(error) === IN_FAILED_TRANSACTION ? state.failure : error;
+}
+
+/**
+ * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
+ * statement; should it fail, that statement fails too. In a host's transaction it is not sent at all.
+ */
+function oneClientKysely(state: TxState, begin: readonly QueryConfig[]): Kysely<unknown> {
+  const client = {
+    query(text: string, values: unknown[] = []): Promise<unknown> {
+      if (text !== "begin") return openClient(state).query(text, values);
+      for (const message of begin) remember(state, openClient(state).query(message));
+      return Promise.resolve({ command: "BEGIN", rowCount: 0, rows: [] });
+    },
+    release(): void {},
+  };
+  const pool = { connect: () => Promise.resolve(client), end: () => Promise.resolve() };
+  return new Kysely({ dialect: new PostgresDialect({ pool: pool as never }) });
+}
+
+/**
+ * What one turn of the event loop sends in a transaction leaves in one write: `pg` writes each statement by itself, and
+ * the system calls were a seventh of what a confirmation took.
+ */
+function gatherWrites(client: PoolClient): void {
+  const { stream } = (client as PoolClient & { readonly connection: { readonly stream: Writable } }).connection;
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}

@@ -1,0 +1,86 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
+import { databaseOf } from "./open-database.ts";
+import { isUnavailable, NodeAwayError } from "../sql/sql-state.ts";
+import { type Statement, statement } from "../sql/statement.ts";
+import { query } from "./transaction.ts";
+
+/** A read of the rows of all lenders, in two texts. */
+export interface AllLendersStatement {
+  readonly ofAll: Statement;
+  /** Reads the rows of some lenders. Its last parameter is the array of their ids. */
+  readonly ofSome: Statement;
+}
+
+/**
+ * Makes both queries. `text` gets the condition on the lenders: `true` for all, `ofSome` for some. `ofSome` compares
+ * `lender_id` with the array of ids, so a cluster asks only the nodes of these lenders.
+ *
+ * @example
+ * const dueInvoices = allLendersStatement(
+ *   "billing.due-invoices",
+ *   { ofSome: "i.lender_id = any ($2::uuid[])" },
+ *   (areTheLenders) => `select i.lender_id as "lenderId", i.id from billing.invoice i
+ *     where ${areTheLenders} and not i.paid limit $1`,
+ * );
+ */
+export function allLendersStatement(
+  name: string,
+  areTheLenders: { readonly ofSome: string },
+  text: (areTheLenders: string) => string,
+): AllLendersStatement {
+  return {
+    ofAll: statement(name, text("true")),
+    ofSome: statement(`${name}-of-some`, text(areTheLenders.ofSome)),
+  };
+}
+
+/**
+ * Reads rows of all lenders, for work that is done lender by lender. While a node of a cluster is away, the rows of its
+ * lenders are left out, and the answer has those of the others. So never use it where missing rows would be taken for
+ * rows that do not exist. It needs `lenderIds` of the database's options; without it a node away fails the read.
+ *
+ * @example
+ * for (const { lenderId, id } of await queryReachable<{ lenderId: string; id: string }>(em, dueInvoices, [100])) {
+ *   await transaction(database.em(), async (tx) => send(tx, payInvoice, [lenderId, id]));
+ * }
+ */
+export async function queryReachable<Row>(
+  em: EntityManager,
+  { ofAll, ofSome }: AllLendersStatement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  const { nodes, distributed } = databaseOf(em);
+  const known = nodes?.away;
+  try {
+    return known ? await rowsOf<Row>(em, ofSome, values, known.reachable) : await query<Row>(em, ofAll, values);
+  } catch (error) {
+    if (distributed !== true || !nodes || !isUnavailable(error)) throw error;
+    // What was known is older than the loss of this node.
+    const away = await nodes.ask();
+    if (!away) throw error;
+    return rowsOf<Row>(em, ofSome, values, away.reachable);
+  }
+}
+
+/**
+ * Fails while a node of a cluster is known to be away. Call it before reads of the rows of all lenders whose answer must
+ * be complete: a silent node would let them wait for their time limit. On one PostgreSQL it does nothing.
+ * @throws NodeAwayError
+ *
+ * @example
+ * failWhileNodeAway(em);
+ * const invoices = await query<{ id: string }>(em, openInvoices, []);
+ */
+export function failWhileNodeAway(em: EntityManager): void {
+  if (databaseOf(em).nodes?.away) throw new NodeAwayError();
+}
+
+/** Without any lender a cluster would ask every node. */
+async function rowsOf<Row>(
+  em: EntityManager,
+  ofSome: Statement,
+  values: readonly unknown[],
+  lenderIds: readonly string[],
+): Promise<Row[]> {
+  return lenderIds.length === 0 ? [] : query<Row>(em, ofSome, [...values, lenderIds]);
+}

@@ -1,0 +1,320 @@
+import { directUrl, emptyDatabase, testDatabase } from "@collections/testing";
+import { EntitySchema } from "@mikro-orm/postgresql";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  afterCommit,
+  CommitOutcomeUnknownError,
+  createDatabase,
+  type Database,
+  enqueue,
+  isUniqueViolation,
+  migrate,
+  newId,
+  type PackageSchema,
+  query,
+  queue,
+  readSnapshot,
+  send,
+  signal,
+  sqlState,
+  statement,
+  transaction,
+} from "../index.ts";
+import { silentWire } from "../../tests/silent-wire.ts";
+
+interface NoteRow {
+  id: string;
+  number: bigint;
+}
+
+const Note = new EntitySchema<NoteRow>({
+  name: "Note",
+  schema: "trial",
+  tableName: "note",
+  properties: { id: { type: "uuid", primary: true }, number: { type: "bigint" } },
+});
+
+const noteJobs = queue<{ note: string }>("trial-note", { retryLimit: 0, expireInSeconds: 30 });
+
+const trialSchema: PackageSchema = {
+  name: "trial",
+  entities: [Note],
+  migrations: [
+    {
+      name: "0001",
+      statements: ["create schema trial", "create table trial.note (id uuid primary key, number bigint not null)"],
+    },
+  ],
+  queues: [noteJobs],
+};
+
+const insertNotes = statement(
+  "trial.insert-notes",
+  "insert into trial.note (id, number) select * from unnest($1::uuid[], $2::bigint[])",
+);
+const noteById = statement("trial.note-by-id", "select id, number from trial.note where id = $1");
+const insertAtCommit = statement("trial.insert-at-commit", "insert into trial.at_commit values (1)");
+const sleep = statement("trial.sleep", "select pg_sleep(30)");
+
+let database: Database;
+let url: string;
+
+beforeAll(async () => {
+  ({ url } = await testDatabase("trial", async (at) => {
+    await migrate({ url: at, schemas: [trialSchema], jobs: true });
+  }));
+  database = await createDatabase({ url, schemas: [trialSchema], works: true });
+});
+
+afterAll(() => database.close());
+
+/** Ends the connection that sleeps, as soon as it does. */
+async function killSleeper(): Promise<void> {
+  const kill = `select pg_terminate_backend(pid) from pg_stat_activity
+    where query = '${sleep.text}' and state = 'active' and datname = current_database()`;
+  await expect.poll(async () => (await database.pool.query(kill)).rows.length).toBe(1);
+}
+
+function noteIn(id: string): Promise<NoteRow[]> {
+  return query<NoteRow>(database.em(), noteById, [id]);
+}
+
+describe("a transaction", () => {
+  test("commits prepared statements, MikroORM's unit of work and a job together", async () => {
+    const [first, second] = [newId(), newId()];
+    await transaction(database.em(), async (tx) => {
+      send(tx, insertNotes, [[first], ["1"]]);
+      tx.create(Note, { id: second, number: 2n });
+      await enqueue(tx, noteJobs, { note: first });
+    });
+    expect(await noteIn(first)).toEqual([{ id: first, number: 1n }]);
+    expect(await noteIn(second)).toEqual([{ id: second, number: 2n }]);
+  });
+
+  test("leaves nothing of any of them when the work throws", async () => {
+    const [first, second] = [newId(), newId()];
+    const work = transaction(database.em(), async (tx) => {
+      send(tx, insertNotes, [[first], ["1"]]);
+      tx.create(Note, { id: second, number: 2n });
+      await tx.flush();
+      await enqueue(tx, noteJobs, { note: "rolled back" });
+      throw new Error("change of mind");
+    });
+    await expect(work).rejects.toThrow("change of mind");
+    expect([...(await noteIn(first)), ...(await noteIn(second))]).toEqual([]);
+    const { rows } = await database.pool.query("select from pgboss.job where data->>'note' = 'rolled back'");
+    expect(rows).toHaveLength(0);
+  });
+
+  test("fails with the cause when a statement that nobody waited for failed, and commits nothing", async () => {
+    const [twice, other] = [newId(), newId()];
+    const outcome = await transaction(database.em(), async (tx) => {
+      send(tx, insertNotes, [[other], ["1"]]);
+      send(tx, insertNotes, [
+        [twice, twice],
+        ["1", "2"],
+      ]);
+    }).catch((error: unknown) => error);
+    expect(isUniqueViolation(outcome)).toBe(true);
+    expect(await noteIn(other)).toEqual([]);
+  });
+
+  test.each<[state: string, isUnknown: boolean]>([
+    ["08006", true],
+    ["XX000", true],
+    ["57P01", true],
+    ["57014", true],
+    ["23514", false],
+    ["40001", false],
+  ])("says of a COMMIT that failed with %s whether it may have happened", async (state, isUnknown) => {
+    await database.pool.query(`
+      drop table if exists trial.at_commit;
+      create table trial.at_commit (id int);
+      create or replace function trial.fail_at_commit() returns trigger language plpgsql
+        as $$ begin raise 'the node is away' using errcode = '${state}'; end $$;
+      create constraint trigger fails after insert on trial.at_commit deferrable initially deferred
+        for each row execute function trial.fail_at_commit()`);
+    const outcome: unknown = await transaction(database.em(), async (tx) => send(tx, insertAtCommit, [])).catch(
+      (error: unknown) => error,
+    );
+    expect(outcome instanceof CommitOutcomeUnknownError).toBe(isUnknown);
+    expect(sqlState(outcome)).toBe(state);
+  });
+
+  test("names the first cause when a later read fails only because the transaction had failed", async () => {
+    const twice = newId();
+    const outcome = await transaction(database.em(), async (tx) => {
+      send(tx, insertNotes, [
+        [twice, twice],
+        ["1", "2"],
+      ]);
+      await query(tx, noteById, [twice]);
+    }).catch((error: unknown) => error);
+    expect(isUniqueViolation(outcome)).toBe(true);
+  });
+
+  test("travels in three round trips: begin with the first read, then reads, then writes with the commit", async () => {
+    const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
+    const quiet = await createDatabase({ url, schemas: [trialSchema], onStatement: (one) => sent.push(one) });
+    await transaction(quiet.em(), async (tx) => {
+      await query(tx, noteById, [newId()]);
+      await Promise.all([query(tx, noteById, [newId()]), query(tx, noteById, [newId()])]);
+      send(tx, insertNotes, [[newId()], ["1"]]);
+      send(tx, insertNotes, [[newId()], ["2"]]);
+    });
+    await quiet.close();
+    expect(sent.map(({ name, text }) => name ?? text)).toEqual([
+      expect.stringMatching(/^begin\b/),
+      "trial.note-by-id",
+      "trial.note-by-id",
+      "trial.note-by-id",
+      "trial.insert-notes",
+      "trial.insert-notes",
+      "commit",
+    ]);
+    expect(sent.filter(({ roundTrip }) => roundTrip)).toHaveLength(3);
+  });
+
+  test("refuses to nest", async () => {
+    const nested = transaction(database.em(), (tx) => transaction(tx, () => Promise.resolve()));
+    await expect(nested).rejects.toThrow("hand its Tx on");
+  });
+
+  test("refuses its Tx after its end", async () => {
+    let kept: Parameters<Parameters<typeof transaction>[1]>[0] | undefined;
+    await transaction(database.em(), (tx) => {
+      kept = tx;
+      return Promise.resolve();
+    });
+    await expect(query(kept!, noteById, [newId()])).rejects.toThrow("has ended");
+  });
+
+  test("runs its hooks after the commit and never after a rollback", async () => {
+    const seen: string[] = [];
+    const id = newId();
+    await transaction(database.em(), (tx) => {
+      send(tx, insertNotes, [[id], ["1"]]);
+      afterCommit(tx, () => seen.push("committed"));
+      return Promise.resolve();
+    });
+    await transaction(database.em(), (tx) => {
+      afterCommit(tx, () => seen.push("rolled back"));
+      return Promise.reject(new Error("no"));
+    }).catch(() => {});
+    expect(seen).toEqual(["committed"]);
+  });
+
+  test("has happened even if a hook after it throws", async () => {
+    const id = newId();
+    await transaction(database.em(), (tx) => {
+      send(tx, insertNotes, [[id], ["1"]]);
+      afterCommit(tx, () => {
+        throw new Error("a hint that cannot be given");
+      });
+      return Promise.resolve();
+    });
+    expect(await noteIn(id)).toHaveLength(1);
+  });
+
+  test("returns a usable pool when its connection is killed in the middle", async () => {
+    const killed = transaction(database.em(), async (tx) => {
+      await Promise.all([query(tx, sleep, []), killSleeper()]);
+    });
+    await expect(killed).rejects.toThrow(/terminat/i);
+    expect(await noteIn(newId())).toEqual([]);
+  });
+});
+
+describe("a connection that has gone silent", () => {
+  test("is given up after the time that the query allows, and the next one works", async () => {
+    const wire = await silentWire(url);
+    const behind = await createDatabase({ url: wire.url, schemas: [trialSchema], poolMax: 1 });
+    try {
+      expect(await query(behind.em(), noteById, [newId()])).toEqual([]);
+      wire.goSilent();
+      const lost = query(behind.em(), noteById, [newId()], { timeoutMs: 200 });
+      await expect(lost).rejects.toThrow("timeout");
+      wire.speak();
+      expect(await query(behind.em(), noteById, [newId()])).toEqual([]);
+    } finally {
+      await behind.close();
+      wire.close();
+    }
+  });
+});
+
+describe("a snapshot", () => {
+  test("does not see what is committed after its first read, and cannot write", async () => {
+    const id = newId();
+    await readSnapshot(database.em(), async (tx) => {
+      expect(await query(tx, noteById, [id])).toEqual([]);
+      await transaction(database.em(), async (other) => send(other, insertNotes, [[id], ["1"]]));
+      expect(await query(tx, noteById, [id])).toEqual([]);
+    });
+    expect(await noteIn(id)).toHaveLength(1);
+    const write = readSnapshot(database.em(), async (tx) => send(tx, insertNotes, [[newId()], ["1"]]));
+    await expect(write).rejects.toThrow("read-only");
+  });
+});
+
+describe("between processes", () => {
+  test("a signal reaches this process at once and another one over NOTIFY, only after the commit", async () => {
+    const other = await createDatabase({ url, directUrl: directUrl(url), schemas: [] });
+    try {
+      const heard: string[] = [];
+      database.signals.on("trial", (payload) => heard.push(`here ${payload}`));
+      const elsewhere = new Promise<string>((resolve) => {
+        other.signals.on("trial", resolve);
+      });
+      other.signals.listen();
+      await expect
+        .poll(async () => {
+          const { rows } = await database.pool.query(
+            "select from pg_stat_activity where query = 'listen collections' and datname = current_database()",
+          );
+          return rows.length;
+        })
+        .toBe(1);
+      await transaction(database.em(), (tx) => {
+        signal(tx, "trial", "a|b");
+        expect(heard).toEqual([]);
+        return Promise.resolve();
+      });
+      expect(heard).toEqual(["here a|b"]);
+      expect(await elsewhere).toBe("a|b");
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("jobs are worked once each, also when two processes work the queue", async () => {
+    const other = await createDatabase({ url, schemas: [trialSchema], works: true });
+    const done: string[] = [];
+    const jobs = queue<{ note: string }>(noteJobs.name, noteJobs.options);
+    try {
+      await transaction(database.em(), async (tx) => {
+        for (let n = 0; n < 20; n++) await enqueue(tx, noteJobs, { note: `job ${n}` });
+      });
+      const work = async ({ data }: { data: { note: string } }): Promise<void> => {
+        if (data.note.startsWith("job")) done.push(data.note);
+      };
+      await Promise.all([
+        database.jobs.work(jobs, { concurrency: 2 }, work),
+        other.jobs.work(jobs, { concurrency: 2 }, work),
+      ]);
+      await expect.poll(() => done.length, { timeout: 10_000 }).toBe(20);
+      expect(new Set(done).size).toBe(20);
+    } finally {
+      await other.jobs.stop(1_000);
+      await other.close();
+    }
+  });
+
+  test("migrations that are started at once by many are applied once", async () => {
+    const empty = await emptyDatabase();
+    const outcomes = await Promise.all(
+      Array.from({ length: 6 }, () => migrate({ url: directUrl(empty.url), schemas: [trialSchema], jobs: true })),
+    );
+    expect(outcomes.flatMap(({ applied }) => applied)).toEqual(["trial/0001"]);
+  });
+});

@@ -1,0 +1,110 @@
+import { dayIn } from "@collections/local-time";
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import type { Database } from "@collections/database";
+import type { Lender } from "@collections/lenders";
+import { AmountLiteral, currency } from "@collections/money";
+import { withoutTriggers } from "@collections/testing";
+import { beforeEach, describe, expect, test } from "vitest";
+import { aCase, aConfirmation, aFieldPartner, aLender, ENVIRONMENT, flowsDatabase } from "../../tests/fixture.ts";
+import { confirmPayments } from "../payment/confirm-payments.ts";
+import { type PayoutToRecord, recordPayout } from "./record-payout.ts";
+import { verifyBooks } from "./verify-books.ts";
+
+/** 2.5 % of 5,000. */
+const EARNED_MINOR = 12_500n;
+
+const database: Database = await flowsDatabase();
+
+describe("verify names what was changed past the service", () => {
+  /** As a superuser, whom no trigger and no foreign key stops. */
+  async function forge(text: string): Promise<string[]> {
+    await withoutTriggers(database.pool, (client) => client.query(text, [lender.id]));
+    const { problems } = await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() });
+    return problems.map(({ code, table, detail }) => `${code} ${table}: ${detail}`);
+  }
+
+  let lender: Lender;
+  let order: PayoutToRecord;
+  beforeEach(async () => {
+    const fieldPartner = await aFieldPartner(database);
+    ({ lender } = await aLender(database, { commissionPercent: "2.5" }));
+    for (const _ of [1, 2]) {
+      const theCase = await aCase(database, lender, { fieldPartner });
+      await confirmPayments(
+        database.em(),
+        [aConfirmation(lender, theCase, { amount: new AmountLiteral("5000") })],
+        ENVIRONMENT,
+      );
+    }
+    order = {
+      fieldPartnerId: fieldPartner.id,
+      currency: currency("INR"),
+      reference: `UTR${randomInt(1e12)}`,
+      paidOn: dayIn(fieldPartner.timeZone, new Date()),
+      until: null,
+      amountMinor: 2n * EARNED_MINOR,
+    };
+    const { kind } = await recordPayout(database.em(), order);
+    assert.equal(kind, "recorded");
+  });
+
+  test.each([
+    ["amount_minor = amount_minor + 1", "It says 25001 for 2 lines; its 2 lines add up to 25000 (minor units)."],
+    ["lines = 3", "It says 25000 for 3 lines; its 2 lines add up to 25000 (minor units)."],
+    ["currency = 'USD'", "2 lines say that it paid them 25000, and it is not there, or it is somebody else's."],
+    [
+      "field_partner_id = '019aa000-0000-7000-8000-000000000000'",
+      "2 lines say that it paid them 25000, and it is not there, or it is somebody else's.",
+    ],
+  ])("in a payout: %s", async (set, detail) => {
+    expect(await forge(`update earnings.payout set ${set} where lender_id = $1`)).toContain(
+      `PAYOUT_MISMATCH payout: ${detail}`,
+    );
+  });
+
+  test("a reference that is not the one in the books", async () => {
+    const problems = await forge("update earnings.payout set reference = 'UTR-forged' where lender_id = $1");
+    const detail = "Paid out by UTR-forged: the books moved its 12500 0 times for that.";
+    expect(problems).toEqual(Array<string>(2).fill(`PAYOUT_UNLIKE_TRANSFERS earning: ${detail}`));
+  });
+
+  test("a payout that is gone", async () => {
+    expect(await forge("delete from earnings.payout where lender_id = $1")).toEqual([
+      "PAYOUT_MISMATCH payout: 2 lines say that it paid them 25000, and it is not there, or it is somebody else's.",
+    ]);
+  });
+
+  test("a line that is credited again, to be paid twice", async () => {
+    const problems = await forge(
+      `update earnings.earning set status = 'credited', paid_out_at = null, payout_id = null
+       where (lender_id, id) in (select lender_id, id from earnings.earning where lender_id = $1 limit 1)`,
+    );
+    const detail = "It says 25000 for 2 lines; its 1 lines add up to 12500 (minor units).";
+    expect(problems).toContain(`PAYOUT_MISMATCH payout: ${detail}`);
+    expect(problems.filter((problem) => problem.startsWith("EARNINGS_MISMATCH"))).toHaveLength(2);
+    const again = await recordPayout(database.em(), {
+      ...order,
+      reference: `${order.reference}/2`,
+      amountMinor: EARNED_MINOR,
+    });
+    expect(again).toMatchObject({ kind: "recorded", payout: { amountMinor: EARNED_MINOR } });
+    const { problems: after } = await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() });
+    expect(new Set(after.map(({ code }) => code))).toContain("EARNING_OUT_OF_STEP");
+  });
+
+  test("a transfer that is gone", async () => {
+    const problems = await forge(
+      `delete from ledger.transfer where id in (select id from ledger.transfer where lender_id = $1 and kind = 'payout' limit 1)`,
+    );
+    const detail = `Paid out by ${order.reference}: the books moved its 12500 0 times for that.`;
+    expect(problems).toContain(`PAYOUT_UNLIKE_TRANSFERS earning: ${detail}`);
+    expect(problems.filter((problem) => problem.startsWith("EARNINGS_MISMATCH"))).toHaveLength(2);
+  });
+
+  test("a line whose amount was raised", async () => {
+    const problems = await forge("update earnings.earning set amount_minor = 12501 where lender_id = $1");
+    const codes = problems.map((problem) => problem.split(" ")[0]);
+    expect(new Set(codes)).toEqual(new Set(["EARNINGS_MISMATCH", "PAYOUT_MISMATCH", "PAYOUT_UNLIKE_TRANSFERS"]));
+  });
+});

@@ -1,0 +1,286 @@
+import type { Case } from "@collections/cases";
+import { databaseTime } from "@collections/database";
+import type { MintBehaviour } from "@collections/lender-twin";
+import { createVault } from "@collections/lenders";
+import { createOutbound } from "@collections/outbound";
+import { activeLinks, deliveriesOf, type PaymentLink, type UnavailableReason } from "@collections/payment-links";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { currentCase, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import { jobsWith, linkStage } from "../../tests/link-stage.ts";
+import { holdCase } from "../case/change-case.ts";
+import { type LinkDeps, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { mintPaymentLink } from "./mint-payment-link.ts";
+import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+import { sweepPaymentLinks } from "./sweep-payment-links.ts";
+
+const database = await flowsDatabase();
+const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
+afterEach(() => {
+  twin.mintBehaviour = "ok";
+});
+
+function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<void> {
+  return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
+}
+
+/** Mints a link and does something else while the lender is busy with it. */
+async function mintAnd(requested: PaymentLink, meanwhile: () => Promise<unknown>): Promise<void> {
+  twin.mintBehaviour = "slow:500";
+  const calls = twin.mints.length;
+  const minting = mint(requested);
+  await twin.waitFor(() => twin.mints.length > calls);
+  await meanwhile();
+  await minting;
+}
+
+function orderOf({ sourceLoanNumber: loan }: Case) {
+  return { lender, loan, reason: "test" };
+}
+
+describe("a link that the lender mints", () => {
+  test("is the borrower's to pay by, told to the lender and on its way over each channel", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested);
+
+    const { linkId } = twin.mints.at(-1)!;
+    const minted = await link(requested);
+    expect(minted).toMatchObject({ status: "minted", linkId, url: twin.payUrl(linkId!) });
+    expect(twin.mints.at(-1)).toMatchObject({
+      outcome: "minted",
+      idempotencyKey: requested.mintKey,
+      request: {
+        sourceLoanNumber: theCase.sourceLoanNumber,
+        caseId: `case_${theCase.id.replaceAll("-", "")}`,
+        visitId: `vis_${visitId.replaceAll("-", "")}`,
+        amount: 2_500,
+        currency: "INR",
+        borrowerName: "Ravi Kumar",
+        borrowerPhone: "+919800000001",
+      },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.created",
+      sequence: 4,
+      status: "in_progress",
+      data: { visitId: `vis_${visitId.replaceAll("-", "")}`, linkId, amount: 2_500 },
+    });
+    const deliveries = await deliveriesOf(database.em(), [minted]);
+    expect(deliveries).toMatchObject([
+      { channel: "whatsapp", status: "queued" },
+      { channel: "email", status: "queued" },
+    ]);
+    for (const { id } of deliveries) expect(await jobsWith(database, sendPaymentLinkQueue, id)).toHaveLength(1);
+  });
+
+  test("is asked for by one call, however many jobs there are", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const calls = twin.mints.length;
+    await Promise.all(Array.from({ length: 4 }, () => mint(requested)));
+    await mint(requested);
+    expect(twin.mints).toHaveLength(calls + 1);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+  });
+
+  test("is left to who is calling by a worker whose clock is ahead, and by its sweep", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const calls = twin.mints.length;
+    await mintAnd(requested, async () => {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+      await mint(requested);
+      await sweepPaymentLinks(deps, await databaseTime(database.em()));
+      vi.useRealTimers();
+    });
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+    expect(twin.mints).toHaveLength(calls + 1);
+  });
+
+  test.each([
+    ["behind", -660_000],
+    ["ahead", 660_000],
+  ])("is as young as it is where it was asked for at a server whose clock is %s", async (_, byMs) => {
+    const { visitId } = await visitedCase();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + byMs });
+    const requested = await request(visitId);
+    vi.useRealTimers();
+    expect(Math.abs(requested.createdAt.getTime() - Date.now())).toBeLessThan(60_000);
+    expect(requested.askedAt).toEqual(requested.createdAt);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+  });
+
+  test("takes the place of the case's live one", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const first = await request(visitId);
+    const second = await request(visitId, { amountMinor: 100_000n });
+    const changed: string[] = [];
+    const stop = database.signals.on(PAYMENT_LINK_CHANNEL, (id) => changed.push(id));
+    await mint(first);
+    await mint(second);
+    stop();
+    expect(await link(first)).toMatchObject({ status: "superseded" });
+    expect(await activeLinks(database.em(), [{ lenderId: lender.id, caseId: theCase.id }])).toMatchObject([
+      { id: second.id, status: "minted" },
+    ]);
+    expect(changed).toEqual([first.id, second.id, first.id]);
+  });
+
+  test("by a second tap is the same link of the lender's", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const taps = [await request(visitId), await request(visitId)];
+    for (const tap of taps) await mint(tap);
+    expect(twin.mints.slice(-2).map(({ outcome }) => outcome)).toEqual(["minted", "repeated"]);
+    const [first, second] = await Promise.all(taps.map(link));
+    expect(second).toMatchObject({ status: "minted", linkId: first!.linkId });
+    expect(first).toMatchObject({ status: "superseded" });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(5);
+  });
+
+  test("for two at once leaves exactly one live", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const links = await Promise.all([1n, 2n, 3n].map((amountMinor) => request(visitId, { amountMinor })));
+    await Promise.all(links.map((one) => mint(one)));
+    const statuses = (await Promise.all(links.map(link))).map(({ status }) => status);
+    expect(statuses.filter((status) => status === "minted")).toHaveLength(1);
+    expect(statuses.filter((status) => status === "superseded")).toHaveLength(2);
+    const events = await eventsOfLoan(database, theCase);
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test("for a case that is held while the lender answers is told, changes no state", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mintAnd(requested, () => holdCase(database.em(), orderOf(theCase), ENVIRONMENT));
+    const minted = await link(requested);
+    expect(minted).toMatchObject({ status: "minted" });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.created",
+      status: "on_hold",
+    });
+  });
+
+  test("after the loan's next cycle began is told there and undoes nothing of it", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
+    await mintAnd(requested, async () => {
+      await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });
+      await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 900 });
+    });
+    expect(await link(requested)).toMatchObject({ status: "minted", caseId: theCase.id });
+    const events = await eventsOfLoan(database, theCase);
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(events.at(-1)).toMatchObject({
+      kind: "payment_link.created",
+      cycle: 2,
+      status: "new",
+      outstandingAfter: 900,
+    });
+    expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ status: "new", workBegun: false });
+  });
+
+  test("that the borrower may be told of by no channel is told to be undelivered at once", async () => {
+    const { theCase, visitId } = await visitedCase({ consent: { whatsapp: false, email: false } });
+    const requested = await request(visitId);
+    await mint(requested);
+    expect(await deliveriesOf(database.em(), [requested])).toMatchObject([
+      { channel: "whatsapp", status: "suppressed", failureCode: "CONSENT_REFUSED" },
+      { channel: "email", status: "suppressed", failureCode: "CONSENT_REFUSED" },
+    ]);
+    expect((await eventsOfLoan(database, theCase)).slice(-2)).toMatchObject([
+      { kind: "payment_link.created", sequence: 4 },
+      { kind: "payment_link.undelivered", sequence: 5, data: { channels: ["whatsapp", "email"] } },
+    ]);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+  });
+
+  test("slowly, but in time, is minted", async () => {
+    twin.mintBehaviour = "slow:50";
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "minted" });
+  });
+});
+
+describe("a link that cannot be had", () => {
+  test.each<[MintBehaviour, UnavailableReason]>([
+    ["error500", "non_2xx"],
+    ["status:401", "non_2xx"],
+    ["redirect", "non_2xx"],
+    ["refuse", "refused"],
+    ["garbage", "bad_answer"],
+    ["noLinkId", "bad_answer"],
+    ["hugeBody", "bad_answer"],
+    ["httpUrl", "bad_url"],
+    ["javascriptUrl", "bad_url"],
+    ["hang", "timeout"],
+    ["drip", "timeout"],
+    ["slow:60000", "timeout"],
+    ["reset", "connect"],
+  ])("because the lender plays %s is unavailable: %s", async (behaviour, reason) => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    twin.mintBehaviour = behaviour;
+    await mint(requested, reason === "timeout" ? { mintTimeoutMs: 150 } : {});
+    expect((await expectUnavailable(requested, reason)).url).toBeNull();
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.unavailable",
+      sequence: 4,
+      data: { visitId: `vis_${visitId.replaceAll("-", "")}`, amount: 2_500, reason },
+    });
+    // Nothing is repeated by itself, and the next tap starts afresh.
+    twin.mintBehaviour = "ok";
+    const calls = twin.mints.length;
+    await mint(requested);
+    expect(twin.mints).toHaveLength(calls);
+  });
+
+  test("because the door out refuses the lender's address is unavailable: blocked_address", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const outbound = createOutbound();
+    await mint(requested, { outbound });
+    await outbound.close();
+    const { url } = await expectUnavailable(requested, "blocked_address");
+    expect(url).toBeNull();
+  });
+
+  test("because the lender's secrets do not open is unavailable, and the operator reads why", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested, { vault: createVault({ masterKey: "b2".repeat(32) }) });
+    const { unavailableDetail } = await expectUnavailable(requested, "not_configured");
+    expect(unavailableDetail).toContain("master key");
+  });
+
+  async function expectUnavailable(requested: PaymentLink, reason: UnavailableReason): Promise<PaymentLink> {
+    const now = await link(requested);
+    expect(now).toMatchObject({ status: "unavailable", unavailableReason: reason });
+    expect(now.unavailableDetail).not.toBe("");
+    expect(await deliveriesOf(database.em(), [requested])).toEqual([]);
+    return now;
+  }
+});
+
+describe("a lender", () => {
+  test("who has registered no mint endpoint mints nothing", async () => {
+    const stage = await linkStage(database, { lender: { mintLinkUrl: null, mintAuthHeader: null } });
+    const { visitId } = await stage.visitedCase();
+    const requested = await stage.request(visitId);
+    await mint(requested);
+    expect(await stage.link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "not_configured" });
+  });
+
+  test("who is not there mints nothing", async () => {
+    const stage = await linkStage(database);
+    const { visitId } = await stage.visitedCase();
+    const requested = await stage.request(visitId);
+    await stage.twin.close();
+    await mint(requested);
+    expect(await stage.link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "connect" });
+  });
+});

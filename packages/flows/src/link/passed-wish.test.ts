@@ -1,0 +1,240 @@
+import type { Case } from "@collections/cases";
+import { newId, query, statement, transaction } from "@collections/database";
+import { resumeLender, suspendLender } from "@collections/lenders";
+import { AmountLiteral } from "@collections/money";
+import {
+  claimDelivery,
+  deliveriesOf,
+  type LinkDelivery,
+  type PaymentLink,
+  type UnavailableReason,
+} from "@collections/payment-links";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  aCase,
+  aConfirmation,
+  aFieldPartner,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabase,
+  importRow,
+} from "../../tests/fixture.ts";
+import { linkStage } from "../../tests/link-stage.ts";
+import { assignCase, closeCase, holdCase, releaseCase } from "../case/change-case.ts";
+import { confirmPayments } from "../payment/confirm-payments.ts";
+import { holdLinkWish, workHeldRequests } from "../held-requests.ts";
+import { mintPaymentLink } from "./mint-payment-link.ts";
+import { requestPaymentLink, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
+import { sendPaymentLink } from "./send-payment-link.ts";
+import { startVisit } from "../visit/start-visit.ts";
+import { sweepPaymentLinks } from "./sweep-payment-links.ts";
+
+const database = await flowsDatabase();
+const { deps, lender, fieldPartner, twin, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
+
+const MINUTE_MS = 60_000;
+
+afterEach(() => transaction(database.em(), (tx) => resumeLender(tx, lender.id, "test")));
+
+/** What comes between a wish and its call, or between a link and its messages. */
+const MEANWHILE: Record<string, (theCase: Case) => Promise<unknown>> = {
+  "is held": (theCase) => holdCase(database.em(), orderOf(theCase), ENVIRONMENT),
+  "is closed": (theCase) => closeCase(database.em(), orderOf(theCase), ENVIRONMENT),
+  "is withdrawn": ({ sourceLoanNumber }) => importRow(database, lender, { sourceLoanNumber, action: "withdraw" }),
+  "has a borrower who is not to be contacted": (theCase) =>
+    importRow(database, lender, {
+      ...rowOf(theCase),
+      doNotContactUntil: new Date(Date.now() + 72 * 60 * MINUTE_MS).toISOString().slice(0, 10),
+    }),
+  "is a suspended lender's": ({ lenderId }) => transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
+  "is another field partner's": async (theCase) => {
+    const { id: fieldPartnerId } = await aFieldPartner(database);
+    await assignCase(database.em(), { ...orderOf(theCase), fieldPartnerId }, ENVIRONMENT);
+  },
+  "is paid in part, so that less is owed than was asked for": async (theCase) => {
+    const paid = aConfirmation(lender, theCase, { amount: new AmountLiteral("3000") });
+    expect(await confirmPayments(database.em(), [paid], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
+  },
+};
+
+function orderOf({ sourceLoanNumber: loan }: Case) {
+  return { lender, loan, reason: "test" };
+}
+
+function rowOf({ sourceLoanNumber, borrowerName, borrowerPhone }: Case) {
+  return { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 5_000 };
+}
+
+function mint({ lenderId, id }: PaymentLink): Promise<void> {
+  return mintPaymentLink(deps, { lenderId, linkId: id });
+}
+
+function send({ lenderId, id }: LinkDelivery): Promise<void> {
+  return sendPaymentLink(deps, { id: "job", data: { lenderId, deliveryId: id }, attempt: 1 });
+}
+
+const timesOfLink = statement(
+  "passed-wish-test.times-of-link",
+  "select created_at as created, asked_at as asked from payment_links.payment_link where id = $1",
+);
+const setTimesOfLink = statement(
+  "passed-wish-test.set-times-of-link",
+  "update payment_links.payment_link set created_at = $2, asked_at = $3 where id = $1",
+);
+
+async function backdateLink({ id }: { id: string }, minutes: number): Promise<void> {
+  const earlier = (time: Date) => new Date(time.getTime() - minutes * MINUTE_MS);
+  const [times] = await query<{ created: Date; asked: Date | null }>(database.em(), timesOfLink, [id]);
+  const { created, asked } = times!;
+  await query(database.em(), setTimesOfLink, [id, earlier(created), asked && earlier(asked)]);
+}
+
+const backdateDeliveries = statement(
+  "passed-wish-test.backdate-deliveries",
+  "update payment_links.link_delivery set created_at = now() - make_interval(mins => $2) where payment_link_id = $1",
+);
+
+const REASONS: Record<string, UnavailableReason> = {
+  "is paid in part, so that less is owed than was asked for": "amount_not_allowed",
+};
+
+describe("a link that was asked for is not made, and the lender is not called, where the case meanwhile", () => {
+  test.each(Object.keys(MEANWHILE))("%s", async (what) => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await MEANWHILE[what]!(theCase);
+    const calls = twin.mints.length;
+    await mint(requested);
+    expect(twin.mints).toHaveLength(calls);
+    const reason = REASONS[what] ?? "case_not_workable";
+    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: reason, url: null });
+    expect(await deliveriesOf(database.em(), [requested])).toEqual([]);
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.unavailable",
+      data: { amount: 2_500, reason },
+    });
+  });
+});
+
+test("a link that waited for its call for more than 10 minutes is not made: nobody is at the door any more", async () => {
+  const [old, fresh] = [await request((await visitedCase()).visitId), await request((await visitedCase()).visitId)];
+  await backdateLink(old, 11);
+  await backdateLink(fresh, 9);
+  const calls = twin.mints.length;
+  await sweepPaymentLinks(deps, new Date());
+  for (const requested of [old, fresh]) await mint(requested);
+  expect(await link(old)).toMatchObject({ status: "unavailable", unavailableReason: "asked_too_long_ago" });
+  expect(await link(fresh)).toMatchObject({ status: "minted" });
+  expect(twin.mints).toHaveLength(calls + 1);
+});
+
+describe("a link that was asked for at a moment that the phone tells", () => {
+  const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
+
+  test.each([
+    ["11 minutes ago is not made", 11, "unavailable"],
+    ["9 minutes ago is made", 9, "minted"],
+    ["an hour ahead, by a wrong clock, is made", -60, "minted"],
+  ])("%s", async (_, minutes, status) => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId, { occurredAt: minutesAgo(minutes) });
+    await mint(requested);
+    const unavailableReason = status === "minted" ? null : "asked_too_long_ago";
+    expect(await link(requested)).toMatchObject({ status, unavailableReason });
+  });
+
+  test("9 minutes ago, and that waited for its call for 2 more, is not made", async () => {
+    const requested = await request((await visitedCase()).visitId, { occurredAt: minutesAgo(9) });
+    await backdateLink(requested, 2);
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
+  });
+
+  test("that no phone shows by a small mistake is refused", async () => {
+    const { visitId } = await visitedCase();
+    const wish = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
+    for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {
+      const outcome = await requestPaymentLink(database.em(), { ...wish, occurredAt }, {});
+      expect(outcome).toMatchObject({ kind: "invalid", code: "INVALID_DATE" });
+    }
+  });
+
+  test.each([
+    ["11 minutes is not made once the visit has begun", { held: 11 }, "unavailable"],
+    ["9 minutes is made then", { held: 9 }, "minted"],
+    ["1 minute, of a wish that is 11 minutes old, is not made", { held: 1, asked: 11 }, "unavailable"],
+    ["11 minutes, by a clock that is ahead, is not made", { held: 11, asked: 1 }, "unavailable"],
+  ])("and that the service has held for %s", async (_, { held, asked }: { held: number; asked?: number }, status) => {
+    const { id: caseId } = await aCase(database, lender, { fieldPartner });
+    const visit = { fieldPartnerId: fieldPartner.id, visitId: newId() };
+    const wish = { ...visit, amountMinor: 250_000n, currency: lender.currency };
+    const told = asked === undefined ? wish : { ...wish, occurredAt: minutesAgo(asked) };
+    await transaction(database.em(), (tx) => holdLinkWish(tx, newId(), told, minutesAgo(held)));
+    await startVisit(database.em(), { ...visit, caseId, occurredAt: minutesAgo(held) }, { environment: ENVIRONMENT });
+    const [worked] = await transaction(database.em(), (tx) =>
+      workHeldRequests(tx, visit, { environment: ENVIRONMENT }),
+    );
+    const { link: requested } = worked!.outcome as Extract<RequestPaymentLinkOutcome, { kind: "requested" }>;
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status, cameOutOfOrder: true });
+  });
+});
+
+describe("a link that was made goes to nobody, and stays to be shown, where the case meanwhile", () => {
+  test.each(Object.keys(MEANWHILE))("%s", async (what) => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await mint(requested);
+    await MEANWHILE[what]!(theCase);
+    const sentBefore = [whatsapp.messages.length, mails.mails.length];
+    for (const delivery of await deliveriesOf(database.em(), [requested])) await send(delivery);
+    expect([whatsapp.messages.length, mails.mails.length]).toEqual(sentBefore);
+    const failureCode = (REASONS[what] ?? "case_not_workable").toUpperCase();
+    expect(await deliveriesOf(database.em(), [requested])).toMatchObject([
+      { channel: "whatsapp", status: "suppressed", failureCode },
+      { channel: "email", status: "suppressed", failureCode },
+    ]);
+    expect(await link(requested)).toMatchObject({ status: "minted", url: expect.any(String) });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.undelivered",
+      data: { channels: ["whatsapp", "email"] },
+    });
+  });
+});
+
+test("a case that is held and released again is worked on as if nothing had been", async () => {
+  const { theCase, visitId } = await visitedCase();
+  const requested = await request(visitId);
+  await holdCase(database.em(), orderOf(theCase), ENVIRONMENT);
+  await releaseCase(database.em(), orderOf(theCase), ENVIRONMENT);
+  await mint(requested);
+  for (const delivery of await deliveriesOf(database.em(), [requested])) await send(delivery);
+  expect(await link(requested)).toMatchObject({ status: "sent" });
+});
+
+test("a message that has waited for more than half an hour is not sent any more", async () => {
+  const [old, fresh] = [await request((await visitedCase()).visitId), await request((await visitedCase()).visitId)];
+  for (const requested of [old, fresh]) await mint(requested);
+  await query(database.em(), backdateDeliveries, [old.id, 31]);
+  await query(database.em(), backdateDeliveries, [fresh.id, 29]);
+  for (const delivery of await deliveriesOf(database.em(), [old, fresh])) await send(delivery);
+  expect(await deliveriesOf(database.em(), [old])).toMatchObject([
+    { status: "suppressed", failureCode: "TOO_LATE" },
+    { status: "suppressed", failureCode: "TOO_LATE" },
+  ]);
+  expect(await deliveriesOf(database.em(), [fresh])).toMatchObject([{ status: "sent" }, { status: "sent" }]);
+});
+
+test("a late e-mail of which nobody knows whether it left before is said to be unknown, not unsent", async () => {
+  const requested = await request((await visitedCase()).visitId);
+  await mint(requested);
+  const [, { lenderId, id } = { lenderId: "", id: "" }] = await deliveriesOf(database.em(), [requested]);
+  const longAgo = { lenderId, id, now: new Date(Date.now() - 31 * MINUTE_MS), lostAfterMs: 1 };
+  await transaction(database.em(), (tx) => claimDelivery(tx, longAgo));
+  await query(database.em(), backdateDeliveries, [requested.id, 31]);
+  for (const delivery of await deliveriesOf(database.em(), [requested])) await send(delivery);
+  expect(await deliveriesOf(database.em(), [requested])).toMatchObject([
+    { channel: "whatsapp", status: "suppressed", failureCode: "TOO_LATE" },
+    { channel: "email", status: "failed", failureCode: "OUTCOME_UNKNOWN" },
+  ]);
+});

@@ -1,0 +1,114 @@
+import { claimMint, deliveriesOf, type PaymentLink } from "@collections/payment-links";
+import { afterEach, describe, expect, test } from "vitest";
+import { cuttableWire } from "../../tests/cuttable-wire.ts";
+import {
+  aConfirmation,
+  currentCase,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabaseUrl,
+  openDatabase,
+} from "../../tests/fixture.ts";
+import { linkStage } from "../../tests/link-stage.ts";
+import { confirmPayments } from "../payment/confirm-payments.ts";
+import type { LinkDeps } from "./link-jobs.ts";
+import { mintPaymentLink } from "./mint-payment-link.ts";
+import { recordMint, settleLostMint } from "./record-mint.ts";
+import { sweepPaymentLinks } from "./sweep-payment-links.ts";
+
+const url = await flowsDatabaseUrl();
+const database = await openDatabase(url);
+const { deps, lender, twin, visitedCase, request, link } = await linkStage(database);
+afterEach(() => {
+  twin.mintBehaviour = "ok";
+});
+
+function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<void> {
+  return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
+}
+
+/** Plays a worker that dies right after it has claimed the call. */
+function dieAfterClaim({ lenderId, id }: PaymentLink, now: Date) {
+  return claimMint(database.em(), { lenderId, id, now });
+}
+
+describe("what a mint call brought", () => {
+  test("is recorded once, also when nobody knows whether the first commit happened", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const answer = { minted: { linkId: "plink_77", url: "https://pay.example.com/77" } };
+    await dieAfterClaim(requested, new Date());
+    await Promise.all([recordMint(deps, requested, answer), recordMint(deps, requested, answer)]);
+    await recordMint(deps, requested, { unavailable: "outcome_unknown", detail: "Too late." });
+    expect(await link(requested)).toMatchObject({ status: "minted", linkId: "plink_77", unavailableReason: null });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+    expect(await deliveriesOf(database.em(), [requested])).toHaveLength(2);
+  });
+
+  test("is paid at once when a payment by it was confirmed before", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const answer = { minted: { linkId: "plink_early", url: "https://pay.example.com/early" } };
+    await dieAfterClaim(requested, new Date());
+    const paidAt = new Date("2026-11-20T09:40:55Z");
+    const payment = aConfirmation(lender, theCase, { linkId: "plink_early", paidAt });
+    expect(await confirmPayments(database.em(), [payment], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
+    await recordMint(deps, requested, answer);
+    expect(await link(requested)).toMatchObject({ status: "paid", paidAt, linkId: "plink_early" });
+    expect(await deliveriesOf(database.em(), [requested])).toEqual([]);
+  });
+
+  test("is recorded although the database is away when the lender answers", async () => {
+    const wire = await cuttableWire(new URL(url));
+    const behindWire = await openDatabase(wire.url);
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    twin.mintBehaviour = "slow:100";
+    const calls = twin.mints.length;
+    const minting = mint(requested, { database: behindWire });
+    await twin.waitFor(() => twin.mints.length > calls);
+    wire.cut();
+    setTimeout(() => wire.mend(), 400);
+    await minting;
+    wire.close();
+    expect(await link(requested)).toMatchObject({ status: "minted", linkId: twin.mints.at(-1)!.linkId });
+    expect((await currentCase(database, lender, theCase.sourceLoanNumber)).sequence).toBe(4n);
+  });
+});
+
+describe("a worker that dies after it has claimed the call", () => {
+  test("is given the time that the call may take, then the outcome is unknown and nobody calls again", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const requested = await request(visitId);
+    const started = new Date();
+    await dieAfterClaim(requested, started);
+    const calls = twin.mints.length;
+
+    await mint(requested);
+    const claimed = await link(requested);
+    expect(claimed).toMatchObject({ status: "requested", mintStartedAt: started });
+
+    await settleLostMint(deps, claimed, new Date(started.getTime() + 60_000));
+    expect(await link(requested)).toMatchObject({ status: "requested" });
+    await settleLostMint(deps, claimed, new Date(started.getTime() + 60_000 + deps.mintTimeoutMs));
+    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
+    expect(twin.mints).toHaveLength(calls);
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "payment_link.unavailable",
+      data: { reason: "outcome_unknown" },
+    });
+  });
+
+  test("leaves a job that, when it comes back, does nothing: a sweep gives the link up", async () => {
+    const { visitId } = await visitedCase();
+    const requested = await request(visitId);
+    await dieAfterClaim(requested, new Date());
+    const calls = twin.mints.length;
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "requested" });
+    await sweepPaymentLinks(deps, new Date(Date.now() + 90_000));
+    await mint(requested);
+    expect(await link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "outcome_unknown" });
+    expect(twin.mints).toHaveLength(calls);
+  });
+});

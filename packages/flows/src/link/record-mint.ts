@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { caseById, transition } from "@collections/cases";
+import { databaseTime, enqueue, publicId, signal, transaction, type Tx } from "@collections/database";
+import { lenderById } from "@collections/lenders";
+import { paymentsOf } from "@collections/ledger";
+import { toWire } from "@collections/money";
+import {
+  type Channel,
+  type ChannelFacts,
+  createDeliveries,
+  deliveriesOf,
+  lockLinksOfCase,
+  type MintAnswer,
+  type MintedLink,
+  type PaymentLink,
+  recordMinted,
+  recordUnavailable,
+} from "@collections/payment-links";
+import { channelFacts } from "./channel-facts.ts";
+import type { EventOrigin } from "../case/event.ts";
+import { type LinkDeps, MINT_LOST_AFTER_MS, sendPaymentLinkQueue } from "./link-jobs.ts";
+import { type HappeningOnLoan, type LockedLoan, lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
+
+/** Records what came of a mint call, and what follows from it. What is recorded already stays as it is. */
+export async function recordMint(
+  { database, environment }: Pick<LinkDeps, "database" | "environment">,
+  link: PaymentLink,
+  answer: MintAnswer,
+): Promise<void> {
+  const { lenderId, caseId } = link;
+  await transaction(database.em(), async (tx) => {
+    // The case before its links: everybody locks in this order. Whoever sends the messages judges how old they are, so
+    // they are made by the clock that all share.
+    const [loan, theCase, lender, now] = await Promise.all([
+      lockLoan(tx, { lenderId, caseId }),
+      caseById(tx, { lenderId, caseId }),
+      lenderById(tx, lenderId),
+      databaseTime(tx),
+    ]);
+    const origin = { lenderCode: lender!.code, environment, now };
+    const facts = channelFacts(theCase!, lender!);
+    if ("minted" in answer) await recordLink(tx, loan, link, { ...answer, facts }, origin);
+    else await recordNoLink(tx, loan, link, answer, origin);
+  });
+}
+
+/**
+ * A mint call that somebody else has claimed: left to them while it may still end, then given up. Nobody knows whether
+ * the lender has minted, so the link is unavailable and the call is never repeated.
+ */
+export async function settleLostMint(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
+  assert(link.mintStartedAt, "a lost call was started");
+  if (now.getTime() < link.mintStartedAt.getTime() + deps.mintTimeoutMs + MINT_LOST_AFTER_MS) return;
+  const detail = "The process that called the lender ended before it recorded the answer.";
+  await recordMint(deps, link, { unavailable: "outcome_unknown", detail });
+}
+
+async function recordLink(
+  tx: Tx,
+  loan: LockedLoan,
+  requested: PaymentLink,
+  { minted, facts }: { minted: MintedLink; facts: Record<Channel, ChannelFacts> },
+  origin: EventOrigin,
+): Promise<void> {
+  const { now } = origin;
+
+  // The new link takes the place of the case's live one.
+  const [paidAt, links] = await Promise.all([paidBefore(tx, requested, minted), lockLinksOfCase(tx, requested)]);
+  const { link, changed, superseded, twins } = recordMinted(tx, links, { ...minted, paidAt }, now);
+  for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
+  if (!changed) return;
+
+  // Work on the case has begun.
+  const verdict = transition(loan.worked, { kind: "create_link" }, now);
+  assert(verdict.allowed, "a link that exists is told in every state");
+
+  // Send it to the borrower, where that is possible and has not been done for an earlier tap.
+  const earlier = await deliveriesOf(tx, twins);
+  const { deliveries, undelivered } = createDeliveries(tx, link, facts, now, { earlier });
+  for (const { lenderId, id, status } of deliveries) {
+    if (status === "queued") await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });
+  }
+
+  // Tell the lender.
+  const { linkId, channels, visitId, amountMinor, currency } = link;
+  const amount = toWire(amountMinor, currency);
+  const happenings: HappeningOnLoan[] = [
+    { kind: "payment_link.created", data: { visitId: publicId("vis", visitId), linkId, amount } },
+  ];
+  if (undelivered) happenings.push({ kind: "payment_link.undelivered", data: { linkId, channels } });
+  await recordOnLoan(tx, loan, { caseAfter: verdict.caseAfter, happenings }, origin);
+}
+
+/** The lender's link exists from its answer on; where recording it had to wait, a payment by it may have come first. */
+async function paidBefore(
+  tx: Tx,
+  { lenderId, sourceLoanNumber }: PaymentLink,
+  { linkId }: MintedLink,
+): Promise<Date | undefined> {
+  const payments = await paymentsOf(tx, lenderId, sourceLoanNumber);
+  return payments.find((payment) => payment.linkId === linkId)?.paidAt;
+}
+
+async function recordNoLink(
+  tx: Tx,
+  loan: LockedLoan,
+  requested: PaymentLink,
+  reason: Exclude<MintAnswer, { minted: unknown }>,
+  origin: EventOrigin,
+): Promise<void> {
+  const { link, changed } = await recordUnavailable(tx, requested, reason, origin.now);
+  signal(tx, PAYMENT_LINK_CHANNEL, link.id);
+  if (!changed) return;
+  const { visitId, amountMinor, currency } = link;
+  const data = {
+    visitId: publicId("vis", visitId),
+    amount: toWire(amountMinor, currency),
+    reason: reason.unavailable,
+  };
+  const happenings = [{ kind: "payment_link.unavailable" as const, data }];
+  await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, origin);
+}

@@ -1,0 +1,108 @@
+import { newId, transaction } from "@collections/database";
+import { currency } from "@collections/money";
+import { describe, expect, test } from "vitest";
+import { aFieldPartner, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } from "../../tests/fixture.ts";
+import { jobsWith, linkStage } from "../../tests/link-stage.ts";
+import { assignCase, closeCase, holdCase } from "../case/change-case.ts";
+import { mintPaymentLinkQueue } from "./link-jobs.ts";
+import { type PaymentLinkWish, requestPaymentLink, requestPaymentLinkIn } from "./request-payment-link.ts";
+
+const database = await flowsDatabase();
+const { lender, fieldPartner, visitedCase, request, twin } = await linkStage(database);
+
+const INR = currency("INR");
+
+function ask(visitId: string, wish: Partial<PaymentLinkWish> = {}) {
+  const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: INR, ...wish };
+  return requestPaymentLink(database.em(), asked, {});
+}
+
+describe("a field partner who asks for a link", () => {
+  test("is answered at once; the lender is asked by a job", async () => {
+    const { theCase, visitId } = await visitedCase();
+    const outcome = await ask(visitId, { channels: ["email"] });
+    expect(outcome).toMatchObject({
+      kind: "requested",
+      link: { status: "requested", caseId: theCase.id, visitId, amountMinor: 250_000n, channels: ["email"], url: null },
+    });
+    const linkId = outcome.kind === "requested" ? outcome.link.id : "";
+    expect(await jobsWith(database, mintPaymentLinkQueue, linkId)).toEqual([
+      { lenderId: lender.id, linkId, caseId: theCase.id },
+    ]);
+    expect(twin.mints).toEqual([]);
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(3);
+  });
+
+  test("and taps twice uses one mint key", async () => {
+    const { visitId } = await visitedCase();
+    const [first, second] = await Promise.all([request(visitId), request(visitId)]);
+    expect(second.mintKey).toBe(first.mintKey);
+    expect((await request(visitId, { amountMinor: 100n })).mintKey).not.toBe(first.mintKey);
+  });
+
+  test("on nobody's or somebody else's visit finds none", async () => {
+    const { visitId } = await visitedCase();
+    const stranger = await aFieldPartner(database);
+    expect(await ask(newId())).toEqual({ kind: "visit_not_found" });
+    expect(await ask(visitId, { fieldPartnerId: stranger.id })).toEqual({ kind: "visit_not_found" });
+  });
+
+  test.each([
+    ["1 minor unit", { amountMinor: 1n }, {}, "requested"],
+    ["all that is owed", { amountMinor: 500_000n }, {}, "requested"],
+    ["more than is owed", { amountMinor: 500_001n }, {}, "amount_not_allowed"],
+    ["nothing", { amountMinor: 0n }, {}, "amount_not_allowed"],
+    ["less than nothing", { amountMinor: -1n }, {}, "amount_not_allowed"],
+    ["another currency", { currency: currency("USD") }, {}, "amount_not_allowed"],
+    ["the minimum", { amountMinor: 50_000n }, { minimumAmount: 500 }, "requested"],
+    ["less than the minimum", { amountMinor: 49_999n }, { minimumAmount: 500 }, "amount_not_allowed"],
+    ["a whole rest below the minimum", { amountMinor: 500_000n }, { minimumAmount: 9_000 }, "requested"],
+  ])("may ask for %s or not", async (_, wish, row, kind) => {
+    const { visitId } = await visitedCase(row);
+    expect(await ask(visitId, wish)).toMatchObject({ kind });
+  });
+
+  test("is told between which amounts to choose", async () => {
+    const { visitId } = await visitedCase({ minimumAmount: 500 });
+    expect(await ask(visitId, { amountMinor: 1n })).toEqual({
+      kind: "amount_not_allowed",
+      minimumMinor: 50_000n,
+      maximumMinor: 500_000n,
+      currency: "INR",
+    });
+  });
+
+  test("is told why a case is not to be worked", async () => {
+    const [held, ended, taken, resting] = await Promise.all(Array.from({ length: 4 }, () => visitedCase()));
+    const order = (at: typeof held) => ({ lender, loan: at!.theCase.sourceLoanNumber, reason: "test" });
+    const stranger = await aFieldPartner(database);
+    await holdCase(database.em(), order(held), ENVIRONMENT);
+    await closeCase(database.em(), order(ended), ENVIRONMENT);
+    await assignCase(database.em(), { ...order(taken), fieldPartnerId: stranger.id }, ENVIRONMENT);
+    const { sourceLoanNumber, borrowerName, borrowerPhone } = resting!.theCase;
+    const until = new Date(Date.now() + 72 * 3_600_000).toISOString().slice(0, 10);
+    const row = { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 5_000, doNotContactUntil: until };
+    await importRow(database, lender, row);
+    const outcomes = await Promise.all([held, ended, taken, resting].map((at) => ask(at!.visitId)));
+    expect(outcomes).toEqual([
+      { kind: "case_not_workable", code: "ON_HOLD" },
+      { kind: "case_not_workable", code: "ENDED" },
+      { kind: "case_not_workable", code: "NOT_ASSIGNED" },
+      { kind: "case_not_workable", code: "DO_NOT_CONTACT" },
+    ]);
+  });
+
+  test("leaves neither link nor job when the caller's transaction fails", async () => {
+    const { theCase, visitId } = await visitedCase();
+    let linkId = "";
+    const failing = transaction(database.em(), async (tx) => {
+      const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: INR };
+      const outcome = await requestPaymentLinkIn(tx, asked, {});
+      if (outcome.kind === "requested") linkId = outcome.link.id;
+      throw new Error(`after all not on ${theCase.id}`);
+    });
+    await expect(failing).rejects.toThrow("after all not");
+    expect(linkId).not.toBe("");
+    expect(await jobsWith(database, mintPaymentLinkQueue, linkId)).toEqual([]);
+  });
+});

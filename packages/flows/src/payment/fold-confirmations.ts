@@ -1,0 +1,270 @@
+import { applyPayment, type LockedCase } from "@collections/cases";
+import { newId, publicId } from "@collections/database";
+import { credited, type Earning, earningOn } from "@collections/earnings";
+import {
+  type Booking,
+  commission,
+  earningCredited,
+  includedInBalance,
+  paymentPostings,
+  type Posting,
+} from "@collections/ledger";
+import { type Percent, readAmount, toWire } from "@collections/money";
+import type { PaidLink } from "@collections/payment-links";
+import type { EventToEmit } from "@collections/webhooks";
+import {
+  checkConfirmation,
+  type Confirmation,
+  type ConfirmationOutcome,
+  differencesFrom,
+  refused,
+} from "./confirmation.ts";
+import { caseEvent } from "../case/event.ts";
+import { bookedReference, possibleReferences } from "./reference.ts";
+
+/** What is known of a set of confirmations before any is booked; the cases are locked. */
+export interface LoadedSet {
+  readonly lockedCases: readonly LockedCase[];
+  readonly bookings: readonly Booking[];
+  readonly links: readonly PaidLink[];
+  readonly plans: ReadonlyMap<string, Percent>;
+  /** Of the cases that may end, by `casesThatMayEnd`. */
+  readonly pendingEarnings: readonly Earning[];
+}
+
+/** What a folded set leaves to write. */
+export interface SetToWrite {
+  readonly bookings: readonly Booking[];
+  readonly postings: readonly Posting[];
+  readonly cases: readonly LockedCase[];
+  readonly earnings: readonly Earning[];
+  /** Earnings of earlier payments that are credited now. */
+  readonly creditedEarnings: readonly Earning[];
+  readonly paidLinks: readonly { lenderId: string; id: string; paidAt: Date }[];
+  readonly events: readonly EventToEmit[];
+}
+
+interface Surroundings {
+  readonly environment: string;
+  readonly now: Date;
+}
+
+/** The set while it is folded: what was loaded, with each payment's effect on top. */
+interface Fold {
+  readonly cases: Map<string, LockedCase>;
+  readonly bookings: Map<string, Booking>;
+  /** By the lender's id of the link, the newest first. */
+  readonly links: ReadonlyMap<string, readonly PaidLink[]>;
+  readonly plans: ReadonlyMap<string, Percent>;
+  /** By case that may end: written before and not credited yet. */
+  readonly pending: Map<string, Earning[]>;
+  readonly changed: Set<string>;
+  readonly written: {
+    bookings: Booking[];
+    postings: Posting[];
+    earnings: Earning[];
+    creditedEarnings: Earning[];
+    paidLinks: { lenderId: string; id: string; paidAt: Date }[];
+    events: EventToEmit[];
+  };
+}
+
+/** Applies confirmations in turn, each to the case that the one before left. Pure but for the ids that it makes. */
+export function foldConfirmations(
+  loaded: LoadedSet,
+  confirmations: readonly Confirmation[],
+  surroundings: Surroundings,
+): { outcomes: ConfirmationOutcome[]; toWrite: SetToWrite } {
+  const fold = startFold(loaded, confirmations);
+  const outcomes = confirmations.map((confirmation) => take(fold, confirmation, surroundings));
+  return { outcomes, toWrite: { ...fold.written, cases: [...fold.changed].map((key) => fold.cases.get(key)!) } };
+}
+
+/**
+ * The cases that these confirmations could end, or that have ended. Only there does anybody have to know what is
+ * pending, and a loan that is paid in many parts has much of it.
+ */
+export function casesThatMayEnd(
+  lockedCases: readonly LockedCase[],
+  confirmations: readonly Confirmation[],
+): LockedCase[] {
+  const ofLoan = Map.groupBy(confirmations, ({ lender, loan }) => keyOf(lender.id, loan));
+  return lockedCases.filter(({ lenderId, sourceLoanNumber, currency, outstandingMinor, closedAt }) => {
+    let restMinor = outstandingMinor;
+    for (const { amount } of ofLoan.get(keyOf(lenderId, sourceLoanNumber)) ?? []) {
+      const reading = readAmount(amount, currency);
+      if ("minor" in reading) restMinor -= reading.minor;
+    }
+    return closedAt !== null || restMinor <= 0n;
+  });
+}
+
+function startFold(loaded: LoadedSet, confirmations: readonly Confirmation[]): Fold {
+  const { lockedCases, bookings, links, plans, pendingEarnings } = loaded;
+  const pending = Map.groupBy(pendingEarnings, ({ caseId }) => caseId);
+  return {
+    cases: new Map(lockedCases.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber), one])),
+    bookings: new Map(bookings.map((one) => [keyOf(one.lenderId, one.sourceLoanNumber, one.reference), one])),
+    links: Map.groupBy(
+      links.toSorted((a, b) => (a.id < b.id ? 1 : -1)),
+      ({ lenderId, linkId }) => keyOf(lenderId, linkId),
+    ),
+    plans,
+    pending: new Map(casesThatMayEnd(lockedCases, confirmations).map(({ id }) => [id, pending.get(id) ?? []])),
+    changed: new Set(),
+    written: { bookings: [], postings: [], earnings: [], creditedEarnings: [], paidLinks: [], events: [] },
+  };
+}
+
+function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings): ConfirmationOutcome {
+  const { lender, loan, linkId } = confirmation;
+  const original = originalOf(fold, confirmation);
+  if (original) return { kind: "duplicate", original, differences: differencesFrom(original, confirmation) };
+
+  const lockedCase = fold.cases.get(keyOf(lender.id, loan));
+  if (!lockedCase) return refused("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
+  // A gateway may have used the id for another loan too: that is none of this payment's business.
+  const named = linkId === null ? [] : (fold.links.get(keyOf(lender.id, linkId)) ?? []);
+  const own = named.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
+  const links = own.length > 0 ? own : named;
+  const checked = checkConfirmation(confirmation, lockedCase, links[0]);
+  if ("kind" in checked) return checked;
+
+  const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, links }, surroundings);
+  return { kind: "booked", booking };
+}
+
+function originalOf({ bookings }: Fold, { lender, loan, reference }: Confirmation): Booking | undefined {
+  const booked = possibleReferences(reference).map((possible) => bookings.get(keyOf(lender.id, loan, possible)));
+  return booked.find((booking) => booking !== undefined);
+}
+
+function book(
+  fold: Fold,
+  payment: Confirmation & { amountMinor: bigint },
+  { lockedCase, links }: { lockedCase: LockedCase; links: readonly PaidLink[] },
+  { environment, now }: Surroundings,
+): Booking {
+  const { lender, loan } = payment;
+  const reference = bookedReference(payment.reference);
+  const [link] = links;
+  const { caseAfter, appliedMinor, excessMinor, includedAsOf, events } = applyPayment(lockedCase, payment, now);
+  const [collected] = events;
+  if (!collected) throw new Error("A payment without an event.");
+  const booking: Booking = {
+    lenderId: lender.id,
+    id: newId(),
+    sourceLoanNumber: loan,
+    reference,
+    caseId: caseAfter.id,
+    cycle: caseAfter.cycle,
+    amountMinor: payment.amountMinor,
+    currency: caseAfter.currency,
+    mode: payment.mode,
+    rawMode: payment.rawMode,
+    paidAt: payment.paidAt,
+    linkId: payment.linkId,
+    ...attributionOf(lockedCase, payment, link),
+    appliedMinor,
+    excessMinor,
+    outstandingAfterMinor: caseAfter.outstandingMinor,
+    totalCollectedAfterMinor: caseAfter.totalCollectedMinor,
+    statusAfter: caseAfter.status === "collected" ? "collected" : "in_progress",
+    sequence: collected.sequence,
+    warnings: [...payment.warnings, ...linkWarnings(payment.linkId, link), ...balanceWarnings(includedAsOf)],
+    recordedAt: now,
+    inBalanceMinor: includedAsOf === null ? null : appliedMinor,
+  };
+  const origin = { lenderCode: lender.code, environment, now };
+  for (const { kind, sequence } of events) {
+    const data = kind === "payment.collected" ? paymentData(booking) : closingData(booking);
+    fold.written.events.push(caseEvent(caseAfter, { kind, sequence, data }, origin));
+  }
+  const key = keyOf(lender.id, loan);
+  fold.cases.set(key, caseAfter);
+  fold.changed.add(key);
+  fold.bookings.set(keyOf(lender.id, loan, reference), booking);
+  fold.written.bookings.push(booking);
+  if (includedAsOf !== null) fold.written.postings.push(...includedInBalance(booking, includedAsOf));
+  fold.written.postings.push(...paymentPostings(booking));
+  fold.written.paidLinks.push(...links.map(({ lenderId, id }) => ({ lenderId, id, paidAt: payment.paidAt })));
+  earn(fold, booking, now);
+  if (caseAfter.closedAt !== null) credit(fold, caseAfter.id, now);
+  return booking;
+}
+
+/**
+ * The link knows who asked for it and on which visit. Without a link, whoever holds the case is taken to have collected,
+ * if they held it when the payment was captured.
+ */
+function attributionOf(
+  lockedCase: LockedCase,
+  { paidAt }: Confirmation,
+  link: PaidLink | undefined,
+): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
+  if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
+  const { assignedFieldPartnerId: fieldPartnerId, assignedSince, lastVisitId } = lockedCase;
+  // Null: assigned before the column existed. Such a field partner keeps the payments of the case.
+  const heldIt = assignedSince === null || assignedSince <= paidAt;
+  if (fieldPartnerId !== null && heldIt) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
+  return { attribution: "none", fieldPartnerId: null, visitId: null };
+}
+
+function linkWarnings(linkId: string | null, link: PaidLink | undefined): Booking["warnings"] {
+  if (linkId === null || link) return [];
+  const detail = "No link with this id was minted here; the payment is booked without its visit.";
+  return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
+}
+
+function balanceWarnings(includedAsOf: Date | null): Booking["warnings"] {
+  if (includedAsOf === null) return [];
+  const asOf = includedAsOf.toISOString();
+  const detail = `The balance as of ${asOf} includes this payment already; the outstanding amount stays as it is.`;
+  return [{ code: "PAYMENT_IN_BALANCE", pointer: "/paidAt", detail }];
+}
+
+function closingData({ reference, currency, inBalanceMinor }: Booking): object {
+  const inBalance = inBalanceMinor === null ? {} : { inBalance: toWire(inBalanceMinor, currency) };
+  return { closeReason: "paid_in_full", reference, ...inBalance };
+}
+
+function paymentData(booking: Booking): object {
+  return {
+    reference: booking.reference,
+    amount: toWire(booking.amountMinor, booking.currency),
+    mode: booking.mode,
+    paidAt: booking.paidAt.toISOString(),
+    linkId: booking.linkId,
+    visitId: booking.visitId === null ? null : publicId("vis", booking.visitId),
+    attribution: booking.attribution,
+    excessAmount: toWire(booking.excessMinor, booking.currency),
+    inBalance: toWire(booking.inBalanceMinor ?? 0n, booking.currency),
+  };
+}
+
+/** Commission on what the payment applied to the case; nothing on excess, and no row when it rounds to 0. */
+function earn(fold: Fold, booking: Booking, now: Date): void {
+  const percent = fold.plans.get(booking.lenderId);
+  const earning = percent === undefined ? undefined : earningOn({ ...booking, bookingId: booking.id }, percent, now);
+  if (!earning) return;
+  fold.written.earnings.push(earning);
+  fold.written.postings.push(...commission(earning, now));
+}
+
+/** The case has ended: what was pending on it is the field partner's, also what this very set has earned. */
+function credit(fold: Fold, caseId: string, now: Date): void {
+  const before = fold.pending.get(caseId);
+  if (!before) throw new Error("A case has ended whose pending earnings nobody has read.");
+  fold.pending.set(caseId, []);
+  fold.written.creditedEarnings.push(...before);
+  for (const earning of before) fold.written.postings.push(...earningCredited(earning, now));
+  for (const [index, earning] of fold.written.earnings.entries()) {
+    if (earning.caseId !== caseId || earning.status !== "pending") continue;
+    fold.written.earnings[index] = credited(earning, now);
+    fold.written.postings.push(...earningCredited(earning, now));
+  }
+}
+
+function keyOf(...parts: string[]): string {
+  return parts.join("\n");
+}

@@ -1,0 +1,174 @@
+import { lockVisit, openPromisesOf, visitById } from "@collections/cases";
+import { transaction } from "@collections/database";
+import { currency } from "@collections/money";
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  aCase,
+  aFieldPartner,
+  aLender,
+  currentCase,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabase,
+  importRow,
+} from "../../tests/fixture.ts";
+import { completeVisit, MAX_NOTE_CHARS, type VisitToComplete } from "./complete-visit.ts";
+import { holdCompletion, workHeldRequests } from "../held-requests.ts";
+import { startVisit, startVisitIn } from "./start-visit.ts";
+
+const database = await flowsDatabase();
+const context = { environment: ENVIRONMENT };
+let lender: Awaited<ReturnType<typeof aLender>>["lender"];
+let fieldPartner: Awaited<ReturnType<typeof aFieldPartner>>;
+beforeAll(async () => {
+  [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
+});
+
+/** A case with a visit under way on it. */
+async function aVisitedCase() {
+  const theCase = await aCase(database, lender, { fieldPartner });
+  const visitId = crypto.randomUUID();
+  const told = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
+  expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+  return { theCase, visitId };
+}
+
+function complete(visitId: string, given: Partial<VisitToComplete> = {}) {
+  const told: VisitToComplete = {
+    fieldPartnerId: fieldPartner.id,
+    visitId,
+    disposition: "NOT_AT_HOME",
+    occurredAt: new Date("2024-11-20T10:00:00Z"),
+    ...given,
+  };
+  return completeVisit(database.em(), told, context);
+}
+
+const PROMISE = { amountMinor: 125_000n, currency: currency("INR"), dueOn: "2026-12-01" };
+
+describe("the end of a visit", () => {
+  test("is kept with its outcome, and the lender hears of it", async () => {
+    const { theCase, visitId } = await aVisitedCase();
+    expect(await complete(visitId, { note: "A neighbour says: back on Sunday." })).toMatchObject({
+      kind: "completed",
+      visit: { id: visitId, disposition: "NOT_AT_HOME", completedAt: new Date("2024-11-20T10:00:00Z") },
+      case: { lastDisposition: "NOT_AT_HOME", status: "in_progress" },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "visit.completed",
+      sequence: 4,
+      data: {
+        visitId: `vis_${visitId.replaceAll("-", "")}`,
+        disposition: "NOT_AT_HOME",
+        occurredAt: "2024-11-20T10:00:00.000Z",
+      },
+    });
+  });
+
+  test("keeps a note as it was written: line breaks, tabs and every script", async () => {
+    const { visitId } = await aVisitedCase();
+    const note = "घर पर नहीं।\r\n\tवापस: रविवार 🙏🏽\n";
+    expect(await complete(visitId, { note })).toMatchObject({ kind: "completed", visit: { note } });
+    expect(await visitById(database.em(), lender.id, visitId)).toMatchObject({ note });
+  });
+
+  test("keeps a promise with its amount and day", async () => {
+    const { theCase, visitId } = await aVisitedCase();
+    await complete(visitId, { disposition: "PROMISE_TO_PAY", promise: PROMISE });
+    const promises = await openPromisesOf(database.em(), [{ lenderId: lender.id, caseId: theCase.id }]);
+    expect(promises.get(theCase.id)).toMatchObject({ ...PROMISE, visitId });
+  });
+
+  test("with a dispute holds the case: told in this order, in one transaction", async () => {
+    const { theCase, visitId } = await aVisitedCase();
+    expect(await complete(visitId, { disposition: "DISPUTE" })).toMatchObject({
+      case: { status: "on_hold", fieldWork: "blocked" },
+    });
+    expect((await eventsOfLoan(database, theCase)).slice(-2)).toMatchObject([
+      { kind: "visit.completed", sequence: 4, status: "on_hold", data: { disposition: "DISPUTE" } },
+      { kind: "case.held", sequence: 5, status: "on_hold", data: { reason: "dispute" } },
+    ]);
+  });
+
+  test("that is told of many times, also at once, is one end and one event", async () => {
+    const { theCase, visitId } = await aVisitedCase();
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => complete(visitId)));
+    for (const outcome of [...outcomes, await complete(visitId)]) {
+      expect(outcome).toMatchObject({ kind: "completed", visit: { disposition: "NOT_AT_HOME" } });
+    }
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+  });
+
+  test("that contradicts the first one changes nothing, also when they race", async () => {
+    const { theCase, visitId } = await aVisitedCase();
+    const outcomes = await Promise.all([complete(visitId), complete(visitId, { disposition: "REFUSED_TO_PAY" })]);
+    const kept = outcomes.find(({ kind }) => kind === "completed");
+    const refused = outcomes.find(({ kind }) => kind === "conflict");
+    expect(kept).toBeDefined();
+    expect(refused).toMatchObject({ visit: { disposition: kept && "visit" in kept && kept.visit.disposition } });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
+  });
+
+  test("that was held beside another, and contradicts it, is told how the visit ended", async () => {
+    const theCase = await aCase(database, lender, { fieldPartner });
+    const own = { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID() };
+    const occurredAt = new Date();
+    for (const disposition of ["NOT_AT_HOME", "REFUSED_TO_PAY"] as const) {
+      await transaction(database.em(), async (tx) => {
+        lockVisit(tx, own);
+        await holdCompletion(tx, crypto.randomUUID(), { ...own, disposition, occurredAt });
+      });
+    }
+    const worked = await transaction(database.em(), async (tx) => {
+      lockVisit(tx, own);
+      await startVisitIn(tx, { ...own, caseId: theCase.id, occurredAt }, context);
+      return workHeldRequests(tx, own, context);
+    });
+    expect(worked.map(({ outcome }) => outcome)).toMatchObject([
+      { kind: "completed", visit: { disposition: "NOT_AT_HOME" } },
+      { kind: "conflict", visit: { disposition: "NOT_AT_HOME" } },
+    ]);
+  });
+
+  test("of nobody's or somebody else's visit is not found", async () => {
+    const { visitId } = await aVisitedCase();
+    const stranger = await aFieldPartner(database);
+    expect(await complete(crypto.randomUUID())).toEqual({ kind: "not_found" });
+    expect(await complete(visitId, { fieldPartnerId: stranger.id })).toEqual({ kind: "not_found" });
+  });
+
+  test.each([
+    ["PROMISE_REQUIRED", { disposition: "PROMISE_TO_PAY" }],
+    ["PROMISE_NOT_EXPECTED", { promise: PROMISE }],
+    ["CURRENCY_MISMATCH", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, currency: currency("USD") } }],
+    ["AMOUNT_OUT_OF_RANGE", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, amountMinor: 0n } }],
+    ["INVALID_DATE", { disposition: "PROMISE_TO_PAY", promise: { ...PROMISE, dueOn: "2026-02-30" } }],
+    ["INVALID_DATE", { occurredAt: new Date("2999-01-01T00:00:00Z") }],
+    ["TOO_LONG", { note: "x".repeat(MAX_NOTE_CHARS + 1) }],
+    ["INVALID_TEXT", { note: "Back on\u0000Sunday." }],
+    ["INVALID_TEXT", { note: "Back on \u001b[31mSunday." }],
+    ["INVALID_TEXT", { note: "Back on Sunday \ud83d" }],
+  ] as const)("is refused as %s and leaves the visit open", async (code, given) => {
+    const { theCase, visitId } = await aVisitedCase();
+    expect(await complete(visitId, given)).toMatchObject({ kind: "invalid", code });
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(3);
+    expect(await complete(visitId)).toMatchObject({ kind: "completed" });
+  });
+
+  test("that comes after the loan's next cycle began is numbered there and undoes nothing of it", async () => {
+    const { theCase, visitId } = await aVisitedCase();
+    const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
+    await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });
+    await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 900 });
+    expect(await complete(visitId)).toMatchObject({ kind: "completed", case: { id: theCase.id, cycle: 1 } });
+    const events = await eventsOfLoan(database, theCase);
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(events.at(-1)).toMatchObject({
+      kind: "visit.completed",
+      cycle: 2,
+      status: "new",
+      outstandingAfter: 900,
+    });
+    expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ cycle: 2, sequence: 6n });
+  });
+});

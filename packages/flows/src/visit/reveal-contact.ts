@@ -1,0 +1,36 @@
+import { ownCasesByIds } from "@collections/cases";
+import type { Tx } from "@collections/database";
+import { type ContactReveal, takeContactReveal } from "@collections/field-partners";
+import { lenderById } from "@collections/lenders";
+import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
+
+/** What became of the wish to see how to reach a borrower. */
+export type RevealContactOutcome =
+  | { readonly kind: "revealed" }
+  /** No such case, or not this field partner's: the same answer. */
+  | { readonly kind: "not_found" }
+  | { readonly kind: "not_workable"; readonly reason: FieldWorkRefusal }
+  /** As many other cases' contacts were seen on this day as may be. */
+  | { readonly kind: "limit_reached" };
+
+/**
+ * Lets a field partner see the contact of a case that they may work on, and keeps that they did, for good.
+ *
+ * @example
+ * const dayBegan = new Date("2026-11-19T18:30:00Z");
+ * const reveal = { fieldPartnerId, caseId, dayBegan, isRepeat: false };
+ * const { kind } = await revealContactIn(tx, reveal, { perDay: 60 });
+ */
+export async function revealContactIn(
+  tx: Tx,
+  reveal: ContactReveal,
+  { perDay, now = new Date() }: { readonly perDay: number; readonly now?: Date },
+): Promise<RevealContactOutcome> {
+  const { fieldPartnerId, caseId } = reveal;
+  const theCase = (await ownCasesByIds(tx, fieldPartnerId, [caseId], now)).get(caseId);
+  if (!theCase) return { kind: "not_found" };
+  const lender = (await lenderById(tx, theCase.lenderId))!;
+  const reason = fieldWorkRefusal(theCase, lender, now);
+  if (reason !== undefined) return { kind: "not_workable", reason };
+  return (await takeContactReveal(tx, reveal, perDay, now)) ? { kind: "revealed" } : { kind: "limit_reached" };
+}

@@ -1,0 +1,241 @@
+import { openPromisesOf } from "@collections/cases";
+import { AmountLiteral, currency } from "@collections/money";
+import { afterAll, describe, expect, test } from "vitest";
+import { cuttableWire } from "../../tests/cuttable-wire.ts";
+import {
+  aCase,
+  aConfirmation,
+  aFieldPartner,
+  aLender,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabaseUrl,
+  importRow,
+  openDatabase,
+} from "../../tests/fixture.ts";
+import { closeCase } from "../case/change-case.ts";
+import { completeVisit } from "./complete-visit.ts";
+import { confirmPayments } from "../payment/confirm-payments.ts";
+import { settlePromises } from "./settle-promises.ts";
+import { startVisit } from "./start-visit.ts";
+
+const url = await flowsDatabaseUrl();
+const [database, other] = [await openDatabase(url), await openDatabase(url)];
+const deps = { database, environment: ENVIRONMENT };
+const { lender } = await aLender(database, { timeZone: "Asia/Kolkata" });
+const fieldPartner = await aFieldPartner(database);
+
+// The promised day is 20 November in India. It ends at 18:30 UTC, and promises are decided an hour later.
+const VISITED = new Date("2026-11-18T09:00:00Z");
+const DUE_ON = "2026-11-20";
+const LAST_MOMENT = new Date("2026-11-20T18:29:59.999Z");
+const TOO_LATE = new Date("2026-11-20T18:30:00Z");
+const NOT_YET = new Date("2026-11-20T19:29:59Z");
+const DECIDED = new Date("2026-11-20T19:30:00Z");
+const DAY_MS = 86_400_000;
+
+type PromisedCase = Awaited<ReturnType<typeof aPromise>>;
+
+interface PromiseFields {
+  readonly dueOn?: string;
+  readonly completedAt?: Date;
+  /** When the service received it; at `completedAt` unless told. */
+  readonly receivedAt?: Date;
+}
+
+/** A case on which ₹2,500 were promised at VISITED by the end of DUE_ON. */
+async function aPromise({ dueOn = DUE_ON, completedAt = VISITED, ...more }: PromiseFields = {}) {
+  const theCase = await aCase(database, lender, { fieldPartner });
+  const visitId = await promiseOn(theCase, dueOn, completedAt, more.receivedAt);
+  return { ...theCase, visitId: `vis_${visitId.replaceAll("-", "")}` };
+}
+
+async function promiseOn(
+  theCase: { id: string },
+  dueOn: string,
+  completedAt: Date,
+  receivedAt = completedAt,
+): Promise<string> {
+  const visitId = crypto.randomUUID();
+  const context = { environment: ENVIRONMENT, now: receivedAt };
+  const visit = { fieldPartnerId: fieldPartner.id, visitId };
+  const start = { ...visit, caseId: theCase.id, occurredAt: completedAt };
+  expect(await startVisit(database.em(), start, context)).toMatchObject({ kind: "started" });
+  const promise = { amountMinor: 250_000n, currency: currency("INR"), dueOn };
+  const end = { ...visit, disposition: "PROMISE_TO_PAY", occurredAt: completedAt, promise } as const;
+  expect(await completeVisit(database.em(), end, context)).toMatchObject({ kind: "completed" });
+  return visitId;
+}
+
+async function pay(theCase: PromisedCase, amount: string, paidAt: Date): Promise<void> {
+  const payment = aConfirmation(lender, theCase, { amount: new AmountLiteral(amount), paidAt });
+  expect(await confirmPayments(database.em(), [payment], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
+}
+
+async function toldOf(theCase: PromisedCase) {
+  const events = await eventsOfLoan(database, theCase);
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+  return events.filter(({ kind }) => kind.startsWith("promise."));
+}
+
+async function stateOf({ id }: PromisedCase): Promise<string[]> {
+  const text = "select state from cases.promise where case_id = $1 order by created_at, id";
+  const { rows } = await database.pool.query<{ state: string }>(text, [id]);
+  return rows.map(({ state }) => state);
+}
+
+test("a promise is decided an hour after its day has ended in the lender's time zone, and once", async () => {
+  const theCase = await aPromise();
+  await settlePromises(deps, NOT_YET);
+  expect(await toldOf(theCase)).toEqual([]);
+  for (const at of [DECIDED, DECIDED, new Date("2027-01-01T00:00:00Z")]) await settlePromises(deps, at);
+  expect(await toldOf(theCase)).toMatchObject([
+    {
+      kind: "promise.broken",
+      status: "in_progress",
+      outstandingAfter: 5_000,
+      data: {
+        visitId: theCase.visitId,
+        promise: { amount: 2_500, currency: "INR", date: DUE_ON },
+        paidAmount: 0,
+      },
+    },
+  ]);
+  expect(await stateOf(theCase)).toEqual(["broken"]);
+});
+
+describe("a promise is judged by payments of its case", () => {
+  test("from its making to the last moment of its day, which are added up", async () => {
+    const theCase = await aPromise();
+    await pay(theCase, "1000", VISITED);
+    await pay(theCase, "1500", LAST_MOMENT);
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
+    expect(await stateOf(theCase)).toEqual(["kept"]);
+  });
+
+  test("and not by earlier or later ones", async () => {
+    const theCase = await aPromise();
+    await pay(theCase, "1000", new Date(VISITED.getTime() - 1));
+    await pay(theCase, "500", LAST_MOMENT);
+    await pay(theCase, "2000", TOO_LATE);
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
+  });
+
+  test("which were made while the phone had no network", async () => {
+    const theCase = await aPromise({ receivedAt: LAST_MOMENT });
+    await pay(theCase, "2500", VISITED);
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
+  });
+
+  test("but not by those of more than 7 days before the service received it, if the phone's clock is far behind", async () => {
+    const weeksBehind = new Date(VISITED.getTime() - 30 * DAY_MS);
+    const theCase = await aPromise({ completedAt: weeksBehind, receivedAt: VISITED });
+    await pay(theCase, "2000", new Date(VISITED.getTime() - 7 * DAY_MS - 1));
+    await pay(theCase, "500", new Date(VISITED.getTime() - 7 * DAY_MS));
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
+  });
+
+  test("and a confirmation that comes after `promise.broken` does not change it", async () => {
+    const theCase = await aPromise();
+    await settlePromises(deps, DECIDED);
+    await pay(theCase, "2500", LAST_MOMENT);
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
+    expect(await stateOf(theCase)).toEqual(["broken"]);
+  });
+});
+
+describe("a promise of a case that ended", () => {
+  test("is kept when the lender settled the case", async () => {
+    const theCase = await aPromise();
+    const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
+    await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 0 });
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 0 } }]);
+  });
+
+  test("without full payment before the day was over is not spoken of", async () => {
+    const dueOn = "2099-12-31";
+    const theCase = await aPromise({ dueOn });
+    const order = { lender, loan: theCase.sourceLoanNumber, reason: "written off" };
+    expect(await closeCase(database.em(), order, ENVIRONMENT)).toMatchObject({ kind: "done" });
+    await settlePromises(deps, new Date("2100-01-01T12:00:00Z"));
+    expect(await toldOf(theCase)).toEqual([]);
+    expect(await stateOf(theCase)).toEqual(["replaced"]);
+  });
+
+  test("and has a new cycle is told with the number and the amounts of the new cycle", async () => {
+    const theCase = await aPromise();
+    await pay(theCase, "5000", LAST_MOMENT);
+    const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
+    await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 700 });
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toMatchObject([
+      { kind: "promise.kept", cycle: 2, outstandingAfter: 700, data: { paidAmount: 5_000 } },
+    ]);
+  });
+});
+
+test("a promise that was due 31 days ago is decided with an event", async () => {
+  const theCase = await aPromise();
+  await settlePromises(deps, new Date("2026-12-21T12:00:00Z"));
+  expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
+});
+
+test("promises that were due more than 31 days ago are decided without an event", async () => {
+  const [kept, broken] = [await aPromise(), await aPromise()];
+  await pay(kept, "2500", LAST_MOMENT);
+  const now = new Date("2026-12-22T12:00:00Z");
+  await Promise.all([settlePromises(deps, now), settlePromises({ ...deps, database: other }, now)]);
+  for (const [theCase, state] of [[kept, "kept"] as const, [broken, "broken"] as const]) {
+    expect(await stateOf(theCase)).toEqual([state]);
+    expect(await toldOf(theCase)).toEqual([]);
+  }
+  await settlePromises(deps, DECIDED);
+  expect(await toldOf(broken)).toEqual([]);
+});
+
+test("a promise that a later one replaced is not spoken of", async () => {
+  const theCase = await aPromise();
+  await promiseOn(theCase, "2099-12-31", new Date(VISITED.getTime() + 60_000));
+  await settlePromises(deps, DECIDED);
+  expect(await toldOf(theCase)).toEqual([]);
+  expect((await openPromisesOf(database.em(), [{ lenderId: lender.id, caseId: theCase.id }])).size).toBe(1);
+});
+
+test("two processes that decide at once tell of each promise once", async () => {
+  const cases = await Promise.all(Array.from({ length: 25 }, () => aPromise()));
+  await Promise.all([
+    settlePromises(deps, DECIDED),
+    settlePromises({ ...deps, database: other }, DECIDED),
+    ...cases.map((theCase, index) => (index % 2 === 0 ? pay(theCase, "100", LAST_MOMENT) : undefined)),
+  ]);
+  for (const theCase of cases) expect(await toldOf(theCase)).toHaveLength(1);
+});
+
+test("a process that dies before any of its statements leaves the promise open, or decided and told of once", async () => {
+  let sent = 0;
+  for (let dieAt = 1; ; dieAt += 1) {
+    const theCase = await aPromise();
+    const wire = await cuttableWire(new URL(url));
+    afterAll(() => wire.close());
+    sent = 0;
+    const dying = await openDatabase(wire.url, {
+      onStatement() {
+        sent += 1;
+        if (sent === dieAt) wire.cut();
+      },
+    });
+    await settlePromises({ ...deps, database: dying }, DECIDED).catch(() => undefined);
+    const [state] = await stateOf(theCase);
+    expect(await toldOf(theCase)).toHaveLength(state === "open" ? 0 : 1);
+    await settlePromises(deps, DECIDED);
+    expect(await toldOf(theCase)).toHaveLength(1);
+    if (sent < dieAt) break;
+  }
+  expect(sent).toBeGreaterThan(6);
+});

@@ -1,0 +1,101 @@
+import { type DuePromise, duePromises, openPromiseById, promiseOutcome, settlePromise } from "@collections/cases";
+import { type Database, oneAfterAnother, publicId, transaction } from "@collections/database";
+import { paidOnCase } from "@collections/ledger";
+import { type LenderProfile, listLenders } from "@collections/lenders";
+import { dayIn, spanOfDay } from "@collections/local-time";
+import { toWire } from "@collections/money";
+import { shownPromise } from "./complete-visit.ts";
+import type { LinkLog } from "../link/link-jobs.ts";
+import { lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+
+/** What the sweep of promises works with. */
+export interface PromiseDeps {
+  readonly database: Pick<Database, "em">;
+  /** The deployment's name (contract: Health response, `env`). */
+  readonly environment: string;
+  readonly log?: Pick<LinkLog, "warn">;
+}
+
+/** Payments of the last minutes of a day may be confirmed a little later: they still count. */
+const CONFIRMATION_GRACE_MS = 3_600_000;
+/**
+ * A promise that was due longer ago is settled without an event. The first run after the upgrade to this version finds
+ * every promise that no later one replaced, maybe years of them.
+ */
+const EVENT_FOR_MS = 31 * 24 * 60 * 60_000;
+const PROMISES_A_PAGE = 500;
+
+/**
+ * Decides every open promise whose day is over in its lender's time zone, and sends the lender `promise.kept` or
+ * `promise.broken`, once each. A promise is decided from one hour after the end of its day. One that was due more than 31
+ * days ago is decided without an event. Any number of processes may run this at once. A promise that cannot be decided is
+ * logged, and left to the next run. contract: Event kinds
+ *
+ * @example
+ * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
+ */
+export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void> {
+  await oneAfterAnother(deps.database.em(), await listLenders(deps.database.em()), async (lender) => {
+    const before = dayIn(lender.timeZone, new Date(now.getTime() - CONFIRMATION_GRACE_MS));
+    const silentBefore = dayIn(lender.timeZone, new Date(now.getTime() - EVENT_FOR_MS));
+    let after: DuePromise | undefined;
+    do {
+      const page = { lenderId: lender.id, before, limit: PROMISES_A_PAGE, after };
+      const due = await duePromises(deps.database.em(), page);
+      for (const promise of due) {
+        await settleUnlessItFails(deps, lender, promise, { now, sendsEvent: promise.dueOn >= silentBefore });
+      }
+      after = due.length === PROMISES_A_PAGE ? due.at(-1) : undefined;
+    } while (after !== undefined);
+  });
+}
+
+interface Settling {
+  readonly now: Date;
+  readonly sendsEvent: boolean;
+}
+
+async function settleUnlessItFails(
+  deps: PromiseDeps,
+  lender: LenderProfile,
+  promise: DuePromise,
+  settling: Settling,
+): Promise<void> {
+  try {
+    await settle(deps, lender, promise, settling);
+  } catch (error) {
+    deps.log?.warn({ lenderId: promise.lenderId, promiseId: promise.id, error }, "promise not settled");
+  }
+}
+
+async function settle(
+  { database, environment }: PromiseDeps,
+  { code, timeZone }: LenderProfile,
+  { lenderId, id, caseId }: DuePromise,
+  { now, sendsEvent }: Settling,
+): Promise<void> {
+  await transaction(database.em(), async (tx) => {
+    // Lock the case, and see whether the promise is still open: another process may have settled it.
+    const loan = await lockLoan(tx, { lenderId, caseId });
+    const promise = await openPromiseById(tx, { lenderId, id });
+    if (!promise) return;
+
+    // Decide by what was paid from the promise to the end of its day.
+    const { to: dayEnd } = spanOfDay(promise.dueOn, timeZone);
+    const { sourceLoanNumber } = loan.worked;
+    const { madeAt: from, currency, visitId } = promise;
+    const paidMinor = await paidOnCase(tx, { lenderId, loan: sourceLoanNumber, caseId }, { from, to: dayEnd });
+    const outcome = promiseOutcome(promise, paidMinor, loan.worked, dayEnd);
+
+    // Write the promise. Send the event unless the case ended before or the promise is too old.
+    settlePromise(tx, promise, outcome);
+    if (outcome === "moot" || !sendsEvent) return;
+    const data = {
+      visitId: publicId("vis", visitId),
+      promise: shownPromise(promise),
+      paidAmount: toWire(paidMinor, currency),
+    };
+    const happenings = [{ kind: `promise.${outcome}` as const, data }];
+    await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, { lenderCode: code, environment, now });
+  });
+}

@@ -1,0 +1,249 @@
+import { transaction } from "@collections/database";
+import { dayIn } from "@collections/local-time";
+import { beforeAll, describe, expect, test } from "vitest";
+import {
+  aCase,
+  aFieldPartner,
+  aLender,
+  BORROWER,
+  currentCase,
+  ENVIRONMENT,
+  eventsOfLoan,
+  flowsDatabase,
+  importRow,
+} from "../../tests/fixture.ts";
+import { assignCase, closeCase, holdCase, unassignCase } from "../case/change-case.ts";
+import { startVisit, startVisitIn, type VisitToStart } from "./start-visit.ts";
+
+const database = await flowsDatabase();
+const context = { environment: ENVIRONMENT };
+let lender: Awaited<ReturnType<typeof aLender>>["lender"];
+let fieldPartner: Awaited<ReturnType<typeof aFieldPartner>>;
+beforeAll(async () => {
+  [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
+});
+
+function heldCase(row = {}) {
+  return aCase(database, lender, { fieldPartner, row });
+}
+
+function start(given: Partial<VisitToStart> & { caseId: string }) {
+  return { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID(), occurredAt: new Date(), ...given };
+}
+
+const HOUR_MS = 3_600_000;
+
+describe("a visit", () => {
+  test("begins on a case that its field partner holds, and the lender hears of it", async () => {
+    const theCase = await heldCase();
+    const location = { latitude: 19.076, longitude: 72.8777, accuracyM: 12 };
+    const told = start({ caseId: theCase.id, location, occurredAt: new Date("2024-11-20T09:00:00Z") });
+    const outcome = await startVisit(database.em(), told, context);
+    expect(outcome).toMatchObject({
+      kind: "started",
+      visit: { id: told.visitId, caseId: theCase.id, startedAt: told.occurredAt, latitude: 19.076, disposition: null },
+      case: { id: theCase.id, status: "in_progress", lastVisitId: told.visitId },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
+      kind: "visit.started",
+      sequence: 3,
+      status: "in_progress",
+      data: { visitId: `vis_${told.visitId.replaceAll("-", "")}`, occurredAt: "2024-11-20T09:00:00.000Z" },
+    });
+    expect(await currentCase(database, lender, theCase.sourceLoanNumber)).toMatchObject({
+      status: "in_progress",
+      workBegun: true,
+      sequence: 3n,
+    });
+  });
+
+  test("that is told of many times, also at once, is one visit and one event", async () => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id });
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => startVisit(database.em(), told, context)));
+    for (const outcome of [...outcomes, await startVisit(database.em(), told, context)]) {
+      expect(outcome).toMatchObject({ kind: "started", visit: { id: told.visitId } });
+    }
+    expect((await eventsOfLoan(database, theCase)).map(({ kind }) => kind)).toEqual([
+      "case.created",
+      "case.assigned",
+      "visit.started",
+    ]);
+  });
+
+  test("that began is still answered when somebody else holds the case by now", async () => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id });
+    await startVisit(database.em(), told, context);
+    await assignTo(theCase.sourceLoanNumber, await aFieldPartner(database));
+    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+  });
+
+  test("finds no case where there is none, where nobody holds it and where somebody else does", async () => {
+    const stranger = await aFieldPartner(database);
+    const theirs = await aCase(database, lender, { fieldPartner: stranger });
+    const nobodys = await aCase(database, lender);
+    for (const caseId of [crypto.randomUUID(), theirs.id, nobodys.id]) {
+      expect(await startVisit(database.em(), start({ caseId }), context)).toEqual({ kind: "not_found" });
+    }
+  });
+
+  test("does not begin on a held or ended case", async () => {
+    const [held, ended] = await Promise.all([heldCase(), heldCase()]);
+    await holdCase(database.em(), { lender, loan: held.sourceLoanNumber, reason: "dispute" }, ENVIRONMENT);
+    await closeCase(database.em(), { lender, loan: ended.sourceLoanNumber, reason: "agreed" }, ENVIRONMENT);
+    const answers = await Promise.all(
+      [held, ended].map(({ id }) => startVisit(database.em(), start({ caseId: id }), context)),
+    );
+    expect(answers).toMatchObject([
+      { kind: "not_workable", code: "CASE_ON_HOLD" },
+      { kind: "not_workable", code: "CASE_ENDED" },
+    ]);
+  });
+
+  test("that a phone tells late of, from before the hold, is recorded and changes no state", async () => {
+    const theCase = await heldCase();
+    await holdCase(database.em(), { lender, loan: theCase.sourceLoanNumber, reason: "dispute" }, ENVIRONMENT);
+    const told = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
+    expect(await startVisit(database.em(), told, context)).toMatchObject({
+      kind: "started",
+      case: { status: "on_hold", fieldWork: "blocked" },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "on_hold" });
+  });
+
+  test("waits for the day from which the borrower may be contacted; one that was before is recorded", async () => {
+    const theCase = await heldCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
+    const now = start({ caseId: theCase.id });
+    expect(await startVisit(database.em(), now, context)).toMatchObject({
+      kind: "not_workable",
+      code: "DO_NOT_CONTACT",
+    });
+    const before = { ...now, occurredAt: new Date(Date.now() - HOUR_MS) };
+    expect(await startVisit(database.em(), before, context)).toMatchObject({ kind: "started" });
+    expect(await startVisit(database.em(), before, context)).toMatchObject({ kind: "started" });
+  });
+
+  test("takes no id that is in use", async () => {
+    const [one, other] = await Promise.all([heldCase(), heldCase()]);
+    const told = start({ caseId: one.id });
+    await startVisit(database.em(), told, context);
+    expect(await startVisit(database.em(), { ...told, caseId: other.id }, context)).toEqual({ kind: "visit_id_taken" });
+    expect(await eventsOfLoan(database, other)).toHaveLength(2);
+  });
+
+  test("has a time and a place that can be", async () => {
+    const { id: caseId } = await heldCase();
+    const tomorrow = new Date(Date.now() + 25 * HOUR_MS);
+    for (const occurredAt of [tomorrow, new Date(Number.NaN), new Date("1970-01-01T00:00:00Z")]) {
+      expect(await startVisit(database.em(), start({ caseId, occurredAt }), context)).toMatchObject({
+        kind: "invalid",
+        code: "INVALID_DATE",
+      });
+    }
+    for (const location of [
+      { latitude: 91, longitude: 0 },
+      { latitude: 0, longitude: Number.NaN },
+      { latitude: 0, longitude: 0, accuracyM: -1 },
+    ]) {
+      expect(await startVisit(database.em(), start({ caseId, location }), context)).toMatchObject({
+        kind: "invalid",
+        code: "INVALID_LOCATION",
+      });
+    }
+  });
+
+  test("shares the fate of the transaction that it joins", async () => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id });
+    const failing = transaction(database.em(), async (tx) => {
+      await startVisitIn(tx, told, context);
+      throw new Error("after all not");
+    });
+    await expect(failing).rejects.toThrow("after all not");
+    expect(await eventsOfLoan(database, theCase)).toHaveLength(2);
+  });
+
+  test("of a case that is taken away at the same moment is recorded, whoever is faster", async () => {
+    const theCase = await heldCase();
+    const stranger = await aFieldPartner(database);
+    const outcomes = await Promise.all([
+      assignTo(theCase.sourceLoanNumber, stranger),
+      startVisit(database.em(), start({ caseId: theCase.id }), context),
+    ]);
+    expect(outcomes[1]).toMatchObject({ kind: "started", case: { status: "in_progress" } });
+  });
+});
+
+describe("a visit that is told of after its case was taken from the field partner", () => {
+  test.each(["somebody else", "nobody"])("and given to %s, is recorded, and the lender hears of it", async (whom) => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id });
+    const next = whom === "nobody" ? null : await aFieldPartner(database);
+    await (next ? assignTo(theCase.sourceLoanNumber, next) : unassign(theCase.sourceLoanNumber));
+    const assignedFieldPartnerId = next?.id ?? null;
+    for (let time = 1; time <= 2; time++) {
+      expect(await startVisit(database.em(), told, context)).toMatchObject({
+        kind: "started",
+        visit: { id: told.visitId, fieldPartnerId: fieldPartner.id },
+        case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: told.visitId },
+      });
+    }
+    const visits = (await eventsOfLoan(database, theCase)).filter(({ kind }) => kind === "visit.started");
+    expect(visits).toHaveLength(1);
+  });
+
+  test("is recorded when the loan is in its next cycle by now", async () => {
+    const theCase = await heldCase();
+    const told = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
+    const loan = theCase.sourceLoanNumber;
+    await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
+    await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
+    expect(await startVisit(database.em(), told, context)).toMatchObject({
+      kind: "started",
+      case: { id: theCase.id, status: "closed", lastVisitId: told.visitId },
+    });
+    expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "new" });
+  });
+
+  test("is recorded without a look at the rest from contact that was asked for since", async () => {
+    const theCase = await heldCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
+    const told = start({ caseId: theCase.id });
+    await unassign(theCase.sourceLoanNumber);
+    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+  });
+
+  test("but began after that, or is told of more than 31 days later, finds no case", async () => {
+    const theCase = await heldCase();
+    const before = start({ caseId: theCase.id });
+    await unassign(theCase.sourceLoanNumber);
+    const notFound = { kind: "not_found" };
+    const after = start({ caseId: theCase.id, occurredAt: new Date(Date.now() + 1_000) });
+    expect(await startVisit(database.em(), after, context)).toEqual(notFound);
+    const muchLater = { ...context, now: new Date(Date.now() + 31 * 24 * HOUR_MS) };
+    expect(await startVisit(database.em(), before, muchLater)).toEqual(notFound);
+    const { id: stranger } = await aFieldPartner(database);
+    expect(await startVisit(database.em(), { ...before, fieldPartnerId: stranger }, context)).toEqual(notFound);
+    expect(await startVisit(database.em(), before, context)).toMatchObject({ kind: "started" });
+  });
+
+  test("and began after the case had ended, is refused as it would have been then", async () => {
+    const theCase = await heldCase();
+    const loan = theCase.sourceLoanNumber;
+    await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
+    const told = start({ caseId: theCase.id });
+    await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
+    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "not_workable", code: "CASE_ENDED" });
+  });
+});
+
+async function unassign(loan: string): Promise<void> {
+  expect(await unassignCase(database.em(), { lender, loan, reason: null }, ENVIRONMENT)).toMatchObject({
+    kind: "done",
+  });
+}
+
+async function assignTo(loan: string, to: { id: string }): Promise<void> {
+  const order = { lender, loan, reason: null, fieldPartnerId: to.id };
+  expect(await assignCase(database.em(), order, ENVIRONMENT)).toMatchObject({ kind: "done" });
+}

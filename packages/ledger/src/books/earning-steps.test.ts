@@ -1,0 +1,80 @@
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import {
+  commission,
+  correction,
+  earningCredited,
+  type EarningToPost,
+  payout,
+  type Posting,
+  postTransfers,
+  transfersOf,
+  verify,
+} from "../index.ts";
+import { INR, NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
+import { ledgerSchema } from "../schema.ts";
+
+const schemas = [ledgerSchema];
+const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
+const database: Database = await createDatabase({ url, schemas });
+afterAll(() => database.close());
+
+let sample: SampleCase;
+/** What the case's only payment has earned: credited, as it cleared the case. */
+let earning: EarningToPost;
+
+beforeEach(async () => {
+  sample = new SampleCase(newId()).place(1_000n).pay(1_000n, { earnedMinor: 25n });
+  const { lenderId, caseId, fieldPartnerId, bookings } = sample;
+  earning = { lenderId, caseId, bookingId: bookings[0]!.id, fieldPartnerId, currency: INR, amountMinor: 25n };
+  await writeBooks(database, [sample]);
+});
+
+const paidOut = (of: EarningToPost) => payout(of, { reference: "UTR1", paidAt: NOW, now: NOW });
+
+async function post(...postings: Posting[]): Promise<string[]> {
+  await transaction(database.em(), async (tx) => postTransfers(tx, postings));
+  const { problems } = await verify(database.em(), { now: NOW, lenderId: sample.lenderId });
+  return problems.map(({ code, detail }) => `${code}: ${detail}`);
+}
+
+const wrong = (steps: string) => [
+  `EARNING_OUT_OF_STEP: Booking ${earning.bookingId} for ${earning.fieldPartnerId}: ${steps}; each comes once, the same amount, after the one before.`,
+];
+
+test("an earning that goes from earned over credited to paid out is right at each step", async () => {
+  expect(await post()).toEqual([]);
+  expect(await post(...paidOut(earning))).toEqual([]);
+});
+
+test.each<[string, (of: EarningToPost) => Posting[], string]>([
+  ["twice", (of) => [...paidOut(of), ...paidOut(of)], "earned {25}, credited {25}, paid out {25,25}"],
+  ["more than it is", (of) => paidOut({ ...of, amountMinor: 26n }), "earned {25}, credited {25}, paid out {26}"],
+  ["less", (of) => paidOut({ ...of, amountMinor: 24n }), "earned {25}, credited {25}, paid out {24}"],
+])("an earning that is paid out %s is named", async (_, postings, steps) => {
+  expect(await post(...postings(earning))).toEqual(wrong(steps));
+});
+
+test("an earning that is credited twice is named", async () => {
+  expect(await post(...earningCredited(earning, NOW))).toEqual(wrong("earned {25}, credited {25,25}, paid out {}"));
+});
+
+test("an earning that is earned again is named", async () => {
+  expect(await post(...commission(earning, NOW))).toEqual(wrong("earned {25,25}, credited {25}, paid out {}"));
+});
+
+test("what was paid out to somebody who has earned nothing is named", async () => {
+  const stranger = { ...earning, fieldPartnerId: newId() };
+  const problems = await post(...paidOut(stranger));
+  expect(problems).toContainEqual(expect.stringContaining(`for ${stranger.fieldPartnerId}: earned {}, credited {}`));
+});
+
+test("a payout that a correction took back may be made again", async () => {
+  await post(...paidOut(earning));
+  const transfers = await transfersOf(database.em(), sample.lenderId, sample.caseId);
+  const wrongOne = transfers.find(({ kind }) => kind === "payout")!;
+  const back = correction(wrongOne, { memo: "The bank sent it back", sequence: null, now: NOW });
+  expect(await post(back)).toEqual([]);
+  expect(await post(...paidOut(earning))).toEqual([]);
+});

@@ -1,0 +1,98 @@
+import { createDatabase, migrate, newId } from "@collections/database";
+import { testDatabase, withoutTriggers } from "@collections/testing";
+import { afterAll, describe, expect, test } from "vitest";
+import { statementOf, verify } from "../index.ts";
+import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
+import { ledgerSchema } from "../schema.ts";
+
+const schemas = [ledgerSchema];
+const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
+const database = await createDatabase({ url, schemas });
+afterAll(() => database.close());
+
+async function problemsOf({ lenderId }: SampleCase): Promise<{ code: string; id: string; detail: string }[]> {
+  const { problems } = await verify(database.em(), { lenderId, now: NOW });
+  return problems.map(({ code, id, detail }) => ({ code, id, detail }));
+}
+
+/** Runs a statement as a superuser whom no trigger stops. */
+async function forge(sql: string, values: unknown[]): Promise<void> {
+  await withoutTriggers(database.pool, (client) => client.query(sql, values));
+}
+
+/** What a forger who knows the digest's function would write behind a change of a booking. */
+const DIGEST = `digest = ledger.payment_booking_digest(lender_id, id, source_loan_number, reference, case_id, cycle,
+  amount_minor, currency, mode, raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor,
+  excess_minor, outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at,
+  in_balance_minor)`;
+
+test("a booking of a process of the version before has the digest that this version derives", async () => {
+  const sample = new SampleCase(newId()).place(100n).pay(40n);
+  await writeBooks(database, [sample]);
+  await forge(
+    `update ledger.payment_booking set ${DIGEST.replace(/,\s*in_balance_minor\)/, ")")} where lender_id = $1`,
+    [sample.lenderId],
+  );
+  expect(await problemsOf(sample)).toEqual([]);
+});
+
+describe("a payment that the balance included already", () => {
+  test("is two lines of the statement that leave the outstanding amount unchanged", async () => {
+    const sample = new SampleCase(newId()).place(100_000n).payInBalance(40_000n, 40_000n, "UTR9");
+    await writeBooks(database, [sample]);
+    const [statement] = await statementOf(database.em(), { lenderId: sample.lenderId, caseIds: [sample.caseId] });
+    expect(statement?.lines).toMatchObject([
+      { kind: "placement", balanceMinor: 100_000n },
+      {
+        kind: "adjustment",
+        memo: "Payment UTR9 was included in the balance of 20 Nov 09:41 UTC",
+        at: NOW,
+        debitMinor: 40_000n,
+        balanceMinor: 140_000n,
+      },
+      { kind: "payment", reference: "UTR9", creditMinor: 40_000n, balanceMinor: 100_000n },
+    ]);
+    expect(statement?.totals).toMatchObject({ adjustedMinor: 40_000n, collectedMinor: 40_000n });
+    expect(await problemsOf(sample)).toEqual([]);
+  });
+
+  test("may have excess while an amount is outstanding, which no other payment may", async () => {
+    const sample = new SampleCase(newId()).place(100n).payInBalance(140n, 100n).payInBalance(5n, 0n);
+    await writeBooks(database, [sample]);
+    expect(await problemsOf(sample)).toEqual([]);
+    const other = new SampleCase(newId()).place(100n).payInBalance(140n, 100n);
+    other.bookings[0] = { ...other.bookings[0]!, inBalanceMinor: null };
+    await expect(writeBooks(database, [other])).rejects.toMatchObject({ code: "23514" });
+    const unlike = new SampleCase(newId()).place(100n).payInBalance(140n, 100n);
+    unlike.bookings[0] = { ...unlike.bookings[0]!, inBalanceMinor: 99n };
+    await expect(writeBooks(database, [unlike])).rejects.toMatchObject({ code: "23514" });
+  });
+
+  test("is found when its adjustment is gone", async () => {
+    const sample = new SampleCase(newId()).place(100_000n).payInBalance(40_000n);
+    const [booking] = sample.bookings;
+    await writeBooks(database, [sample]);
+    await forge("delete from ledger.transfer where kind = 'adjustment' and booking_id = $1", [booking!.id]);
+    expect(await problemsOf(sample)).toContainEqual({
+      code: "BOOKING_UNLIKE_TRANSFERS",
+      id: booking!.id,
+      detail: "It says that 40000 of its 40000 applied was in the balance already; its adjustments added 0.",
+    });
+  });
+
+  test.each([
+    ["claims to be in the balance", "pay", "applied_minor"],
+    ["denies that it is in the balance", "payInBalance", "null"],
+  ] as const)(
+    "is found when a forger who knows the digest changes a booking so that it %s",
+    async (_, kind, forged) => {
+      const sample = new SampleCase(newId()).place(100_000n)[kind](40_000n);
+      const [booking] = sample.bookings;
+      await writeBooks(database, [sample]);
+      await forge(`update ledger.payment_booking set in_balance_minor = ${forged} where id = $1`, [booking!.id]);
+      expect(await problemsOf(sample)).toContainEqual(expect.objectContaining({ code: "CONTENT_CHANGED" }));
+      await forge(`update ledger.payment_booking set ${DIGEST} where id = $1`, [booking!.id]);
+      expect(await problemsOf(sample)).toMatchObject([{ code: "BOOKING_UNLIKE_TRANSFERS", id: booking!.id }]);
+    },
+  );
+});

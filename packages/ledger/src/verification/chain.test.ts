@@ -1,0 +1,134 @@
+import { BEFORE_ALL_IDS, createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { extendOnce, selectNextBlocks, type Step } from "./chain.ts";
+import { bookPayments, chainHead, extendChain, paymentPostings, postTransfers, verify } from "../index.ts";
+import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
+import { ledgerSchema } from "../schema.ts";
+
+let database: Database;
+
+beforeAll(async () => {
+  const schemas = [ledgerSchema];
+  const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
+  database = await createDatabase({ url, schemas });
+});
+afterAll(() => database.close());
+
+/** Everything that is wrong with a lender's books when each row, however young, must be in the chain. */
+async function problemsOf(lenderId: string): Promise<string[]> {
+  const now = new Date(NOW.getTime() + 1);
+  const { problems } = await verify(database.em(), { now, lenderId, unchainedAfterMs: 0 });
+  return problems.map(({ code, table, id }) => `${code} ${table} ${id}`);
+}
+
+const extend = (lenderId: string, options = {}) =>
+  extendChain(database.em(), lenderId, { now: new Date(), ...options });
+
+test("each call chains what is new, and with nothing new writes nothing", async () => {
+  const sample = new SampleCase(newId()).place(1_000n).pay(400n);
+  await writeBooks(database, [sample]);
+  expect(await problemsOf(sample.lenderId)).toHaveLength(3);
+  const first = await extend(sample.lenderId);
+  expect(first).toMatchObject({ blocks: 1, rows: 3, head: { number: 1n } });
+  expect(await problemsOf(sample.lenderId)).toEqual([]);
+
+  expect(await extend(sample.lenderId)).toEqual({ blocks: 0, rows: 0, head: first.head });
+  await writeBooks(database, [sample.pay(600n, { earnedMinor: 15n })]);
+  const second = await extend(sample.lenderId);
+  expect(second).toMatchObject({ blocks: 1, rows: 4, head: { number: 2n } });
+  expect(await chainHead(database.em(), sample.lenderId)).toEqual(second.head);
+  expect(await problemsOf(sample.lenderId)).toEqual([]);
+});
+
+test("a row that is committed after younger ones were chained is in the next block", async () => {
+  const sample = new SampleCase(newId()).place(1_000n);
+  await writeBooks(database, [sample]);
+  const late = new SampleCase(sample.lenderId).pay(1n);
+  await transaction(database.em(), async (tx) => {
+    bookPayments(tx, late.bookings);
+    postTransfers(tx, late.bookings.flatMap(paymentPostings));
+    await tx.flush();
+    await writeBooks(database, [sample.pay(400n)]);
+    expect(await extend(sample.lenderId)).toMatchObject({ rows: 3 });
+  });
+  expect(await extend(sample.lenderId)).toMatchObject({ blocks: 1, rows: 2 });
+  expect((await problemsOf(sample.lenderId)).filter((problem) => problem.startsWith("ROW_OUTSIDE"))).toEqual([]);
+});
+
+test("a row that appears later than any transaction lasts is named, and a call over everything chains it", async () => {
+  const sample = new SampleCase(newId()).place(1_000n).pay(1n);
+  await writeBooks(database, [sample]);
+  await extend(sample.lenderId);
+  const aDayAgo = new Date(Date.now() - 86_400_000).getTime().toString(16).padStart(12, "0");
+  const id = `${aDayAgo.slice(0, 8)}-${aDayAgo.slice(8)}${newId().slice(13)}`;
+  sample.pay(2n);
+  sample.bookings[0] = { ...sample.bookings[0]!, id };
+  sample.postings[0] = { ...sample.postings[0]!, bookingId: id };
+  await writeBooks(database, [sample]);
+  expect(await extend(sample.lenderId)).toMatchObject({ rows: 1 });
+  expect(await problemsOf(sample.lenderId)).toEqual([`ROW_OUTSIDE_CHAIN payment_booking ${id}`]);
+  expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 1, rows: 1 });
+  expect(await problemsOf(sample.lenderId)).toEqual([]);
+});
+
+test("callers at the same time, and beside traffic, chain every row once", async () => {
+  const lenderId = newId();
+  const cases = Array.from({ length: 12 }, () => new SampleCase(lenderId).place(1_000n).pay(10n).pay(20n));
+  const extensions = await Promise.all(
+    cases.flatMap((sample) => [writeBooks(database, [sample]).then(() => extend(lenderId)), extend(lenderId)]),
+  );
+  const rows = extensions.reduce((sum, extension) => sum + extension.rows, 0) + (await extend(lenderId)).rows;
+  expect(rows).toBe(12 * 5);
+  expect(await problemsOf(lenderId)).toEqual([]);
+});
+
+test("a backlog becomes blocks of at most 10,000 rows in one call", async () => {
+  const lenderId = newId();
+  const sample = new SampleCase(lenderId).place(1n);
+  for (let line = 0; line < 10_000; line += 1) sample.adjust(1n);
+  await writeBooks(database, [sample]);
+  expect(await extend(lenderId)).toMatchObject({ blocks: 2, rows: 10_001, head: { number: 2n } });
+  expect(await problemsOf(lenderId)).toEqual([]);
+});
+
+test("a backlog that is longer than a step is chained by several steps, each from where the last one ended", async () => {
+  const sample = await aLongBacklog();
+  const steps: Step[] = [];
+  for (let afterId: string | null = BEFORE_ALL_IDS; afterId !== null; afterId = steps.at(-1)!.lookedTo) {
+    const options = { afterId, maxRows: 80, now: new Date() };
+    steps.push(await transaction(database.em(), (tx) => extendOnce(tx, sample.lenderId, options)));
+  }
+  expect(steps.map(({ rows }) => rows)).toEqual([80, 80, 41]);
+  expect(await extend(sample.lenderId, { everything: true })).toMatchObject({ blocks: 0, head: { number: 3n } });
+  expect(await problemsOf(sample.lenderId)).toEqual([]);
+});
+
+test("a step reads no more rows than it looks at, however many wait", { tags: "one-node-plan" }, async () => {
+  const sample = await aLongBacklog();
+  const client = await database.pool.connect();
+  // So small a table would be read whole.
+  await client.query("begin; set local enable_seqscan = off; set local enable_bitmapscan = off");
+  const { rows: plan } = await client.query<{ "QUERY PLAN": string }>(
+    `explain (analyze, timing off) ${selectNextBlocks.text}`,
+    [sample.lenderId, BEFORE_ALL_IDS, 10_000, 80, new Date()],
+  );
+  await client.query("rollback");
+  client.release();
+  const read = plan.flatMap(({ "QUERY PLAN": line }) => {
+    return Array.from(
+      line.matchAll(/Scan .* on (transfer|payment_booking) .*\(actual rows=(\d+)/g),
+      ([, , rows]) => rows,
+    );
+  });
+  expect(read).toHaveLength(2);
+  expect(Math.max(...read.map(Number))).toBe(80);
+});
+
+/** 201 rows that are in no block. */
+async function aLongBacklog(): Promise<SampleCase> {
+  const sample = new SampleCase(newId()).place(1_000n);
+  for (let payment = 0; payment < 100; payment += 1) sample.pay(1n);
+  await writeBooks(database, [sample]);
+  return sample;
+}

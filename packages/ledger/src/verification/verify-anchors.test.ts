@@ -1,0 +1,332 @@
+import { createDatabase, type Database, migrate, newId } from "@collections/database";
+import { testDatabase, withoutTriggers } from "@collections/testing";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  type AnchorLine,
+  anchorHeads,
+  anchorState,
+  createAnchorKeys,
+  extendChain,
+  verify,
+  verifyAnchors,
+} from "../index.ts";
+import { NOW, SampleCase, writeBooks } from "../../tests/sample-books.ts";
+import { ledgerSchema } from "../schema.ts";
+
+const schemas = [ledgerSchema];
+const { url } = await testDatabase("ledger", async (at) => void (await migrate({ url: at, schemas })));
+const database: Database = await createDatabase({ url, schemas });
+afterAll(() => database.close());
+
+const keys = createAnchorKeys({ masterKey: "0a".repeat(32) });
+let sample: SampleCase;
+let lines: string[];
+beforeEach(() => {
+  sample = new SampleCase(newId()).place(100_000n);
+  lines = [];
+});
+
+/** Pays, chains what is new and anchors the head. */
+async function payAndAnchor(): Promise<void> {
+  await payAndChain();
+  await anchor();
+}
+
+async function payAndChain(): Promise<void> {
+  await writeBooks(database, [sample.pay(1_000n)]);
+  await extendChain(database.em(), sample.lenderId, { now: NOW });
+}
+
+async function anchor(signedBy = keys): Promise<number> {
+  return anchorHeads(database.em(), {
+    lenderIds: [sample.lenderId],
+    keys: signedBy,
+    environment: "live",
+    now: NOW,
+    append: async (line) => void lines.push(line),
+  });
+}
+
+async function* placed(texts: readonly string[]): AsyncGenerator<AnchorLine> {
+  for (const [index, text] of texts.entries()) yield { place: `anchors.jsonl:${index + 1}`, text };
+}
+
+const checked = (texts: readonly string[] = lines, trusted = keys.publicKeys) =>
+  verifyAnchors(database.em(), placed(texts), { keys: trusted, lenderId: sample.lenderId });
+
+async function booksHold(): Promise<boolean> {
+  return (await verify(database.em(), { now: NOW, lenderId: sample.lenderId })).ok;
+}
+
+/** As a superuser, whom no trigger stops. */
+async function forge(...statements: string[]): Promise<void> {
+  await withoutTriggers(database.pool, async (client) => {
+    for (const text of statements) await client.query(text, text.includes("$1") ? [sample.lenderId] : []);
+  });
+}
+
+const BOOKING_COLUMNS = `lender_id, id, source_loan_number, reference, case_id, cycle, amount_minor, currency, mode,
+  raw_mode, paid_at, link_id, visit_id, field_partner_id, attribution, applied_minor, excess_minor,
+  outstanding_after_minor, total_collected_after_minor, status_after, sequence, warnings, recorded_at`;
+
+/** Changes a booking, makes its digest anew and computes every block again. */
+async function forgeBookingAndChain(sequence: bigint): Promise<void> {
+  const { rows } = await database.pool.query<{ number: string }>(
+    "select number::text from ledger.chain_block where lender_id = $1 order by number",
+    [sample.lenderId],
+  );
+  await forge(
+    `update ledger.payment_booking set reference = 'forged' where lender_id = $1 and sequence = ${sequence}`,
+    `update ledger.payment_booking set digest = ledger.payment_booking_digest(${BOOKING_COLUMNS}) where lender_id = $1`,
+    ...rows.map(
+      ({ number }) => `update ledger.chain_block b set rows_hash = r.hash, previous_hash = p.hash,
+         hash = ledger.chain_block_hash(b.lender_id, b.number, b.row_count, r.hash, p.hash, b.last_id, b.created_at)
+       from (
+         select sha256(string_agg(digest, ''::bytea order by id)) as hash from (
+           select id, digest from ledger.transfer where lender_id = $1 and id = any (
+             (select transfer_ids from ledger.chain_block where lender_id = $1 and number = ${number})::uuid[])
+           union all
+           select id, digest from ledger.payment_booking where lender_id = $1 and id = any (
+             (select booking_ids from ledger.chain_block where lender_id = $1 and number = ${number})::uuid[])
+         ) row
+       ) r, (
+         select coalesce((select hash from ledger.chain_block where lender_id = $1 and number = ${number} - 1),
+           decode(repeat('00', 32), 'hex')) as hash
+       ) p
+       where b.lender_id = $1 and b.number = ${number}`,
+    ),
+  );
+}
+
+test("anchors prove the books up to the newest anchored block, and say how many rows are newer", async () => {
+  await payAndAnchor();
+  await payAndAnchor();
+  await payAndChain();
+  await writeBooks(database, [sample.pay(1_000n)]);
+  const { proven, ...found } = await checked();
+  expect(found).toEqual({ ok: true, anchors: 2, tornLines: 0, problems: [], totalProblems: 0n });
+  expect(proven).toEqual([
+    {
+      lenderId: sample.lenderId,
+      block: 2n,
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      chainedAt: NOW,
+      anchoredAt: NOW,
+      unprovenRows: 4n,
+    },
+  ]);
+});
+
+test("a chain without new blocks is not anchored again", async () => {
+  await payAndAnchor();
+  expect(await anchor()).toBe(0);
+  expect(lines).toHaveLength(1);
+});
+
+test("when a line cannot be kept, the next anchor is of the newest head, and nothing is recorded before", async () => {
+  await payAndChain();
+  const append = () => Promise.reject(new Error("The disk is full."));
+  const options = { lenderIds: [sample.lenderId], keys, environment: "live", now: NOW, append };
+  await expect(anchorHeads(database.em(), options)).rejects.toThrow("The disk is full.");
+  expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: null, unanchoredSince: NOW });
+  await payAndChain();
+  expect(await anchor()).toBe(1);
+  expect(lines.map((line) => (JSON.parse(line) as { heads: { block: number }[] }).heads[0]!.block)).toEqual([2]);
+  expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
+});
+
+test("a chain that cannot be read keeps no other from being anchored, and fails the call afterwards", async () => {
+  await payAndChain();
+  const append = async (line: string) => void lines.push(line);
+  const lenderIds = ["no-uuid", sample.lenderId];
+  const anchored = anchorHeads(database.em(), { lenderIds, keys, environment: "live", now: NOW, append });
+  await expect(anchored).rejects.toThrow("invalid input syntax for type uuid");
+  expect(lines).toHaveLength(1);
+  expect(await anchorState(database.em(), [sample.lenderId])).toEqual({ anchoredAt: NOW, unanchoredSince: null });
+});
+
+test("workers that anchor at once append the same head, and it verifies", async () => {
+  await payAndChain();
+  await Promise.all([anchor(), anchor(), anchor()]);
+  await payAndAnchor();
+  expect(lines.length).toBeGreaterThanOrEqual(2);
+  expect(await checked()).toMatchObject({ ok: true, proven: [{ block: 2n }] });
+});
+
+test("a booking that was changed with the chain computed again is found by the anchors alone", async () => {
+  for (let block = 1; block <= 4; block += 1) await payAndAnchor();
+  await forgeBookingAndChain(4n);
+  expect(await booksHold()).toBe(true);
+  const { ok, problems, proven } = await checked();
+  expect(ok).toBe(false);
+  expect(problems).toEqual([
+    {
+      code: "ANCHOR_MISMATCH",
+      table: "anchor",
+      id: "anchors.jsonl:3",
+      lenderId: sample.lenderId,
+      detail: expect.stringMatching(
+        /^Block 3 was anchored at 2026-.* with hash [0-9a-f]{64}; its hash is [0-9a-f]{64} now\..* up to block 2, .*2 anchors do not fit/,
+      ),
+    },
+  ]);
+  expect(proven).toMatchObject([{ block: 2n, unprovenRows: 4n }]);
+});
+
+test("the first anchor that does not fit is named in whatever order the lines come", async () => {
+  for (let block = 1; block <= 4; block += 1) await payAndAnchor();
+  await forgeBookingAndChain(3n);
+  const { problems, proven } = await checked(lines.toReversed());
+  expect(problems).toMatchObject([
+    { id: "anchors.jsonl:3", detail: expect.stringMatching(/^Block 2 .* up to block 1,/) },
+  ]);
+  expect(proven).toMatchObject([{ block: 1n }]);
+});
+
+describe("a chain that is shorter than its anchors", () => {
+  test("is named when its newest rows and blocks are gone", async () => {
+    await payAndAnchor();
+    await payAndAnchor();
+    await forge(
+      `delete from ledger.transfer where lender_id = $1 and sequence = 3`,
+      `delete from ledger.payment_booking where lender_id = $1 and sequence = 3`,
+      `delete from ledger.chain_block where lender_id = $1 and number = 2`,
+    );
+    expect(await booksHold()).toBe(true);
+    const { problems } = await checked();
+    expect(problems).toMatchObject([
+      {
+        code: "ANCHOR_BEYOND_CHAIN",
+        id: "anchors.jsonl:2",
+        detail: expect.stringMatching(
+          /^Block 2 was anchored .* the chain ends with block 1 .* restored to an earlier state/,
+        ),
+      },
+    ]);
+  });
+
+  test("is named when nothing of the lender is left", async () => {
+    await payAndAnchor();
+    await forge(
+      ...["account", "transfer", "payment_booking", "chain_block"].map(
+        (table) => `delete from ledger.${table} where lender_id = $1`,
+      ),
+      `delete from ledger.anchor where lender_id = $1`,
+    );
+    expect((await checked()).problems).toMatchObject([
+      { code: "ANCHOR_BEYOND_CHAIN", detail: expect.stringContaining("there is no chain") },
+    ]);
+  });
+
+  test("is missed by what was recorded of its anchors when its anchors are gone too", async () => {
+    await payAndAnchor();
+    await forge(
+      ...["account", "transfer", "payment_booking", "chain_block"].map(
+        (table) => `delete from ledger.${table} where lender_id = $1`,
+      ),
+    );
+    const { problems } = await verifyAnchors(database.em(), placed([]), { keys: keys.publicKeys });
+    expect(problems).toContainEqual(expect.objectContaining({ code: "ANCHORS_MISSING", lenderId: sample.lenderId }));
+  });
+
+  test("is anchored again after a restore, and the anchors of the other history go on being named", async () => {
+    for (let block = 1; block <= 3; block += 1) await payAndAnchor();
+    await forge(
+      `delete from ledger.transfer where lender_id = $1 and sequence >= 3`,
+      `delete from ledger.payment_booking where lender_id = $1 and sequence >= 3`,
+      `delete from ledger.chain_block where lender_id = $1 and number >= 2`,
+    );
+    const before = lines.length;
+    sample.sequence = 2n;
+    sample.outstandingMinor += 2_000n;
+    sample.collectedMinor -= 2_000n;
+    await payAndAnchor();
+    expect(lines).toHaveLength(before + 1);
+    expect((await checked()).problems).toMatchObject([{ code: "ANCHOR_MISMATCH", id: "anchors.jsonl:2" }]);
+    expect((await checked(lines.slice(before))).problems).toEqual([]);
+  });
+});
+
+describe("anchors that were tampered with", () => {
+  beforeEach(async () => {
+    for (let block = 1; block <= 3; block += 1) await payAndAnchor();
+  });
+
+  test("a changed line is named by its place", async () => {
+    const [first, second, third] = lines;
+    const forged = second!.replace('"block":2', '"block":1');
+    expect((await checked([first!, forged, third!])).problems).toMatchObject([
+      { code: "ANCHOR_FORGED", id: "anchors.jsonl:2", lenderId: null },
+    ]);
+    const broken = second!.replace('"heads":[', '"heads":');
+    expect((await checked([first!, broken, third!])).problems).toMatchObject([
+      { code: "ANCHOR_UNREADABLE", id: "anchors.jsonl:2" },
+    ]);
+  });
+
+  test("a line that somebody else has signed proves nothing, and its key is named", async () => {
+    const stranger = createAnchorKeys({ masterKey: "b1".repeat(32) });
+    await payAndChain();
+    await anchor(stranger);
+    const found = await checked();
+    expect(found.problems.map(({ code, id }) => [code, id])).toEqual([
+      ["ANCHOR_KEY_UNKNOWN", "anchors.jsonl:4"],
+      ["ANCHORS_MISSING", "-"],
+    ]);
+    expect(found.problems[0]!.detail).toContain(stranger.keyId);
+    expect(found.proven).toMatchObject([{ block: 3n }]);
+  });
+
+  test("newest lines that were removed are missed", async () => {
+    expect((await checked(lines.slice(0, 2))).problems).toMatchObject([
+      {
+        code: "ANCHORS_MISSING",
+        detail: expect.stringMatching(/^Block 3 was anchored .* newest one given is block 2/),
+      },
+    ]);
+  });
+
+  test("no line at all proves nothing", async () => {
+    const { ok, problems, proven } = await checked([]);
+    expect(ok).toBe(false);
+    expect(problems.map(({ code }) => code)).toEqual(["ANCHORS_MISSING", "ANCHORS_MISSING"]);
+    expect(proven).toMatchObject([{ block: null, unprovenRows: 7n }]);
+  });
+});
+
+test("an anchor that a worker writes while the lines are read is not missed", async () => {
+  await payAndAnchor();
+  async function* slowLines(): AsyncGenerator<AnchorLine> {
+    yield* placed([...lines]);
+    await payAndAnchor();
+  }
+  const options = { keys: keys.publicKeys, lenderId: sample.lenderId };
+  const found = await verifyAnchors(database.em(), slowLines(), options);
+  expect(found).toMatchObject({ ok: true, anchors: 1, proven: [{ block: 1n, unprovenRows: 2n }] });
+});
+
+test("a line that a killed worker left half written is counted and is no problem", async () => {
+  await payAndAnchor();
+  await payAndAnchor();
+  const torn = lines[0]!.slice(0, 100);
+  expect(await checked([torn, "", ...lines])).toMatchObject({ ok: true, anchors: 2, tornLines: 1 });
+});
+
+test("after the master key was changed, old anchors verify while the old key or its public key is known", async () => {
+  await payAndAnchor();
+  const during = createAnchorKeys({ masterKey: "b1".repeat(32), previous: "0a".repeat(32) });
+  const after = createAnchorKeys({ masterKey: "b1".repeat(32) });
+  await payAndChain();
+  await anchor(during);
+  expect(await checked(lines, during.publicKeys)).toMatchObject({ ok: true, anchors: 2 });
+  expect((await checked(lines, after.publicKeys)).problems).toMatchObject([{ code: "ANCHOR_KEY_UNKNOWN" }]);
+  const kept = new Map([...keys.publicKeys, ...after.publicKeys]);
+  expect(await checked(lines, kept)).toMatchObject({ ok: true, anchors: 2 });
+});
+
+test("more anchors than one statement compares are all compared", async () => {
+  await payAndAnchor();
+  await payAndAnchor();
+  const many = [...Array<string>(6_000).fill(lines[0]!), lines[1]!];
+  expect(await checked(many)).toMatchObject({ ok: true, anchors: 6_001, proven: [{ block: 2n }] });
+});

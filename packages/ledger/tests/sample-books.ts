@@ -1,0 +1,144 @@
+import { type Database, newId, transaction } from "@collections/database";
+import { currency } from "@collections/money";
+import {
+  adjustment,
+  type Booking,
+  bookPayments,
+  caseAccounts,
+  commission,
+  earningCredited,
+  fieldPartnerAccounts,
+  includedInBalance,
+  lenderAccounts,
+  openAccounts,
+  paymentPostings,
+  placement,
+  type Posting,
+  postTransfers,
+} from "../src/index.ts";
+
+export const INR = currency("INR");
+export const NOW = new Date("2026-11-20T09:41:07.512Z");
+
+/** One case as a flow would keep it beside the books, for this package's tests: it makes what the flow would write. */
+export class SampleCase {
+  readonly caseId = newId();
+  readonly fieldPartnerId = newId();
+  readonly loan: string;
+  readonly lenderId: string;
+  outstandingMinor = 0n;
+  excessMinor = 0n;
+  collectedMinor = 0n;
+  earnedMinor = 0n;
+  sequence = 0n;
+  readonly postings: Posting[] = [];
+  readonly bookings: Booking[] = [];
+
+  constructor(lenderId: string, loan = `LN-${newId()}`) {
+    this.lenderId = lenderId;
+    this.loan = loan;
+  }
+
+  place(amountMinor: bigint): this {
+    this.postings.push(...placement({ ...this.#change(), amountMinor }));
+    this.outstandingMinor += amountMinor;
+    return this;
+  }
+
+  adjust(changeMinor: bigint): this {
+    this.postings.push(...adjustment({ ...this.#change(), changeMinor }));
+    this.outstandingMinor += changeMinor;
+    return this;
+  }
+
+  /** A payment, with a commission of `earnedMinor` that is credited at once when the case is cleared. */
+  pay(amountMinor: bigint, { reference = newId(), earnedMinor = 0n } = {}): this {
+    const appliedMinor = amountMinor < this.outstandingMinor ? amountMinor : this.outstandingMinor;
+    this.outstandingMinor -= appliedMinor;
+    return this.#book({ amountMinor, appliedMinor, inBalanceMinor: null }, { reference, earnedMinor });
+  }
+
+  /** A payment that the balance as of NOW included already, of which `appliedMinor` was owed. */
+  payInBalance(amountMinor: bigint, appliedMinor = amountMinor, reference: string = newId()): this {
+    return this.#book({ amountMinor, appliedMinor, inBalanceMinor: appliedMinor }, { reference, earnedMinor: 0n });
+  }
+
+  #book(
+    { amountMinor, appliedMinor, inBalanceMinor }: Pick<Booking, "amountMinor" | "appliedMinor" | "inBalanceMinor">,
+    { reference, earnedMinor }: { reference: string; earnedMinor: bigint },
+  ): this {
+    this.excessMinor += amountMinor - appliedMinor;
+    this.collectedMinor += amountMinor;
+    this.earnedMinor += earnedMinor;
+    const booking: Booking = {
+      lenderId: this.lenderId,
+      id: newId(),
+      sourceLoanNumber: this.loan,
+      reference,
+      caseId: this.caseId,
+      cycle: 1,
+      amountMinor,
+      currency: INR,
+      mode: "upi",
+      rawMode: "UPI",
+      paidAt: NOW,
+      linkId: "plink_77",
+      visitId: newId(),
+      fieldPartnerId: this.fieldPartnerId,
+      attribution: "exact",
+      appliedMinor,
+      excessMinor: amountMinor - appliedMinor,
+      outstandingAfterMinor: this.outstandingMinor,
+      totalCollectedAfterMinor: this.collectedMinor,
+      statusAfter: this.outstandingMinor === 0n ? "collected" : "in_progress",
+      sequence: (this.sequence += 1n),
+      warnings: [],
+      recordedAt: NOW,
+      inBalanceMinor,
+    };
+    const earning = {
+      ...booking,
+      bookingId: booking.id,
+      fieldPartnerId: this.fieldPartnerId,
+      amountMinor: earnedMinor,
+    };
+    this.bookings.push(booking);
+    if (inBalanceMinor !== null) this.postings.push(...includedInBalance(booking, NOW));
+    this.postings.push(...paymentPostings(booking), ...commission(earning, NOW));
+    if (this.outstandingMinor === 0n) this.postings.push(...earningCredited(earning, NOW));
+    return this;
+  }
+
+  #change() {
+    this.sequence += 1n;
+    const { lenderId, caseId, sequence } = this;
+    return { lenderId, caseId, currency: INR, sequence, effectiveAt: NOW, recordedAt: NOW };
+  }
+}
+
+/** Writes everything that the cases have made, in one transaction, with the accounts that it needs. */
+export async function writeBooks(database: Database, cases: readonly SampleCase[]): Promise<void> {
+  await transaction(database.em(), async (tx) => {
+    const accounts = cases.flatMap(({ lenderId, caseId, fieldPartnerId }) => [
+      ...lenderAccounts(lenderId, INR),
+      ...caseAccounts(lenderId, caseId, INR),
+      ...fieldPartnerAccounts(lenderId, fieldPartnerId, INR),
+    ]);
+    openAccounts(tx, accounts, NOW);
+    // One lender at a time, as on a cluster.
+    for (const ofLender of Map.groupBy(cases, ({ lenderId }) => lenderId).values()) {
+      bookPayments(
+        tx,
+        ofLender.flatMap(({ bookings }) => bookings),
+      );
+      postTransfers(
+        tx,
+        ofLender.flatMap(({ postings }) => postings),
+      );
+    }
+  });
+  for (const { postings, bookings } of cases) {
+    postings.length = 0;
+    bookings.length = 0;
+  }
+}

@@ -1,0 +1,170 @@
+import { createDatabase, migrate, transaction, type Tx } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, expect, test } from "vitest";
+import {
+  actsOn,
+  createCredentials,
+  createKey,
+  createLender,
+  createVault,
+  keysOf,
+  lenderOfKey,
+  recordKeyUse,
+  retireKey,
+  revokeKey,
+  setSigningKey,
+} from "../index.ts";
+import { lendersSchema } from "../schema.ts";
+
+const schemas = [lendersSchema];
+const { url } = await testDatabase("lenders", async (url) => void (await migrate({ url, schemas })));
+const database = await createDatabase({ url, schemas });
+const elsewhere = await createDatabase({ url, schemas });
+afterAll(async () => {
+  await database.close();
+  await elsewhere.close();
+});
+const vault = createVault({ masterKey: "0a".repeat(32) });
+const reason = "the test says so";
+const DAY_MS = 86_400_000;
+let lendersMade = 0;
+
+/** A lender with so many keys, made in this order, and what can be done to them in either of two processes. */
+async function aLenderWithKeys(count: number) {
+  lendersMade += 1;
+  const lender = { code: `KEYS${lendersMade}`, name: "Acme", currency: "INR", environment: "sandbox" };
+  const created = await transaction(database.em(), (tx) => createLender(tx, vault, lender));
+  const lenderId = created.lender.id;
+  const keyIds = [created.apiKeyId];
+  while (keyIds.length < count) keyIds.push(await newKey());
+
+  function act<T>(work: (tx: Tx) => Promise<T>, place = 0): Promise<T> {
+    return transaction((place % 2 === 0 ? database : elsewhere).em(), work);
+  }
+  async function newKey(now?: Date): Promise<string> {
+    const { apiKeyId } = await act((tx) => createKey(tx, vault, { lenderId, environment: "sandbox" }, now));
+    return apiKeyId;
+  }
+  /** The one key that signs, by the list and by the hot path. */
+  async function signer(now = new Date()): Promise<string | undefined> {
+    const listed = (await keysOf(database.em(), lenderId, now)).filter(({ signing }) => signing);
+    expect(listed.length).toBeLessThanOrEqual(1);
+    const credentials = createCredentials(() => database.em(), vault, { now: () => now });
+    expect((await credentials.signingKeyOf(lenderId))?.keyId).toBe(listed[0]?.id);
+    return listed[0]?.id;
+  }
+  return {
+    lenderId,
+    keyIds: keyIds as [string, string, string],
+    signer,
+    newKey,
+    use: (keyId: string, place = 0, at = new Date()) => act((tx) => recordKeyUse(tx, { lenderId, keyId, at }), place),
+    choose: (keyId: string, place = 0) => act((tx) => setSigningKey(tx, { lenderId, keyId, reason }), place),
+    revoke: (keyId: string, place = 0) => act((tx) => revokeKey(tx, { lenderId, keyId, reason }), place),
+    retire: (keyId: string, on: Date) => act((tx) => retireKey(tx, { lenderId, keyId, on, reason })),
+  };
+}
+
+test("of two new keys that are first used at once the newer one signs, in whatever order the uses are written", async () => {
+  for (const order of [
+    [1, 2],
+    [2, 1],
+  ]) {
+    const { keyIds, use, signer } = await aLenderWithKeys(3);
+    expect(await signer()).toBe(keyIds[0]);
+    await Promise.all(order.map((key, place) => use(keyIds[key]!, place)));
+    expect(await signer()).toBe(keyIds[2]);
+  }
+});
+
+test("an older key that is used for the first time does not take signing back; the operator can give it back", async () => {
+  const { keyIds, use, choose, signer } = await aLenderWithKeys(2);
+  await use(keyIds[1]);
+  await use(keyIds[0]);
+  expect(await signer()).toBe(keyIds[1]);
+  await choose(keyIds[0]);
+  await use(keyIds[1], 0, new Date(Date.now() + 60_000));
+  expect(await signer()).toBe(keyIds[0]);
+});
+
+test("when the signing key is revoked, a key that the lender has used signs rather than one it may not have yet", async () => {
+  const { lenderId, keyIds, use, choose, revoke, signer } = await aLenderWithKeys(3);
+  await use(keyIds[1]);
+  await choose(keyIds[0]);
+  await revoke(keyIds[0]);
+  expect(await signer()).toBe(keyIds[1]);
+  const [handed] = await actsOn(database.em(), lenderId, 1);
+  expect(handed).toMatchObject({
+    act: "key.signing",
+    reason: `${keyIds[0]} was revoked`,
+    data: { keyId: keyIds[1] },
+  });
+  await revoke(keyIds[1]);
+  expect(await signer()).toBe(keyIds[2]);
+});
+
+test("a key that ends by its date hands signing on at that date, and a key made later waits for its turn", async () => {
+  const { keyIds, newKey, retire, use, signer } = await aLenderWithKeys(2);
+  const on = new Date(Date.now() + DAY_MS);
+  await retire(keyIds[0], on);
+  expect(await signer()).toBe(keyIds[0]);
+  expect(await signer(on)).toBe(keyIds[1]);
+  const later = await newKey(new Date(on.getTime() + 1));
+  expect(await signer(new Date(on.getTime() + 2))).toBe(keyIds[1]);
+  await use(later, 0, new Date(on.getTime() + 3));
+  expect(await signer(new Date(on.getTime() + 4))).toBe(later);
+});
+
+test("the last key that works is neither revoked nor retired by mistake, also when two are revoked at once", async () => {
+  const { lenderId, keyIds, revoke, retire, signer } = await aLenderWithKeys(2);
+  const revoked = await Promise.allSettled([revoke(keyIds[0], 0), revoke(keyIds[1], 1)]);
+  expect(revoked.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  expect(revoked.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "API_KEY_LAST" } });
+  const left = (await signer())!;
+  expect(keyIds).toContain(left);
+  await expect(retire(left, new Date(Date.now() + DAY_MS))).rejects.toMatchObject({
+    code: "API_KEY_LAST",
+    keyId: left,
+  });
+  await transaction(database.em(), (tx) => revokeKey(tx, { lenderId, keyId: left, reason, evenIfLast: true }));
+  expect(await signer()).toBeUndefined();
+});
+
+test("two keys cannot both be retired: the one that ends later is the last", async () => {
+  const { keyIds, retire } = await aLenderWithKeys(2);
+  const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+  await retire(keyIds[0], inDays(2));
+  await expect(retire(keyIds[1], inDays(3))).rejects.toMatchObject({ code: "API_KEY_LAST" });
+  await retire(keyIds[1], inDays(1));
+});
+
+test("whatever happens to keys at once, in two processes, one of those that work signs", async () => {
+  const { keyIds, newKey, use, choose, revoke, signer, lenderId } = await aLenderWithKeys(3);
+  const storm = Array.from({ length: 24 }, (_, place) => {
+    const keyId = keyIds[place % 3]!;
+    const acts = [use, choose, revoke];
+    return place % 4 === 3 ? newKey() : acts[place % 4]!(keyId, place);
+  });
+  await Promise.allSettled(storm);
+  const signing = await signer();
+  const keys = await keysOf(database.em(), lenderId);
+  expect(keys.find(({ id }) => id === signing)?.state).toBe("active");
+});
+
+test("every act on a key is in the audit with its reason, and a key leads to its lender", async () => {
+  const { lenderId, keyIds, use, choose, revoke, retire } = await aLenderWithKeys(3);
+  await use(keyIds[1]);
+  await choose(keyIds[0]);
+  await retire(keyIds[1], new Date(Date.now() + DAY_MS));
+  await revoke(keyIds[2]);
+  const acts = (await actsOn(database.em(), lenderId)).map(({ act, reason, data }) => [act, reason, data["keyId"]]);
+  expect(acts.toReversed().slice(1)).toEqual([
+    ...keyIds.map((keyId) => ["key.created", null, keyId]),
+    ["key.signing", "first use", keyIds[1]],
+    ["key.signing", reason, keyIds[0]],
+    ["key.retiring", reason, keyIds[1]],
+    ["key.revoked", reason, keyIds[2]],
+  ]);
+  expect(await lenderOfKey(database.em(), keyIds[2])).toBe(lenderId);
+  expect(await lenderOfKey(database.em(), "lk_nobody")).toBeUndefined();
+});

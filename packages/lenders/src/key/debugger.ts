@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import type { Tx } from "@collections/database";
+import { lockKey, stateAt } from "./api-key.ts";
+import { checkReason, recordAct } from "../lender/audit.ts";
+import { ApiKeyNotUsableError } from "../lender/lender-fault.ts";
+
+/**
+ * How long the signature debugger answers for a key once an operator has opened it. contract: Signature debugger
+ *
+ * @example
+ * const openMs = Math.min(15 * 60_000, DEBUGGER_OPEN_MS);
+ */
+export const DEBUGGER_OPEN_MS = 60 * 60 * 1000;
+
+/**
+ * Opens the signature debugger for one key for `openMs`, an hour at most, where it is closed otherwise; doing it again
+ * starts anew. Answers when it closes. Throws InvalidLenderError, ApiKeyNotUsableError, LenderNotFoundError.
+ *
+ * @example
+ * const reason = "Acme's signatures are refused since its release";
+ * const openUntil = await openDebugger(tx, { lenderId, keyId, reason, openMs: 15 * 60_000 });
+ */
+export async function openDebugger(
+  tx: Tx,
+  key: { lenderId: string; keyId: string; reason: string; openMs?: number },
+  now: Date = new Date(),
+): Promise<Date> {
+  const { lenderId, keyId, reason, openMs = DEBUGGER_OPEN_MS } = key;
+  checkReason(reason);
+  assert.ok(openMs > 0 && openMs <= DEBUGGER_OPEN_MS, "The debugger is open for an hour at most.");
+  const chosen = await lockKey(tx, lenderId, keyId);
+  if (stateAt(chosen, now) === "revoked") {
+    throw new ApiKeyNotUsableError("API_KEY_REVOKED", keyId, `The key ${keyId} is revoked; debug with another.`);
+  }
+  const debugUntil = new Date(now.getTime() + openMs);
+  chosen.debugUntil = debugUntil;
+  recordAct(tx, { lenderId, act: "key.debugged", reason, data: { keyId, until: debugUntil.toISOString() } }, now);
+  return debugUntil;
+}

@@ -1,0 +1,126 @@
+import { type EntityManager, query, statement } from "@collections/database";
+import DataLoader from "dataloader";
+import type { LenderProfile } from "../lender/lender.ts";
+import type { ApiKeyState } from "../schema.ts";
+
+const MAX_READ_TOGETHER = 200;
+/** Enough for every key that a lender may still have in a drawer. */
+const MAX_SECRETS_OF_LENDER = 10;
+
+/** A key and its lender. */
+export interface KeyRow extends LenderProfile {
+  readonly keyId: string;
+  readonly keyState: ApiKeyState;
+  readonly retiresAt: Date | null;
+  readonly debugUntil: Date | null;
+  readonly secret: string;
+}
+
+/** The sealed secret of a key. */
+export interface SecretRow {
+  readonly keyId: string;
+  readonly lenderId: string;
+  readonly secret: string;
+}
+
+/** Reads keys from the database. */
+export interface KeyReads {
+  /** The key with this id; undefined when there is none. */
+  key(keyId: string): Promise<KeyRow | undefined>;
+  /** The keys that may sign for the lender, the best one first. */
+  signingKeys(lenderId: string): Promise<readonly SecretRow[]>;
+}
+
+const KEY_AND_LENDER = `select k.id as "keyId", k.state as "keyState", k.retires_at as "retiresAt", k.secret,
+     k.debug_until as "debugUntil",
+     l.id, l.code, l.name, l.state, l.country, l.currency, l.language, l.time_zone as "timeZone", l.commission,
+     l.rate_limits as "rateLimits"
+   from lenders.api_key k join lenders.lender l on l.id = k.lender_id`;
+
+const keysById = statement("lenders.keys-by-id", `${KEY_AND_LENDER} where k.id = any ($1::text[])`);
+
+const keyOfLender = statement("lenders.key-of-lender", `${KEY_AND_LENDER} where k.lender_id = $1 and k.id = $2`);
+
+const SIGNING_KEYS = `select lender_id as "lenderId", id as "keyId", secret from lenders.api_key`;
+const MAY_SIGN = `state <> 'revoked' and (retires_at is null or retires_at > $2)`;
+const BEST_SIGNER_FIRST = `signing desc, state = 'active' desc, last_used_at is not null desc, created_at desc, id desc`;
+
+const signingKeysOfLenders = statement(
+  "lenders.signing-keys",
+  `${SIGNING_KEYS} where lender_id = any ($1::uuid[]) and ${MAY_SIGN} order by lender_id, ${BEST_SIGNER_FIRST}`,
+);
+
+const signingKeysOfLender = statement(
+  "lenders.signing-keys-of-lender",
+  `${SIGNING_KEYS} where lender_id = $1 and ${MAY_SIGN} order by ${BEST_SIGNER_FIRST}`,
+);
+
+const secretsOfLender = statement(
+  "lenders.secrets-of-lender",
+  `select id as "keyId", lender_id as "lenderId", secret from lenders.api_key where lender_id = $1
+   order by id = $2 desc, created_at desc, id desc
+   limit $3`,
+);
+
+const lendersOfKeys = statement(
+  "lenders.lenders-of-keys",
+  `select key_id as "keyId", lender_id as "lenderId" from lenders.lender_of_key where key_id = any ($1::text[])`,
+);
+
+/** On one server: reads the keys that are asked for in one turn of the event loop by one statement. */
+export function readsOfOneServer(em: () => EntityManager, now: () => Date): KeyReads {
+  const keys = together(
+    (ids) => query<KeyRow>(em(), keysById, [ids]),
+    ({ keyId }) => keyId,
+  );
+  const signingKeys = together(
+    (ids) => query<SecretRow>(em(), signingKeysOfLenders, [ids, now()]),
+    ({ lenderId }) => lenderId,
+  );
+  return {
+    key: async (keyId) => (await keys.load(keyId))[0],
+    signingKeys: (lenderId) => signingKeys.load(lenderId),
+  };
+}
+
+/**
+ * On a cluster: one statement for each lender, on the node that has its rows. A node that is away makes only the reads of
+ * its own lenders fail. The lender of a key is read from the coordinator's copy of `lenders.lender_of_key`.
+ */
+export function readsOfCluster(em: () => EntityManager, now: () => Date): KeyReads {
+  const owners = together(
+    (keyIds) => query<{ keyId: string; lenderId: string }>(em(), lendersOfKeys, [keyIds]),
+    ({ keyId }) => keyId,
+  );
+  return {
+    async key(keyId) {
+      const [owner] = await owners.load(keyId);
+      if (!owner) return undefined;
+      const [row] = await query<KeyRow>(em(), keyOfLender, [owner.lenderId, keyId]);
+      return row;
+    },
+    signingKeys: (lenderId) => query<SecretRow>(em(), signingKeysOfLender, [lenderId, now()]),
+  };
+}
+
+/** The key's own secret first, then those of its lender's other keys, newest first. */
+export function secretsWith(em: EntityManager, key: { lenderId: string; keyId: string }): Promise<SecretRow[]> {
+  return query<SecretRow>(em, secretsOfLender, [key.lenderId, key.keyId, MAX_SECRETS_OF_LENDER]);
+}
+
+/** The lender that a key belongs to, whatever state the key is in; undefined when there is no such key. */
+export async function ownerOfKey(em: EntityManager, keyId: string): Promise<string | undefined> {
+  const [owner] = await query<{ lenderId: string }>(em, lendersOfKeys, [[keyId]]);
+  return owner?.lenderId;
+}
+
+/** Reads by one statement what is asked for in one turn of the event loop: with many lenders, each asks but now and then. */
+function together<Row>(read: (ids: readonly string[]) => Promise<Row[]>, idOf: (row: Row) => string) {
+  return new DataLoader<string, readonly Row[]>(
+    async (ids) => {
+      const rows = Map.groupBy(await read(ids), idOf);
+      return ids.map((id) => rows.get(id.toLowerCase()) ?? []);
+    },
+    { cache: false, maxBatchSize: MAX_READ_TOGETHER, batchScheduleFn: setImmediate },
+  );
+}

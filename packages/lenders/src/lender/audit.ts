@@ -1,0 +1,57 @@
+import { type EntityManager, newId, type Tx } from "@collections/database";
+import { InvalidLenderError } from "./lender-fault.ts";
+import { AuditEntryEntity } from "../schema.ts";
+
+/** What somebody did to a lender. `data` never holds a secret. */
+export interface Act {
+  readonly lenderId: string;
+  /** Such as `lender.suspended` or `key.revoked`. */
+  readonly act: string;
+  readonly reason?: string | undefined;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** An act on a lender as it was kept: what, why and when. */
+export interface AuditEntry {
+  readonly id: string;
+  readonly act: string;
+  readonly reason: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly at: Date;
+}
+
+/**
+ * Keeps for good that something was done to a lender.
+ *
+ * @example
+ * recordAct(tx, { lenderId, act: "lender.exported", reason: "Asked for by Acme", data: { rows: 1_200 } }, now);
+ */
+export function recordAct(tx: Tx, act: Act, now: Date = new Date()): void {
+  tx.create(AuditEntryEntity, {
+    lenderId: act.lenderId,
+    id: newId(),
+    act: act.act,
+    reason: act.reason ?? null,
+    data: { ...act.data },
+    at: now,
+  });
+}
+
+/**
+ * The last acts on a lender, newest first.
+ *
+ * @example
+ * const [lastAct] = await actsOn(em, lenderId, 1);
+ */
+export async function actsOn(em: EntityManager, lenderId: string, limit = 50): Promise<AuditEntry[]> {
+  const rows = await em.find(AuditEntryEntity, { lenderId }, { orderBy: { id: "desc" }, limit });
+  return rows.map(({ id, act, reason, data, at }) => ({ id, act, reason, data, at }));
+}
+
+/** An act that somebody may ask about later says why it was done. Throws InvalidLenderError. */
+export function checkReason(reason: string): void {
+  if (reason.trim() !== "" && reason.length <= 500) return;
+  throw new InvalidLenderError([
+    { code: "REQUIRED", field: "reason", detail: "Say why, in 1 to 500 characters; it is kept in the audit." },
+  ]);
+}

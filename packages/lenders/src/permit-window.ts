@@ -1,0 +1,18 @@
+import { defineEntity, p } from "@mikro-orm/core";
+
+/**
+ * One subject's uses of one limit: `counts[n]` at `atMs[n]`. Processes of the version before count here; this version
+ * counts in `rate_limits.permit_window` of `@collections/rate-limits`. A later release drops this table.
+ */
+export const PermitWindowEntity = defineEntity({
+  name: "PermitWindow",
+  schema: "lenders",
+  tableName: "permit_window",
+  properties: {
+    subject: p.text().primary(),
+    limitName: p.text().primary(),
+    atMs: p.array().columnType("bigint[]"),
+    counts: p.array().columnType("integer[]"),
+    takenAt: p.datetime().columnType("timestamptz"),
+  },
+});

@@ -1,0 +1,137 @@
+import { createDatabase, migrate, transaction } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeEach, expect, test } from "vitest";
+import {
+  checkMasterKey,
+  createLender,
+  createVault,
+  replaceLostMasterKey,
+  resealSecrets,
+  unreadableSecrets,
+  type Vault,
+  WrongMasterKeyError,
+} from "../index.ts";
+import { lendersSchema } from "../schema.ts";
+
+const schemas = [lendersSchema];
+const { url } = await testDatabase("lenders", async (url) => void (await migrate({ url, schemas })));
+const database = await createDatabase({ url, schemas });
+const elsewhere = await createDatabase({ url, schemas });
+afterAll(() => Promise.all([database.close(), elsewhere.close()]));
+
+const OLD = "0a".repeat(32);
+const NEW = "b1".repeat(32);
+const old = createVault({ masterKey: OLD });
+const fresh = createVault({ masterKey: NEW });
+const both = createVault({ masterKey: NEW, previous: OLD });
+
+beforeEach(async () => {
+  await database.pool.query("truncate lenders.master_key_sentinel, lenders.lender, lenders.api_key");
+});
+
+function check(vault: Vault): Promise<void> {
+  return checkMasterKey(database.em(), vault);
+}
+
+function aLender(code: string, vault: Vault) {
+  const lender = { code, name: "Acme", currency: "INR", environment: "live" };
+  return transaction(database.em(), (tx) => createLender(tx, vault, lender));
+}
+
+async function sentinel(): Promise<string | undefined> {
+  const { rows } = await database.pool.query<{ sealed: string }>("select sealed from lenders.master_key_sentinel");
+  return rows[0]?.sealed;
+}
+
+test("the first key on an empty database is its key, and another one is refused from then on", async () => {
+  await check(old);
+  await check(old);
+  await expect(check(fresh)).rejects.toMatchObject({ code: "WRONG_MASTER_KEY", expectedKeyId: old.masterKeyId });
+  await expect(check(fresh)).rejects.toThrow(
+    `The master key ${fresh.masterKeyId} is not this database's: its secrets are sealed under the key ${old.masterKeyId}.`,
+  );
+  expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
+});
+
+test("of two first starts at once with different keys exactly one is accepted", async () => {
+  for (let round = 0; round < 10; round += 1) {
+    await database.pool.query("truncate lenders.master_key_sentinel");
+    const ended = await Promise.allSettled([
+      checkMasterKey(database.em(), old),
+      checkMasterKey(elsewhere.em(), fresh),
+      checkMasterKey(database.em(), old),
+      checkMasterKey(elsewhere.em(), fresh),
+    ]);
+    const accepted = ended.map(({ status }) => status === "fulfilled");
+    expect([accepted[0], accepted[1]].filter(Boolean)).toHaveLength(1);
+    expect(accepted.slice(2)).toEqual(accepted.slice(0, 2));
+    const reasons = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+    expect(reasons.every((reason) => reason instanceof WrongMasterKeyError)).toBe(true);
+  }
+});
+
+test("a database with secrets and no sentinel yet gets one from a key that opens them, and from no other", async () => {
+  await aLender("ACME", old);
+  await expect(check(fresh)).rejects.toThrow(WrongMasterKeyError);
+  expect(await sentinel()).toBeUndefined();
+  await check(old);
+  expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
+});
+
+test("a first start during a rotation seals the sentinel under the key that opens the secrets", async () => {
+  await aLender("ACME", old);
+  await check(both);
+  await check(both);
+  await check(old);
+  await expect(check(fresh), "the old key is taken away before the rotation").rejects.toThrow(WrongMasterKeyError);
+  expect(await resealSecrets(database.em(), both)).toEqual({ resealed: 1, unreadable: [] });
+  await check(fresh);
+  await expect(check(old)).rejects.toThrow(WrongMasterKeyError);
+});
+
+test("a wrong key under which a few secrets were sealed before there was a sentinel stays wrong", async () => {
+  await aLender("ACME", old);
+  await aLender("BETA", old);
+  await aLender("GAMMA", fresh);
+  await expect(check(fresh)).rejects.toThrow(WrongMasterKeyError);
+  await check(old);
+});
+
+test("one altered secret does not make the right key wrong", async () => {
+  await aLender("ACME", old);
+  const { apiKeyId } = await aLender("BETA", old);
+  const alter = "update lenders.api_key set secret = overlay(secret placing 'AAAA' from 20) where id = $1";
+  await database.pool.query(alter, [apiKeyId]);
+  await check(old);
+  expect((await sentinel())?.split(":")[1]).toBe(old.masterKeyId);
+});
+
+test("while the key is changed both keys open, and afterwards the new one alone", async () => {
+  await check(old);
+  await aLender("ACME", old);
+  await check(both);
+  await check(createVault({ masterKey: OLD, previous: NEW }));
+  await expect(check(fresh), "the old key is taken away too early").rejects.toThrow(WrongMasterKeyError);
+  expect(await resealSecrets(database.em(), both)).toEqual({ resealed: 1, unreadable: [] });
+  await check(fresh);
+  await check(both);
+  await expect(check(old)).rejects.toThrow(WrongMasterKeyError);
+  expect(await resealSecrets(database.em(), both), "a second call").toEqual({ resealed: 0, unreadable: [] });
+  await check(fresh);
+});
+
+test("a rotation by keys that are both wrong leaves the sentinel as it is", async () => {
+  await check(old);
+  const before = await sentinel();
+  await resealSecrets(database.em(), createVault({ masterKey: NEW, previous: "0c".repeat(32) }));
+  expect(await sentinel()).toBe(before);
+});
+
+test("a lost key is replaced by a new one, which opens what is sealed from then on", async () => {
+  await check(old);
+  const { lender } = await aLender("ACME", old);
+  await transaction(database.em(), (tx) => replaceLostMasterKey(tx, fresh));
+  await check(fresh);
+  await aLender("BETA", fresh);
+  expect(await unreadableSecrets(database.em(), fresh)).toMatchObject([{ lenderId: lender.id, kind: "API_KEY" }]);
+});

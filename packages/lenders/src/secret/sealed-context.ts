@@ -1,0 +1,54 @@
+import type { LenderRow } from "../schema.ts";
+
+/** The purpose of a sealed secret. */
+export type SecretKind = "API_KEY" | LenderSecret["kind"];
+
+/** A secret that a lender registers once: a column of `lenders.lender`. */
+type LenderSecret = (typeof LENDER_SECRETS)[number];
+
+/** The sealed columns of `lenders.lender`. Every query and loop over a lender's secrets is built from this list. */
+export const LENDER_SECRETS = [
+  { kind: "MINT_AUTH_HEADER", property: "mintAuthHeader", column: "mint_auth_header" },
+  { kind: "WHATSAPP_TOKEN", property: "whatsappToken", column: "whatsapp_token" },
+  { kind: "WHATSAPP_APP_SECRET", property: "whatsappAppSecret", column: "whatsapp_app_secret" },
+  { kind: "WHATSAPP_VERIFY_TOKEN", property: "whatsappVerifyToken", column: "whatsapp_verify_token" },
+] as const satisfies readonly { kind: string; property: keyof LenderRow; column: string }[];
+
+/** The context under which each kind of secret is sealed. Only API keys need `keyId`. */
+export const SECRET_CONTEXTS: Record<SecretKind, (lenderId: string, keyId: string) => string> = {
+  API_KEY: apiKeySecretContext,
+  MINT_AUTH_HEADER: mintAuthHeaderContext,
+  WHATSAPP_TOKEN: whatsappTokenContext,
+  WHATSAPP_APP_SECRET: whatsappAppSecretContext,
+  WHATSAPP_VERIFY_TOKEN: whatsappVerifyTokenContext,
+};
+
+/** The row and column of an API key's secret. A value that is sealed for one row does not open in another. */
+export function apiKeySecretContext(lenderId: string, keyId: string): string {
+  return `lenders.api_key.secret/${lenderId}/${keyId}`;
+}
+
+/** The auth header of a lender's mint endpoint. */
+export function mintAuthHeaderContext(lenderId: string): string {
+  return `lenders.lender.mint_auth_header/${lenderId}`;
+}
+
+/** The access token of a lender's WhatsApp account. */
+export function whatsappTokenContext(lenderId: string): string {
+  return `lenders.lender.whatsapp_token/${lenderId}`;
+}
+
+/** The app secret with which Meta signs its calls about a lender's messages. */
+export function whatsappAppSecretContext(lenderId: string): string {
+  return `lenders.lender.whatsapp_app_secret/${lenderId}`;
+}
+
+/** The token that Meta shows when a lender registers our webhook with it. */
+export function whatsappVerifyTokenContext(lenderId: string): string {
+  return `lenders.lender.whatsapp_verify_token/${lenderId}`;
+}
+
+/** The value that only the database's master key opens. */
+export function masterKeySentinelContext(): string {
+  return "lenders.master_key_sentinel.sealed";
+}

@@ -1,0 +1,62 @@
+import { currency } from "@collections/money";
+import { describe, expect, test } from "vitest";
+import { fallbackFor } from "../index.ts";
+
+const INR = currency("INR");
+const acme = {
+  upiId: "acme.collections@okbank",
+  bankAccount: { accountNumber: "000111222333", ifsc: "ACME0000001" },
+  instructions: "Write the loan number on the slip.",
+  payeeName: "Acme Finance",
+};
+
+test("a lender with a UPI id can be paid by QR, a bank transfer, and by its own instructions", () => {
+  const fallback = fallbackFor(acme, { amountMinor: 250_050n, currency: INR, note: "Loan LN-1001" });
+  expect(fallback).toMatchObject({ bankAccount: acme.bankAccount, instructions: acme.instructions });
+  expect(fallback.upiUri).toBe(
+    "upi://pay?pa=acme.collections@okbank&pn=Acme%20Finance&am=2500.50&cu=INR&tn=Loan%20LN-1001",
+  );
+  expect(fallback.qrSvg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="[0-9 ]+">/);
+});
+
+describe("the UPI URI", () => {
+  test("leaves the amount to the payer when none is given, and the note out when it is empty", () => {
+    expect(fallbackFor(acme, { currency: INR, note: " " }).upiUri).toBe(
+      "upi://pay?pa=acme.collections@okbank&pn=Acme%20Finance&cu=INR",
+    );
+    expect(fallbackFor(acme, { amountMinor: 0n, currency: INR, note: "" }).upiUri).not.toContain("am=");
+  });
+
+  test("is read back by a URL parser exactly as it was meant, whatever the texts hold", () => {
+    const payeeName = `A&B=C?#%+ "Ünïted" 'Finance' (आरोह) 💸`;
+    const uri = fallbackFor({ ...acme, payeeName }, { amountMinor: 1n, currency: INR, note: "MUM/2023&am=1" }).upiUri!;
+    expect(uri).toMatch(/^upi:\/\/pay\?[A-Za-z0-9\-._~%&=@]+$/);
+    expect(Object.fromEntries(new URLSearchParams(uri.split("?")[1]))).toEqual({
+      pa: acme.upiId,
+      pn: payeeName,
+      am: "0.01",
+      cu: "INR",
+      tn: "MUM/2023&am=1",
+    });
+  });
+
+  test("holds no control characters, half characters or more than UPI carries", () => {
+    const note = `line\r\nbreak \ud800 ${"💸".repeat(60)}`;
+    const query = fallbackFor(acme, { currency: INR, note }).upiUri!.split("?")[1];
+    const carried = new URLSearchParams(query).get("tn")!;
+    expect(carried).toBe(`line break \ufffd ${"💸".repeat(37)}`);
+    expect(Array.from(carried)).toHaveLength(50);
+  });
+});
+
+test.each([
+  ["has registered no UPI id", { ...acme, upiId: null }, "INR"],
+  ["is owed in another currency", acme, "KWD"],
+])("there is no QR when the lender %s", (_why, details, code) => {
+  expect(fallbackFor(details, { amountMinor: 1n, currency: currency(code), note: "n" })).toEqual({
+    upiUri: null,
+    qrSvg: null,
+    bankAccount: acme.bankAccount,
+    instructions: acme.instructions,
+  });
+});

@@ -1,0 +1,168 @@
+import {
+  allLendersStatement,
+  type EntityManager,
+  oneLenderInsert,
+  query,
+  queryReachable,
+  send,
+  statement,
+  type Tx,
+} from "@collections/database";
+import { defineEntity, p } from "@mikro-orm/core";
+import type { DeliveryStatus } from "../link/delivery-status.ts";
+
+/** What a channel told of a message whose id nobody had written down yet. */
+export const HeldReportEntity = defineEntity({
+  name: "HeldReport",
+  schema: "payment_links",
+  tableName: "held_report",
+  properties: {
+    lenderId: p.uuid().primary(),
+    providerMessageId: p.text().primary(),
+    status: p.text().$type<MessageReport["status"]>().primary(),
+    failureCode: p.text().strictNullable(),
+    failureDetail: p.text().strictNullable(),
+    receivedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+/** What a channel tells of a message that it had taken. */
+export interface MessageReport {
+  readonly providerMessageId: string;
+  /** The delivery's own id, where the channel gives back what the message came with. */
+  readonly deliveryId?: string;
+  readonly status: Extract<DeliveryStatus, "sent" | "delivered" | "read" | "failed">;
+  readonly failureCode?: string;
+  readonly failureDetail?: string;
+}
+
+/** A message by the channel's id of it. */
+export interface LenderMessage {
+  readonly lenderId: string;
+  readonly providerMessageId: string;
+}
+
+/** The most messages that one sweep looks at. */
+const SWEEP_ROWS = 500;
+
+/**
+ * Keeps reports whose message nobody knows, but only while the lender has a message on its way to the channel: a report
+ * can be faster than the writing down of its message's id. Everything else is about messages that are not ours.
+ *
+ * @example
+ * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;
+ * await holdReports(tx, lenderId, [report], now);
+ */
+export async function holdReports(
+  tx: Tx,
+  lenderId: string,
+  reports: readonly MessageReport[],
+  now: Date,
+): Promise<void> {
+  const onTheirWay = await query(tx, selectOnTheirWay, [lenderId]);
+  if (onTheirWay.length === 0) return;
+  send(tx, insertReports, [
+    lenderId,
+    reports.map(({ providerMessageId }) => providerMessageId),
+    reports.map(({ status }) => status),
+    reports.map(({ failureCode }) => failureCode ?? null),
+    reports.map(({ failureDetail }) => failureDetail ?? null),
+    now,
+  ]);
+}
+
+/**
+ * What is held of these messages.
+ *
+ * @example
+ * const reports = await heldReports(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
+ */
+export async function heldReports(
+  em: EntityManager,
+  lenderId: string,
+  messageIds: readonly string[],
+): Promise<MessageReport[]> {
+  const rows = await query<{ [Field in keyof MessageReport]: MessageReport[Field] | null }>(em, selectReports, [
+    lenderId,
+    messageIds,
+  ]);
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as never);
+}
+
+/**
+ * Messages that are known by now and have something held: whoever should have settled it is gone. At most 500, the
+ * newest first: what cannot be settled does not stand before what can.
+ *
+ * @example
+ * for (const { lenderId, providerMessageId } of await settleableReports(em)) {
+ *   const reports = await heldReports(em, lenderId, [providerMessageId]);
+ * }
+ */
+export async function settleableReports(em: EntityManager): Promise<LenderMessage[]> {
+  return queryReachable(em, selectSettleable, [SWEEP_ROWS]);
+}
+
+/**
+ * Forgets what is held of these messages.
+ *
+ * @example
+ * forgetHeldReports(tx, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
+ */
+export function forgetHeldReports(tx: Tx, lenderId: string, messageIds: readonly string[]): void {
+  send(tx, deleteReports, [lenderId, messageIds]);
+}
+
+/**
+ * Forgets what was held before `olderThan`: its message is not one of ours.
+ *
+ * @example
+ * forgetOldReports(tx, new Date(now.getTime() - 60 * 60_000));
+ */
+export function forgetOldReports(tx: Tx, olderThan: Date): void {
+  send(tx, deleteOld, [olderThan]);
+}
+
+const selectOnTheirWay = statement(
+  "payment-links.message-on-its-way",
+  `select d.id from payment_links.link_delivery d
+   where d.lender_id = $1 and d.status = 'queued' and d.channel = 'whatsapp' and d.started_at is not null
+   limit 1`,
+);
+
+const insertReports = oneLenderInsert("payment-links.hold-reports", {
+  table: "payment_links.held_report",
+  columns: { provider_message_id: "text", status: "text", failure_code: "text", failure_detail: "text" },
+  equal: { received_at: "$6" },
+  ending: "on conflict do nothing",
+});
+
+const selectReports = statement(
+  "payment-links.held-reports",
+  `select provider_message_id as "providerMessageId", status, failure_code as "failureCode",
+     failure_detail as "failureDetail"
+   from payment_links.held_report
+   where lender_id = $1 and provider_message_id = any($2::text[])`,
+);
+
+const selectSettleable = allLendersStatement(
+  "payment-links.settleable-reports",
+  { ofSome: "h.lender_id = any ($2::uuid[])" },
+  (areTheLenders) => `select h.lender_id as "lenderId", h.provider_message_id as "providerMessageId"
+   from payment_links.held_report h
+   join payment_links.link_delivery d
+     on d.lender_id = h.lender_id and d.provider_message_id = h.provider_message_id
+   where ${areTheLenders}
+   group by h.lender_id, h.provider_message_id
+   order by max(h.received_at) desc
+   limit $1`,
+);
+
+const deleteReports = statement(
+  "payment-links.forget-held-reports",
+  `delete from payment_links.held_report where lender_id = $1 and provider_message_id = any($2::text[])`,
+);
+
+const deleteOld = statement(
+  "payment-links.forget-old-reports",
+  `delete from payment_links.held_report where received_at < $1`,
+);

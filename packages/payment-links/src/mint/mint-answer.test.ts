@@ -1,0 +1,103 @@
+import { type OutboundAnswer, parseAllowList } from "@collections/outbound";
+import { describe, expect, test } from "vitest";
+import { readMintAnswer, UNAVAILABLE_REASONS } from "../index.ts";
+
+const NOTHING = { allow: parseAllowList(""), hosts: [] };
+const URL = "https://pay.lender.example/plink_77";
+
+function answered(body: unknown, rest: Partial<Extract<OutboundAnswer, { kind: "answer" }>> = {}): OutboundAnswer {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return { kind: "answer", status: 200, headers: {}, body: bytes, bodyCut: false, durationMs: 1, ...rest };
+}
+
+function failed(code: Extract<OutboundAnswer, { kind: "failure" }>["code"]): OutboundAnswer {
+  return { kind: "failure", code, detail: "What happened.", ownFault: false, requestSent: true, durationMs: 1 };
+}
+
+function linkOf(link: unknown): OutboundAnswer {
+  return answered({ success: true, link });
+}
+
+describe("a link is minted", () => {
+  test.each([200, 201, 202, 226, 299])("by a %s", (status) => {
+    const answer = answered({ success: true, link: { linkId: "plink_77", url: URL } }, { status });
+    expect(readMintAnswer(answer, NOTHING)).toEqual({ minted: { linkId: "plink_77", url: URL } });
+  });
+
+  test.each([
+    ["without the word success", { link: { linkId: "plink_77", url: URL } }],
+    ["with fields that nobody knows", { success: true, link: { linkId: "plink_77", url: URL, expires: 1 }, x: [] }],
+    ["with spaces around its id", { success: true, link: { linkId: " plink_77\n", url: URL } }],
+  ])("%s", (_how, body) => {
+    expect(readMintAnswer(answered(body), NOTHING)).toEqual({ minted: { linkId: "plink_77", url: URL } });
+  });
+
+  test("with an id of 128 characters, whatever their alphabet", () => {
+    const linkId = "𝓵".repeat(128);
+    expect(readMintAnswer(linkOf({ linkId, url: URL }), NOTHING)).toMatchObject({ minted: { linkId } });
+  });
+
+  test("with a plain and private URL where the operator opened that host and port", () => {
+    const url = "http://127.0.0.1:4000/pay";
+    expect(
+      readMintAnswer(linkOf({ linkId: "a", url }), { allow: parseAllowList("127.0.0.1:4000"), hosts: [] }),
+    ).toMatchObject({
+      minted: { url },
+    });
+  });
+});
+
+describe("a link is unavailable", () => {
+  const good = { success: true, link: { linkId: "plink_77", url: URL } };
+
+  test.each<[string, OutboundAnswer, string]>([
+    ["no answer in time", failed("TIMEOUT"), "timeout"],
+    ["no such host", failed("DNS"), "dns"],
+    ["no connection", failed("CONNECT"), "connect"],
+    ["no secure connection", failed("TLS"), "tls"],
+    ["an address that may not be called", failed("BLOCKED_ADDRESS"), "blocked_address"],
+    ["a call that we gave up", failed("ABORTED"), "outcome_unknown"],
+    ["a redirect", answered(good, { status: 302 }), "non_2xx"],
+    ["a refusal by status", answered(good, { status: 422 }), "non_2xx"],
+    ["an error whose body broke off", answered("", { status: 500, bodyCut: "broken" }), "non_2xx"],
+    ["a body beyond the cap", answered(good, { bodyCut: "too_large" }), "bad_answer"],
+    ["a body that drips", answered("{", { bodyCut: "deadline" }), "timeout"],
+    ["a body that broke off", answered("{", { bodyCut: "broken" }), "connect"],
+    ["success: false", answered({ ...good, success: false }), "refused"],
+    ["another success", answered({ ...good, success: "true" }), "bad_answer"],
+    ["an empty body", answered(""), "bad_answer"],
+    ["HTML", answered("<html>"), "bad_answer"],
+    ["broken UTF-8", answered(Buffer.from([0x22, 0xff, 0x22])), "bad_answer"],
+    ["endless nesting", answered("[".repeat(65_000)), "bad_answer"],
+    ["null", answered(null), "bad_answer"],
+    ["an array", answered([good]), "bad_answer"],
+    ["a text", answered('"ok"'), "bad_answer"],
+    ["no link", answered({ success: true }), "bad_answer"],
+    ["a link that is a text", linkOf(URL), "bad_answer"],
+    ["no linkId", linkOf({ url: URL }), "bad_answer"],
+    ["an empty linkId", linkOf({ linkId: " ", url: URL }), "bad_answer"],
+    ["a linkId that is a number", linkOf({ linkId: 77, url: URL }), "bad_answer"],
+    ["a linkId with a NUL", linkOf({ linkId: "a\0b", url: URL }), "bad_answer"],
+    ["a linkId with half a character", linkOf({ linkId: "a\ud800", url: URL }), "bad_answer"],
+    ["a linkId of 129 characters", linkOf({ linkId: "a".repeat(129), url: URL }), "bad_answer"],
+    ["no url", linkOf({ linkId: "a" }), "bad_url"],
+    ["plain http", linkOf({ linkId: "a", url: "http://pay.lender.example/a" }), "bad_url"],
+    ["a script", linkOf({ linkId: "a", url: "javascript:alert(1)" }), "bad_url"],
+    ["a data URL", linkOf({ linkId: "a", url: "data:text/html,hello" }), "bad_url"],
+    ["a relative url", linkOf({ linkId: "a", url: "/pay/a" }), "bad_url"],
+    ["a private address", linkOf({ linkId: "a", url: "https://10.0.0.1/pay" }), "bad_url"],
+    ["a user name in the url", linkOf({ linkId: "a", url: "https://bank.example@evil.example/" }), "bad_url"],
+    ["a url with a line break", linkOf({ linkId: "a", url: "https://pay.lender.example/\na" }), "bad_url"],
+    ["2 MB of url", linkOf({ linkId: "a", url: URL.padEnd(2_000_000, "x") }), "bad_url"],
+  ])("after %s", (_what, answer, reason) => {
+    const reading = readMintAnswer(answer, NOTHING);
+    expect(reading).toEqual({ unavailable: reason, detail: expect.stringMatching(/^.{5,200}\.$/) });
+    expect(UNAVAILABLE_REASONS).toContain(reason);
+  });
+
+  test("without repeating a word of the lender's", () => {
+    const body = { success: false, error: "SECRET", link: { linkId: "SECRET" } };
+    const readings = [answered(body), answered(body, { status: 500 }), linkOf({ linkId: "a", url: "SECRET" })];
+    expect(JSON.stringify(readings.map((answer) => readMintAnswer(answer, NOTHING)))).not.toContain("SECRET");
+  });
+});

@@ -1,0 +1,93 @@
+import type { OutboundAnswer } from "@collections/outbound";
+import { checkLinkUrl, type LinkUrlRule } from "../link/link-url.ts";
+import type { MintedLink } from "./record-mint.ts";
+import type { UnavailableReason } from "../link/unavailable-reason.ts";
+
+const MAX_LINK_ID_CHARS = 128;
+const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
+
+/** A link for the borrower, or the reason why there is none with a sentence for operators. */
+export type MintAnswer =
+  | { readonly minted: MintedLink }
+  | { readonly unavailable: UnavailableReason; readonly detail: string };
+
+/**
+ * Reads what came of a mint call. Any 2xx counts, and the URL of the link is canonical. `detail` repeats nothing that the
+ * lender wrote but a host, because it may quote the borrower's data or the auth header. contract: Mint-link response
+ *
+ * @example
+ * const url = "https://lender.example.com/links";
+ * const answer = await outbound.request({ method: "POST", url, body: "{}", timeoutMs: 10_000 });
+ * const read = readMintAnswer(answer, { allow: { entries: [] }, hosts: ["pay.acme.example"] });
+ * if ("unavailable" in read) await recordUnavailable(tx, link, read, now);
+ */
+export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintAnswer {
+  if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], answer.detail);
+  if (answer.status < 200 || answer.status > 299) {
+    return unavailable("non_2xx", `The lender answered ${answer.status}; any 2xx counts.`);
+  }
+  if (answer.bodyCut !== false) return unavailable(...CUT[answer.bodyCut]);
+  const body = parseObject(answer.body);
+  return body ? readBody(body, rule) : unavailable("bad_answer", "The answer is not a JSON object in UTF-8.");
+}
+
+type Failure = Extract<OutboundAnswer, { kind: "failure" }>;
+
+const REASON_OF_FAILURE: Readonly<Record<Failure["code"], UnavailableReason>> = {
+  TIMEOUT: "timeout",
+  DNS: "dns",
+  CONNECT: "connect",
+  TLS: "tls",
+  BLOCKED_ADDRESS: "blocked_address",
+  ABORTED: "outcome_unknown",
+};
+
+type Cut = Exclude<Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"], false>;
+
+const CUT: Readonly<Record<Cut, readonly [UnavailableReason, string]>> = {
+  too_large: ["bad_answer", "The answer is larger than a link can be."],
+  deadline: ["timeout", "The answer began but did not end in time."],
+  broken: ["connect", "The connection broke before the answer ended."],
+};
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function readBody(body: JsonObject, rule: LinkUrlRule): MintAnswer {
+  if (body["success"] === false) return unavailable("refused", "The lender answered success: false.");
+  if (body["success"] !== undefined && body["success"] !== true) {
+    return unavailable("bad_answer", "success is neither true nor false.");
+  }
+  const link = asObject(body["link"]);
+  if (!link) return unavailable("bad_answer", "There is no object link in the answer.");
+  const linkId = readLinkId(link["linkId"]);
+  if (linkId === undefined) {
+    return unavailable("bad_answer", `link.linkId is not a text of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
+  }
+  const url = link["url"];
+  if (typeof url !== "string") return unavailable("bad_url", "link.url is not a text.");
+  const verdict = checkLinkUrl(url, rule);
+  return verdict.ok ? { minted: { linkId, url: verdict.url } } : unavailable("bad_url", verdict.reason);
+}
+
+/** Trimmed, as it is when a confirmation brings it back. */
+function readLinkId(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const linkId = value.trim();
+  return PRINTABLE.test(linkId) && linkId.isWellFormed() ? linkId : undefined;
+}
+
+function parseObject(body: Uint8Array): JsonObject | undefined {
+  try {
+    return asObject(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body)));
+  } catch {
+    return undefined;
+  }
+}
+
+function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}
+
+function unavailable(reason: UnavailableReason, detail: string): MintAnswer {
+  return { unavailable: reason, detail };
+}

@@ -1,0 +1,123 @@
+import { newId } from "@collections/database";
+import { startLenderTwin } from "@collections/lender-twin";
+import { currency } from "@collections/money";
+import { createOutbound } from "@collections/outbound";
+import { signingKey } from "@collections/signing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type MintCall, mintLink } from "../index.ts";
+
+const KEY_ID = "lk_sandbox_1";
+const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
+
+let twin: Awaited<ReturnType<typeof startLenderTwin>>;
+let outbound: ReturnType<typeof createOutbound>;
+
+beforeAll(async () => {
+  twin = await startLenderTwin({ credentials: { apiKeyId: KEY_ID, hmacSecret: SECRET } });
+  outbound = createOutbound({ allow: "127.0.0.1:*" });
+});
+
+afterAll(async () => {
+  await outbound.close();
+  await twin.close();
+});
+
+function aCall(given: Partial<MintCall> = {}): MintCall {
+  return {
+    outbound,
+    linkUrlRule: { allow: outbound.allow, hosts: [] },
+    url: `${twin.mintUrl}?tenant=7`,
+    authHeader: twin.mintAuth,
+    signingKey: signingKey(SECRET),
+    keyId: KEY_ID,
+    mintKey: newId(),
+    request: {
+      sourceLoanNumber: "MUM/2023/00123",
+      caseId: "019390f0-0000-7000-8000-000000000001",
+      visitId: "019390f0-0000-7000-8000-000000000002",
+      amountMinor: 250_050n,
+      currency: currency("INR"),
+      borrowerName: "Aśa “Asha” Rao",
+      borrowerPhone: "+919800000001",
+      description: "Loan MUM/2023/00123",
+    },
+    timeoutMs: 5_000,
+    now: new Date(),
+    ...given,
+  };
+}
+
+describe("a lender who knows only the contract", () => {
+  test("verifies the call and mints what was asked for", async () => {
+    const call = aCall();
+    const answer = await mintLink(call);
+    const seen = twin.mints.at(-1)!;
+    expect(seen).toMatchObject({ outcome: "minted", rejection: null, idempotencyKey: call.mintKey });
+    expect(answer).toEqual({ minted: { linkId: seen.linkId, url: twin.payUrl(seen.linkId!) } });
+    expect(seen.rawBody).toBe(
+      '{"sourceLoanNumber":"MUM/2023/00123","caseId":"case_019390f0000070008000000000000001",' +
+        '"visitId":"vis_019390f0000070008000000000000002","amount":2500.5,"currency":"INR",' +
+        '"borrowerName":"Aśa “Asha” Rao","borrowerPhone":"+919800000001","description":"Loan MUM/2023/00123"}',
+    );
+    expect(seen.headers).toMatchObject({
+      "content-type": "application/json",
+      "idempotency-key": call.mintKey,
+      "x-service-key-id": KEY_ID,
+      "x-service-timestamp": String(call.now.getTime()),
+      [twin.mintAuth.name.toLowerCase()]: twin.mintAuth.value,
+    });
+  });
+
+  test("gives the same link again for the same key", async () => {
+    const call = aCall();
+    const [first, second] = [await mintLink(call), await mintLink(call)];
+    expect(second).toEqual(first);
+    expect(twin.mints.at(-1)).toMatchObject({ outcome: "repeated" });
+  });
+
+  test("cannot replace our headers by the one it registered", async () => {
+    const answer = await mintLink(aCall({ authHeader: { name: "X-Service-Signature", value: "0".repeat(64) } }));
+    expect(twin.mints.at(-1)?.headers["x-service-signature"]).not.toBe("0".repeat(64));
+    expect(answer).toMatchObject({ unavailable: "non_2xx" });
+  });
+
+  test.each([
+    ["refuse", "refused"],
+    ["garbage", "bad_answer"],
+    ["noLinkId", "bad_answer"],
+    ["httpUrl", "bad_url"],
+    ["javascriptUrl", "bad_url"],
+    ["hugeBody", "bad_answer"],
+    ["error500", "non_2xx"],
+    ["redirect", "non_2xx"],
+    ["reset", "connect"],
+    ["hang", "timeout"],
+    ["drip", "timeout"],
+  ] as const)("that plays %s makes the link unavailable: %s", async (behaviour, reason) => {
+    twin.mintBehaviour = behaviour;
+    const before = twin.mints.length;
+    try {
+      const isSlow = behaviour === "hang" || behaviour === "drip";
+      expect(await mintLink(aCall(isSlow ? { timeoutMs: 150 } : {}))).toMatchObject({ unavailable: reason });
+      expect(twin.mints.length).toBe(before + 1);
+    } finally {
+      twin.mintBehaviour = "ok";
+    }
+  });
+});
+
+test("a lender without a mint-link URL is not called", async () => {
+  expect(await mintLink(aCall({ url: null }))).toMatchObject({ unavailable: "not_configured" });
+});
+
+test("an address that the operator did not open is not called", async () => {
+  const closed = createOutbound();
+  expect(await mintLink(aCall({ outbound: closed }))).toMatchObject({ unavailable: "blocked_address" });
+  await closed.close();
+});
+
+test("the URL of a link is held to what the caller allows, whatever the door allows", async () => {
+  expect(await mintLink(aCall({ linkUrlRule: { allow: { entries: [] }, hosts: [] } }))).toMatchObject({
+    unavailable: "bad_url",
+  });
+});

@@ -1,0 +1,91 @@
+import { publicId } from "@collections/database";
+import { type CurrencyCode, toWire } from "@collections/money";
+import type { Outbound } from "@collections/outbound";
+import { HEADERS, type Secret, sign } from "@collections/signing";
+import type { LinkUrlRule } from "../link/link-url.ts";
+import { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
+
+/** What the lender is told about the link to mint; ids are UUIDs. contract: Mint-link request */
+export interface MintRequest {
+  readonly sourceLoanNumber: string;
+  readonly caseId: string;
+  readonly visitId: string;
+  readonly amountMinor: bigint;
+  readonly currency: CurrencyCode;
+  readonly borrowerName: string;
+  readonly borrowerPhone: string;
+  /** The same for every request with the same mint key: gateways refuse a key that comes with another body. */
+  readonly description: string;
+}
+
+/** What one mint call takes: the door out, what the lender has registered, and the link to ask for. */
+export interface MintCall {
+  readonly outbound: Outbound;
+  /** Where the link's URL may lead, whatever `outbound` may call. */
+  readonly linkUrlRule: LinkUrlRule;
+  /** The lender's mintLinkUrl, or null while none is registered. */
+  readonly url: string | null;
+  /** The header that the lender registered for this call. */
+  readonly authHeader: { readonly name: string; readonly value: string } | undefined;
+  readonly signingKey: Secret;
+  readonly keyId: string;
+  readonly mintKey: string;
+  readonly request: MintRequest;
+  /** For the whole exchange. contract: Limits, mint-link response time */
+  readonly timeoutMs: number;
+  readonly now: Date;
+}
+
+/**
+ * Asks the lender for a link, once: network only, so outside any transaction and after `claimMint` is committed.
+ * Rejects only for an auth header that cannot be sent. contract: Lender-exposed endpoints
+ *
+ * @example
+ * const { mintKey } = link;
+ * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
+ * const request = { ...link, ...borrower, description: `Payment for loan ${link.sourceLoanNumber}` };
+ * const linkUrlRule = { allow: { entries: [] }, hosts: ["pay.acme.example"] };
+ * const call = { ...lender, outbound, linkUrlRule, mintKey, request, timeoutMs: 10_000, now };
+ * const answer = await mintLink(call);
+ */
+export async function mintLink(call: MintCall): Promise<MintAnswer> {
+  const { url } = call;
+  if (url === null) return { unavailable: "not_configured", detail: "The lender has registered no mint-link URL." };
+  const body = Buffer.from(JSON.stringify(wireBody(call.request)));
+  const answer = await call.outbound.request({
+    method: "POST",
+    url,
+    headers: headersOf(call, url, body),
+    body,
+    timeoutMs: call.timeoutMs,
+  });
+  return readMintAnswer(answer, call.linkUrlRule);
+}
+
+function wireBody({ caseId, visitId, amountMinor, ...request }: MintRequest): object {
+  return {
+    sourceLoanNumber: request.sourceLoanNumber,
+    caseId: publicId("case", caseId),
+    visitId: publicId("vis", visitId),
+    amount: toWire(amountMinor, request.currency),
+    currency: request.currency,
+    borrowerName: request.borrowerName,
+    borrowerPhone: request.borrowerPhone,
+    description: request.description,
+  };
+}
+
+/** Ours come last: a registered header cannot replace them. */
+function headersOf({ authHeader, ...call }: MintCall, url: string, body: Uint8Array): Record<string, string> {
+  const timestamp = String(call.now.getTime());
+  // The parser's path is the one that goes on the request line; an unreadable URL is refused by the outbound door.
+  const path = URL.parse(url)?.pathname ?? "/";
+  const headers: Record<string, string> = {
+    "content-type": "application/json",
+    "idempotency-key": call.mintKey,
+    [HEADERS.keyId.toLowerCase()]: call.keyId,
+    [HEADERS.timestamp.toLowerCase()]: timestamp,
+    [HEADERS.signature.toLowerCase()]: sign({ method: "POST", path, timestamp, body, secret: call.signingKey }),
+  };
+  return authHeader ? { [authHeader.name.toLowerCase()]: authHeader.value, ...headers } : headers;
+}

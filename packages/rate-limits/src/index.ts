@@ -1,0 +1,8 @@
+export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
+export {
+  type Admission,
+  createRateLimiter,
+  type RateLimiter,
+  type RateLimiterOptions,
+  type Use,
+} from "./rate-limiter.ts";

@@ -1,0 +1,80 @@
+import { decodeBase64 } from "../base64.ts";
+import { type MistakeIn, ways } from "./diagnose-recipe.ts";
+
+/** The secret that should have signed, and others that may have. */
+export interface SecretsToTry {
+  readonly secret: string;
+  /** The id of the key, which some sign with. */
+  readonly keyId?: string;
+  /** Other secrets of the same lender: of older and of revoked keys, for instance. */
+  readonly others?: readonly { readonly keyId: string; readonly secret: string }[];
+}
+
+type SecretMistake = MistakeIn<"secret">;
+
+const CHOICE = { part: "secret", step: 0 } as const;
+const TEXT = { part: "secret", step: 1 } as const;
+const PREFIX = /^sk_[a-z][a-z0-9-]{0,31}_(?=.)/;
+
+/**
+ * Mistakes about the secret. Each uses all of it or nothing of it: a mistake that used a part, its first half say, would
+ * let a stranger guess it part by part.
+ */
+export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMistake[] {
+  return [
+    ...(keyId === undefined ? [] : ways(CHOICE, "SECRET_IS_KEY_ID", [() => keyId])),
+    ...others.flatMap((other) =>
+      ways(CHOICE, "SECRET_OF_ANOTHER_KEY", [() => other.secret], `The secret is that of the key ${other.keyId}.`),
+    ),
+    ...ways(TEXT, "SECRET_WITH_NEWLINE", [text((secret) => `${secret}\n`), text((secret) => `${secret}\r\n`)]),
+    ...ways(TEXT, "SECRET_WITH_SPACE", [text((secret) => `${secret} `), text((secret) => ` ${secret}`)]),
+    ...ways(TEXT, "SECRET_QUOTED", [text((secret) => `"${secret}"`), text((secret) => `'${secret}'`)]),
+    ...ways(TEXT, "SECRET_HEX_DECODED", [
+      text(hexDecoded),
+      text((secret) => andThen(withoutPrefix(secret), hexDecoded)),
+    ]),
+    ...ways(TEXT, "SECRET_HEX_DECODED", [text(leftOfHexDecoding)], EMPTY_BY_DECODING),
+    ...ways(TEXT, "SECRET_BASE64_DECODED", [
+      text(decodeBase64),
+      text((secret) => decodeBase64(secret.replaceAll(/[-_]/g, ""))),
+      text((secret) => andThen(withoutPrefix(secret), decodeBase64)),
+    ]),
+    ...ways(TEXT, "SECRET_WITHOUT_PREFIX", [text(withoutPrefix)]),
+    ...ways(TEXT, "SECRET_EMPTY", [() => ""]),
+  ];
+}
+
+const EMPTY_BY_DECODING =
+  "The key was empty. That is left of this secret when it is decoded from hexadecimal: use its text as it is, and " +
+  "check that its setting is read at all.";
+
+function text(change: (secret: string) => string | Uint8Array | undefined): SecretMistake["change"] {
+  return (secret) => (typeof secret === "string" ? change(secret) : undefined);
+}
+
+/** What follows `sk_sandbox_`: only what everybody knows is taken off. */
+function withoutPrefix(secret: string): string | undefined {
+  const prefix = PREFIX.exec(secret);
+  return prefix ? secret.slice(prefix[0].length) : undefined;
+}
+
+function andThen(
+  secret: string | undefined,
+  decode: (secret: string) => Uint8Array | undefined,
+): Uint8Array | undefined {
+  return secret === undefined ? undefined : decode(secret);
+}
+
+function hexDecoded(secret: string): Uint8Array | undefined {
+  if (!isHex(secret)) return undefined;
+  return Uint8Array.from(secret.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+}
+
+/** Lenient decoders end at the first thing that is no digit: of `sk_…` they leave nothing. */
+function leftOfHexDecoding(secret: string): string | undefined {
+  return isHex(secret) ? undefined : "";
+}
+
+function isHex(text: string): boolean {
+  return /^([0-9a-f]{2})+$/i.test(text);
+}

@@ -1,0 +1,94 @@
+import type { SignatureCause } from "./diagnose-cause.ts";
+import { type MistakeIn, ways } from "./diagnose-recipe.ts";
+import { timestampUnit } from "../timestamp.ts";
+
+type TimestampMistake = MistakeIn<"timestamp">;
+
+const PART = { part: "timestamp" } as const;
+const MS_PER_S = 1_000;
+/** Two readings of one clock lie this near each other; what lies further apart is tried on its own only. */
+const NEAR_MS = 5;
+const FAR_MS = 500;
+const FAR_S = 300;
+
+const CAUSE_BY_UNIT: Readonly<Record<string, SignatureCause>> = {
+  seconds: "TIMESTAMP_IN_SECONDS",
+  microseconds: "TIMESTAMP_IN_MICROSECONDS",
+  nanoseconds: "TIMESTAMP_IN_NANOSECONDS",
+};
+
+/** The cause of a timestamp that is in another unit than milliseconds. */
+export function unitCause(timestamp: string): SignatureCause | undefined {
+  const unit = timestampUnit(timestamp);
+  return unit === undefined ? undefined : CAUSE_BY_UNIT[unit];
+}
+
+/** The milliseconds that should have been signed and sent, in digits. */
+export function inMilliseconds(timestamp: string): string {
+  return unitCause(timestamp) === "TIMESTAMP_IN_SECONDS" ? `${timestamp}000` : timestamp.slice(0, 13);
+}
+
+/** What to do about a timestamp in another unit. */
+export function unitFix(timestamp: string): string {
+  return `Sign and send milliseconds: ${inMilliseconds(timestamp)}.`;
+}
+
+/** Mistakes about the timestamp that was sent; `claimed` is one that the client says to have signed. */
+export function timestampMistakes(sent: string, claimed: string | undefined): TimestampMistake[] {
+  const told = claimed === undefined ? [] : [differing(sent, claimed)];
+  const unit = unitCause(sent);
+  if (unit !== undefined) return [...told, signedInMilliseconds(unit, inMilliseconds(sent))];
+  if (!/^\d{13}$/.test(sent)) return told;
+  const ms = Number(sent);
+  const near = [...around(ms, NEAR_MS, 1), ms - (ms % MS_PER_S), ...around(ms, 1, MS_PER_S)];
+  const seconds = [Math.floor(ms / MS_PER_S), Math.round(ms / MS_PER_S), ms / MS_PER_S, (ms / MS_PER_S).toFixed(3)];
+  return [
+    ...ways(
+      PART,
+      "TIMESTAMP_IN_SECONDS",
+      seconds.map((value) => () => String(value)),
+      unitFix(sent),
+    ),
+    ...told,
+    ...near.map((value) => differing(sent, String(value))),
+    ...ways(PART, "TIMESTAMP_IN_MICROSECONDS", [() => `${sent}000`]),
+    ...ways(PART, "TIMESTAMP_IN_NANOSECONDS", [() => `${sent}000000`]),
+    ...ways(PART, "TIMESTAMP_AS_DATE", [() => isoDate(ms), () => isoDate(ms)?.replace(/\.\d+Z$/, "Z")]),
+  ];
+}
+
+/** Timestamps further away: every millisecond of half a second, and every second of five minutes. Nearest first. */
+export function* farTimestampMistakes(sent: string): Generator<TimestampMistake> {
+  if (!/^(\d{10}|\d{13})$/.test(sent)) return;
+  const unit = unitCause(sent);
+  if (unit !== undefined) {
+    for (let ms = 1; ms < MS_PER_S; ms += 1) yield signedInMilliseconds(unit, String(Number(sent) * MS_PER_S + ms));
+  } else {
+    for (const value of around(Number(sent), FAR_MS, 1)) yield differing(sent, String(value));
+  }
+  const second = unit === undefined ? MS_PER_S : 1;
+  for (const value of around(Number(sent), FAR_S, second)) yield differing(sent, String(value));
+}
+
+function* around(center: number, count: number, step: number): Generator<number> {
+  for (let offset = 1; offset <= count; offset += 1) {
+    yield center - offset * step;
+    yield center + offset * step;
+  }
+}
+
+function differing(sent: string, signed: string): TimestampMistake {
+  const fix = `${signed} was signed and ${sent} sent: read the clock once, sign that text and send that very text.`;
+  return { ...PART, step: 0, cause: "TIMESTAMP_DIFFERS_FROM_HEADER", change: () => signed, fix };
+}
+
+/** The header has another unit, and the milliseconds of the same moment were signed. */
+function signedInMilliseconds(cause: SignatureCause, signed: string): TimestampMistake {
+  const fix = `Send milliseconds as well as you sign them: ${signed} was signed.`;
+  return { ...PART, step: 0, cause, change: () => signed, fix };
+}
+
+function isoDate(ms: number): string | undefined {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}

@@ -1,0 +1,148 @@
+import { newId, query, statement, transaction } from "@collections/database";
+import { sessionsWaitingForLocks } from "@collections/testing";
+import { expect, test } from "vitest";
+import { countIn, eventsOn, openTrial, until } from "../../tests/trial.ts";
+import type { AttemptResult } from "../endpoint/attempt.ts";
+import { endpointOf } from "../endpoint/endpoint.ts";
+import { parseLadder } from "./ladder.ts";
+import { lease, release } from "./lease.ts";
+import { createQuietLanes } from "./quiet-lanes.ts";
+import type { Arrivals } from "./record-arrivals.ts";
+import { outcomeOf } from "./outcome.ts";
+import { type Recorded, recordResults } from "./record-results.ts";
+import { DEFAULT_SUSPENSION } from "../endpoint/suspension.ts";
+
+const trial = await openTrial();
+const { database } = trial;
+
+test("what has arrived of many lenders is delivered, each logged once, and what waits behind it is told", async () => {
+  const arrivals = [await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1", "LN-2"]), await arrivalsOf(["LN-1"], 2)];
+  const recorded = await record(arrivals);
+  expect(recorded).toEqual(
+    arrivals.map((one, index) => ({
+      written: new Set(idsOf(one)),
+      verdict: "stay",
+      isSuspended: false,
+      isFollowed: index === 2,
+    })),
+  );
+  for (const one of arrivals) expect(await countIn(database, one.lenderId, "delivered")).toBe(one.outcomes.length);
+  expect(await attemptsOf(arrivals)).toEqual([1, 1, 1, 1]);
+  expect((await record(arrivals)).map(({ written }) => written.size)).toEqual([0, 0, 0]);
+  expect(await attemptsOf(arrivals)).toEqual([1, 1, 1, 1]);
+});
+
+test("a count of failures begins anew, a suspended endpoint is to recover, and what is another's is refused", async () => {
+  const [sound, failing, suspended] = [
+    await arrivalsOf(["LN-1"]),
+    await arrivalsOf(["LN-1", "LN-2"]),
+    await arrivalsOf(["LN-1"]),
+  ];
+  const lost = await arrivalsOf(["LN-1"]);
+  await query(database.em(), setEndpoint, [failing.lenderId, "active", 3]);
+  await query(database.em(), setEndpoint, [suspended.lenderId, "suspended", 20]);
+  await release(database.em(), lost.lenderId, [lost.outcomes[0]!.delivery]);
+  const recorded = await record([sound, failing, suspended, lost]);
+  expect(recorded).toMatchObject([
+    { written: new Set(idsOf(sound)), verdict: "stay" },
+    { written: new Set(idsOf(failing)), verdict: "stay" },
+    { written: new Set(idsOf(suspended)), verdict: "recover" },
+    { written: new Set(), verdict: "stay" },
+  ]);
+  expect(await endpointOf(database.em(), failing.lenderId)).toMatchObject({ consecutiveFailures: 0 });
+  expect(await countIn(database, lost.lenderId, "waiting")).toBe(1);
+});
+
+test("a delivery that somebody has locked holds up no other lender's", { tags: "many-lenders" }, async () => {
+  const [locked, free, another] = [await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1"]), await arrivalsOf(["LN-1"])];
+  const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
+  let recordedLocked: Promise<Recorded> | undefined;
+  await transaction(trial.otherDatabase.em(), async (tx) => {
+    await query(tx, lockDelivery, [locked.lenderId]);
+    recordedLocked = lanes.record(locked);
+    const others = await Promise.all([lanes.record(free), lanes.record(another)]);
+    expect(others.map(({ written }) => written.size)).toEqual([1, 1]);
+    expect(await countIn(database, locked.lenderId, "delivered")).toBe(0);
+  });
+  expect((await recordedLocked!).written.size).toBe(1);
+  expect(await countIn(database, locked.lenderId, "delivered")).toBe(1);
+});
+
+test("results are written and logged once although another transaction changes their deliveries meanwhile", async () => {
+  const changed = await arrivalsOf(["LN-1", "LN-2"]);
+  let recorded: Promise<Recorded> | undefined;
+  await transaction(trial.otherDatabase.em(), async (tx) => {
+    await query(tx, changeDelivery, [changed.lenderId, idsOf(changed)[0], newId()]);
+    recorded = recordResults(database.em(), changed.lenderId, changed.outcomes, DEFAULT_SUSPENSION);
+    await until(async () => (await sessionsWaitingForLocks(database.pool, "%webhooks.delivery%")) > 0);
+  });
+  expect((await recorded!).written).toEqual(new Set(idsOf(changed)));
+  expect(await countIn(database, changed.lenderId, "delivered")).toBe(2);
+  expect(await attemptsOf([changed])).toEqual([1, 1]);
+});
+
+/** Of lanes that have something to write in the same turn of the event loop. */
+function record(arrivals: readonly Arrivals[]): Promise<Recorded[]> {
+  const lanes = createQuietLanes(database.em(), { suspension: DEFAULT_SUSPENSION, oneLenderABatch: false });
+  return Promise.all(arrivals.map((one) => lanes.record(one)));
+}
+
+/** Of a new lender: the first event of each of these loans, of `events` each. */
+async function arrivalsOf(loans: readonly string[], events = 1): Promise<Arrivals> {
+  const lenderId = await trial.addLender("https://example.com/");
+  await trial.publish(loans.flatMap((loan) => eventsOn(lenderId, loan, 1, events)));
+  const request = { lenderId, count: 10, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 1_000 };
+  const { deliveries } = await lease(database.em(), request);
+  const outcomes = deliveries.map((delivery) => outcomeOf(delivery, arrived(), parseLadder("0s"), Math.random));
+  return { lenderId, outcomes };
+}
+
+function arrived(): AttemptResult {
+  return {
+    outcome: "delivered",
+    startedAt: new Date(),
+    durationMs: 12,
+    request: { url: "https://example.com/", headers: {}, body: "{}" },
+    answer: { status: 204, headers: { date: "today" }, body: "" },
+    error: null,
+    ownFault: false,
+  };
+}
+
+function idsOf({ outcomes }: Arrivals): string[] {
+  return outcomes.map(({ delivery }) => delivery.deliveryId);
+}
+
+async function attemptsOf(arrivals: readonly Arrivals[]): Promise<number[]> {
+  const rows = await query<{ attempts: number }>(database.em(), countAttempts, [arrivals.flatMap(idsOf)]);
+  return rows.map(({ attempts }) => attempts);
+}
+
+const setEndpoint = statement(
+  "webhooks-trial.set-endpoint",
+  `with clock as materialized (select now() as now)
+   update webhooks.endpoint
+   set state = $2, consecutive_failures = $3, failing_since = clock.now,
+     suspended_at = case when $2 = 'suspended' then clock.now end,
+     next_probe_at = case when $2 = 'suspended' then clock.now end
+   from clock
+   where lender_id = $1`,
+);
+
+const changeDelivery = statement(
+  "webhooks-trial.change-delivery",
+  "update webhooks.delivery set replayed_by = $3 where lender_id = $1 and id = $2",
+);
+
+const lockDelivery = statement(
+  "webhooks-trial.lock-delivery",
+  "select id from webhooks.delivery where lender_id = $1 for update",
+);
+
+const countAttempts = statement(
+  "webhooks-trial.count-attempts",
+  `select count(a.id)::integer as attempts
+   from unnest($1::uuid[]) as d (id) left join webhooks.attempt a on a.delivery_id = d.id and a.outcome = 'delivered'
+     and a.status = 204 and a.number = 1
+   group by d.id`,
+);

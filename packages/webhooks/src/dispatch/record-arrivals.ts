@@ -1,0 +1,89 @@
+import { type EntityManager, newId, query, statement } from "@collections/database";
+import type { Outcome } from "./outcome.ts";
+import { keptHeaders, type Recorded } from "./record-results.ts";
+
+/** Results of attempts of one lender that have all arrived. */
+export interface Arrivals {
+  readonly lenderId: string;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** What became of the arrivals of one lender, and of which of them nothing has yet. */
+export interface Settled {
+  readonly recorded: Recorded;
+  readonly left: readonly Outcome[];
+}
+
+/**
+ * Writes what has arrived, of many lenders, by one statement that waits for nobody: a small one of each would cost as much
+ * as one of all. It leaves what somebody has locked, what is no longer the dispatcher's, and what changes more than
+ * deliveries, where an endpoint's count of failures begins anew: that is for `recordResults`, lender by lender.
+ */
+export async function settleArrivals(em: EntityManager, arrivals: readonly Arrivals[]): Promise<Settled[]> {
+  const arrived = arrivals.flatMap(({ lenderId, outcomes }) => outcomes.map((one) => ({ lenderId, ...one })));
+  const rows = await query<{ id: string; isFollowed: boolean }>(em, settleArrivalsOfMany, [
+    arrived.map(({ lenderId }) => lenderId),
+    arrived.map(({ delivery }) => delivery.deliveryId),
+    arrived.map(({ delivery }) => delivery.claimId),
+    arrived.map(() => newId()),
+    arrived.map(({ result }) => result.startedAt.toISOString()),
+    arrived.map(({ result }) => result.durationMs),
+    arrived.map(({ result }) => result.answer?.status ?? null),
+    arrived.map(({ result }) => (result.answer ? keptHeaders(result.answer.headers) : null)),
+    arrived.map(({ result }) => result.answer?.body ?? null),
+  ]);
+  const followed = new Map(rows.map(({ id, isFollowed }) => [id, isFollowed]));
+  return arrivals.map(({ outcomes }) => {
+    const [settled, left] = partition(outcomes, ({ delivery }) => followed.has(delivery.deliveryId));
+    const ids = settled.map(({ delivery }) => delivery.deliveryId);
+    const isFollowed = ids.some((id) => followed.get(id));
+    return { recorded: { written: new Set(ids), verdict: "stay", isSuspended: false, isFollowed }, left };
+  });
+}
+
+function partition<Item>(items: readonly Item[], belongs: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(belongs), items.filter((item) => !belongs(item))];
+}
+
+// ON CONFLICT finds each locked delivery by the primary key on any plan. The row to insert is the stored one.
+export const settleArrivalsOfMany = statement(
+  "webhooks.record-arrivals-of-many",
+  `with arrival as materialized (
+     select a.*, held.*
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::integer[], $7::integer[], $8::jsonb[],
+       $9::text[]) as a (lender_id, delivery_id, claim_id, attempt_id, started_at, duration_ms, status, headers, body)
+     cross join lateral (
+       select from webhooks.endpoint e
+       where e.lender_id = a.lender_id and e.state = 'active' and e.consecutive_failures = 0
+       limit 1
+     ) sound
+     cross join lateral (
+       select d.endpoint_id, d.loan, d.sequence, d.kind from webhooks.delivery d
+       where d.lender_id = a.lender_id and d.id >= a.delivery_id and d.id <= a.delivery_id and d.claim_id = a.claim_id
+       order by d.id limit 1
+       for update of d skip locked
+     ) held
+   ), settled as (
+     insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state)
+     select lender_id, delivery_id, endpoint_id, loan, sequence, kind, 'delivered' from arrival
+     on conflict (lender_id, id) do update
+     set state = excluded.state, attempts = delivery.attempts + 1, next_attempt_at = null, claim_id = null, leased_until = null,
+         last_error = null, settled_at = now()
+     returning lender_id, id, endpoint_id, loan, attempts, replay
+   ), logged as (
+     insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
+       headers, body, replay)
+     select s.lender_id, a.attempt_id, s.id, s.attempts, a.started_at, a.duration_ms, 'delivered', a.status,
+       a.headers, a.body, s.replay
+     from settled s join arrival a on a.lender_id = s.lender_id and a.delivery_id = s.id
+   )
+   select s.id, next.id is not null as "isFollowed"
+   from settled s
+   left join lateral (
+     select d.id from webhooks.delivery d
+     where d.lender_id = s.lender_id and d.endpoint_id = s.endpoint_id and d.state = 'waiting' and d.loan = s.loan
+       and d.id <> s.id
+     order by d.loan, d.sequence
+     limit 1
+   ) next on true`,
+);

@@ -1,0 +1,232 @@
+import { type EntityManager, newId, query, send, statement, transaction, type Tx } from "@collections/database";
+import { raiseAlert } from "../endpoint/alert.ts";
+import type { Outcome } from "./outcome.ts";
+import { alertsOf, type EndpointAfter } from "./result-alerts.ts";
+import { enqueueRetries } from "./retry.ts";
+import { judgeEndpoint, type SuspensionRule, type SuspensionVerdict } from "../endpoint/suspension.ts";
+
+const KEPT_HEADER_CHARACTERS = 2_048;
+
+/** What a batch of results did. */
+export interface Recorded {
+  /** The ids of the deliveries that were written; the others were another dispatcher's by then. */
+  readonly written: ReadonlySet<string>;
+  readonly verdict: SuspensionVerdict["verdict"];
+  /** Whether the endpoint is known to be suspended now: no attempt may begin. */
+  readonly isSuspended: boolean;
+  /** Whether more waits of the loans that were written, which could not be leased until now. */
+  readonly isFollowed: boolean;
+}
+
+/**
+ * Writes what came of attempts of one lender, in the order in which they ended: the log, the deliveries, the endpoint's
+ * count of failures, the jobs of the retries and the alerts, in one transaction. A result whose claim is no longer the
+ * delivery's is refused, so that nothing counts twice.
+ */
+export async function recordResults(
+  em: EntityManager,
+  lenderId: string,
+  outcomes: readonly Outcome[],
+  rule: SuspensionRule,
+): Promise<Recorded> {
+  return transaction(em, async (tx) => {
+    const rows = await settle(tx, lenderId, outcomes);
+    if (rows.length > 0) send(tx, logAttempts, [lenderId, ...attemptColumns(rows)]);
+    const verdict = judge(rows, rule);
+    // Nothing else follows from what has arrived.
+    if (outcomes.every(({ state }) => state === "delivered")) return recorded(rows, verdict);
+    await enqueueRetries(tx, retriesOf(lenderId, rows));
+    if (verdict.verdict === "suspend") {
+      await query(tx, suspend, [lenderId, verdict.suspendedAt, verdict.nextProbeAt]);
+    }
+    // In the order in which the attempts ended: PostgreSQL returns the rows in any order.
+    const settled = new Set(rows.map(({ outcome }) => outcome));
+    const written = outcomes.filter((outcome) => settled.has(outcome));
+    for (const alert of alertsOf(written, countedIn(rows), verdict)) await raiseAlert(tx, { lenderId, ...alert });
+    return recorded(rows, verdict);
+  });
+}
+
+/** Repeats the statement for deliveries that another transaction changed between its snapshot and its update. */
+async function settle(tx: Tx, lenderId: string, outcomes: readonly Outcome[]): Promise<Settled[]> {
+  const rows = await query<SettledRow | NoRow>(tx, settleDeliveries, [lenderId, ...resultColumns(outcomes)]);
+  const settled = rows.flatMap((row) =>
+    row.id === null ? [] : [{ ...row, outcome: outcomes[Number(row.place) - 1]! }],
+  );
+  if (settled.length === rows[0]!.held) return settled;
+  const done = new Set(settled.map(({ outcome }) => outcome));
+  return [
+    ...settled,
+    ...(await settle(
+      tx,
+      lenderId,
+      outcomes.filter((outcome) => !done.has(outcome)),
+    )),
+  ];
+}
+
+function recorded(rows: readonly SettledRow[], { verdict }: SuspensionVerdict): Recorded {
+  const isSuspended = verdict === "suspend" || (verdict === "stay" && countedIn(rows)?.state === "suspended");
+  return { written: idsOf(rows), verdict, isSuspended, isFollowed: rows.some((row) => row.isFollowed) };
+}
+
+function idsOf(rows: readonly SettledRow[]): Set<string> {
+  return new Set(rows.map(({ id }) => id));
+}
+
+function countedIn(rows: readonly SettledRow[]): EndpointAfter | null {
+  return rows.findLast((row): row is SettledRow & EndpointAfter => row.state !== null) ?? null;
+}
+
+function judge(rows: readonly SettledRow[], rule: SuspensionRule): SuspensionVerdict {
+  const counted = countedIn(rows);
+  return counted ? judgeEndpoint(counted, rule, counted.now) : { verdict: "stay" };
+}
+
+function retriesOf(lenderId: string, rows: readonly Settled[]) {
+  return rows.flatMap(({ id: deliveryId, attempts, outcome: { nextAttemptAt: startAfter } }) =>
+    startAfter === null ? [] : { data: { lenderId, deliveryId, attempts }, startAfter },
+  );
+}
+
+/** A delivery that was written, and its endpoint after the count; `state` is null if the batch did not change it. */
+interface SettledRow extends Omit<EndpointAfter, "state"> {
+  /** How many deliveries had their claim when the statement began: more than its rows if some have changed since. */
+  readonly held: number;
+  /** The position of the result in the batch, from 1. */
+  readonly place: bigint;
+  readonly id: string;
+  readonly attempts: number;
+  readonly replay: boolean;
+  readonly isFollowed: boolean;
+  readonly state: EndpointAfter["state"] | null;
+}
+
+interface Settled extends SettledRow {
+  readonly outcome: Outcome;
+}
+
+/** In place of the rows if none was written. */
+interface NoRow {
+  readonly id: null;
+  readonly held: number;
+}
+
+function attemptColumns(rows: readonly Settled[]): unknown[][] {
+  const results = rows.map(({ outcome }) => outcome.result);
+  return [
+    rows.map(() => newId()),
+    rows.map(({ id }) => id),
+    rows.map(({ attempts }) => attempts),
+    results.map(({ startedAt }) => startedAt.toISOString()),
+    results.map(({ durationMs }) => durationMs),
+    results.map(({ error }) => (error ? "failed" : "delivered")),
+    results.map(({ answer }) => answer?.status ?? null),
+    results.map(({ answer }) => (answer ? keptHeaders(answer.headers) : null)),
+    results.map(({ answer }) => answer?.body ?? null),
+    results.map(({ error }) => error?.code ?? null),
+    results.map(({ error }) => error?.detail ?? null),
+    rows.map(({ replay }) => replay),
+  ];
+}
+
+function resultColumns(outcomes: readonly Outcome[]): unknown[][] {
+  return [
+    outcomes.map(({ delivery }) => delivery.deliveryId),
+    outcomes.map(({ delivery }) => delivery.claimId),
+    outcomes.map(({ state }) => state),
+    outcomes.map(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
+    outcomes.map(({ result }) => result.error?.code ?? null),
+    outcomes.map(({ result }) => result.error?.detail ?? null),
+    outcomes.map(({ result }) => result.ownFault),
+    outcomes.map(({ delivery }) => delivery.url),
+  ];
+}
+
+/** As JSON; headers beyond the first 2 KB are left out. */
+export function keptHeaders(headers: Record<string, string>): string {
+  const length = Object.keys(headers).reduce((sum, name) => sum + name.length + headers[name]!.length, 0);
+  if (length <= KEPT_HEADER_CHARACTERS) return JSON.stringify(headers);
+  let room = KEPT_HEADER_CHARACTERS;
+  const kept = Object.entries(headers).filter(([name, value]) => (room -= name.length + value.length) >= 0);
+  return JSON.stringify(Object.fromEntries(kept));
+}
+
+// A single-row INSERT for Citus: all rows go to the lender's node by one command.
+const logAttempts = statement(
+  "webhooks.log-attempts",
+  `insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, duration_ms, outcome, status,
+     headers, body, error_code, error_detail, replay)
+   values ($1, unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::integer[]), unnest($5::timestamptz[]),
+     unnest($6::integer[]), unnest($7::text[]), unnest($8::integer[]), unnest($9::jsonb[]), unnest($10::text[]),
+     unnest($11::text[]), unnest($12::text[]), unnest($13::boolean[]))`,
+);
+
+// An answer from a URL that is not registered any more says nothing about the endpoint.
+// `place` is the order in which the attempts ended: failures count from the last 2xx among them, if there is one.
+// Only a delivery in state waiting has a claim. The sub-select finds each delivery by its primary key, and the UPDATE by its
+// ctid, on any plan; the LIMIT makes the planner expect one row.
+export const settleDeliveries = statement(
+  "webhooks.record-results",
+  `with clock as materialized (
+     select now() as now
+   ), result as materialized (
+     select * from unnest($2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::boolean[],
+       $9::text[])
+     with ordinality as r (delivery_id, claim_id, state, next_attempt_at, error_code, error_detail, own_fault, url, place)
+   ), held as materialized (
+     select r.*, stored.*
+     from result r cross join lateral (
+       select d.ctid from webhooks.delivery d
+       where d.lender_id = $1 and d.id >= r.delivery_id and d.id <= r.delivery_id and d.claim_id = r.claim_id
+       order by d.id limit 1
+     ) stored
+     limit cardinality($2)
+   ), settled as (
+     update webhooks.delivery d
+     set state = held.state, attempts = d.attempts + 1, next_attempt_at = held.next_attempt_at,
+         claim_id = null, leased_until = null, last_error = held.error_code || ': ' || held.error_detail,
+         settled_at = case when held.state = 'retrying' then null else clock.now end
+     from held, clock
+     where d.lender_id = $1 and d.ctid = held.ctid and d.claim_id = held.claim_id
+     returning d.id, d.endpoint_id, d.loan, d.attempts, d.replay, held.place, held.error_code, held.own_fault, held.url
+   ), tally as (
+     select s.endpoint_id, s.place, s.error_code is null as is_success, s.error_code is not null and not s.own_fault as counts,
+       max(s.place) filter (where s.error_code is null) over (partition by s.endpoint_id) as last_success
+     from settled s
+     join webhooks.endpoint e on e.lender_id = $1 and e.id = s.endpoint_id and e.url = s.url
+   ), streak as (
+     select endpoint_id, bool_or(is_success) as is_broken,
+       count(*) filter (where counts and place > coalesce(last_success, 0))::integer as failures
+     from tally group by endpoint_id
+   ), counted as (
+     update webhooks.endpoint e
+     set consecutive_failures = s.failures + case when s.is_broken then 0 else e.consecutive_failures end,
+         failing_since = case
+           when s.failures = 0 then null
+           when s.is_broken or e.failing_since is null then clock.now
+           else e.failing_since end
+     from streak s, clock
+     where e.lender_id = $1 and e.id = s.endpoint_id
+       and (s.failures > 0 or (s.is_broken and (e.consecutive_failures > 0 or e.state = 'suspended')))
+     returning e.id, e.state, e.consecutive_failures, e.failing_since
+   )
+   select found.held, s.place, s.id, s.attempts, s.replay, next.id is not null as "isFollowed", c.state, c.consecutive_failures as "consecutiveFailures",
+     c.failing_since as "failingSince", clock.now
+   from clock cross join (select count(*)::integer as held from held) found
+   left join settled s on true
+   left join counted c on c.id = s.endpoint_id
+   left join lateral (
+     select d.id from webhooks.delivery d
+     where d.lender_id = $1 and d.endpoint_id = s.endpoint_id and d.state = 'waiting' and d.loan = s.loan and d.id <> s.id
+     order by d.loan, d.sequence
+     limit 1
+   ) next on true`,
+);
+
+const suspend = statement(
+  "webhooks.suspend-endpoint",
+  `update webhooks.endpoint
+   set state = 'suspended', suspended_at = $2, next_probe_at = $3, probed_at = null, probe_error = null, updated_at = now()
+   where lender_id = $1 and state = 'active'`,
+);

@@ -1,0 +1,177 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Database, query, statement, transaction } from "@collections/database";
+import { openTrial } from "../../tests/trial.ts";
+import { type AlertCause, type AlertFacts, type AlertJob, alertQueue, raiseAlert } from "./alert.ts";
+import { releaseHeldBack } from "./alert-held-back.ts";
+
+const { database, otherDatabase, addLender } = await openTrial();
+beforeAll(() => Promise.all([database.jobs.start(), otherDatabase.jobs.start()]));
+const SINCE = "2026-11-20T09:40:55.000Z";
+
+async function raise(on: Database, lenderId: string, cause: AlertCause, facts: Partial<AlertFacts> = {}) {
+  await transaction(on.em(), (tx) => raiseAlert(tx, { lenderId, cause, facts: { since: SINCE, ...facts } }));
+}
+
+/** The mails asked for, oldest first. */
+async function mailsTo(lenderId: string): Promise<AlertJob[]> {
+  const jobs = await query<{ data: AlertJob }>(database.em(), selectJobs, [alertQueue.name, lenderId]);
+  return jobs.map(({ data }) => data);
+}
+
+async function heldBack(lenderId: string): Promise<Record<string, number>> {
+  const rows = await query<{ cause: string; heldBack: number }>(database.em(), selectHeldBack, [lenderId]);
+  return Object.fromEntries(rows.map((row) => [row.cause, row.heldBack]));
+}
+
+/** Plays an hour that passes for this lender's alerts. */
+async function anHourPasses(lenderId: string): Promise<void> {
+  await query(database.em(), ageAlerts, [lenderId]);
+}
+
+async function suspend(lenderId: string): Promise<void> {
+  await query(database.em(), suspendEndpoint, [lenderId]);
+}
+
+describe("an alert", () => {
+  test("raised twenty times at once by two processes is one mail", async () => {
+    const lenderId = await addLender(null);
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) => raise(n % 2 ? database : otherDatabase, lenderId, "parked")),
+    );
+    expect(await mailsTo(lenderId)).toMatchObject([
+      { lenderId, cause: "parked", facts: { since: SINCE }, heldBack: 0 },
+    ]);
+    expect(await heldBack(lenderId)).toEqual({ parked: 19 });
+  });
+
+  test("of another cause, or of another lender, is a mail of its own", async () => {
+    const [lenderId, otherId] = [await addLender(null), await addLender(null)];
+    for (const cause of ["parked", "gone", "suspended", "recovered"] as const) await raise(database, lenderId, cause);
+    await raise(database, otherId, "parked");
+    expect((await mailsTo(lenderId)).map(({ cause }) => cause)).toEqual(["parked", "gone", "suspended", "recovered"]);
+    expect(await mailsTo(otherId)).toHaveLength(1);
+  });
+
+  test("says an hour after the last mail how many were held back, and tells of itself", async () => {
+    const lenderId = await addLender(null);
+    for (const loan of ["LN-1", "LN-2", "LN-3"]) await raise(database, lenderId, "parked", { loan });
+    await anHourPasses(lenderId);
+    await raise(database, lenderId, "parked", { loan: "LN-4" });
+    await raise(database, lenderId, "parked", { loan: "LN-5" });
+    const mails = await mailsTo(lenderId);
+    expect(mails).toMatchObject([
+      { facts: { since: SINCE, loan: "LN-1" }, heldBack: 0 },
+      { facts: { since: SINCE, loan: "LN-4" }, heldBack: 2 },
+    ]);
+    expect(mails[1]?.alertId).toBe(mails[0]?.alertId);
+    expect(mails[1]?.raisedAt).not.toBe(mails[0]?.raisedAt);
+    expect(await heldBack(lenderId)).toEqual({ parked: 1 });
+  });
+
+  test("of a change that is rolled back is neither sent nor counted", async () => {
+    const lenderId = await addLender(null);
+    const failing = transaction(database.em(), async (tx) => {
+      await raiseAlert(tx, { lenderId, cause: "gone", facts: { since: SINCE } });
+      throw new Error("The change failed.");
+    });
+    await expect(failing).rejects.toThrow("The change failed.");
+    expect(await mailsTo(lenderId)).toEqual([]);
+    await raise(database, lenderId, "gone");
+    expect(await mailsTo(lenderId)).toHaveLength(1);
+  });
+
+  test("keeps nobody waiting for good who raises several causes in the same order", async () => {
+    const lenderId = await addLender(null);
+    await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        transaction((n % 2 ? database : otherDatabase).em(), async (tx) => {
+          for (const cause of ["gone", "parked", "suspended"] as const) {
+            await raiseAlert(tx, { lenderId, cause, facts: { since: SINCE } });
+          }
+        }),
+      ),
+    );
+    expect(await mailsTo(lenderId)).toHaveLength(3);
+    expect(await heldBack(lenderId)).toEqual({ gone: 11, parked: 11, suspended: 11 });
+  });
+
+  test("carries whatever a callback answers", async () => {
+    const lenderId = await addLender(null);
+    await raise(database, lenderId, "gone", { body: "a\0b\u{D83D} ₹ \u{1F600}", location: "\0" });
+    const [mail] = await mailsTo(lenderId);
+    expect(mail?.facts).toEqual({ since: SINCE, body: "a\uFFFDb\uFFFD ₹ \u{1F600}", location: "\uFFFD" });
+  });
+});
+
+describe("what was held back", () => {
+  test("is told an hour after the mail before, by one of any number of processes", async () => {
+    const lenderId = await addLender(null);
+    for (const loan of ["LN-1", "LN-2", "LN-3", "LN-4"]) await raise(database, lenderId, "parked", { loan });
+    expect(await releaseHeldBack(database.em())).toBe(0);
+    await anHourPasses(lenderId);
+    const looks = Array.from({ length: 8 }, (_, n) => releaseHeldBack((n % 2 ? database : otherDatabase).em()));
+    expect((await Promise.all(looks)).filter((mails) => mails > 0)).toEqual([1]);
+    const mails = await mailsTo(lenderId);
+    expect(mails).toMatchObject([
+      { facts: { since: SINCE, loan: "LN-1" }, heldBack: 0 },
+      { facts: { since: SINCE, loan: "LN-4" }, heldBack: 2 },
+    ]);
+    expect(mails[0]?.happenedAt).toBe(mails[0]?.raisedAt);
+    expect(Date.parse(mails[1]!.happenedAt)).toBeLessThan(Date.parse(mails[1]!.raisedAt));
+    await raise(database, lenderId, "parked");
+    expect(await mailsTo(lenderId)).toHaveLength(2);
+    expect(await heldBack(lenderId)).toEqual({ parked: 1 });
+  });
+
+  test.each<{ cause: AlertCause; now: "active" | "suspended"; isTold: boolean }>([
+    { cause: "suspended", now: "suspended", isTold: true },
+    { cause: "suspended", now: "active", isTold: false },
+    { cause: "recovered", now: "active", isTold: true },
+    { cause: "recovered", now: "suspended", isTold: false },
+    { cause: "parked", now: "suspended", isTold: true },
+    { cause: "gone", now: "active", isTold: true },
+  ])("$cause, with the endpoint $now by then: told $isTold, forgotten else", async ({ cause, now, isTold }) => {
+    const lenderId = await addLender(null);
+    await raise(database, lenderId, cause);
+    await raise(database, lenderId, cause);
+    await anHourPasses(lenderId);
+    if (now === "suspended") await suspend(lenderId);
+    expect(await releaseHeldBack(database.em())).toBe(isTold ? 1 : 0);
+    expect(await mailsTo(lenderId)).toHaveLength(isTold ? 2 : 1);
+    expect(await heldBack(lenderId)).toEqual({ [cause]: 0 });
+    await raise(database, lenderId, cause);
+    expect(await mailsTo(lenderId)).toHaveLength(2);
+  });
+
+  test("is told of every lender, however many there are", async () => {
+    const lenders = await Promise.all(Array.from({ length: 120 }, () => addLender(null)));
+    for (const lenderId of lenders) {
+      await raise(database, lenderId, "gone");
+      await raise(database, lenderId, "gone");
+      await anHourPasses(lenderId);
+    }
+    const [one, other] = await Promise.all([releaseHeldBack(database.em()), releaseHeldBack(otherDatabase.em())]);
+    expect(one + other).toBe(120);
+  });
+});
+
+const selectJobs = statement(
+  "alert-test.jobs",
+  `select data from pgboss.job where name = $1 and data ->> 'lenderId' = $2 order by created_on`,
+);
+const selectHeldBack = statement(
+  "alert-test.held-back",
+  `select cause, held_back as "heldBack" from webhooks.alert where lender_id = $1`,
+);
+const ageAlerts = statement(
+  "alert-test.age",
+  `with earlier as materialized (
+     select id, raised_at - interval '1 hour' as raised_at from webhooks.alert where lender_id = $1
+   )
+   update webhooks.alert a set raised_at = earlier.raised_at
+   from earlier where a.lender_id = $1 and a.id = earlier.id`,
+);
+const suspendEndpoint = statement(
+  "alert-test.suspend",
+  `update webhooks.endpoint set state = 'suspended' where lender_id = $1`,
+);

@@ -1,0 +1,190 @@
+import type { FilterQuery } from "@mikro-orm/core";
+import { type EntityManager, query, statement } from "@collections/database";
+import type { AttemptErrorCode } from "../endpoint/attempt.ts";
+import { type Delivery, DeliveryEntity, type DeliveryState } from "../storage/delivery.ts";
+import { EndpointEntity } from "../endpoint/endpoint.ts";
+import { EventEntity } from "../storage/event.ts";
+import { CLOCKS_DIFFER_MS, idBefore, laterBy } from "../storage/id-time.ts";
+
+const DEFAULT_LIMIT = 50;
+
+/** A delivery as lenders and operators see it; the ids are UUIDs. */
+export interface DeliverySummary {
+  readonly lenderId: string;
+  readonly eventId: string;
+  readonly kind: string;
+  readonly loan: string;
+  readonly sequence: bigint;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly nextAttemptAt: Date | null;
+  readonly lastError: string | null;
+  /** Whether it was delivered or parked before and is sent again. */
+  readonly replay: boolean;
+  readonly createdAt: Date;
+  readonly settledAt: Date | null;
+}
+
+/** One attempt as it was logged. `status`, `headers` and `body` are null without an answer, the error when delivered. */
+export interface LoggedAttempt {
+  readonly number: number;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+  readonly outcome: "delivered" | "failed";
+  readonly status: number | null;
+  readonly headers: Record<string, string> | null;
+  /** The first 2 KB. */
+  readonly body: string | null;
+  readonly errorCode: AttemptErrorCode | null;
+  readonly errorDetail: string | null;
+  readonly replay: boolean;
+}
+
+/** A delivery with its body and the log of its attempts, the first one first. */
+export interface DeliveryDetail extends DeliverySummary {
+  /** Where it goes now; null without a callback. */
+  readonly url: string | null;
+  readonly occurredAt: Date;
+  /** The exact body, the same with every attempt. */
+  readonly body: string;
+  readonly log: readonly LoggedAttempt[];
+}
+
+/** Which deliveries to list; what is absent does not restrict. `loan` needs `lenderId`. */
+export interface DeliveryFilter {
+  readonly lenderId?: string;
+  readonly states?: readonly DeliveryState[];
+  readonly loan?: string;
+  readonly kind?: string;
+  /** Made at this time or later. */
+  readonly since?: Date;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+/** A page of deliveries, the newest first. */
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliverySummary[];
+  /** The cursor of the next page, or null on the last. */
+  readonly nextCursor: string | null;
+}
+
+/**
+ * Deliveries, newest first, a page at a time. `now` tells a live lease from one that has run out.
+ *
+ * @example
+ * const { deliveries, nextCursor } = await listDeliveries(em, { lenderId, states: ["parked"], limit: 20 }, now);
+ * const older = nextCursor && (await listDeliveries(em, { lenderId, states: ["parked"], cursor: nextCursor }, now));
+ */
+export async function listDeliveries(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<DeliveryPage> {
+  const limit = filter.limit ?? DEFAULT_LIMIT;
+  const conditions = await conditionsOf(em, filter, now);
+  const rows = await em.find(
+    DeliveryEntity,
+    { $and: conditions },
+    { orderBy: { id: "desc" }, limit: limit + 1, disableIdentityMap: true },
+  );
+  const deliveries = rows.slice(0, limit).map((row) => summaryOf(row, now));
+  return { deliveries, nextCursor: rows.length > limit ? (deliveries.at(-1)?.eventId ?? null) : null };
+}
+
+/**
+ * One delivery of a lender with its body and every attempt, or undefined.
+ *
+ * @example
+ * const delivery = await deliveryById(em, lenderId, eventId, now);
+ * for (const { number, status, errorCode } of delivery?.log ?? []) console.log(number, status ?? errorCode);
+ */
+export async function deliveryById(
+  em: EntityManager,
+  lenderId: string,
+  eventId: string,
+  now: Date,
+): Promise<DeliveryDetail | undefined> {
+  const delivery = await em.findOne(DeliveryEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
+  const event = await em.findOne(EventEntity, { lenderId, id: eventId }, { disableIdentityMap: true });
+  if (!delivery || !event) return undefined;
+  const endpoint = await em.findOne(
+    EndpointEntity,
+    { lenderId, id: delivery.endpointId },
+    { disableIdentityMap: true },
+  );
+  const log = await query<LoggedAttempt>(em, selectAttempts, [lenderId, eventId, laterBy(-CLOCKS_DIFFER_MS, eventId)]);
+  return {
+    ...summaryOf(delivery, now),
+    url: endpoint?.url ?? null,
+    occurredAt: event.occurredAt,
+    body: event.body,
+    log,
+  };
+}
+
+async function conditionsOf(em: EntityManager, filter: DeliveryFilter, now: Date): Promise<FilterQuery<Delivery>[]> {
+  const { lenderId, loan, kind, states, since, cursor } = filter;
+  const conditions: FilterQuery<Delivery>[] = [];
+  if (lenderId !== undefined) conditions.push(await lenderCondition(em, lenderId, states));
+  if (states !== undefined) conditions.push({ $or: states.map((state) => stateCondition(state, now)) });
+  if (kind !== undefined) conditions.push({ kind });
+  if (since !== undefined) conditions.push({ createdAt: { $gte: since }, id: { $gt: idBefore(since) } });
+  if (cursor !== undefined) conditions.push({ id: { $lt: cursor } });
+  // The loan's events have an index, its deliveries need none.
+  if (loan !== undefined) conditions.push({ id: { $in: await idsOfLoan(em, lenderId, loan) } });
+  return conditions;
+}
+
+/** A lender's parked deliveries by the index of its endpoint: by the lender's key all that was delivered is read too. */
+async function lenderCondition(
+  em: EntityManager,
+  lenderId: string,
+  states: readonly DeliveryState[] | undefined,
+): Promise<FilterQuery<Delivery>> {
+  if (states?.length !== 1 || states[0] !== "parked") return { lenderId };
+  const endpoint = await em.findOne(EndpointEntity, { lenderId }, { fields: ["id"], disableIdentityMap: true });
+  return endpoint ? { endpointId: endpoint.id } : { lenderId };
+}
+
+function stateCondition(state: DeliveryState, now: Date): FilterQuery<Delivery> {
+  if (state === "in_flight") return { state: "waiting", leasedUntil: { $gte: now } };
+  if (state === "waiting") return { state, $or: [{ leasedUntil: null }, { leasedUntil: { $lt: now } }] };
+  return { state };
+}
+
+async function idsOfLoan(em: EntityManager, lenderId: string | undefined, loan: string): Promise<string[]> {
+  if (lenderId === undefined) throw new TypeError("A loan is one lender's: give lenderId with loan.");
+  const rows = await query<{ id: string }>(em, selectIdsOfLoan, [lenderId, loan]);
+  return rows.map(({ id }) => id);
+}
+
+function summaryOf(row: Delivery, now: Date): DeliverySummary {
+  const isInFlight = row.state === "waiting" && row.leasedUntil && row.leasedUntil >= now;
+  return {
+    lenderId: row.lenderId,
+    eventId: row.id,
+    kind: row.kind,
+    loan: row.loan,
+    sequence: row.sequence,
+    state: isInFlight ? "in_flight" : row.state,
+    attempts: row.attempts,
+    nextAttemptAt: row.nextAttemptAt ?? null,
+    lastError: row.lastError ?? null,
+    replay: row.replay,
+    createdAt: row.createdAt,
+    settledAt: row.settledAt ?? null,
+  };
+}
+
+const selectIdsOfLoan = statement(
+  "webhooks.event-ids-of-loan",
+  `select id from webhooks.event where lender_id = $1 and source_loan_number = $2`,
+);
+
+// An attempt is younger than its delivery, by the clocks of two processes: partitions before that are left alone.
+export const selectAttempts = statement(
+  "webhooks.attempts-of-delivery",
+  `select number, started_at as "startedAt", duration_ms as "durationMs", outcome, status, headers, body,
+     error_code as "errorCode", error_detail as "errorDetail", replay
+   from webhooks.attempt
+   where lender_id = $1 and delivery_id = $2 and id >= $3
+   order by id`,
+);

@@ -1,0 +1,193 @@
+import { publicId } from "@collections/database";
+import { type EndpointFacts, type Found, GRACE_MS } from "./doctor-facts.ts";
+import type { PartitionState } from "../storage/partitions.ts";
+import type { SequenceProblem } from "./verification.ts";
+
+/** What a check finds. The closed list is published: operators' scripts match on it. */
+export type WebhookProblemCode =
+  | "SEQUENCE_GAP"
+  | "SEQUENCE_DUPLICATE"
+  | "EVENT_WITHOUT_DELIVERY"
+  | "DELIVERY_WITHOUT_EVENT"
+  | "TOTALS_MISMATCH"
+  | "NOT_PICKED_UP"
+  | "STUCK_LEASE"
+  | "RETRY_OVERDUE"
+  | "PROBE_OVERDUE"
+  | "REPLAY_STALLED"
+  | "PARTITIONS_NOT_MADE"
+  | "SUSPENDED"
+  | "NO_CALLBACK"
+  | "OLD_EVENT";
+
+/** A `fault` is ours; a `warning` is a lender's trouble, which the service deals with as it should. */
+export interface WebhookProblem {
+  readonly severity: "fault" | "warning";
+  readonly code: WebhookProblemCode;
+  /** Null for what concerns all. */
+  readonly lenderId: string | null;
+  readonly count: number;
+  /** The first event that it is about; a UUID. */
+  readonly eventId: string | null;
+  /** How long it has been so, where that is known. */
+  readonly since: Date | null;
+  /** A sentence for operators. */
+  readonly detail: string;
+}
+
+/** An event that has waited for so long is worth a look, whoever is the cause. */
+const OLD_EVENT_MS = 900_000;
+/** Partitions are made four weeks ahead; migrations leave at least one. */
+const PARTITIONS_AHEAD_MS = 6 * 86_400_000;
+
+/** What is wrong at an endpoint: the faults first. */
+export function diagnoseEndpoint(facts: EndpointFacts, now: Date): WebhookProblem[] {
+  return [...faultsInRows(facts), ...faultsOfWorkers(facts, now), ...warnings(facts, now)];
+}
+
+/** Whether there is room for the events of the coming days. */
+export function diagnosePartitions(states: readonly PartitionState[], now: Date): WebhookProblem[] {
+  return states
+    .filter(({ madeTo }) => madeTo.getTime() < now.getTime() + PARTITIONS_AHEAD_MS)
+    .map(({ relation, madeTo, unplaced }) =>
+      problem("fault", "PARTITIONS_NOT_MADE", {
+        lenderId: null,
+        count: unplaced,
+        detail: `webhooks.${relation} has partitions up to ${iso(madeTo)} only; ${unplaced} rows lie beyond.`,
+      }),
+    );
+}
+
+function faultsInRows(facts: EndpointFacts): WebhookProblem[] {
+  const { lenderId, totals, sequenceProblems: sequence, eventsWithoutDelivery, deliveriesWithoutEvent } = facts;
+  const { published, delivered, waiting, retrying, parked } = totals;
+  const tracked = delivered + waiting + retrying + parked;
+  return [
+    ...sequenceFaults(
+      lenderId,
+      "SEQUENCE_GAP",
+      sequence.filter(({ fault }) => fault === "gap"),
+    ),
+    ...sequenceFaults(
+      lenderId,
+      "SEQUENCE_DUPLICATE",
+      sequence.filter(({ fault }) => fault === "duplicate"),
+    ),
+    ...faultOf(
+      lenderId,
+      "EVENT_WITHOUT_DELIVERY",
+      eventsWithoutDelivery,
+      "Events have no delivery, so nobody sends them",
+    ),
+    ...faultOf(
+      lenderId,
+      "DELIVERY_WITHOUT_EVENT",
+      deliveriesWithoutEvent,
+      "Deliveries have no event, so there is no body to send",
+    ),
+    ...(published === tracked
+      ? []
+      : [
+          problem("fault", "TOTALS_MISMATCH", {
+            lenderId,
+            count: Math.abs(published - tracked),
+            detail: `${published} events are published, but ${delivered} delivered, ${waiting} waiting, ${retrying} retrying and ${parked} parked make ${tracked}.`,
+          }),
+        ]),
+  ];
+}
+
+function sequenceFaults(
+  lenderId: string,
+  code: "SEQUENCE_GAP" | "SEQUENCE_DUPLICATE",
+  found: readonly SequenceProblem[],
+): WebhookProblem[] {
+  const [first] = found;
+  if (!first) return [];
+  const loans = new Set(found.map(({ loan }) => loan)).size;
+  const what = code === "SEQUENCE_GAP" ? "Numbers are missing" : "Numbers were given twice";
+  const detail = `${what}: ${found.length}, in loans: ${loans}. The first is in loan ${first.loan}: after ${first.after} comes ${first.found}.`;
+  return [problem("fault", code, { lenderId, count: found.length, eventId: first.eventId, detail })];
+}
+
+function faultsOfWorkers(facts: EndpointFacts, now: Date): WebhookProblem[] {
+  const { lenderId, state, url, updatedAt, inFlight, unleased, stuck, nextProbeAt } = facts;
+  const longAgo = new Date(now.getTime() - GRACE_MS);
+  const isOpen = state === "active" && url !== null && updatedAt < longAgo;
+  const isProbeOverdue = state === "suspended" && url !== null && (nextProbeAt === null || nextProbeAt < longAgo);
+  return [
+    ...(isOpen && inFlight === 0
+      ? faultOf(lenderId, "NOT_PICKED_UP", unleased, "First attempts are due and no worker makes them")
+      : []),
+    ...(isOpen ? faultOf(lenderId, "STUCK_LEASE", stuck, "Leases ended long ago and were not taken over") : []),
+    ...faultOf(lenderId, "RETRY_OVERDUE", facts.overdueRetries, "Retries are overdue and no worker makes them"),
+    ...(isProbeOverdue
+      ? [
+          problem("fault", "PROBE_OVERDUE", {
+            lenderId,
+            since: nextProbeAt,
+            detail: nextProbeAt
+              ? `The probe of ${iso(nextProbeAt)} was not made.`
+              : "It is suspended, and no probe is due.",
+          }),
+        ]
+      : []),
+    ...facts.stalledReplays.map(({ replayId, nextStepAt, done, total }) =>
+      problem("fault", "REPLAY_STALLED", {
+        lenderId,
+        count: total - done,
+        since: nextStepAt,
+        detail: `The replay ${publicId("replay", replayId)} stands still at ${done} of ${total} since ${iso(nextStepAt)}.`,
+      }),
+    ),
+  ];
+}
+
+/** One warning: of several reasons why events wait the first explains the others. */
+function warnings(facts: EndpointFacts, now: Date): WebhookProblem[] {
+  const { lenderId, state, url, suspendedAt, nextProbeAt, probeError, totals, oldestUndelivered: oldest } = facts;
+  const count = totals.waiting + totals.retrying;
+  const about = { lenderId, count, eventId: oldest?.eventId ?? null };
+  if (state === "suspended" && url !== null) {
+    const probe = [nextProbeAt && `next probe ${iso(nextProbeAt)}`, probeError && `the last said ${probeError}`];
+    const detail = `Suspended since ${suspendedAt ? iso(suspendedAt) : "an unknown time"}, ${count} events wait; ${probe.filter(Boolean).join(", ")}`;
+    return [problem("warning", "SUSPENDED", { ...about, since: suspendedAt, detail: ended(detail) })];
+  }
+  if (!oldest) return [];
+  const since = oldest.createdAt;
+  const oldestIs = `the oldest is ${publicId("evt", oldest.eventId)} of loan ${oldest.loan}, made ${iso(since)}`;
+  if (url === null) {
+    const detail = `No callback is registered, ${count} events wait; ${oldestIs}.`;
+    return [problem("warning", "NO_CALLBACK", { ...about, since, detail })];
+  }
+  if (now.getTime() - since.getTime() < OLD_EVENT_MS) return [];
+  const detail = `${totals.waiting} events wait and ${totals.retrying} are between two attempts; ${oldestIs}.`;
+  return [problem("warning", "OLD_EVENT", { ...about, since, detail })];
+}
+
+function faultOf(
+  lenderId: string,
+  code: WebhookProblemCode,
+  { count, eventId }: Found,
+  what: string,
+): WebhookProblem[] {
+  if (count === 0 || eventId === null) return [];
+  const detail = `${what}: ${count}, the first is ${publicId("evt", eventId)}.`;
+  return [problem("fault", code, { lenderId, count, eventId, detail })];
+}
+
+function problem(
+  severity: WebhookProblem["severity"],
+  code: WebhookProblemCode,
+  facts: Partial<WebhookProblem> & Pick<WebhookProblem, "lenderId" | "detail">,
+): WebhookProblem {
+  return { severity, code, count: 1, eventId: null, since: null, ...facts };
+}
+
+function iso(at: Date): string {
+  return at.toISOString();
+}
+
+function ended(sentence: string): string {
+  return sentence.replace(/[;.\s]*$/, ".");
+}

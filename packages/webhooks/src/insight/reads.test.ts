@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import { newId, publicId, query, statement, transaction } from "@collections/database";
+import { createOutbound } from "@collections/outbound";
+import {
+  CallbackNotConfiguredError,
+  changeEndpoint,
+  deliveryById,
+  deliveryTotals,
+  EndpointNotFoundError,
+  endpointOf,
+  eventPage,
+  eventsAt,
+  eventsKeptFrom,
+  eventsOf,
+  listDeliveries,
+  sequenceProblems,
+  testEndpoint,
+} from "../index.ts";
+import { lease } from "../dispatch/lease.ts";
+import { openReceiver } from "../../tests/receiver.ts";
+import { eventsOn, KEY_ID, openTrial, SECRET } from "../../tests/trial.ts";
+
+const trial = await openTrial();
+const { database } = trial;
+
+describe("the list of deliveries", () => {
+  test("is newest first, page by page, without one twice or missing", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = eventsOn(lenderId, "LN-1", 1, 7);
+    await trial.publish(events);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await listDeliveries(
+        database.em(),
+        { lenderId, limit: 3, ...(cursor !== null && { cursor }) },
+        new Date(),
+      );
+      expect(page.deliveries.length).toBeLessThanOrEqual(3);
+      seen.push(...page.deliveries.map(({ eventId }) => eventId));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(events.map(({ eventId }) => eventId).reverse());
+  });
+
+  test("is narrowed by lender, loan, time and state, where in flight is a live lease", async () => {
+    const [lenderId, otherId] = [await trial.addLender("https://example.com/"), await trial.addLender(null)];
+    await trial.publish([...eventsOn(lenderId, "LN-1", 1, 2), ...eventsOn(lenderId, "LN/2", 1, 1)]);
+    await trial.publish(eventsOn(otherId, "LN-1", 1, 1));
+    await lease(database.em(), { lenderId, count: 1, afterLoan: "", firstAttemptsOnly: false, timeoutMs: 10_000 });
+    const now = new Date();
+    const list = async (filter: object) => {
+      const { deliveries } = await listDeliveries(database.em(), { lenderId, ...filter }, now);
+      return deliveries.map(({ loan, sequence, state }) => `${loan} ${sequence} ${state}`);
+    };
+    expect(await list({})).toEqual(["LN/2 1 waiting", "LN-1 2 waiting", "LN-1 1 in_flight"]);
+    expect(await list({ loan: "LN-1" })).toEqual(["LN-1 2 waiting", "LN-1 1 in_flight"]);
+    expect(await list({ states: ["in_flight"] })).toEqual(["LN-1 1 in_flight"]);
+    expect(await list({ states: ["waiting", "retrying"] })).toEqual(["LN/2 1 waiting", "LN-1 2 waiting"]);
+    expect(await list({ states: ["parked"] })).toEqual([]);
+    expect(await list({ loan: "unknown" })).toEqual([]);
+    expect(await list({ since: new Date(now.getTime() + 60_000) })).toEqual([]);
+  });
+
+  test("of parked ones reads no more than those, before and after statistics", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    for (const [of, state, count] of [
+      [lenderId, "delivered", 20_000],
+      [lenderId, "parked", 5],
+      [otherId, "parked", 5_000],
+    ] as const) {
+      await query(database.em(), insertSettled, [of, state, count]);
+    }
+    for (const prepare of ["reset plan_cache_mode", "vacuum analyze webhooks.delivery"]) {
+      await database.pool.query(prepare);
+      const filter = { lenderId, states: ["parked"] } as const;
+      const { deliveries, pagesRead } = await reading(() => listDeliveries(database.em(), filter, new Date()));
+      expect(deliveries).toHaveLength(5);
+      expect(pagesRead).toBeLessThan(100);
+    }
+  });
+
+  test("shows one delivery with its bytes to its own lender only", async () => {
+    const lenderId = await trial.addLender(null);
+    const [event] = eventsOn(lenderId, "LN-1", 1, 1);
+    await trial.publish([event!]);
+    const delivery = await deliveryById(database.em(), lenderId, event!.eventId, new Date());
+    expect(delivery).toMatchObject({ eventId: event!.eventId, state: "waiting", body: event!.body, log: [] });
+    expect(await deliveryById(database.em(), newId(), event!.eventId, new Date())).toBeUndefined();
+  });
+});
+
+describe("verification", () => {
+  test("a loan's events are read back byte for byte in their sequence, and the totals add up", async () => {
+    const lenderId = await trial.addLender(null);
+    const events = eventsOn(lenderId, "LN-1", 1, 3);
+    await trial.publish(events.toReversed());
+    expect((await eventsOf(database.em(), lenderId, "LN-1")).map(({ body }) => body)).toEqual(
+      events.map(({ body }) => body),
+    );
+    expect(await sequenceProblems(database.em(), lenderId)).toEqual([]);
+    expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 3, waiting: 3 });
+  });
+
+  test("names every gap and every number that was given twice", async () => {
+    const lenderId = await trial.addLender(null);
+    await trial.publish([
+      ...eventsOn(lenderId, "late", 2, 2),
+      ...eventsOn(lenderId, "gap", 1, 1),
+      ...eventsOn(lenderId, "gap", 4, 4),
+      ...eventsOn(lenderId, "twice", 1, 2),
+      ...eventsOn(lenderId, "twice", 2, 2),
+    ]);
+    expect(await sequenceProblems(database.em(), lenderId)).toMatchObject([
+      { loan: "gap", fault: "gap", after: 1n, found: 4n },
+      { loan: "late", fault: "gap", after: 0n, found: 2n },
+      { loan: "twice", fault: "duplicate", after: 2n, found: 2n },
+    ]);
+    expect(await sequenceProblems(database.em())).toHaveLength(3);
+  });
+
+  test("a lender's events of one kind are read page by page, and by loan and number", async () => {
+    const [lenderId, otherId] = [await trial.addLender(null), await trial.addLender(null)];
+    const events = eventsOn(lenderId, "LN-1", 1, 5);
+    const { kind } = events[0]!;
+    await trial.publish([...events, ...eventsOn(otherId, "LN-1", 1, 1)]);
+    const { events: first, next } = await eventPage(database.em(), lenderId, kind, undefined, 3);
+    expect(next).toBe(first.at(-1)!.eventId);
+    const { events: second, ...end } = await eventPage(database.em(), lenderId, kind, next, 3);
+    expect(end).toEqual({ next: undefined });
+    expect([first.length, second.length]).toEqual([3, 2]);
+    expect([...first, ...second]).toEqual(
+      events.map(({ eventId, loan, sequence, body }) => ({ eventId, loan, sequence, body })),
+    );
+    // A page of three events of other kinds is empty, and not the last.
+    const others = await eventPage(database.em(), lenderId, "case.closed", undefined, 3);
+    expect(others).toEqual({ events: [], next });
+
+    await query(database.em(), letGoFirstTwo, [lenderId]);
+    const keys = [5n, 9n, 2n].map((sequence) => ({ loan: "LN-1", sequence }));
+    expect(await eventsAt(database.em(), lenderId, kind, keys)).toEqual([
+      { event: second[1], isLetGo: false },
+      { event: undefined, isLetGo: false },
+      { event: first[1], isLetGo: true },
+    ]);
+    expect(await eventsAt(database.em(), lenderId, kind, [])).toEqual([]);
+    const keptFrom = await eventsKeptFrom(database.em());
+    expect(keptFrom < first[0]!.eventId).toBe(true);
+  });
+});
+
+describe("the endpoint", () => {
+  test("is unknown for a lender who never got one", async () => {
+    expect(await endpointOf(database.em(), newId())).toBeUndefined();
+    const change = transaction(database.em(), (tx) => changeEndpoint(tx, { lenderId: newId(), url: null }));
+    await expect(change).rejects.toThrow(EndpointNotFoundError);
+  });
+});
+
+describe("a test of the endpoint", () => {
+  const courier = {
+    outbound: createOutbound({ allow: "127.0.0.1:*" }),
+    signingKeyOf: () => ({ keyId: KEY_ID, secret: SECRET }),
+    timeoutMs: 1_000,
+    now: () => new Date(),
+  };
+
+  test("answers with what was sent and what came back, and leaves no trace", async () => {
+    await using receiver = await openReceiver((response) => response.writeHead(200).end('{"received":true}'));
+    const lenderId = await trial.addLender(receiver.url);
+    const eventId = newId();
+    const body = JSON.stringify({ eventId, kind: "ping", test: true });
+    const tested = await testEndpoint(database.em(), courier, { lenderId, eventId, body });
+    expect(tested).toMatchObject({
+      delivered: true,
+      deliveryId: publicId("evt", eventId),
+      request: { url: receiver.url, body },
+      response: { status: 200, body: '{"received":true}' },
+      error: null,
+    });
+    expect(receiver.received[0]?.headers).toMatchObject({ "x-service-event": "ping" });
+    expect(await deliveryTotals(database.em(), lenderId)).toMatchObject({ published: 0 });
+  });
+
+  test("says what is wrong with a failing receiver, and does not count it", async () => {
+    await using receiver = await openReceiver((response) => response.writeHead(401).end());
+    const lenderId = await trial.addLender(receiver.url);
+    const tested = await testEndpoint(database.em(), courier, { lenderId, eventId: newId(), body: "{}" });
+    expect(tested).toMatchObject({ delivered: false, response: { status: 401 }, error: { code: "NON_2XX" } });
+    expect(await endpointOf(database.em(), lenderId)).toMatchObject({ consecutiveFailures: 0 });
+  });
+
+  test("is refused without a callback", async () => {
+    const lenderId = await trial.addLender(null);
+    const tested = testEndpoint(database.em(), courier, { lenderId, eventId: newId(), body: "{}" });
+    await expect(tested).rejects.toThrow(CallbackNotConfiguredError);
+  });
+});
+
+/** What `read` answers, and the pages of the deliveries' table that it went through for it. */
+async function reading<Answer extends object>(read: () => Promise<Answer>): Promise<Answer & { pagesRead: number }> {
+  const before = await pagesReadSoFar();
+  const answer = await read();
+  return { ...answer, pagesRead: (await pagesReadSoFar()) - before };
+}
+
+/** Of the table and its indexes, once every connection of the pool has told what it did. */
+async function pagesReadSoFar(): Promise<number> {
+  const clients = await Promise.all(Array.from({ length: database.pool.totalCount }, () => database.pool.connect()));
+  for (const client of clients) await client.query("select pg_stat_force_next_flush()");
+  for (const client of clients) client.release();
+  const { rows } = await database.pool.query<{ pages: number }>(
+    `select (heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read)::float8 as pages
+     from pg_statio_user_tables where schemaname = 'webhooks' and relname = 'delivery'`,
+  );
+  return rows[0]!.pages;
+}
+
+const letGoFirstTwo = statement(
+  "reads-test.let-go",
+  `insert into webhooks.let_go (lender_id, loan, sequence) values ($1, 'LN-1', 2)`,
+);
+
+const insertSettled = statement(
+  "webhooks-trial.insert-settled",
+  `insert into webhooks.delivery (lender_id, id, endpoint_id, loan, sequence, kind, state, attempts, settled_at)
+   select $1, gen_random_uuid(), e.id, 'LN-' || n, 1, 'ping', $2, 1, now()
+   from generate_series(1, $3::integer) n join webhooks.endpoint e on e.lender_id = $1`,
+);

@@ -1,0 +1,147 @@
+import { type EntityManager, query, type QueryOptions, statement, type Tx } from "@collections/database";
+import { eventsKeptFrom } from "./event-pages.ts";
+import { CLOCKS_DIFFER_MS, laterBy } from "../storage/id-time.ts";
+
+/** An event whose number does not follow the one before it on its loan (`after` is 0 for the first). */
+export interface SequenceProblem {
+  readonly lenderId: string;
+  readonly loan: string;
+  readonly fault: "gap" | "duplicate";
+  readonly after: bigint;
+  readonly found: bigint;
+  readonly eventId: string;
+}
+
+/**
+ * Every published event is in exactly one of the four states; what is in flight counts as waiting. What retention has
+ * let go counts nowhere.
+ */
+export interface DeliveryTotals {
+  readonly published: number;
+  readonly delivered: number;
+  readonly waiting: number;
+  readonly retrying: number;
+  readonly parked: number;
+}
+
+/**
+ * Keeps partitions from being dropped until the transaction ends. To be called first in a snapshot: one that is older
+ * than the drop would miss the rows that were moved by it.
+ *
+ * @example
+ * await transaction(em, async (tx) => {
+ *   await holdEvents(tx);
+ *   return { totals: await deliveryTotals(tx, lenderId), problems: await sequenceProblems(tx, lenderId) };
+ * });
+ */
+export async function holdEvents(tx: Tx): Promise<void> {
+  await query(tx, holdPartitions, []);
+}
+
+/**
+ * What breaks the promise of a sequence from 1 without gaps, of one lender or of all; where retention has let go the
+ * first numbers of a loan, from the number that follows. contract: Envelope
+ *
+ * @example
+ * for (const { loan, fault, after, found } of await sequenceProblems(em, lenderId)) {
+ *   console.error(`${loan}: ${fault}, ${found} comes after ${after}`);
+ * }
+ */
+export async function sequenceProblems(
+  em: EntityManager,
+  lenderId?: string,
+  options: QueryOptions = PATIENT,
+): Promise<SequenceProblem[]> {
+  const keptFrom = laterBy(CLOCKS_DIFFER_MS, await eventsKeptFrom(em));
+  return query(em, selectProblems, [lenderId ?? null, keptFrom], options);
+}
+
+/**
+ * Counts by state, read in one statement, so that they agree with each other.
+ *
+ * @example
+ * const { published, delivered, waiting, retrying, parked } = await deliveryTotals(em, lenderId);
+ * const isComplete = published === delivered + waiting + retrying + parked;
+ */
+export async function deliveryTotals(
+  em: EntityManager,
+  lenderId?: string,
+  options: QueryOptions = PATIENT,
+): Promise<DeliveryTotals> {
+  const keptFrom = await eventsKeptFrom(em);
+  const [totals] = await query<DeliveryTotals>(em, countByState, [lenderId ?? null, keptFrom], options);
+  // Retention came further in between, outside a snapshot: it may have deleted deliveries of events that were counted.
+  return keptFrom === (await eventsKeptFrom(em)) ? totals! : deliveryTotals(em, lenderId, options);
+}
+
+/**
+ * The number of the last event of each loan of a lender, let go or not; a loan that had none is not in the map.
+ *
+ * @example
+ * const last = await lastSequences(em, lenderId, ["LN-2026-00417"]);
+ * const nextSequence = (last.get("LN-2026-00417") ?? 0n) + 1n;
+ */
+export async function lastSequences(
+  em: EntityManager,
+  lenderId: string,
+  loans: readonly string[],
+): Promise<Map<string, bigint>> {
+  const rows = await query<{ loan: string; sequence: bigint }>(em, selectLastSequences, [lenderId, loans]);
+  return new Map(rows.map(({ loan, sequence }) => [loan, sequence]));
+}
+
+/** Reads of many rows: as long as the server itself allows a statement. */
+const PATIENT = { timeoutMs: 35_000 };
+
+const holdPartitions = statement("webhooks.hold-partitions", `lock table only webhooks.event in access share mode`);
+
+const selectLastSequences = statement(
+  "webhooks.last-sequences",
+  `select loan, max(sequence) as sequence
+   from (
+     select source_loan_number as loan, sequence
+     from webhooks.event where lender_id = $1 and source_loan_number = any ($2::text[])
+     union all
+     select loan, sequence from webhooks.let_go where lender_id = $1 and loan = any ($2)
+   ) known
+   group by loan`,
+);
+
+// A number that was let go may be missing, but not given again. Around the border of what is kept, the clocks of two
+// processes decide on which side an event is: `$2` is an hour behind it.
+const selectProblems = statement(
+  "webhooks.sequence-problems",
+  `select "lenderId", loan, case when found <= after then 'duplicate' else 'gap' end as fault, after, found, "eventId"
+   from (
+     select e.lender_id as "lenderId", e.source_loan_number as loan, e.sequence as found, e.id as "eventId",
+       coalesce(l.sequence, 0) as let_go,
+       greatest(l.sequence, lag(e.sequence, 1, 0::bigint)
+         over (partition by e.lender_id, e.source_loan_number order by e.sequence, e.id)) as after,
+       lag(e.sequence) over (partition by e.lender_id, e.source_loan_number order by e.sequence, e.id) as before
+     from webhooks.event e
+     left join webhooks.let_go l on l.lender_id = e.lender_id and l.loan = e.source_loan_number
+     where $1::uuid is null or e.lender_id = $1
+   ) numbered
+   where case when found > let_go then found <> after + 1
+     else found = before or "eventId" >= $2 end
+   order by "lenderId", loan, found`,
+);
+
+// Of what is let go, deliveries disappear before their events do: there, an event counts with its delivery.
+const countByState = statement(
+  "webhooks.delivery-totals",
+  `select (
+       (select count(*) from webhooks.event where id >= $2 and ($1::uuid is null or lender_id = $1))
+       + (select count(*)
+          from webhooks.delivery d join webhooks.event e on e.lender_id = d.lender_id and e.id = d.id
+          where d.id < $2 and e.id < $2 and ($1::uuid is null or d.lender_id = $1))
+     )::int as published, states.*
+   from (
+     select count(*) filter (where state = 'delivered')::int as delivered,
+       count(*) filter (where state = 'waiting')::int as waiting,
+       count(*) filter (where state = 'retrying')::int as retrying,
+       count(*) filter (where state = 'parked')::int as parked
+     from webhooks.delivery
+     where $1::uuid is null or lender_id = $1
+   ) states`,
+);

@@ -1,0 +1,98 @@
+import { query, signal, statement, type Tx } from "@collections/database";
+import type { StoredState } from "../storage/delivery.ts";
+import { WEBHOOKS_CHANNEL } from "../endpoint/endpoint.ts";
+import { recordReplayRequest } from "./replay-request.ts";
+
+interface LockedDelivery {
+  readonly state: StoredState;
+  readonly isInFlight: boolean;
+  /** The latest request that had it sent again is this one. */
+  readonly isLatestRequest: boolean;
+}
+
+/**
+ * Has one event sent again: same id, same bytes, same sequence. One that was delivered or parked starts its ladder
+ * anew, marked as a replay; one that waits for its retry need not wait any longer; one that is due or in flight stays
+ * as it is. A request acts once, for good: a repeat, which has the same `requestId` (a UUID), changes nothing. Returns the
+ * state after that, or undefined when the lender has no such event. contract: Deliveries
+ *
+ * @example
+ * const again = await transaction(em, (tx) => replayDelivery(tx, lenderId, eventId));
+ * if (!again) console.error("There is no such event, or it is not kept any more.");
+ */
+export async function replayDelivery(
+  tx: Tx,
+  lenderId: string,
+  eventId: string,
+  requestId?: string,
+): Promise<{ state: "waiting" | "in_flight" } | undefined> {
+  const [locked] = await query<LockedDelivery>(tx, lockDelivery, [lenderId, eventId, requestId ?? null]);
+  if (!locked) return undefined;
+  const state = locked.isInFlight ? "in_flight" : "waiting";
+  if (requestId !== undefined) {
+    const isNew = await recordReplayRequest(tx, lenderId, requestId, eventId);
+    if (!isNew || locked.isLatestRequest) return { state };
+    // A process of the version before knows a repeat by this column alone.
+    await query(tx, noteRequest, [lenderId, eventId, requestId]);
+  }
+  if (locked.state === "waiting") return { state };
+  await query(tx, locked.state === "retrying" ? endWait : sendAgain, [lenderId, [eventId]]);
+  signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  return { state: "waiting" };
+}
+
+/**
+ * Starts the ladder of the given deliveries anew, of those that are still in one of the states. Returns how many
+ * there were. The rows are locked in the order of their ids, so that two replays do not lock each other out.
+ */
+export async function sendManyAgain(
+  tx: Tx,
+  lenderId: string,
+  deliveryIds: readonly string[],
+  states: readonly string[],
+): Promise<number> {
+  const locked = await query<{ id: string }>(tx, lockDeliveries, [lenderId, deliveryIds, states]);
+  if (locked.length === 0) return 0;
+  await query(tx, sendAgain, [lenderId, locked.map(({ id }) => id)]);
+  signal(tx, WEBHOOKS_CHANNEL, lenderId);
+  return locked.length;
+}
+
+/** An event whose body is not kept any more cannot be sent: nobody may wait for it. */
+const HAS_EVENT = `(select true from webhooks.event e where e.lender_id = $1 and e.id = d.id)`;
+
+const lockDelivery = statement(
+  "webhooks.replay-lock-one",
+  `select d.state, d.leased_until is not null and d.leased_until >= now() as "isInFlight",
+     d.replayed_by is not distinct from $3::uuid and $3 is not null as "isLatestRequest"
+   from webhooks.delivery d
+   where d.lender_id = $1 and d.id = $2 and ${HAS_EVENT}
+   for update of d`,
+);
+
+const lockDeliveries = statement(
+  "webhooks.replay-lock-many",
+  `select d.id
+   from webhooks.delivery d
+   where d.lender_id = $1 and d.id = any ($2) and d.state = any ($3) and ${HAS_EVENT}
+   order by d.id
+   for update of d`,
+);
+
+const noteRequest = statement(
+  "webhooks.replay-note-request",
+  `update webhooks.delivery set replayed_by = $3 where lender_id = $1 and id = $2`,
+);
+
+const endWait = statement(
+  "webhooks.replay-end-wait",
+  `update webhooks.delivery set state = 'waiting', next_attempt_at = null
+   where lender_id = $1 and id = any ($2)`,
+);
+
+const sendAgain = statement(
+  "webhooks.replay-send-again",
+  `update webhooks.delivery
+   set state = 'waiting', replay = true, attempts = 0, next_attempt_at = null, settled_at = null, last_error = null
+   where lender_id = $1 and id = any ($2)`,
+);

@@ -1,0 +1,164 @@
+import { readSnapshot } from "@collections/database";
+import { describe, expect, test } from "vitest";
+import { type LongRun, openLongRun } from "../../tests/weeks.ts";
+import { deliveryById } from "../insight/delivery-log.ts";
+import { eventsOf } from "./event.ts";
+import { lease } from "../dispatch/lease.ts";
+import { keepPartitions, partitionStates } from "./partitions.ts";
+import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "../insight/verification.ts";
+
+const LONG_AGO = { daysAgo: 60, state: "delivered", settledDaysAgo: 60 } as const;
+const LATELY = { daysAgo: 2, state: "delivered", settledDaysAgo: 2 } as const;
+
+describe("retention", () => {
+  test("drops what is older than 35 days, deliveries and attempts with it, and nothing younger", async () => {
+    const run = await openLongRun();
+    await run.publish("LN-1", 1, LONG_AGO);
+    const kept = [
+      await run.publish("LN-1", 2, { daysAgo: 34, state: "delivered", settledDaysAgo: 34 }),
+      await run.publish("LN-1", 3, LATELY),
+    ];
+    expect(await keepPartitions(run.database.em())).toMatchObject({ forgotten: 1, dropped: 8 });
+
+    expect(await idsIn(run, "event")).toEqual(kept);
+    expect(await idsIn(run, "delivery")).toEqual(kept);
+    expect(await run.sql("select delivery_id as id from webhooks.attempt order by id")).toHaveLength(2);
+    const [now] = await partitionStates(run.database.em());
+    expect(await run.sql("select name from webhooks.partitions_of('event') where lower is null")).toMatchObject([
+      { name: expect.stringMatching(/^event_before_\d{8}$/) },
+    ]);
+    expect(now!.keptFrom!.getTime()).toBeLessThan(Date.now() - 35 * 86_400_000);
+    expect(now!.isDropPending).toBe(false);
+    expect(await keepPartitions(run.database.em())).toEqual({ made: 0, forgotten: 0, dropped: 0, isHeldUp: false });
+  });
+
+  test("keeps what waits, whatever its age, until 30 days after it was settled", async () => {
+    const run = await openLongRun();
+    const waiting = await run.publish("LN-1", 1, { daysAgo: 65, state: "waiting" });
+    const retrying = await run.publish("LN-2", 1, { daysAgo: 65, state: "retrying" });
+    const parked = await run.publish("LN-3", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 29 });
+    await run.publish("LN-4", 1, { daysAgo: 65, state: "parked", settledDaysAgo: 31 });
+    await run.publish("LN-5", 1, { daysAgo: 50, state: "delivered", settledDaysAgo: 50 });
+    // A week later than this one, the other call lets go what has been settled in the meantime.
+    await keepPartitions(run.database.em(), { keepDays: 42 });
+
+    expect(await idsIn(run, "event")).toEqual([waiting, retrying, parked].toSorted());
+    const detail = await deliveryById(run.database.em(), run.lenderId, parked, new Date());
+    expect(detail).toMatchObject({ state: "parked", body: expect.stringContaining("LN-3"), log: [{ number: 1 }] });
+    const { deliveries } = await lease(run.database.em(), {
+      lenderId: run.lenderId,
+      count: 5,
+      afterLoan: "",
+      timeoutMs: 1_000,
+      firstAttemptsOnly: false,
+    });
+    expect(deliveries).toMatchObject([{ deliveryId: waiting, body: expect.stringContaining("LN-1") }]);
+
+    await run.sql("update webhooks.delivery set state = 'delivered', settled_at = now() - interval '31 days'");
+    expect(await keepPartitions(run.database.em())).toMatchObject({ forgotten: 3 });
+    expect(await idsIn(run, "event")).toEqual([]);
+    expect(await idsIn(run, "delivery")).toEqual([]);
+  });
+
+  test("does not let go less than 32 days old: the ladder and 30 days parked", async () => {
+    const run = await openLongRun();
+    await expect(keepPartitions(run.database.em(), { keepDays: 31 })).rejects.toThrow(/32 days at least/);
+  });
+
+  test("goes on where it was cut off", async () => {
+    const run = await openLongRun();
+    await run.publish("LN-1", 1, LONG_AGO);
+    await run.publish("LN-1", 2, LATELY);
+    await run.sql("select webhooks.advance_retention('event', 35)");
+    expect(await partitionStates(run.database.em())).toMatchObject([{ isDropPending: true }, { isDropPending: false }]);
+    await expectTrueBooks(run, { published: 2 });
+    await run.sql("delete from webhooks.delivery where sequence = 1");
+    await expectTrueBooks(run, { published: 1 });
+    expect(await keepPartitions(run.database.em())).toMatchObject({ dropped: 8 });
+    await expectTrueBooks(run, { published: 1 });
+  });
+});
+
+describe("the books after retention", () => {
+  test("are read in a snapshot beneath which nothing is dropped", async () => {
+    const run = await openLongRun();
+    const id = await run.publish("LN-1", 1, { daysAgo: 60, state: "waiting" });
+    await readSnapshot(run.database.em(), async (tx) => {
+      await holdEvents(tx);
+      expect(await keepPartitions(run.database.em())).toMatchObject({ isHeldUp: true });
+      expect(await deliveryTotals(tx)).toMatchObject({ published: 1, waiting: 1 });
+    });
+    expect(await keepPartitions(run.database.em())).toMatchObject({ isHeldUp: false });
+    expect(await idsIn(run, "event")).toEqual([id]);
+  });
+
+  test("know where each loan continues, also one of which nothing is left", async () => {
+    const run = await aRunWithRetention();
+    await expectTrueBooks(run, { published: 4 });
+    expect(await lastSequences(run.database.em(), run.lenderId, ["gone", "half", "new", "unknown"])).toEqual(
+      new Map([
+        ["gone", 2n],
+        ["half", 3n],
+        ["new", 1n],
+      ]),
+    );
+    expect(await eventsOf(run.database.em(), run.lenderId, "half")).toHaveLength(2);
+  });
+
+  test.each([
+    ["the first that should be left is missing", "delete from webhooks.event where sequence = 2", ["half gap 1 3"]],
+    ["all that should be left is missing", "delete from webhooks.event where sequence in (2, 3)", []],
+  ])("name a gap: %s", async (_what, change, problems) => {
+    const run = await aRunWithRetention();
+    await run.sql(change);
+    expect(await problemsOf(run)).toEqual(problems);
+    const { published, delivered, waiting } = await deliveryTotals(run.database.em(), run.lenderId);
+    expect(published).toBeLessThan(delivered + waiting);
+  });
+
+  test("name a gap behind what is let go, a number given again, and an old event that waits without its body", async () => {
+    const run = await aRunWithRetention();
+    await run.publish("half", 5, LATELY);
+    await run.publish("gone", 2, LATELY);
+    await run.publish("new", 1, LATELY);
+    expect(await problemsOf(run)).toEqual(["gone duplicate 2 2", "half gap 3 5", "new duplicate 1 1"]);
+    await run.sql("delete from webhooks.event where source_loan_number = 'stuck'");
+    const { published, delivered, waiting } = await deliveryTotals(run.database.em());
+    expect(delivered + waiting - published).toBe(1);
+  });
+});
+
+/** Of loan "gone" nothing is left, "half" had its first let go, "stuck" is old and waits, "new" is new. */
+async function aRunWithRetention(): Promise<LongRun> {
+  const run = await openLongRun();
+  await run.publish("gone", 1, LONG_AGO);
+  await run.publish("gone", 2, LONG_AGO);
+  await run.publish("half", 1, LONG_AGO);
+  await run.publish("half", 2, LATELY);
+  await run.publish("half", 3, LATELY);
+  await run.publish("stuck", 1, { daysAgo: 60, state: "waiting" });
+  await run.publish("new", 1, LATELY);
+  await keepPartitions(run.database.em());
+  return run;
+}
+
+async function expectTrueBooks(run: LongRun, expected: { published: number }): Promise<void> {
+  expect(await problemsOf(run)).toEqual([]);
+  for (const lenderId of [run.lenderId, undefined]) {
+    const { published, delivered, waiting, retrying, parked } = await deliveryTotals(run.database.em(), lenderId);
+    expect({ published, tracked: delivered + waiting + retrying + parked }).toEqual({
+      ...expected,
+      tracked: expected.published,
+    });
+  }
+}
+
+async function problemsOf(run: LongRun): Promise<string[]> {
+  const problems = await sequenceProblems(run.database.em(), run.lenderId);
+  expect(await sequenceProblems(run.database.em())).toEqual(problems);
+  return problems.map(({ loan, fault, after, found }) => `${loan} ${fault} ${after} ${found}`);
+}
+
+async function idsIn({ sql }: LongRun, table: "event" | "delivery"): Promise<string[]> {
+  return (await sql<{ id: string }>(`select id from webhooks.${table} order by id`)).map(({ id }) => id);
+}

@@ -1,0 +1,39 @@
+import { anchorHeads, type AnchorState, anchorState } from "@collections/ledger";
+import { listLenders } from "@collections/lenders";
+import { appendToAnchorFile } from "./file.ts";
+import { putAnchor } from "./address.ts";
+import type { App } from "../app.ts";
+
+/**
+ * Anchors the heads of all lenders' chains that have grown. A failure is logged and counted, and the next run anchors the
+ * heads of that time, which cover the same rows.
+ */
+export async function anchorChains(
+  app: Pick<App, "anchorKeys" | "anchorOutbound" | "config" | "database" | "log" | "metrics">,
+): Promise<void> {
+  const { anchorKeys: keys, anchorOutbound, config, database, log, metrics } = app;
+  const place = config.ledgerAnchor;
+  if (place === undefined) return;
+  const append = async (line: string) => {
+    await (place.kind === "file" ? appendToAnchorFile(place.path, line) : putAnchor(anchorOutbound, place, line));
+    metrics.ledger.onAnchor("written");
+  };
+  const { environment } = config;
+  try {
+    const lenderIds = await lenderIdsOf(app);
+    const chains = await anchorHeads(database.em(), { lenderIds, keys, environment, now: new Date(), append });
+    if (chains > 0) log.info({ chains, keyId: keys.keyId }, "ledger chains anchored");
+  } catch (error) {
+    metrics.ledger.onAnchor("failed");
+    log.error({ error, retryInMs: config.ledgerAnchorIntervalMs }, "ledger chains not anchored");
+  }
+}
+
+/** How far the chains of all lenders are anchored. */
+export async function anchorStateOfAll(app: Pick<App, "database">): Promise<AnchorState> {
+  return anchorState(app.database.em(), await lenderIdsOf(app));
+}
+
+async function lenderIdsOf({ database }: Pick<App, "database">): Promise<string[]> {
+  return (await listLenders(database.em())).map(({ id }) => id);
+}

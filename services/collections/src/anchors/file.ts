@@ -1,0 +1,59 @@
+import { open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { InvalidConfigError } from "../settings/config.ts";
+
+/**
+ * Appends one line to a file, by one write at its end, and resolves once the disk has it. Workers on one machine may
+ * append to the same file. The line begins on a new line, even behind one that a killed worker left half written: hence
+ * the blank line between two anchors.
+ */
+export async function appendToAnchorFile(path: string, line: string): Promise<void> {
+  const file = await open(path, "a", 0o644);
+  try {
+    const bytes = Buffer.from(`\n${line}\n`);
+    const { size } = await file.stat();
+    const { bytesWritten } = await file.write(bytes);
+    if (bytesWritten < bytes.length) {
+      throw new Error(`Only ${bytesWritten} of ${bytes.length} bytes were written: is the disk full?`);
+    }
+    await file.sync();
+    if (size === 0) await syncDirectory(dirname(path));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Without it a new file may be gone after a power failure, although its content was written. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Refuses a file that this process cannot append to, before the service starts. Throws InvalidConfigError. */
+export async function checkAnchorFile(path: string): Promise<void> {
+  try {
+    const file = await open(path, "a", 0o644);
+    const isFile = (await file.stat()).isFile();
+    await file.close();
+    if (isFile) return;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new InvalidConfigError([
+      `LEDGER_ANCHOR: cannot append to ${path} (${code}): ${REMEDIES[code ?? ""] ?? OTHER}`,
+    ]);
+  }
+  throw new InvalidConfigError([`LEDGER_ANCHOR: ${path} is not a file`]);
+}
+
+const OTHER = "give a path that this process may write";
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOENT: "make its folder first",
+  EACCES: "let the user of this process write it",
+  EPERM: "let the user of this process write it",
+  EISDIR: "it is a folder; name a file in it",
+  EROFS: "the file system is read-only",
+};

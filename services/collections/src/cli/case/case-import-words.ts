@@ -1,0 +1,71 @@
+import type { Lender } from "@collections/lenders";
+import type { Columns } from "../../case-file/columns.ts";
+import type { CaseFile } from "../../case-file/file-records.ts";
+import type { FileOutcome } from "../../case-file/import-file.ts";
+import type { Example } from "../../case-file/tally.ts";
+import { table } from "../terminal/with-database.ts";
+
+const KINDS = ["created", "reopened", "updated", "withdrawn"] as const;
+const SEPARATOR_NAMES: Readonly<Record<string, string>> = {
+  ",": "commas",
+  ";": "semicolons",
+  "\t": "tabs",
+  "|": "bars",
+};
+
+/** How the file is read, for people. */
+export function columnsText({ rows, encoding, separator }: CaseFile, { used, unknown }: Columns): string {
+  const how = `${encoding.toUpperCase()}, cells separated by ${SEPARATOR_NAMES[separator] ?? `"${separator}"`}`;
+  return [
+    `${rows.toLocaleString("en")} rows; ${how}.`,
+    table([["COLUMN", "IS READ AS"], ...used.map(({ name, target }) => [name, target])]),
+    ...(unknown.length > 0 ? [`Nobody reads: ${unknown.join(", ")}. Name a field by --map "Column=field".`] : []),
+  ].join("\n");
+}
+
+/** The difference that the file makes or has made, for people: counts, and some examples of each kind. */
+export function differenceText(
+  { tally, rejectedPath }: FileOutcome,
+  { lender, dryRun }: { lender: Lender; dryRun: boolean },
+): string {
+  const { summary, examples, rejected, warnings } = tally;
+  const counts = Object.entries(summary).map(([name, count]) => [name, count.toLocaleString("en")]);
+  const told = Object.entries(warnings).map(([code, count]) => `${code} in ${count.toLocaleString("en")} rows`);
+  return [
+    dryRun ? `What the file would change for ${lender.code}:` : `What the file has changed for ${lender.code}:`,
+    table(counts),
+    ...KINDS.flatMap((kind) =>
+      examples[kind].length === 0 ? [] : ["", `${kind}:`, ...examples[kind].map(exampleText)],
+    ),
+    ...(rejected.length === 0 ? [] : ["", "rejected:"]),
+    ...rejected.map(({ line, because }) => `  line ${line}, ${because}`),
+    ...(rejectedPath === undefined ? [] : [`All rejected rows, with the reasons: ${rejectedPath}`]),
+    ...(told.length === 0 ? [] : ["", `Warnings: ${told.join("; ")}.`]),
+    ...(dryRun ? ["", "Nothing was changed."] : []),
+  ].join("\n");
+}
+
+/** The same for machines. */
+export function shownDifference(file: CaseFile, columns: Columns, { tally, rejectedPath }: FileOutcome): object {
+  return {
+    sha256: file.sha256,
+    rows: file.rows,
+    columns: Object.fromEntries(columns.used.map(({ name, target }) => [name, target])),
+    unknownColumns: columns.unknown,
+    summary: tally.summary,
+    warnings: tally.warnings,
+    examples: { ...tally.examples, rejected: tally.rejected.map(({ line, because }) => ({ line, because })) },
+    rejectedFile: rejectedPath ?? null,
+  };
+}
+
+function exampleText({ line, sourceLoanNumber, status, outstandingAmount, changes }: Example): string {
+  const what = changes?.map(({ field, from, to }) => `${field} ${shownValue(from)} → ${shownValue(to)}`);
+  const how = what && what.length > 0 ? what.join(", ") : `${shownValue(outstandingAmount)} outstanding, ${status}`;
+  return `  line ${line}, ${sourceLoanNumber}: ${how}`;
+}
+
+function shownValue(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+  return text.length <= 40 ? text : `${text.slice(0, 40)}…`;
+}

@@ -1,0 +1,156 @@
+import { fileProgress, type FileProgress } from "@collections/cases";
+import type { Lender } from "@collections/lenders";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Reading } from "../../case-file/batches.ts";
+import { readColumns, readMapOption, type MapOption } from "../../case-file/columns.ts";
+import type { DateOrder } from "../../case-file/cells.ts";
+import { type CaseFile, inspectFile } from "../../case-file/file-records.ts";
+import { type Encoding, ENCODINGS } from "../../case-file/file-text.ts";
+import { fileKeyOf, type FileOutcome, importFile } from "../../case-file/import-file.ts";
+import { columnsText, differenceText, shownDifference } from "./case-import-words.ts";
+import { startProgress } from "./import-progress.ts";
+import { momentText } from "../terminal/local-time.ts";
+import { type LocalMoment, readPoint, readReason } from "../terminal/read-options.ts";
+import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { confirm, tell } from "../terminal/terminal.ts";
+import { answer, lenderNamed, type Operator, withDatabase } from "../terminal/with-database.ts";
+
+interface ImportOptions {
+  lender: string;
+  map: MapOption[];
+  encoding?: Encoding;
+  separator?: string;
+  dateOrder: DateOrder;
+  asOf?: LocalMoment;
+  dryRun?: true;
+  yes?: true;
+  resume?: true;
+  reason?: string;
+}
+
+/** `case import`. */
+export function addImportCommand(command: Command): void {
+  command
+    .command("import")
+    .argument("<file>", "a CSV file with a header")
+    .requiredOption("--lender <code>", "whose cases they are")
+    .option("--map <Column=field>", "what a column holds; Column=- leaves it out. May be repeated", readMap, [])
+    .addOption(new Option("--encoding <name>", "UTF-8 unless told or marked").choices(ENCODINGS))
+    .option("--separator <character>", "what separates cells, or the word tab; found out unless told", readSeparator)
+    .addOption(
+      new Option("--date-order <order>", "of the day and the month in 05/12/2026")
+        .choices(["dmy", "mdy"])
+        .default("dmy"),
+    )
+    .option(
+      "--as-of <moment>",
+      "the moment of the file's balances, on the lender's clocks: \"2026-11-20 18:00\"",
+      readPoint,
+    )
+    .option("--dry-run", "only show the difference")
+    .option("--yes", "apply without asking")
+    .option("--resume", "go on where an interrupted run of the same file came to")
+    .option("--reason <text>", "why; it is kept in the audit", readReason)
+    .description("Import or update cases from a CSV file of any size.")
+    .addHelpText(
+      "after",
+      `
+Shows the difference that the file makes, asks, and applies it 1,000 rows at a time. Usual column names are known, such
+as Loan No, Customer Name, Mob No, POS, EMI_AMT and DPD. Rejected rows go to FILE.rejected.csv with the reasons; it ends
+with 6 then. It may be interrupted: the same file is harmless to send again, and --resume skips what has been applied.
+
+Examples:
+  pnpm collections case import cases.csv --lender ACME --dry-run
+  pnpm collections case import cases.csv --lender ACME --map "Amount=outstandingAmount" --yes
+  pnpm collections case import cases.csv --lender ACME --resume`,
+    )
+    .action((path: string, options: ImportOptions) => run(path, options));
+}
+
+async function run(path: string, options: ImportOptions): Promise<void> {
+  const isForMachines = process.argv.includes("--json");
+  if (options.dryRun && options.yes) throw notUnderstood("--dry-run applies nothing: leave --yes out.");
+  if (isForMachines && !options.dryRun && !options.yes) throw notUnderstood("With --json say --dry-run or --yes.");
+  await withDatabase(async (operator) => {
+    const lender = await lenderNamed(operator.em(), options.lender);
+    const { encoding, separator, dateOrder } = options;
+    const asOf = options.asOf?.(lender.timeZone).toISOString();
+    const file = await inspectFile(path, { encoding, separator }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "ENOENT" ? notFound("file", path) : error;
+    });
+    const columns = readColumns(file.header, options.map);
+    await importInspected({ operator, lender, file, reading: { columns, lender, dateOrder, asOf }, options });
+  });
+}
+
+interface Inspected {
+  readonly operator: Operator;
+  readonly lender: Lender;
+  readonly file: CaseFile;
+  readonly reading: Reading;
+  readonly options: ImportOptions;
+}
+
+async function importInspected(inspected: Inspected): Promise<void> {
+  const { operator, lender, file, reading, options } = inspected;
+  const earlier = await fileProgress(operator.em(), lender.id, fileKeyOf(file, reading));
+  const from = options.resume ? earlier : undefined;
+  const say = (text: string) => void (process.argv.includes("--json") || tell(text));
+  say(columnsText(file, reading.columns));
+  if (earlier) say(earlierText(earlier, file.rows, { resumes: options.resume ?? false, timeZone: lender.timeZone }));
+  if (options.yes) return finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
+
+  const rehearsed = await goThrough(inspected, { from, dryRun: true });
+  if (options.dryRun) return finish(inspected, rehearsed, true);
+  say(differenceText(rehearsed, { lender, dryRun: true }));
+  if (!(process.stdin.isTTY && process.stderr.isTTY)) {
+    throw new Refusal("NOT_CONFIRMED", "Nothing was changed. Add --yes to apply it.");
+  }
+  if (!(await confirm(`Apply it to the cases of ${lender.code}, ${lender.name}?`)))
+    throw new Refusal("NOT_CONFIRMED", "Nothing was changed.");
+  finish(inspected, await goThrough(inspected, { from, dryRun: false }), false);
+}
+
+async function goThrough(
+  { operator, lender, file, reading, options: { reason } }: Inspected,
+  { from, dryRun }: { from: FileProgress | undefined; dryRun: boolean },
+): Promise<FileOutcome> {
+  const progress = startProgress(file.rows, from?.rowsDone ?? 0);
+  const { environment } = operator.config;
+  const { em } = operator;
+  const onProgress = progress.show;
+  const asked = { file, reading, lender, environment, dryRun, from, reason, em, onProgress };
+  return importFile(asked).finally(progress.end);
+}
+
+function finish({ lender, file, reading }: Inspected, outcome: FileOutcome, dryRun: boolean): void {
+  const json = { lenderCode: lender.code, dryRun, ...shownDifference(file, reading.columns, outcome) };
+  answer(json, differenceText(outcome, { lender, dryRun }));
+  if (outcome.tally.summary["rejected"]! > 0) process.exitCode = EXIT.partly;
+}
+
+function earlierText(
+  { rowsDone, startedAt, finishedAt }: FileProgress,
+  rows: number,
+  { resumes, timeZone }: { readonly resumes: boolean; readonly timeZone: string },
+): string {
+  if (finishedAt) return `This file was applied whole on ${momentText(finishedAt, timeZone)}; once more is harmless.`;
+  const came = `A run of ${momentText(startedAt, timeZone)} came to row ${rowsDone} of ${rows}`;
+  return resumes ? `${came}; this one goes on from there.` : `${came}; --resume would go on from there.`;
+}
+
+function readMap(text: string, before: MapOption[]): MapOption[] {
+  const reading = readMapOption(text);
+  if ("fault" in reading) throw new InvalidArgumentError(reading.fault);
+  return [...before, reading];
+}
+
+function readSeparator(text: string): string {
+  if (text === "tab") return "\t";
+  if (/^[^"\r\n]$/u.test(text)) return text;
+  throw new InvalidArgumentError("Expected one character, or the word tab.");
+}
+
+function notUnderstood(detail: string): Refusal {
+  return new Refusal("NOT_UNDERSTOOD", detail, EXIT.notUnderstood);
+}

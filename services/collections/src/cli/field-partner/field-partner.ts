@@ -1,0 +1,128 @@
+import { type HeldWork, heldWorkOf } from "@collections/cases";
+import { publicId, transaction } from "@collections/database";
+import {
+  clearOtpLimit,
+  createFieldPartner,
+  issueAccessToken,
+  resumeFieldPartner,
+  suspendFieldPartner,
+} from "@collections/field-partners";
+import { Command } from "commander";
+import { momentText } from "../terminal/local-time.ts";
+import { counted } from "../terminal/counted.ts";
+import { answer, idOf, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
+
+/** `field-partner …`: who visits borrowers. */
+export function fieldPartnerCommand(): Command {
+  const fieldPartner = new Command("field-partner").description("Register the people who visit borrowers.");
+  fieldPartner
+    .command("create")
+    .description("Register a person.")
+    .requiredOption("--name <name>", "as lenders and borrowers see it")
+    .requiredOption("--phone <number>", "E.164, such as +919800000001")
+    .option("--time-zone <name>", "IANA name; follows from the number otherwise")
+    .addHelpText("after", '\nExample:\n  pnpm collections field-partner create --name "Asha Rao" --phone +919800000001')
+    .action((options: { name: string; phone: string; timeZone?: string }) => create(options));
+  fieldPartner
+    .command("token")
+    .argument("<id>", "the field partner's id")
+    .description("Issue an access token for the app, good for 24 hours.")
+    .addHelpText("after", "\nExample:\n  pnpm collections field-partner token fp_0192…")
+    .action((id: string) => token(id));
+  fieldPartner
+    .command("suspend")
+    .argument("<id>", "the field partner's id")
+    .description("End every session of a person at once, and let them sign in no more.")
+    .requiredOption("--reason <text>", "kept in the audit")
+    .addHelpText(
+      "after",
+      `
+The person keeps their cases: the answer says how many cases and open promises they still have. Nobody can assign them
+another case until they are resumed.
+
+Example:
+  pnpm collections field-partner suspend fp_0192… --reason "Phone stolen"`,
+    )
+    .action((id: string, { reason }: { reason: string }) => suspend(id, reason));
+  fieldPartner
+    .command("resume")
+    .argument("<id>", "the field partner's id")
+    .description("Let a suspended person sign in again.")
+    .requiredOption("--reason <text>", "kept in the audit")
+    .addHelpText("after", '\nExample:\n  pnpm collections field-partner resume fp_0192… --reason "New phone"')
+    .action((id: string, { reason }: { reason: string }) => resume(id, reason));
+  fieldPartner
+    .command("clear-code-limit")
+    .argument("<id>", "the field partner's id")
+    .description("Let a person ask for codes again whose phone has had its codes, or its wrong tries, of the day.")
+    .requiredOption("--reason <text>", "kept in the audit")
+    .addHelpText(
+      "after",
+      `
+The limits of the phone begin anew, on all devices. Make sure who asks: it may be whoever used up the limit.
+
+Example:
+  pnpm collections field-partner clear-code-limit fp_0192… --reason "Strangers asked for codes; identity checked"`,
+    )
+    .action((id: string, { reason }: { reason: string }) => clearCodeLimit(id, reason));
+  return fieldPartner;
+}
+
+async function create({ name, phone, timeZone }: { name: string; phone: string; timeZone?: string }): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const input = { displayName: name, phone, ...(timeZone !== undefined && { timeZone }) };
+    const { id } = await transaction(em(), (tx) => createFieldPartner(tx, input));
+    const fieldPartnerId = publicId("fp", id);
+    answer({ fieldPartnerId }, `Field partner ${fieldPartnerId} is registered.`);
+  });
+}
+
+async function token(given: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    const issued = await transaction(em(), (tx) => issueAccessToken(tx, id));
+    const timeZone = await timeZoneOfFieldPartner(em(), id);
+    answer(
+      issued,
+      `${issued.accessToken}\nGood until ${momentText(issued.expiresAt, timeZone)}; it is not shown again.`,
+    );
+  });
+}
+
+async function suspend(given: string, reason: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    // Counted behind the lock on the person: an assignment that raced the suspension counts, or was refused.
+    const held = await transaction(em(), async (tx) => {
+      await suspendFieldPartner(tx, id, new Date(), reason);
+      return heldWorkOf(tx, id);
+    });
+    const counts = { openCases: held.cases, openPromises: held.promises };
+    answer({ fieldPartnerId: publicId("fp", id), state: "suspended", ...counts }, suspendedText(held));
+  });
+}
+
+function suspendedText({ cases, promises }: HeldWork): string {
+  const ended = "Every session has ended.";
+  if (cases === 0) return `${ended} The person has no open case.`;
+  const [ofCases, ofPromises] = [counted(cases, "open case"), counted(promises, "open promise")];
+  return `${ended}\nThe person still has ${ofCases} with ${ofPromises}. Assign each case to somebody else: case assign.`;
+}
+
+async function resume(given: string, reason: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    await transaction(em(), (tx) => resumeFieldPartner(tx, id, new Date(), reason));
+    answer({ fieldPartnerId: publicId("fp", id), state: "active" }, "The person may sign in again.");
+  });
+}
+
+async function clearCodeLimit(given: string, reason: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    const cleared = await transaction(em(), (tx) => clearOtpLimit(tx, { fieldPartnerId: id, reason }, new Date()));
+    const { codes, wrongTries } = cleared;
+    const text = `The limits begin anew: ${codes} codes and ${wrongTries} wrong tries of the last day count no more.`;
+    answer({ fieldPartnerId: publicId("fp", id), ...cleared }, text);
+  });
+}

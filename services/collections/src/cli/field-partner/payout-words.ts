@@ -1,0 +1,86 @@
+import { type EntityManager, publicId } from "@collections/database";
+import { type Credited, type Earning, formula, type Payout } from "@collections/earnings";
+import { listLenders } from "@collections/lenders";
+import { toDecimal } from "@collections/money";
+import { momentText } from "../terminal/local-time.ts";
+import { table } from "../terminal/with-database.ts";
+
+type Codes = ReadonlyMap<string, string>;
+
+/** The lenders' codes by their ids. */
+export async function lenderCodes(em: EntityManager): Promise<Codes> {
+  return new Map((await listLenders(em)).map(({ id, code }) => [id, code]));
+}
+
+/** What is credited as it is shown: a sum for each currency with its lenders' parts. */
+export function payable(credited: readonly Credited[], codes: Codes) {
+  return [...Map.groupBy(credited, ({ currency }) => currency)].map(([currency, parts]) => ({
+    currency,
+    amount: toDecimal(
+      parts.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+      currency,
+    ),
+    lines: parts.reduce((sum, { lines }) => sum + lines, 0),
+    lenders: parts.map(({ lenderId, lines, amountMinor }) => ({
+      lenderCode: codes.get(lenderId) ?? null,
+      amount: toDecimal(amountMinor, currency),
+      lines,
+    })),
+  }));
+}
+
+export function payableText(sums: ReturnType<typeof payable>, asOf: Date | null, timeZone: string): string {
+  if (asOf === null) return "Nothing to pay.";
+  const rows = sums.flatMap(({ currency, amount, lines, lenders }) => [
+    ...lenders.map((part) => [part.lenderCode ?? "", currency, part.amount, String(part.lines)]),
+    ["all", currency, amount, String(lines)],
+  ]);
+  const shown = table([["LENDER", "CURRENCY", "AMOUNT", "EARNINGS"], ...rows]);
+  const recorded = `record what you send with --until ${asOf.toISOString()} and its --amount`;
+  return `${shown}\nAs of ${momentText(asOf, timeZone)}: ${recorded}.`;
+}
+
+/** A payout as `--json` shows it. */
+export function shownPayout(payout: Payout, codes: Codes) {
+  const { id, fieldPartnerId, currency, reference, paidOn, until, recordedAt, lines, amountMinor, parts } = payout;
+  return {
+    payoutId: publicId("po", id),
+    fieldPartnerId: publicId("fp", fieldPartnerId),
+    reference,
+    paidOn,
+    until,
+    currency,
+    amount: toDecimal(amountMinor, currency),
+    lines,
+    recordedAt: recordedAt.toISOString(),
+    lenders: parts.map((part) => ({
+      lenderCode: codes.get(part.lenderId) ?? null,
+      amount: toDecimal(part.amountMinor, currency),
+      lines: part.lines,
+    })),
+  };
+}
+
+export function payoutText(shown: ReturnType<typeof shownPayout>): string {
+  const { payoutId, fieldPartnerId, reference, paidOn, until, currency, amount, lines, lenders } = shown;
+  const earnings = lines === 1 ? "1 earning" : `${lines} earnings`;
+  const untilWhen = until === null ? "" : `, credited until ${until}`;
+  return [
+    `${payoutId}: ${amount} ${currency} to ${fieldPartnerId} on ${paidOn} by ${reference}, for ${earnings}${untilWhen}.`,
+    ...lenders.map((part) => `  ${part.lenderCode ?? ""}: ${part.amount} for ${part.lines}`),
+  ].join("\n");
+}
+
+/** An earning that a payout has paid. */
+export function shownLine(line: Earning, codes: Codes) {
+  return {
+    lenderCode: codes.get(line.lenderId) ?? "",
+    caseId: publicId("case", line.caseId),
+    sourceLoanNumber: line.sourceLoanNumber,
+    reference: line.reference,
+    amount: toDecimal(line.amountMinor, line.currency),
+    formula: formula(line),
+    earnedAt: line.earnedAt.toISOString(),
+    creditedAt: line.creditedAt?.toISOString() ?? null,
+  };
+}

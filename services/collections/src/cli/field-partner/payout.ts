@@ -1,0 +1,204 @@
+import { publicId } from "@collections/database";
+import { type Credited, linesOfPayout, listPayouts, payoutById, payoutByReference } from "@collections/earnings";
+import { payoutPreview, type PayoutToRecord, recordPayout, type RecordPayoutOutcome } from "@collections/flows";
+import { type CurrencyCode, readAmount, toDecimal } from "@collections/money";
+import { Command, InvalidArgumentError } from "commander";
+import { lenderCodes, payable, payableText, shownLine, shownPayout, payoutText } from "./payout-words.ts";
+import { type LocalMoment, readCount, readCurrency, readCursor, readDay, readUntil } from "../terminal/read-options.ts";
+import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { answer, idOf, table, timeZoneOfFieldPartner, withDatabase } from "../terminal/with-database.ts";
+
+const REFERENCE_CHARACTERS = 64;
+const MAX_LIMIT = 200;
+const UNTIL = [
+  "--until <when>",
+  "what was credited up to the end of this day, or up to this time, where the field partner is; all unless told",
+] as const;
+
+interface RecordOptions {
+  currency: CurrencyCode;
+  reference: string;
+  paidOn: string;
+  until?: string | LocalMoment;
+  amount: string;
+}
+
+interface ListOptions {
+  fieldPartner?: string;
+  cursor?: string;
+  limit: number;
+}
+
+/** `payout …`: what field partners are owed, and what they were sent. */
+export function payoutCommand(): Command {
+  const command = new Command("payout").description("Pay field partners what they have been credited with.");
+  command
+    .command("preview")
+    .argument("<field-partner-id>", "who is to be paid")
+    .option(...UNTIL, readUntil)
+    .description("What is credited and not paid out yet, by currency and lender.")
+    .addHelpText("after", "\nExample:\n  pnpm collections payout preview fp_0192… --until 2026-11-20")
+    .action((id: string, { until }: { until?: string | LocalMoment }) => preview(id, until));
+  command
+    .command("record")
+    .argument("<field-partner-id>", "who was paid")
+    .requiredOption("--currency <code>", "all that is credited in this currency", readCurrency)
+    .requiredOption("--reference <text>", "what the bank calls the transfer, such as its UTR", readReference)
+    .requiredOption("--paid-on <day>", "the bank's day, such as 2026-11-21", readDay)
+    .requiredOption("--amount <sum>", "what was sent, such as 1250.50; if other is credited, nothing is recorded")
+    .option(...UNTIL, readUntil)
+    .description("Record that a person was sent what is credited.")
+    .addHelpText(
+      "after",
+      `
+The reference names the payout for good: the same command again changes nothing and answers with what was recorded.
+Give the instant that payout preview has shown, and what is credited meanwhile stays for the next payout.
+
+Example:
+  pnpm collections payout record fp_0192… --currency INR --reference UTR123 --paid-on 2026-11-21 --amount 1250.50 \\
+    --until 2026-11-20T09:41:07.123Z`,
+    )
+    .action((id: string, options: RecordOptions) => record(id, options));
+  command
+    .command("list")
+    .description("Payouts, the latest first.")
+    .option("--field-partner <id>", "of this person only")
+    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", readCursor)
+    .option("--limit <count>", "at most so many", readCount(1, MAX_LIMIT), 50)
+    .addHelpText("after", "\nExample:\n  pnpm collections payout list --field-partner fp_0192…")
+    .action((options: ListOptions) => list(options));
+  command
+    .command("show")
+    .argument("<payout>", "its id, or its reference")
+    .description("A payout with each earning that it has paid.")
+    .addHelpText("after", "\nExample:\n  pnpm collections payout show UTR123")
+    .action((name: string) => show(name));
+  return command;
+}
+
+async function preview(given: string, wanted: string | LocalMoment | undefined): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const id = idOf("fp", "field partner", given);
+    const timeZone = await timeZoneOfFieldPartner(em(), id);
+    const until = untilOf(wanted, timeZone);
+    const found = await payoutPreview(em(), id, until);
+    if (!found) throw notFound("field partner", given);
+    const sums = payable(found.credited, await lenderCodes(em()));
+    const asOf = found.asOf?.toISOString() ?? null;
+    answer({ fieldPartnerId: publicId("fp", id), until, asOf, payable: sums }, payableText(sums, found.asOf, timeZone));
+  });
+}
+
+async function record(given: string, { amount, ...said }: RecordOptions): Promise<void> {
+  const amountMinor = readSum(amount, said.currency);
+  await withDatabase(async ({ em }) => {
+    const fieldPartnerId = idOf("fp", "field partner", given);
+    const timeZone = await timeZoneOfFieldPartner(em(), fieldPartnerId);
+    const wanted = { ...said, fieldPartnerId, until: untilOf(said.until, timeZone), amountMinor };
+    const outcome = await recordPayout(em(), wanted);
+    if (outcome.kind !== "recorded" && outcome.kind !== "repeated") throw refusalOf(outcome, wanted, given);
+    const { kind, payout } = outcome;
+    const shown = shownPayout(payout, await lenderCodes(em()));
+    const text = kind === "recorded" ? "Recorded." : "It was recorded already; nothing has changed.";
+    answer({ outcome: kind, ...shown }, `${text}\n${payoutText(shown)}`);
+  });
+}
+
+/** A day, or a moment as UTC says it, to the millisecond. */
+function untilOf(until: string | LocalMoment | undefined, timeZone: string): string | null {
+  return typeof until === "function" ? until(timeZone).toISOString() : (until ?? null);
+}
+
+async function list({ fieldPartner, cursor, limit }: ListOptions): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const fieldPartnerId = fieldPartner === undefined ? undefined : idOf("fp", "field partner", fieldPartner);
+    const { payouts, hasNext } = await listPayouts(em(), { fieldPartnerId, after: cursor, limit });
+    const codes = await lenderCodes(em());
+    const shown = payouts.map((payout) => shownPayout(payout, codes));
+    const rows = shown.map((one) => {
+      const { payoutId, fieldPartnerId: paid, paidOn, currency, amount, lines, reference } = one;
+      return [payoutId, paid, paidOn, currency, amount, String(lines), reference];
+    });
+    const header = ["PAYOUT", "FIELD PARTNER", "PAID ON", "CURRENCY", "AMOUNT", "EARNINGS", "REFERENCE"];
+    answer(
+      { payouts: shown, nextCursor: hasNext ? payouts.at(-1)!.id : null },
+      rows.length === 0 ? "No payouts." : table([header, ...rows]),
+    );
+  });
+}
+
+async function show(name: string): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const payout = /^po_[0-9a-f]{32}$/.test(name)
+      ? await payoutById(em(), idOf("po", "payout", name))
+      : await payoutByReference(em(), name.trim());
+    if (!payout) throw notFound("payout", name);
+    const codes = await lenderCodes(em());
+    const shown = shownPayout(payout, codes);
+    const earnings = (await linesOfPayout(em(), payout)).map((line) => shownLine(line, codes));
+    const rows = earnings.map((line) => [line.lenderCode, line.sourceLoanNumber, line.amount, line.formula]);
+    const lines = table([["LENDER", "LOAN", "AMOUNT", "FORMULA"], ...rows]);
+    answer({ ...shown, earnings }, `${payoutText(shown)}\n${lines}`);
+  });
+}
+
+function refusalOf(
+  outcome: Exclude<RecordPayoutOutcome, { kind: "recorded" | "repeated" }>,
+  { currency, reference, amountMinor }: PayoutToRecord,
+  given: string,
+): Refusal {
+  switch (outcome.kind) {
+    case "field_partner_not_found":
+      return notFound("field partner", given);
+    case "in_future": {
+      const option = outcome.field === "paidOn" ? "--paid-on" : "--until";
+      const isMoment = outcome.today.includes("T");
+      const told = isMoment ? "moment that has not come; it is" : "day that has not come; today is";
+      return new Refusal("DATE_IN_FUTURE", `${option} names a ${told} ${outcome.today}.`);
+    }
+    case "nothing_to_pay":
+      return new Refusal("NOTHING_TO_PAY", `Nothing is credited in ${currency}${elsewhere(outcome.credited)}.`);
+    case "amount_differs": {
+      const credited = `What is credited comes to ${toDecimal(outcome.creditedMinor, currency)} ${currency}`;
+      return new Refusal(
+        "AMOUNT_DIFFERS",
+        `${credited}, ${whatToDo(outcome.reachedAt, toDecimal(amountMinor, currency))}`,
+      );
+    }
+    case "paid_before_credited": {
+      const why = "--paid-on names a day before the first of these earnings was credited";
+      return new Refusal("DATE_TOO_EARLY", `${why}; the earliest is ${outcome.earliest}.`);
+    }
+    case "reference_taken": {
+      const known = `${publicId("po", outcome.payout.id)}, which differs in ${outcome.differences.join(" and ")}`;
+      return new Refusal("REFERENCE_TAKEN", `The reference ${reference} names the payout ${known}; see payout show.`);
+    }
+  }
+}
+
+/** About money that was sent, and is not what is credited. */
+function whatToDo(reachedAt: Date | undefined, sent: string): string {
+  if (reachedAt === undefined) {
+    return `not ${sent}. Check the bank and payout preview; "Pay field partners" in docs/operations.md says what to do.`;
+  }
+  const until = reachedAt.toISOString();
+  return `and up to ${until} to ${sent}: if that is what was sent, record it with --until ${until}.`;
+}
+
+function elsewhere(credited: readonly Credited[]): string {
+  const currencies = [...new Set(credited.map(({ currency }) => currency))];
+  return currencies.length === 0 ? "" : `, only in ${currencies.join(" and ")}`;
+}
+
+function readSum(text: string, currency: CurrencyCode): bigint {
+  const reading = readAmount(text, currency);
+  if ("minor" in reading) return reading.minor;
+  throw new Refusal(reading.fault, `--amount: ${reading.detail}`, EXIT.notUnderstood);
+}
+
+/** Kept for good in the books, and shown to the field partner: no control characters, nothing around it. */
+function readReference(text: string): string {
+  const reference = text.trim();
+  if (/^[\x20-\x7e]+$/.test(reference) && reference.length <= REFERENCE_CHARACTERS) return reference;
+  throw new InvalidArgumentError(`Expected 1 to ${REFERENCE_CHARACTERS} letters, digits and signs of ASCII.`);
+}

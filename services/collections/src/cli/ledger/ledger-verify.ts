@@ -1,0 +1,168 @@
+import { type BooksProblem, type BooksVerification, verifyBooks } from "@collections/flows";
+import {
+  type AnchorProblem,
+  type AnchorPublicKey,
+  type AnchorVerification,
+  InvalidAnchorKeyError,
+  type ProvenBooks,
+  readAnchorPublicKey,
+  verifyAnchors,
+} from "@collections/ledger";
+import { listLenders } from "@collections/lenders";
+import { Command, InvalidArgumentError } from "commander";
+import type { Config } from "../../settings/config.ts";
+import { machineTimeZone, momentText } from "../terminal/local-time.ts";
+import { anchorLines } from "./anchor-lines.ts";
+import { EXIT } from "../terminal/refusal.ts";
+import { endProgress, showProgress } from "../terminal/terminal.ts";
+import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+
+/** `ledger verify`: whether the books hold, and up to where anchors prove them. */
+export function verifyCommand(): Command {
+  return new Command("verify")
+    .option("--lender <code>", "of this lender only")
+    .option(
+      "--anchor <places...>",
+      "hold the hash chains against anchors: files, folders, URLs, or - for standard input",
+    )
+    .option("--anchor-key <keys...>", "trust these public keys too, as `ledger anchor-keys` prints them", publicKeys)
+    .description("Derive every balance, digest, sequence and total again and name what does not fit.")
+    .addHelpText(
+      "after",
+      `
+Without --anchor it cannot find out a superuser of the database who changed rows and computed the hash chain again.
+Exits with 1 when something does not fit, with 3 when there is no such file.
+
+Examples:
+  pnpm collections ledger verify --json
+  pnpm collections ledger verify --anchor /var/lib/anchors.jsonl
+  pnpm collections ledger verify --anchor ./old-anchors.jsonl ./anchors --anchor-key "cWG2geX7QU9lPr7SR3FZ55DH2zCR64yNlI72Gxa3ckc="`,
+    )
+    .action((options: VerifyOptions) => withDatabase((operator) => verify(operator, options)));
+}
+
+/** `ledger anchor-keys`: the public keys that verify anchors. */
+export function anchorKeysCommand(): Command {
+  return new Command("anchor-keys")
+    .description("Print the public keys that verify anchors, of MASTER_KEY and of MASTER_KEY_PREVIOUS.")
+    .addHelpText(
+      "after",
+      `
+They are no secret. Keep them: once a master key is gone, its anchors are verified by its public key alone.
+
+Example:
+  pnpm collections ledger anchor-keys`,
+    )
+    .action(() => withDatabase((operator) => Promise.resolve(showKeys(operator))));
+}
+
+interface VerifyOptions {
+  readonly lender?: string;
+  readonly anchor?: readonly string[];
+  readonly anchorKey?: readonly AnchorPublicKey[];
+}
+
+function publicKeys(text: string, others: readonly AnchorPublicKey[] = []): readonly AnchorPublicKey[] {
+  try {
+    return [...others, readAnchorPublicKey(text)];
+  } catch (error) {
+    if (error instanceof InvalidAnchorKeyError) throw new InvalidArgumentError(error.message);
+    throw error;
+  }
+}
+
+function showKeys({ anchorKeys }: Operator): void {
+  const keys = [...anchorKeys.publicKeys.values()].map(({ keyId, text: publicKey }) => ({
+    keyId,
+    publicKey,
+    signs: keyId === anchorKeys.keyId,
+  }));
+  const rows = keys.map(({ keyId, publicKey, signs }) => [keyId, publicKey, signs ? "yes" : "no"]);
+  answer({ keys }, table([["KEY ID", "PUBLIC KEY (ED25519)", "SIGNS"], ...rows]));
+}
+
+async function verify(
+  operator: Operator,
+  { lender: code, anchor: places, anchorKey = [] }: VerifyOptions,
+): Promise<void> {
+  const { em, config, anchorKeys } = operator;
+  const keys = new Map([...anchorKeys.publicKeys, ...anchorKey.map((key) => [key.keyId, key] as const)]);
+  const lender = code === undefined ? undefined : await lenderNamed(em(), code);
+  const only = lender && { lenderId: lender.id };
+  const verdict = await verifyBooks(em(), {
+    now: new Date(),
+    ...only,
+    onProgress: ({ lendersDone, lenders, check }) => {
+      showProgress(`lender ${lendersDone + 1} of ${lenders}: ${check}`);
+    },
+  });
+  endProgress();
+  const anchors = places && (await verifyAnchors(em(), anchorLines(places, config), { keys, ...only }));
+  const codes = new Map((await listLenders(em())).map((one) => [one.id, one.code]));
+  const report = reportOf(verdict, anchors, codes, config);
+  answer(report.json, report.text);
+  if (!report.json.ok) process.exitCode = EXIT.refused;
+}
+
+/** One answer of both verifications. `codes` are the lenders' codes by their ids. */
+function reportOf(
+  books: BooksVerification,
+  anchors: AnchorVerification | undefined,
+  codes: ReadonlyMap<string, string>,
+  config: Config,
+) {
+  const problems: readonly (BooksProblem | AnchorProblem)[] = [...books.problems, ...(anchors?.problems ?? [])];
+  const totalProblems = books.totalProblems + (anchors?.totalProblems ?? 0n);
+  const proven = anchors?.proven.map((one) => ({ ...one, lenderCode: codes.get(one.lenderId) ?? null }));
+  const notProven = proven === undefined ? [withoutAnchors(config)] : proven.flatMap(notProvenOf);
+  const { counts } = books;
+  const looked = `${counts.transfers} transfers, ${counts.bookings} bookings, ${counts.events} events`;
+  const found = problems.map(({ code: problem, table: name, id, detail }) => `${problem} ${name} ${id}: ${detail}`);
+  const json = {
+    ...books,
+    ok: totalProblems === 0n,
+    problems,
+    totalProblems,
+    anchors: anchors ? { anchors: anchors.anchors, tornLines: anchors.tornLines, proven } : null,
+    notProven,
+  };
+  const verdict = json.ok ? [`The books hold: ${looked}.`] : [`${totalProblems} problems in ${looked}:`, ...found];
+  const lines = [...verdict, ...anchorText(anchors, proven), ...notProven.map((what) => `Not proven: ${what}`)];
+  return { json, text: lines.join("\n") };
+}
+
+type ShownBooks = ProvenBooks & { readonly lenderCode: string | null };
+
+function anchorText(anchors: AnchorVerification | undefined, proven: readonly ShownBooks[] = []): string[] {
+  if (anchors === undefined) return [];
+  const torn = anchors.tornLines === 0 ? "" : ` ${anchors.tornLines} half-written lines were skipped.`;
+  const rows = proven.map(({ lenderId, lenderCode, block, chainedAt, anchoredAt }) => [
+    lenderCode ?? lenderId,
+    block === null ? "-" : String(block),
+    ...[chainedAt, anchoredAt].map((at) => (at ? momentText(at, machineTimeZone()) : "-")),
+  ]);
+  return [
+    `${anchors.anchors} anchors with a good signature were compared.${torn} They prove:`,
+    table([["LENDER", "UP TO BLOCK", "OF", "ANCHORED"], ...rows]),
+  ];
+}
+
+function notProvenOf({ lenderId, lenderCode, block, chainedAt, unprovenRows }: ShownBooks): string[] {
+  if (unprovenRows === 0n) return [];
+  const rows = `${unprovenRows} ${unprovenRows === 1n ? "row" : "rows"} of ${lenderCode ?? lenderId}`;
+  return [
+    block === null
+      ? `${rows}: no anchor covers them.`
+      : `${rows} that ${unprovenRows === 1n ? "is" : "are"} in no block up to ${block} of ${chainedAt?.toISOString()}.`,
+  ];
+}
+
+function withoutAnchors({ ledgerAnchor }: Config): string {
+  const what =
+    "without --anchor, this cannot find out a superuser of the database who changed rows and computed the hash chain again.";
+  const remedy =
+    ledgerAnchor === undefined
+      ? "Set LEDGER_ANCHOR (file:/path/anchors.jsonl or https://…) for the workers, then run ledger verify --anchor <place>."
+      : "Run ledger verify --anchor with a copy of what LEDGER_ANCHOR keeps.";
+  return `${what} ${remedy}`;
+}

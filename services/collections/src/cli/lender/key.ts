@@ -1,0 +1,202 @@
+import { readInstant } from "@collections/cases";
+import { type EntityManager, transaction, type Tx } from "@collections/database";
+import {
+  type ApiKey,
+  createKey,
+  DEBUGGER_OPEN_MS,
+  keysOf,
+  type Lender,
+  lenderById,
+  lenderOfKey,
+  openDebugger,
+  retireKey,
+  revokeKey,
+  setSigningKey,
+} from "@collections/lenders";
+import { Command, InvalidArgumentError } from "commander";
+import { momentText } from "../terminal/local-time.ts";
+import { type LocalMoment, readPoint } from "../terminal/read-options.ts";
+import { notFound } from "../terminal/refusal.ts";
+import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+
+const MINUTE_MS = 60_000;
+const DEBUGGER_OPEN_MINUTES = DEBUGGER_OPEN_MS / MINUTE_MS;
+
+/** `key …`: the API keys of a lender, from the first to the last day of each. */
+export function keyCommand(): Command {
+  const key = new Command("key").description("The keys that lenders sign with, and we to them.");
+  key
+    .command("create")
+    .argument("<lender>", "the lender's code")
+    .description("Make another key; prints its secret, which is shown this once.")
+    .addHelpText(
+      "after",
+      `
+The keys before it go on working, and one of them goes on signing webhooks: until the lender first uses the new
+key, or you say so by \`key use-for-signing\`.
+
+Example:
+  pnpm collections key create ACME`,
+    )
+    .action((code: string) => withDatabase((operator) => create(operator, code)));
+  key
+    .command("list")
+    .argument("<lender>", "the lender's code")
+    .description("The keys of a lender, the oldest first: what they are for and when they were last used.")
+    .addHelpText("after", "\nExample:\n  pnpm collections key list ACME --json")
+    .action((code: string) => withDatabase((operator) => list(operator, code)));
+  key.addCommand(retireCommand());
+  key.addCommand(revokeCommand());
+  key
+    .command("use-for-signing")
+    .argument("<key-id>", "lk_…")
+    .option("--reason <text>", "why; it is kept in the audit", "no reason given")
+    .description("Sign webhooks and mint calls with this key from now on; its lender must have the secret.")
+    .addHelpText("after", "\nExample:\n  pnpm collections key use-for-signing lk_1f0c…")
+    .action((keyId: string, { reason }: { reason: string }) =>
+      withKey(
+        keyId,
+        (tx, { id: lenderId }) => setSigningKey(tx, { lenderId, keyId, reason }),
+        () => "signs from now on",
+      ),
+    );
+  key.addCommand(debugCommand());
+  return key;
+}
+
+function retireCommand(): Command {
+  return new Command("retire")
+    .argument("<key-id>", "lk_…")
+    .requiredOption("--on <date>", "when it ends: a day (its first moment in UTC), or a time", instant)
+    .option("--reason <text>", "why; it is kept in the audit", "no reason given")
+    .option("--force", "also when no other key would be left")
+    .description("End a key on a date, until which it works on.")
+    .addHelpText("after", "\nExample:\n  pnpm collections key retire lk_1f0c… --on 2027-01-31")
+    .action(
+      (
+        keyId: string,
+        { on, reason, force: evenIfLast = false }: { on: LocalMoment; reason: string; force?: boolean },
+      ) =>
+        withKey(
+          keyId,
+          (tx, { id: lenderId, timeZone }) => retireKey(tx, { lenderId, keyId, on: on(timeZone), reason, evenIfLast }),
+          (_, { timeZone }) => `ends on ${momentText(on(timeZone), timeZone)}`,
+        ),
+    );
+}
+
+function revokeCommand(): Command {
+  return new Command("revoke")
+    .argument("<key-id>", "lk_…")
+    .requiredOption("--reason <text>", "why; it is kept in the audit")
+    .option("--force", "also when no other key is left")
+    .description("End a key now: within a second no process takes it any more. This cannot be undone.")
+    .addHelpText("after", '\nExample:\n  pnpm collections key revoke lk_1f0c… --reason "leaked in a log"')
+    .action((keyId: string, { reason, force: evenIfLast = false }: { reason: string; force?: boolean }) =>
+      withKey(
+        keyId,
+        (tx, { id: lenderId }) => revokeKey(tx, { lenderId, keyId, reason, evenIfLast }),
+        () => "is revoked",
+      ),
+    );
+}
+
+function debugCommand(): Command {
+  return new Command("debug")
+    .argument("<key-id>", "lk_…")
+    .requiredOption("--reason <text>", "why; it is kept in the audit")
+    .option("--minutes <count>", "for so long", minutes, DEBUGGER_OPEN_MINUTES)
+    .description("Open the signature debugger for one key, where the environment keeps it closed.")
+    .addHelpText("after", '\nExample:\n  pnpm collections key debug lk_1f0c… --reason "their first deployment"')
+    .action((keyId: string, { reason, minutes }: { reason: string; minutes: number }) =>
+      withKey(
+        keyId,
+        (tx, { id: lenderId }) => openDebugger(tx, { lenderId, keyId, reason, openMs: minutes * MINUTE_MS }),
+        ({ debugUntil }, { timeZone }) => `may be debugged until ${momentText(debugUntil!, timeZone)}`,
+      ),
+    );
+}
+
+async function create({ config, vault, em }: Operator, code: string): Promise<void> {
+  const { id: lenderId, code: lenderCode } = await lenderNamed(em(), code);
+  const { environment } = config;
+  const { apiKeyId, hmacSecret } = await transaction(em(), (tx) => createKey(tx, vault, { lenderId, environment }));
+  const signing = (await keysOf(em(), lenderId)).find((key) => key.signing)?.id;
+  const handOver =
+    signing === apiKeyId
+      ? "It signs webhooks from now on."
+      : `Webhooks are signed by ${signing} until the lender first uses this key, or you say \`key use-for-signing\`.`;
+  answer(
+    { lenderCode, apiKeyId, hmacSecret, signing: signing === apiKeyId },
+    [
+      `Lender ${lenderCode} has another key.`,
+      `  API key id   ${apiKeyId}`,
+      `  HMAC secret  ${hmacSecret}`,
+      "Hand both to the lender over a safe channel now: the secret is not shown again.",
+      handOver,
+    ].join("\n"),
+  );
+}
+
+async function list({ em }: Operator, code: string): Promise<void> {
+  const { id, code: lenderCode, timeZone } = await lenderNamed(em(), code);
+  const keys = await keysOf(em(), id);
+  const rows = keys.map(({ id, state, signing, createdAt, retiresAt, lastUsedAt }) => [
+    id,
+    state,
+    signing ? "yes" : "",
+    momentText(createdAt, timeZone),
+    retiresAt ? momentText(retiresAt, timeZone) : "",
+    lastUsedAt ? momentText(lastUsedAt, timeZone) : "never",
+  ]);
+  answer(
+    { lenderCode, keys: keys.map(shown) },
+    table([["KEY", "STATE", "SIGNS", "CREATED", "RETIRES AT", "LAST USED"], ...rows]),
+  );
+}
+
+/** Does something to a key, whoever's it is, and says what the key does now. */
+async function withKey(
+  keyId: string,
+  act: (tx: Tx, lender: Lender) => Promise<unknown>,
+  does: (key: ApiKey, lender: Lender) => string,
+): Promise<void> {
+  await withDatabase(async ({ em }) => {
+    const lender = await lenderWithKey(em(), keyId);
+    await transaction(em(), (tx) => act(tx, lender));
+    const keys = await keysOf(em(), lender.id);
+    const key = keys.find(({ id }) => id === keyId)!;
+    const signedBy = keys.find(({ signing }) => signing)?.id ?? null;
+    const signs =
+      signedBy === null ? "No key is left: the lender can neither call nor be called." : `${signedBy} signs.`;
+    answer(
+      { lenderCode: lender.code, ...shown(key), signedBy },
+      `The key ${keyId} of ${lender.code} ${does(key, lender)}. ${signs}`,
+    );
+  });
+}
+
+async function lenderWithKey(em: EntityManager, keyId: string): Promise<Lender> {
+  const lenderId = await lenderOfKey(em, keyId);
+  const lender = lenderId === undefined ? undefined : await lenderById(em, lenderId);
+  if (!lender) throw notFound("api key", keyId);
+  return lender;
+}
+
+function shown({ id: apiKeyId, ...key }: ApiKey): object {
+  return { apiKeyId, ...key };
+}
+
+/** A day alone begins in UTC. */
+function instant(text: string): LocalMoment {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return readPoint(text);
+  const reading = readInstant(`${text}T00:00:00Z`);
+  if ("instant" in reading) return () => reading.instant;
+  throw new InvalidArgumentError(`"${text}" is not in the calendar. Expected a day such as 2027-01-31, or a time.`);
+}
+
+function minutes(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= DEBUGGER_OPEN_MINUTES) return count;
+  throw new InvalidArgumentError(`Expected a number from 1 to ${DEBUGGER_OPEN_MINUTES}.`);
+}

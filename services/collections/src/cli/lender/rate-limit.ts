@@ -1,0 +1,12 @@
+import { InvalidArgumentError } from "commander";
+import { LIMITED_ENDPOINTS } from "../../settings/rate-limits.ts";
+
+/** Reads `confirm=60000`, or `confirm=default` to take it back, beside what was read before. */
+export function readRateLimit(text: string, before: Record<string, number | null> = {}): Record<string, number | null> {
+  const [, name = "", count = ""] = /^([a-z-]+)=(default|[1-9]\d{0,7})$/.exec(text) ?? [];
+  if (count === "") throw new InvalidArgumentError("Expected a limit such as confirm=60000, or confirm=default.");
+  if (LIMITED_ENDPOINTS.some((endpoint) => endpoint === name)) {
+    return { ...before, [name]: count === "default" ? null : Number(count) };
+  }
+  throw new InvalidArgumentError(`There is no limit ${name}; there are ${LIMITED_ENDPOINTS.join(", ")}.`);
+}

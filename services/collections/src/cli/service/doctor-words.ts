@@ -1,0 +1,202 @@
+import type { ClusterHealth, FailedJobs } from "@collections/database";
+import type { AnchorState } from "@collections/ledger";
+import type { SecretKind, UnreadableSecret } from "@collections/lenders";
+import type { WebhookProblem, WebhookProblemCode } from "@collections/webhooks";
+import type { Config } from "../../settings/config.ts";
+
+/** Something wrong, and what to do about it. */
+export interface DoctorProblem {
+  readonly severity: "fault" | "warning";
+  readonly code:
+    | WebhookProblemCode
+    | AnchorProblemCode
+    | ClusterProblemCode
+    | "JOBS_FAILED"
+    | "JOBS_RETRYING"
+    | "SECRET_UNREADABLE";
+  /** Null for what concerns all. */
+  readonly lenderCode: string | null;
+  readonly detail: string;
+  readonly remedy: string;
+  readonly count: number;
+  readonly since: Date | null;
+}
+
+/** A problem of webhooks with its remedy. `codes` are the lenders' codes by their ids. */
+export function problemOfWebhooks(problem: WebhookProblem, codes: ReadonlyMap<string, string>): DoctorProblem {
+  const { severity, code, lenderId, detail, count, since } = problem;
+  const lenderCode = lenderId === null ? null : (codes.get(lenderId) ?? lenderId);
+  return { severity, code, lenderCode, detail, remedy: REMEDIES[code](lenderCode ?? ""), count, since };
+}
+
+/** What it means that jobs of a queue fail. */
+export function problemOfJobs({ queue, state, count, attempts, lastError }: FailedJobs): DoctorProblem {
+  const said = lastError === null ? "" : ` Last error: ${lastError.replace(/\.$/, "")}.`;
+  const about = { lenderCode: null, count, since: null, remedy: JOBS[queue] ?? OTHER_JOBS };
+  if (state === "failed") {
+    const detail = `${count} jobs of ${queue} were given up after up to ${attempts} attempts.${said}`;
+    return { severity: "fault", code: "JOBS_FAILED", detail, ...about };
+  }
+  const detail = `${count} jobs of ${queue} have failed up to ${attempts} times and are tried again.${said}`;
+  return { severity: "warning", code: "JOBS_RETRYING", detail, ...about };
+}
+
+/** A secret that does not open. `codes` are the lenders' codes by their ids. */
+export function problemOfSecret(
+  { lenderId, kind, keyId, fault }: UnreadableSecret,
+  codes: ReadonlyMap<string, string>,
+): DoctorProblem {
+  const lenderCode = codes.get(lenderId) ?? lenderId;
+  const { means, again } = SECRETS[kind];
+  const remedy =
+    (fault.code === "UNKNOWN_MASTER_KEY"
+      ? `Set MASTER_KEY_PREVIOUS to the key ${fault.masterKeyId} and run collections master-key rotate. If that key is lost: `
+      : "") + again(lenderCode, keyId ?? "");
+  const detail = `${keyId === null ? "" : `${keyId}: `}${means} ${fault.message}`;
+  return { severity: "fault", code: "SECRET_UNREADABLE", lenderCode, detail, remedy, count: 1, since: null };
+}
+
+/** What it means that a secret does not open, and how a new one is registered. */
+const SECRETS: Record<SecretKind, { means: string; again: (code: string, keyId: string) => string }> = {
+  API_KEY: {
+    means: "This key neither signs nor verifies; where it is the lender's only one, its events wait.",
+    again: (code, keyId) =>
+      `Make another key by collections key create ${code}, hand it over, then collections key revoke ${keyId}.`,
+  },
+  MINT_AUTH_HEADER: {
+    means: "No link can be minted for this lender.",
+    again: (code) => `Register the header again by collections lender update ${code} --mint-auth-header.`,
+  },
+  WHATSAPP_TOKEN: {
+    means: "No message is sent from this lender's WhatsApp account.",
+    again: (code) => `Register the token again by collections lender update ${code} --whatsapp-token.`,
+  },
+  WHATSAPP_APP_SECRET: {
+    means: "What Meta reports about this lender's messages is refused.",
+    again: (code) => `Register the secret again by collections lender update ${code} --whatsapp-app-secret.`,
+  },
+  WHATSAPP_VERIFY_TOKEN: {
+    means: "Meta cannot register the webhook of this lender's WhatsApp account.",
+    again: (code) => `Register the token again by collections lender update ${code} --whatsapp-verify-token.`,
+  },
+};
+
+type ClusterProblemCode = "NODE_AWAY" | "TRANSACTION_PREPARED" | "TABLES_NOT_DISTRIBUTED";
+
+/** What is wrong with the nodes of a cluster. */
+export function problemsOfCluster({ away, prepared }: ClusterHealth): DoctorProblem[] {
+  const about = { severity: "fault", lenderCode: null } as const;
+  const nodes = away.map((node): DoctorProblem => {
+    const detail = `The node ${node} does not answer the coordinator. Calls of lenders whose rows are there are answered 503.`;
+    return { ...about, code: "NODE_AWAY", detail, remedy: BRING_NODE_BACK, count: 1, since: null };
+  });
+  const byNode = Map.groupBy(prepared, ({ node }) => node);
+  const waiting = [...byNode].map(([node, transactions]): DoctorProblem => {
+    const [oldest] = transactions;
+    const since = oldest!.preparedAt;
+    const detail =
+      `On ${node}, transactions over several nodes have waited for their end for more than a minute: ${transactions.length}, ` +
+      `the oldest since ${since.toISOString()} (${oldest!.gid}). They hold their locks, and what they wrote cannot be read.`;
+    const remedy = away.length > 0 ? `${BRING_NODE_BACK} ${RECOVER_PREPARED}` : RECOVER_PREPARED;
+    return { ...about, code: "TRANSACTION_PREPARED", detail, remedy, count: transactions.length, since };
+  });
+  return [...nodes, ...waiting];
+}
+
+/** What is left for `migrate --distribute` to do, or to refuse: a sentence each. */
+export function problemsOfTables(misplaced: readonly string[]): DoctorProblem[] {
+  if (misplaced.length === 0) return [];
+  const detail = `Tables are not where they should be: ${misplaced.join("; ")}.`;
+  const about = { severity: "fault", lenderCode: null, count: misplaced.length, since: null } as const;
+  return [{ ...about, code: "TABLES_NOT_DISTRIBUTED", detail, remedy: DISTRIBUTE_AGAIN }];
+}
+
+const BRING_NODE_BACK = "Start the node, or put its standby in its place. Everything goes on by itself then.";
+const RECOVER_PREPARED =
+  "Citus ends them by itself each citus.recover_2pc_interval (a minute). If they stay, run select recover_prepared_transactions() " +
+  "on the coordinator; a gid that does not begin with citus_ is somebody else's.";
+const DISTRIBUTE_AGAIN =
+  "Run collections migrate --distribute --dry-run, which shows what is missing, then without --dry-run. Restart the servers and workers afterwards.";
+
+type AnchorProblemCode = "ANCHORS_NOT_SET" | "ANCHORS_OVERDUE";
+
+/** How much later than its interval an anchor may come. The interval is this process's, so it must be that of the workers. */
+const ANCHOR_LATE_MS = 15 * 60_000;
+
+/** Whether the hash chains are anchored outside the database as they should be. */
+export function problemsOfAnchors(
+  { anchoredAt, unanchoredSince }: AnchorState,
+  {
+    isSandbox,
+    ledgerAnchor,
+    ledgerAnchorIntervalMs,
+  }: Pick<Config, "isSandbox" | "ledgerAnchor" | "ledgerAnchorIntervalMs">,
+  now: Date,
+): DoctorProblem[] {
+  if (unanchoredSince === null) return [];
+  const about = { lenderCode: null, count: 1, since: unanchoredSince };
+  const isSet = ledgerAnchor !== undefined;
+  if (anchoredAt === null && !isSet) {
+    if (isSandbox) return [];
+    const detail = "The hash chains are not anchored: a superuser who computes a chain again is not found out.";
+    return [{ severity: "warning", code: "ANCHORS_NOT_SET", detail, remedy: SET_ANCHOR, ...about }];
+  }
+  if (now.getTime() - unanchoredSince.getTime() < ledgerAnchorIntervalMs + ANCHOR_LATE_MS) return [];
+  const last = anchoredAt === null ? "there is no anchor yet" : `the last anchor is of ${anchoredAt.toISOString()}`;
+  const detail = `A block of ${unanchoredSince.toISOString()} is not anchored; ${last}.`;
+  const remedy = isSet
+    ? 'See "ledger chains not anchored" in the log of the workers, which says why. Nothing is lost: the next anchor covers it. ' +
+      "If the workers have another LEDGER_ANCHOR_INTERVAL, set it for this command too."
+    : `Anchors were kept before. Set LEDGER_ANCHOR for the workers again. ${SAME_SETTINGS}`;
+  return [{ severity: isSet ? "fault" : "warning", code: "ANCHORS_OVERDUE", detail, remedy, ...about }];
+}
+
+const SAME_SETTINGS = "Give this command the same LEDGER_ANCHOR and LEDGER_ANCHOR_INTERVAL.";
+
+const SET_ANCHOR = `Set LEDGER_ANCHOR for the workers (file:/path/anchors.jsonl on another disk, or https://…). ${SAME_SETTINGS}`;
+
+const REPORT = "Keep the database as it is and report it: this is a bug, or somebody changed rows past the service.";
+const START_WORKER =
+  "See that a process with ROLE worker or all runs, that it is ready (/readyz), and what its log says at level error.";
+
+const REMEDIES: Record<WebhookProblemCode, (code: string) => string> = {
+  SEQUENCE_GAP: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
+  SEQUENCE_DUPLICATE: (code) => `collections ledger verify --lender ${code} names each one. ${REPORT}`,
+  EVENT_WITHOUT_DELIVERY: () => `Have the lender read the cases of these loans (GET cases/{loan}). ${REPORT}`,
+  DELIVERY_WITHOUT_EVENT: () =>
+    `It cannot be sent any more: have the lender read the case (GET cases/{loan}). ${REPORT}`,
+  TOTALS_MISMATCH: () => REPORT,
+  NOT_PICKED_UP: () => START_WORKER,
+  STUCK_LEASE: () => START_WORKER,
+  RETRY_OVERDUE: () => START_WORKER,
+  PROBE_OVERDUE: (code) => `${START_WORKER} Meanwhile: collections endpoint probe ${code}.`,
+  REPLAY_STALLED: () => START_WORKER,
+  PARTITIONS_NOT_MADE: () =>
+    `${START_WORKER} The routine is called "keep the partitions of webhooks"; until it runs, rows go to the default partition.`,
+  SUSPENDED: (code) =>
+    `The lender has been mailed. Cause and remedy: collections endpoint show ${code}; once it is repaired: collections endpoint probe ${code}.`,
+  NO_CALLBACK: (code) =>
+    `Register it: collections lender update ${code} --callback-url https://…; nothing is lost meanwhile.`,
+  OLD_EVENT: (code) => `Its last attempt says why: collections endpoint show ${code}.`,
+};
+
+/** All that a doctor may find: the runbook explains each. */
+export const PROBLEM_CODES: readonly string[] = [
+  ...Object.keys(REMEDIES),
+  "JOBS_FAILED",
+  "JOBS_RETRYING",
+  "SECRET_UNREADABLE",
+  "ANCHORS_NOT_SET",
+  "ANCHORS_OVERDUE",
+  "NODE_AWAY",
+  "TRANSACTION_PREPARED",
+  "TABLES_NOT_DISTRIBUTED",
+];
+
+const JOBS: Readonly<Record<string, string>> = {
+  "webhooks.alert":
+    'Mails to a technical contact: check SMTP_URL and MAIL_FROM, and the addresses by collections lender show. The log has each under "webhook alert not sent".',
+  "webhooks.retry": "Nothing is lost: a sweep takes their place. The log says why they fail.",
+};
+
+const OTHER_JOBS = "The log of the workers says why. A finished job is kept for a while, so this goes away by itself.";

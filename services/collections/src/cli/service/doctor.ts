@@ -1,0 +1,149 @@
+import { clusterHealth, distribute, failedJobs, NotDistributableError, publicId } from "@collections/database";
+import { onOneLine } from "@collections/flows";
+import { anchorState } from "@collections/ledger";
+import { listLenders, unreadableSecrets } from "@collections/lenders";
+import { checkWebhooks, type LenderWebhooks } from "@collections/webhooks";
+import { Command } from "commander";
+import { counted } from "../terminal/counted.ts";
+import {
+  type DoctorProblem,
+  problemOfJobs,
+  problemOfSecret,
+  problemOfWebhooks,
+  problemsOfAnchors,
+  problemsOfCluster,
+  problemsOfTables,
+} from "./doctor-words.ts";
+import { machineTimeZone, momentText } from "../terminal/local-time.ts";
+import { schemas } from "../../schemas.ts";
+import { EXIT } from "../terminal/refusal.ts";
+import { endProgress, showProgress } from "../terminal/terminal.ts";
+import { answer, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+
+/** `doctor`: whether workers do their work, and what stands in the way of events. */
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .option("--lender <code>", "of this lender only")
+    .description("Look for events that do not go out as they should, and say what to do about each.")
+    .addHelpText(
+      "after",
+      `
+A fault is ours; a warning is a lender's trouble, such as a suspended callback. It only reads.
+Exits with 1 when there is a fault, with 0 when there are only warnings.
+
+Example:
+  pnpm collections doctor --json`,
+    )
+    .action(({ lender }: { lender?: string }) => withDatabase((operator) => examine(operator, lender)));
+}
+
+async function examine(operator: Operator, code: string | undefined): Promise<void> {
+  const { em, config, vault } = operator;
+  const health = await clusterHealth(em());
+  const ofCluster = health ? problemsOfCluster(health) : [];
+  // The other checks read the rows of all lenders, so they would fail.
+  if (health && health.away.length > 0) return answerFound(ofCluster, { at: new Date(), lenders: [] }, NOT_EXAMINED);
+  const one = code === undefined ? undefined : await lenderNamed(em(), code);
+  const codes = new Map((one ? [one] : await listLenders(em())).map(({ id, code }) => [id, code]));
+  const report = await checkWebhooks(em(), {
+    lenderId: one?.id,
+    onProgress: ({ lenderId, done, of }) => {
+      showProgress(`lender ${done + 1} of ${of}: ${codes.get(lenderId)}`);
+    },
+  });
+  endProgress();
+  const jobs = one ? [] : await failedJobs(em());
+  const anchors = await anchorState(em(), [...codes.keys()]);
+  const unreadable = await unreadableSecrets(em(), vault, one?.id);
+  const found = [
+    ...ofCluster,
+    ...problemsOfTables(health ? await misplacedTables(operator) : []),
+    ...unreadable.map((secret) => problemOfSecret(secret, codes)),
+    ...report.problems.map((problem) => problemOfWebhooks(problem, codes)),
+    ...jobs.map(problemOfJobs),
+    ...problemsOfAnchors(anchors, config, report.at),
+  ];
+  const lenders = report.lenders.map((lender) => shownLender(lender, codes.get(lender.lenderId) ?? lender.lenderId));
+  answerFound(found, { at: report.at, lenders });
+}
+
+const NOT_EXAMINED = "Nothing else was examined: run doctor again when all nodes answer.";
+
+/** Prints what was found, and ends with 1 when a fault is among it. */
+function answerFound(
+  found: readonly DoctorProblem[],
+  { at, lenders }: { at: Date; lenders: readonly ShownLender[] },
+  note?: string,
+): void {
+  const faults = found.filter(({ severity }) => severity === "fault");
+  const warnings = found.filter(({ severity }) => severity === "warning");
+  const problems = [...faults, ...warnings];
+  const verdict = `${counted(faults.length, "fault")}, ${counted(warnings.length, "warning")}.`;
+  answer(
+    { ok: faults.length === 0, at, faults: faults.length, warnings: warnings.length, problems, lenders },
+    [
+      ...(lenders.length === 0 ? [] : [table([HEADER, ...lenders.map(cells)]), ""]),
+      ...problems.flatMap(lines),
+      note === undefined ? verdict : `${verdict} ${note}`,
+    ].join("\n"),
+  );
+  if (faults.length > 0) process.exitCode = EXIT.refused;
+}
+
+/** What `migrate --distribute` would send, or why it refuses. */
+async function misplacedTables({ config }: Operator): Promise<readonly string[]> {
+  const { databaseUrl, databaseMigrationUrl: url = databaseUrl } = config;
+  if (url === undefined) return [];
+  try {
+    const { statements } = await distribute({
+      url,
+      schemas,
+      dryRun: true,
+      ...(databaseUrl && { runtimeUrl: databaseUrl }),
+    });
+    return statements.map((text) => `missing: ${text}`);
+  } catch (error) {
+    if (error instanceof NotDistributableError) return error.faults;
+    throw error;
+  }
+}
+
+const HEADER = ["LENDER", "ENDPOINT", "PUBLISHED", "DELIVERED", "WAITING", "RETRYING", "PARKED", "OLDEST WAITING"];
+
+type ShownLender = ReturnType<typeof shownLender>;
+
+function shownLender(webhooks: LenderWebhooks, lenderCode: string) {
+  const { url, state, suspendedAt, published, delivered, waiting, retrying, parked } = webhooks;
+  const { oldestUndelivered: oldest } = webhooks;
+  const oldestWaiting = oldest && {
+    eventId: publicId("evt", oldest.eventId),
+    sourceLoanNumber: oldest.loan,
+    sequence: Number(oldest.sequence),
+    createdAt: oldest.createdAt,
+  };
+  return { lenderCode, url, state, suspendedAt, published, delivered, waiting, retrying, parked, oldestWaiting };
+}
+
+function cells({
+  lenderCode,
+  url,
+  state,
+  published,
+  delivered,
+  waiting,
+  retrying,
+  parked,
+  oldestWaiting,
+}: ShownLender) {
+  return [
+    lenderCode,
+    url === null ? "no callback" : state,
+    ...[published, delivered, waiting, retrying, parked].map(String),
+    oldestWaiting ? momentText(oldestWaiting.createdAt, machineTimeZone()) : "-",
+  ];
+}
+
+function lines({ severity, code, lenderCode, detail, remedy }: DoctorProblem): string[] {
+  const what = `${severity} ${code}${lenderCode === null ? "" : ` ${lenderCode}`}`;
+  return [what, `  ${onOneLine(detail)}`, `  ${remedy}`, ""];
+}

@@ -1,0 +1,69 @@
+import { checkCluster, distribute, type Distribution, migrate, type ReadRows } from "@collections/database";
+import { Command } from "commander";
+import { readConfig } from "../../settings/config.ts";
+import { essentials } from "../../settings/local-data.ts";
+import { checkGivenMasterKey, givenMasterKeyCheck } from "../../settings/master-key.ts";
+import { schemas } from "../../schemas.ts";
+import { Refusal } from "../terminal/refusal.ts";
+import { tell } from "../terminal/terminal.ts";
+import { answer } from "../terminal/with-database.ts";
+
+interface MigrateCommandOptions {
+  distribute?: boolean;
+  dryRun?: boolean;
+}
+
+/** `migrate`: the schema up to date; and, on a cluster, each table where it belongs. */
+export function migrateCommand(): Command {
+  return new Command("migrate")
+    .option("--distribute", "afterwards declare to Citus which tables are distributed by lender")
+    .option("--dry-run", "with --distribute: migrate, and only tell what Citus would be sent")
+    .description("Bring the database's schema up to date, as each start of the service does.")
+    .addHelpText(
+      "after",
+      `
+--distribute may be repeated, and belongs into each release of a cluster: it does what is left to do. Where the
+extension citus is not installed in the database, it does nothing. A cluster that is not ready is refused before anything
+is migrated: a node that does not answer, max_prepared_transactions = 0, Citus before 13, a role that a node lacks.
+
+Example:
+  pnpm collections migrate --distribute --dry-run`,
+    )
+    .action(runMigrate);
+}
+
+async function runMigrate({ distribute: distributes = false, dryRun = false }: MigrateCommandOptions): Promise<void> {
+  if (dryRun && !distributes) throw new Refusal("NOT_UNDERSTOOD", "--dry-run goes with --distribute.", 2);
+  const config = readConfig(process.env);
+  const given = await essentials(config);
+  try {
+    const addresses = { url: given.databaseMigrationUrl, runtimeUrl: given.databaseUrl };
+    const { check: checkKey } = givenMasterKeyCheck(config, given);
+    const check = async (read: ReadRows) => {
+      await checkKey?.(read);
+      if (distributes) await checkCluster(read, addresses);
+    };
+    const { applied, unknown } = await migrate({ ...addresses, schemas, jobs: true, onWait: tell, check });
+    await checkGivenMasterKey(config, given);
+    const migrated = applied.length === 0 ? upToDate(unknown) : `Applied ${applied.join(", ")}.`;
+    if (!distributes) return answer({ applied, unknown }, migrated);
+    const distribution = await distribute({ ...addresses, schemas, dryRun, onWait: tell });
+    const { citus = null, statements } = distribution;
+    answer({ applied, unknown, citus, dryRun, statements }, `${migrated}\n${told(distribution, dryRun)}`);
+  } finally {
+    await given.release();
+  }
+}
+
+function upToDate(unknown: readonly string[]): string {
+  if (unknown.length === 0) return "The schema was up to date.";
+  return `The database is of a later version, which has applied ${unknown.join(", ")}: nothing was changed.`;
+}
+
+function told({ citus, statements }: Distribution, dryRun: boolean): string {
+  const sent = statements.map((text) => `${text};`).join("\n");
+  const missing = "The extension citus is not installed in this database";
+  if (dryRun) return `${citus === undefined ? `${missing}. It would be sent:\n` : ""}${sent}`;
+  if (citus === undefined) return `${missing}: nothing was distributed, and nothing has to be.`;
+  return statements.length === 0 ? `Citus ${citus} knows every table.` : `Citus ${citus} was sent:\n${sent}`;
+}

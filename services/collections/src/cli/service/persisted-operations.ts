@@ -1,0 +1,50 @@
+import { Command } from "commander";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { EXIT, Refusal } from "../terminal/refusal.ts";
+import { answer } from "../terminal/with-database.ts";
+
+/** `persisted-operations …`: the documents that the app's API may be limited to. */
+export function persistedOperationsCommand(): Command {
+  const group = new Command("persisted-operations").description("Register what an app asks for, by its hash.");
+  group
+    .command("make")
+    .argument("<paths...>", "files that end in .graphql, or folders with such")
+    .description("Check documents against the schema, and write the file for PERSISTED_OPERATIONS_FILE.")
+    .requiredOption("--out <file>", "where to write it; what was there is replaced")
+    .addHelpText(
+      "after",
+      `
+Each file is one document, with all of its fragments. Its name is the SHA-256 of the file as it is.
+
+Example:
+  pnpm collections persisted-operations make app/src/operations --out operations.json`,
+    )
+    .action((paths: string[], { out }: { out: string }) => make(paths, out));
+  return group;
+}
+
+async function make(paths: string[], out: string): Promise<void> {
+  // The schema is a third of all modules that a command would load, and only this one asks for it.
+  const { faultsOf, hashOf } = await import("../../graphql/requests/persisted-operations.ts");
+  const files = [...new Set(paths.flatMap(documentsAt))].toSorted();
+  if (files.length === 0) throw new Refusal("NO_DOCUMENTS", "There is no file that ends in .graphql.", EXIT.notFound);
+  const documents = files.map((file) => ({ file, text: readFileSync(file, "utf8") }));
+  const faults = documents.flatMap(({ file, text }) => faultsOf(text).map((fault) => `${file}: ${fault}`));
+  if (faults.length > 0) throw new Refusal("INVALID_DOCUMENTS", faults.join("\n"));
+  const registered = Object.fromEntries(documents.map(({ text }) => [hashOf(text), text]));
+  writeFileSync(out, `${JSON.stringify(registered, null, 2)}\n`);
+  const operations = documents.map(({ file, text }) => ({ file, sha256: hashOf(text) }));
+  const lines = operations.map(({ file, sha256 }) => `${sha256}  ${file}`);
+  answer({ out, operations }, [...lines, `${operations.length} documents are in ${out}.`].join("\n"));
+}
+
+/** A file as it is named; of a folder all that it has, however deep. */
+function documentsAt(path: string): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })) {
+    throw new Refusal("NO_SUCH_FILE", `There is nothing at ${path}.`, EXIT.notFound);
+  }
+  if (!statSync(path).isDirectory()) return [path];
+  const names = readdirSync(path, { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".graphql")).map((name) => join(path, name));
+}

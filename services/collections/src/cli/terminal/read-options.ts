@@ -1,0 +1,95 @@
+import { readInstant } from "@collections/cases";
+import { dayIn, instantOf } from "@collections/local-time";
+import { type CurrencyCode, isCurrency } from "@collections/money";
+import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../../settings/config.ts";
+import { isUuid } from "./with-database.ts";
+
+const REASON_CHARACTERS = 500;
+
+/** A moment that is fixed once it is known whose clocks were meant. */
+export type LocalMoment = (timeZone: string) => Date;
+
+/**
+ * Reads a moment: with Z or an offset, by local clocks (`2026-11-20 18:00`, or `09:00` for that time today), or how long
+ * ago (`24h`).
+ */
+export function readMoment(text: string): LocalMoment {
+  const agoMs = parseDuration(text);
+  if (agoMs !== undefined) {
+    const at = new Date(Date.now() - agoMs);
+    return () => at;
+  }
+  const moment = readClockMoment(text);
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(
+    `${EXPECTED_MOMENT}, or how long ago, such as 90m or 24h; got "${text.slice(0, 40)}".`,
+  );
+}
+
+/** Reads a moment as `readMoment` does, but not how long ago. */
+export function readPoint(text: string): LocalMoment {
+  const moment = readClockMoment(text);
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(`${EXPECTED_MOMENT}; got "${text.slice(0, 40)}".`);
+}
+
+const EXPECTED_MOMENT =
+  "Expected a local time such as 09:00 (today) or 2026-11-20 18:00, or a time with a zone such as 2026-11-20T12:30:00Z";
+
+function readClockMoment(text: string): LocalMoment | undefined {
+  const reading = readInstant(text);
+  if ("instant" in reading) return () => reading.instant;
+  const ofToday = /^\d{1,2}:\d{2}(?::\d{2})?$/.test(text) ? text.padStart(text.length < 6 ? 5 : 8, "0") : undefined;
+  // Read as if it were UTC, only to check it and to take it apart.
+  const local = readInstant(ofToday === undefined ? `${text}Z` : `2000-01-01T${ofToday}Z`);
+  if (!("instant" in local)) return undefined;
+  const [day = "", time = ""] = local.instant.toISOString().slice(0, -1).split("T");
+  return (timeZone) => instantOf(ofToday === undefined ? day : dayIn(timeZone, new Date()), time, timeZone);
+}
+
+/** A day of the calendar, as it is. */
+export function readDay(text: string): string {
+  if (isDay(text)) return text;
+  throw new InvalidArgumentError("Expected a day such as 2026-11-20.");
+}
+
+/** Reads a day of the calendar, which stays as it is, or a moment as `readPoint` does. */
+export function readUntil(text: string): string | LocalMoment {
+  if (isDay(text)) return text;
+  const moment = readClockMoment(text);
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(`"${text.slice(0, 40)}" is no day such as 2026-11-20. ${EXPECTED_MOMENT}.`);
+}
+
+/** A currency, in capitals or not. */
+export function readCurrency(text: string): CurrencyCode {
+  const code = text.toUpperCase();
+  if (isCurrency(code)) return code;
+  throw new InvalidArgumentError("Expected a currency of ISO 4217, such as INR.");
+}
+
+/** Why something was done, as the audit keeps it. */
+export function readReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== "" && reason.length <= REASON_CHARACTERS) return reason;
+  throw new InvalidArgumentError(`Say why, in 1 to ${REASON_CHARACTERS} characters; it is kept in the audit.`);
+}
+
+export function readCursor(text: string): string {
+  if (isUuid(text)) return text;
+  throw new InvalidArgumentError("Expected the nextCursor of a page.");
+}
+
+/** Reads a whole number between two others. */
+export function readCount(from: number, to: number): (text: string) => number {
+  return (text) => {
+    const count = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+    if (count >= from && count <= to) return count;
+    throw new InvalidArgumentError(`Expected a number from ${from} to ${to}.`);
+  };
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && "instant" in readInstant(`${text}T00:00Z`);
+}

@@ -1,0 +1,84 @@
+import { isUnavailable, MigrationNeededError, SessionNeededError, sqlState } from "@collections/database";
+import { WrongMasterKeyError } from "@collections/lenders";
+import { PostgresError } from "@collections/postgres";
+import { CommanderError } from "commander";
+import { InvalidConfigError } from "../../settings/config.ts";
+
+/** What an exit code says. */
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  notUnderstood: 2,
+  notFound: 3,
+  unavailable: 4,
+  fault: 5,
+  partly: 6,
+} as const;
+
+/** A wrong role or password, or no such database. */
+const NO_WAY_IN = /^(28...|3D000)$/;
+
+const RELEASE_STEP =
+  "DATABASE_MIGRATION_URL=postgres://<owner>… DATABASE_URL=<as now> node services/collections/src/main.ts migrate";
+
+const RIGHT_KEY =
+  "Set MASTER_KEY to that key. While you change it, MASTER_KEY_PREVIOUS has to be the other one until " +
+  '"collections master-key rotate" has ended with 0. If the key is lost: collections master-key replace-lost --help.';
+
+/** A command that was understood and is not done: nothing was changed. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: string;
+  readonly exitCode: number;
+
+  constructor(code: string, detail: string, exitCode: number = EXIT.refused) {
+    super(detail);
+    this.code = code;
+    this.exitCode = exitCode;
+  }
+}
+
+/** There is no such thing. */
+export function notFound(what: string, name: string): Refusal {
+  return new Refusal(
+    `${what.toUpperCase().replaceAll(" ", "_")}_NOT_FOUND`,
+    `There is no ${what} ${name}.`,
+    EXIT.notFound,
+  );
+}
+
+/** What went wrong, in words for whoever typed the command. */
+export function explain(error: unknown): { code: string; detail: string; exitCode: number } {
+  if (error instanceof Refusal) return { code: error.code, detail: error.message, exitCode: error.exitCode };
+  if (error instanceof CommanderError) {
+    const exitCode = error.exitCode === 0 ? EXIT.done : EXIT.notUnderstood;
+    const detail = error.code === "commander.help" ? "Say which command; see --help." : error.message;
+    return { code: "NOT_UNDERSTOOD", detail: detail.replace(/^error: /, ""), exitCode };
+  }
+  if (error instanceof InvalidConfigError) {
+    return { code: "INVALID_SETTINGS", detail: error.message, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof SessionNeededError) {
+    const settings = "DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL";
+    const detail = `${error.message} It is the first that is set of ${settings}.`;
+    return { code: "INVALID_SETTINGS", detail, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof MigrationNeededError) {
+    const detail = `${error.message} Run the release step once, with the URL of the role that owns the schema: ${RELEASE_STEP}`;
+    return { code: error.code, detail, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof WrongMasterKeyError) {
+    return { code: error.code, detail: `${error.message} ${RIGHT_KEY}`, exitCode: EXIT.notUnderstood };
+  }
+  if (error instanceof PostgresError || isUnavailable(error) || NO_WAY_IN.test(sqlState(error) ?? "")) {
+    const detail = `The database cannot be reached: ${(error as Error).message}`;
+    return { code: "SERVICE_UNAVAILABLE", detail, exitCode: EXIT.unavailable };
+  }
+  const code = (error as { code?: unknown }).code;
+  if (error instanceof Error && typeof code === "string" && error.name.endsWith("Error")) {
+    const missing = code.endsWith("_NOT_FOUND");
+    return { code, detail: error.message, exitCode: missing ? EXIT.notFound : EXIT.refused };
+  }
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: "INTERNAL_ERROR", detail, exitCode: EXIT.fault };
+}

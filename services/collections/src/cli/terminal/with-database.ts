@@ -1,0 +1,102 @@
+import { createDatabase, type Database, type EntityManager, migrate, parsePublicId } from "@collections/database";
+import { fieldPartnerById } from "@collections/field-partners";
+import { type AnchorKeys, createAnchorKeys } from "@collections/ledger";
+import { checkMasterKey, createVault, type Lender, lenderByCode, type Vault } from "@collections/lenders";
+import { type Config, readConfig } from "../../settings/config.ts";
+import { essentials } from "../../settings/local-data.ts";
+import { machineTimeZone } from "./local-time.ts";
+import { masterKeyCheck, masterKeysOf } from "../../settings/master-key.ts";
+import { schemas } from "../../schemas.ts";
+import { refuseUnmarkedPoolers } from "../../settings/unmarked-poolers.ts";
+import { notFound } from "./refusal.ts";
+import { print, printJson, tell } from "./terminal.ts";
+
+/** What a command works with. */
+export interface Operator {
+  readonly config: Config;
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly anchorKeys: AnchorKeys;
+  em(): EntityManager;
+}
+
+/**
+ * Opens the database as the settings say, brings it up to date, does the work and leaves.
+ * @throws WrongMasterKeyError, unless the work is about a key that does not open
+ */
+export async function withDatabase<T>(
+  work: (operator: Operator) => Promise<T>,
+  { acceptsWrongKey = false }: { acceptsWrongKey?: boolean } = {},
+): Promise<T> {
+  const config = readConfig(process.env);
+  const given = await essentials(config);
+  try {
+    await refuseUnmarkedPoolers(given);
+    const { databaseMigrationUrl: url, databaseUrl: runtimeUrl } = given;
+    const check = acceptsWrongKey ? {} : masterKeyCheck(config, given);
+    await migrate({ url, runtimeUrl, schemas, jobs: true, onWait: tell, ...check });
+    const database = await createDatabase({
+      url: given.databaseUrl,
+      directUrl: given.databaseDirectUrl,
+      schemas,
+      poolMax: 2,
+      applicationName: "collections-cli",
+    });
+    const masterKeys = masterKeysOf(config, given);
+    const [vault, anchorKeys] = [createVault(masterKeys), createAnchorKeys(masterKeys)];
+    try {
+      if (!acceptsWrongKey) await checkMasterKey(database.em(), vault);
+      return await work({ config, database, vault, anchorKeys, em: () => database.em() });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await given.release();
+  }
+}
+
+/** Prints what a command answers: one JSON document with `--json`, else the text for people. */
+export function answer(json: unknown, text: string): void {
+  if (process.argv.includes("--json")) printJson(json, { indent: 2 });
+  else print(text);
+}
+
+/** The lender with a code, or a refusal that says so. */
+export async function lenderNamed(em: EntityManager, code: string): Promise<Lender> {
+  const lender = await lenderByCode(em, code.toUpperCase());
+  if (!lender) throw notFound("lender", code);
+  return lender;
+}
+
+/** The time zone of a field partner, or of this machine if there is no such field partner. */
+export async function timeZoneOfFieldPartner(em: EntityManager, id: string): Promise<string> {
+  return (await fieldPartnerById(em, id))?.timeZone ?? machineTimeZone();
+}
+
+/** The UUID of an id as it is shown outside (`fp_…`) or as it is inside. */
+export function idOf(prefix: string, what: string, text: string): string {
+  const id = isUuid(text) ? text.toLowerCase() : parsePublicId(prefix, text);
+  if (id === undefined) throw notFound(what, text);
+  return id;
+}
+
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
+/** Columns for people, as wide as their widest cell. A cell is one line, whatever stands in it. */
+export function table(lines: readonly (readonly string[])[]): string {
+  const rows = lines.map((cells) => cells.map((cell) => cell.replaceAll(/[\r\n]+/g, " ")));
+  const widths = rows.reduce<number[]>(
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
+    [],
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}

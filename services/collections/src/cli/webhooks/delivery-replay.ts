@@ -1,0 +1,238 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { newId, publicId, transaction } from "@collections/database";
+import { type Lender, listLenders, recordAct } from "@collections/lenders";
+import {
+  cancelReplay,
+  DEFAULT_REPLAY_RATE,
+  listReplays,
+  MAX_REPLAY_RATE,
+  previewReplay,
+  type Replay,
+  type ReplayableState,
+  replayById,
+  replayDelivery,
+  type ReplayFilter,
+  startReplay,
+} from "@collections/webhooks";
+import { type Command, Option } from "commander";
+import { momentText } from "../terminal/local-time.ts";
+import { deliveryNamed } from "./delivery-show.ts";
+import { type LocalMoment, readCount, readMoment, readReason } from "../terminal/read-options.ts";
+import { EXIT, notFound, Refusal } from "../terminal/refusal.ts";
+import { endProgress, showProgress, tell } from "../terminal/terminal.ts";
+import { answer, idOf, lenderNamed, type Operator, table, withDatabase } from "../terminal/with-database.ts";
+
+const STATES = ["parked", "delivered"] as const satisfies ReplayableState[];
+const LOOK_EVERY_MS = 500;
+/** After so long without a step, whoever waits is told that perhaps nobody takes one. */
+const STANDSTILL_MS = 15_000;
+
+interface ReplayOptions {
+  lender?: string;
+  loan?: string;
+  kind?: string;
+  state?: ReplayableState;
+  since?: LocalMoment;
+  until?: LocalMoment;
+  rate?: number;
+  dryRun?: true;
+  wait?: true;
+  reason?: string;
+}
+
+/** `delivery replay`, and what becomes of replays. */
+export function addReplayCommands(delivery: Command): void {
+  delivery
+    .command("replay")
+    .argument("[event-id]", "this event; without it, all that match the options")
+    .option("--lender <code>", "events of this lender")
+    .option("--loan <loan>", "of this loan only")
+    .option("--kind <kind>", "of this kind only, such as payment.collected")
+    .addOption(new Option("--state <state>", "in this state; parked unless told").choices([...STATES]))
+    .option(
+      "--since <moment>",
+      'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      readMoment,
+    )
+    .option("--until <moment>", "made before this time", readMoment)
+    .option("--rate <count>", `events a second; ${DEFAULT_REPLAY_RATE} unless told`, readCount(1, MAX_REPLAY_RATE))
+    .option("--dry-run", "only count")
+    .option("--wait", "show how it goes on, until it has ended")
+    .option("--reason <text>", "why; it is kept in the audit. Needed without --dry-run", readReason)
+    .description("Send events again: the same id, the same bytes, marked as replays.")
+    .addHelpText(
+      "after",
+      `
+Workers do it, so it goes on when this command is interrupted.
+
+Examples:
+  pnpm collections delivery replay evt_0192… --reason "asked by their CTO"
+  pnpm collections delivery replay --lender ACME --since 24h --dry-run
+  pnpm collections delivery replay --lender ACME --since 24h --rate 20 --wait --reason "their outage is over"`,
+    )
+    .action((eventId: string | undefined, options: ReplayOptions) => replay(eventId, options));
+  delivery
+    .command("replays")
+    .requiredOption("--lender <code>", "of this lender")
+    .description("The lender's last 50 replays and how far they have come.")
+    .addHelpText("after", "\nExample:\n  pnpm collections delivery replays --lender ACME")
+    .action(({ lender }: { lender: string }) => withDatabase((operator) => list(operator, lender)));
+  delivery
+    .command("cancel-replay")
+    .argument("<replay-id>", "replay_…")
+    .requiredOption("--reason <text>", "why; it is kept in the audit", readReason)
+    .description("End a replay; events that it has not come to stay as they are.")
+    .addHelpText("after", '\nExample:\n  pnpm collections delivery cancel-replay replay_0192… --reason "wrong lender"')
+    .action((id: string, { reason }: { reason: string }) => withDatabase((operator) => cancel(operator, id, reason)));
+}
+
+async function replay(eventId: string | undefined, options: ReplayOptions): Promise<void> {
+  const { lender: code, dryRun = false, reason } = options;
+  const { loan, kind, state, since, until } = options;
+  const narrows = [code, loan, kind, state, since, until, options.rate, options.wait].some((one) => one !== undefined);
+  if (eventId === undefined && code === undefined) throw notUnderstood("Name an event, or a lender by --lender.");
+  if (eventId !== undefined && narrows)
+    throw notUnderstood("An event is replayed by itself: leave the other options out.");
+  if (dryRun && options.wait) throw notUnderstood("There is nothing to wait for with --dry-run.");
+  if (!dryRun && reason === undefined) throw notUnderstood("Say why by --reason, or add --dry-run to only count.");
+  await withDatabase(async (operator) => {
+    if (eventId !== undefined) return replayOne(operator, eventId, { dryRun, reason });
+    const lender = await lenderNamed(operator.em(), code!);
+    const [createdFrom, createdTo] = [since?.(lender.timeZone), until?.(lender.timeZone)];
+    if (createdFrom && createdTo && createdFrom >= createdTo) throw notUnderstood("--until has to lie after --since.");
+    const filter = { loan, kind, states: state && [state], createdFrom, createdTo };
+    if (dryRun) return preview(operator, lender, filter);
+    return replayMany(operator, lender, filter, options);
+  });
+}
+
+async function replayOne(
+  { em }: Operator,
+  given: string,
+  { dryRun, reason }: { dryRun: boolean; reason: string | undefined },
+): Promise<void> {
+  const { lender, delivery } = await deliveryNamed(em, given);
+  const eventId = publicId("evt", delivery.eventId);
+  const shown = { eventId, lenderCode: lender.code, dryRun, stateBefore: delivery.state };
+  const isSettled = delivery.state === "delivered" || delivery.state === "parked";
+  if (dryRun) {
+    const does = isSettled ? "would be sent again" : "goes out by itself";
+    return answer({ ...shown, count: isSettled ? 1 : 0 }, `${eventId} is ${delivery.state}: it ${does}.`);
+  }
+  const replayed = await transaction(em(), async (tx) => {
+    const data = { eventId, kind: delivery.kind, loan: delivery.loan, stateBefore: delivery.state };
+    recordAct(tx, { lenderId: lender.id, act: "delivery.replayed", reason, data });
+    return replayDelivery(tx, lender.id, delivery.eventId);
+  });
+  if (!replayed) throw notFound("event", given);
+  answer({ ...shown, state: replayed.state }, `${eventId} was ${delivery.state} and is ${replayed.state} now.`);
+}
+
+async function preview({ em }: Operator, lender: Lender, filter: ReplayFilter): Promise<void> {
+  const count = await previewReplay(em(), lender.id, filter);
+  answer(
+    { lenderCode: lender.code, dryRun: true, count },
+    `${count} events of ${lender.code} would be sent again. Nothing was changed.`,
+  );
+}
+
+async function replayMany(
+  operator: Operator,
+  lender: Lender,
+  filter: ReplayFilter,
+  { rate, wait: waits, reason }: { rate?: number; wait?: true; reason?: string },
+): Promise<void> {
+  const { em } = operator;
+  const id = newId();
+  const started = await transaction(em(), async (tx) => {
+    const running = await startReplay(tx, lender.id, filter, { id, ratePerSecond: rate, requestedBy: "operator" });
+    const data = { replayId: publicId("replay", id), ...filter, count: running.total, rate: running.ratePerSecond };
+    if (running.id === id) recordAct(tx, { lenderId: lender.id, act: "replay.started", reason, data });
+    return running;
+  });
+  const replayId = publicId("replay", started.id);
+  const sends = `sends ${started.total} events of ${lender.code} again, ${started.ratePerSecond} a second`;
+  const text = started.id === id ? `${replayId} ${sends}.` : `${replayId}, which runs already, ${sends}.`;
+  if (!waits) return answer(shownReplay(started, lender.code), text);
+  tell(text);
+  const ended = await untilEnded(operator, started);
+  answer(shownReplay(ended, lender.code), `${replayId} is ${ended.state}: ${ended.done} of ${ended.total} events.`);
+  if (ended.state === "cancelled") process.exitCode = EXIT.refused;
+}
+
+/** Shows on stderr how far it has come. */
+async function untilEnded({ em }: Operator, { lenderId, id }: Replay): Promise<Replay> {
+  let [done, movedAt, isTold] = [0, Date.now(), false];
+  for (;;) {
+    const now = (await replayById(em(), lenderId, id))!;
+    showProgress(`${now.done} of ${now.total}`);
+    if (now.state !== "running") {
+      endProgress();
+      return now;
+    }
+    if (now.done > done) [done, movedAt] = [now.done, Date.now()];
+    if (!isTold && Date.now() - movedAt > STANDSTILL_MS) {
+      isTold = true;
+      tell("It does not move: is a worker running? See collections doctor. Ctrl-C leaves it as it is.");
+    }
+    await wait(LOOK_EVERY_MS);
+  }
+}
+
+async function list({ em }: Operator, code: string): Promise<void> {
+  const lender = await lenderNamed(em(), code);
+  const replays = await listReplays(em(), lender.id);
+  const rows = replays.map(({ id, state, done, total, ratePerSecond, states, loan, kind, createdAt, requestedBy }) => [
+    publicId("replay", id),
+    state,
+    `${done} of ${total}`,
+    String(ratePerSecond),
+    [states.join("+"), kind, loan].filter(Boolean).join(" "),
+    momentText(createdAt, lender.timeZone),
+    requestedBy,
+  ]);
+  const header = ["REPLAY", "STATE", "DONE", "A SECOND", "EVENTS", "CREATED", "BY"];
+  answer(
+    { lenderCode: lender.code, replays: replays.map((one) => shownReplay(one, lender.code)) },
+    rows.length === 0 ? "No replays." : table([header, ...rows]),
+  );
+}
+
+async function cancel({ em }: Operator, given: string, reason: string): Promise<void> {
+  const id = idOf("replay", "replay", given);
+  for (const lender of await listLenders(em())) {
+    const before = await replayById(em(), lender.id, id);
+    if (!before) continue;
+    const after = await transaction(em(), async (tx) => {
+      const cancelled = (await cancelReplay(tx, lender.id, id))!;
+      const data = { replayId: publicId("replay", id), done: cancelled.done, count: cancelled.total };
+      if (before.state === "running" && cancelled.state === "cancelled") {
+        recordAct(tx, { lenderId: lender.id, act: "replay.cancelled", reason, data });
+      }
+      return cancelled;
+    });
+    const words = `${publicId("replay", id)} ${before.state === "running" ? "is" : "was already"} ${after.state}`;
+    return answer(shownReplay(after, lender.code), `${words}: ${after.done} of ${after.total} events.`);
+  }
+  throw notFound("replay", given);
+}
+
+function shownReplay(replay: Replay, lenderCode: string): object {
+  const { id, state, total, done, ratePerSecond, states, loan, kind, createdFrom, createdTo, requestedBy } = replay;
+  return {
+    replayId: publicId("replay", id),
+    lenderCode,
+    state,
+    count: total,
+    done,
+    ratePerSecond,
+    filter: { states, loan: loan ?? null, kind: kind ?? null, since: createdFrom ?? null, until: createdTo ?? null },
+    requestedBy,
+    createdAt: replay.createdAt,
+    finishedAt: replay.finishedAt ?? null,
+  };
+}
+
+function notUnderstood(detail: string): Refusal {
+  return new Refusal("NOT_UNDERSTOOD", detail, EXIT.notUnderstood);
+}

@@ -1,0 +1,87 @@
+import { publicId } from "@collections/database";
+import { onOneLine } from "@collections/flows";
+import { listLenders } from "@collections/lenders";
+import { type DeliveryState, listDeliveries } from "@collections/webhooks";
+import { Command, Option } from "commander";
+import { addReplayCommands } from "./delivery-replay.ts";
+import { showCommand, shownDelivery } from "./delivery-show.ts";
+import { machineTimeZone } from "../terminal/local-time.ts";
+import { type LocalMoment, readCount, readCursor, readMoment } from "../terminal/read-options.ts";
+import { EXIT, Refusal } from "../terminal/refusal.ts";
+import { answer, lenderNamed, table, withDatabase } from "../terminal/with-database.ts";
+
+const STATES = ["waiting", "in_flight", "retrying", "delivered", "parked"] as const satisfies DeliveryState[];
+const MAX_LIMIT = 200;
+
+interface ListOptions {
+  lender?: string;
+  loan?: string;
+  kind?: string;
+  state?: DeliveryState;
+  since?: LocalMoment;
+  cursor?: string;
+  limit: number;
+}
+
+/** `delivery …`: each event on its way to its lender. */
+export function deliveryCommand(): Command {
+  const delivery = new Command("delivery").description("Events on their way to lenders.");
+  delivery
+    .command("list")
+    .description("Deliveries, the newest first.")
+    .option("--lender <code>", "of this lender only")
+    .option("--loan <loan>", "of this loan only; needs --lender")
+    .option("--kind <kind>", "of this kind only, such as payment.collected")
+    .addOption(new Option("--state <state>", "in this state only").choices([...STATES]))
+    .option(
+      "--since <moment>",
+      'made at this time or later: 09:00, "2026-11-20 18:00" or how long ago: 24h',
+      readMoment,
+    )
+    .option("--cursor <cursor>", "go on where a page ended: its nextCursor", readCursor)
+    .option("--limit <count>", "at most so many", readCount(1, MAX_LIMIT), 50)
+    .addHelpText("after", "\nExample:\n  pnpm collections delivery list --lender ACME --state parked --since 24h")
+    .action((options: ListOptions) => list(options));
+  delivery.addCommand(showCommand());
+  addReplayCommands(delivery);
+  return delivery;
+}
+
+async function list({ lender: code, loan, state, since, ...others }: ListOptions): Promise<void> {
+  if (loan !== undefined && code === undefined) {
+    throw new Refusal("REQUIRED", "Loan numbers are a lender's own: give --lender with --loan.", EXIT.notUnderstood);
+  }
+  await withDatabase(async ({ em }) => {
+    const lender = code === undefined ? undefined : await lenderNamed(em(), code);
+    const codes = new Map((await listLenders(em())).map(({ id, code }) => [id, code]));
+    const page = await listDeliveries(
+      em(),
+      {
+        ...others,
+        ...(lender && { lenderId: lender.id }),
+        ...(since && { since: since(lender?.timeZone ?? machineTimeZone()) }),
+        ...(loan !== undefined && { loan }),
+        ...(state && { states: [state] }),
+      },
+      new Date(),
+    );
+    const rows = page.deliveries.map((delivery) => [
+      publicId("evt", delivery.eventId),
+      codes.get(delivery.lenderId) ?? "",
+      delivery.kind,
+      delivery.loan,
+      String(delivery.sequence),
+      delivery.state,
+      String(delivery.attempts),
+      onOneLine(delivery.lastError ?? ""),
+    ]);
+    const header = ["EVENT", "LENDER", "KIND", "LOAN", "SEQUENCE", "STATE", "ATTEMPTS", "LAST ERROR"];
+    answer(
+      {
+        deliveries: page.deliveries.map((delivery) => shownDelivery(delivery, codes.get(delivery.lenderId))),
+        nextCursor: page.nextCursor,
+      },
+      rows.length === 0 ? "No deliveries." : table([header, ...rows]),
+    );
+  });
+}

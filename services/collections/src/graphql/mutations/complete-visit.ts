@@ -1,0 +1,70 @@
+import type { Tx } from "@collections/database";
+import { completeVisitIn, holdCompletion, MAX_NOTE_CHARS, type VisitToComplete } from "@collections/flows";
+import { completed, type Visited } from "../../mutation-results/outcomes.ts";
+import { type Kept, visitNotFound } from "../../mutation-results/refusal.ts";
+import { builder } from "../plumbing/builder.ts";
+import { type Context, viewer } from "../plumbing/context.ts";
+import { MoneyInput, moneyOf } from "../plumbing/money.ts";
+import { keptOrThrown, once } from "../plumbing/once.ts";
+import { IdempotencyConflictError, VisitAlreadyCompletedError, VisitNotFoundError } from "../plumbing/user-error.ts";
+import { DispositionRef } from "../types/visit.ts";
+import { visitedPayload } from "../types/visited.ts";
+
+const PromiseInput = builder.inputType("PromiseInput", {
+  description: "The borrower's word to pay an amount by a day.",
+  fields: (t) => ({
+    amount: t.field({ type: MoneyInput, required: true, description: "How much." }),
+    dueOn: t.field({ type: "Date", required: true, description: "By when; not before the visit." }),
+  }),
+});
+
+const CompleteVisitInput = builder.inputType("CompleteVisitInput", {
+  description: "The end of a visit. It may be told of later: what happened is recorded.",
+  fields: (t) => ({
+    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+    visitId: t.field({ type: "UUID", required: true, description: "The `visitId` that the visit was started with." }),
+    disposition: t.field({ type: DispositionRef, required: true, description: "How it ended." }),
+    occurredAt: t.field({ type: "DateTime", required: true, description: "When, by the phone's clock." }),
+    promise: t.field({ type: PromiseInput, description: "With PROMISE_TO_PAY, and only with it." }),
+    note: t.string({ description: `At most ${MAX_NOTE_CHARS} characters.` }),
+  }),
+});
+
+builder.mutationField("completeVisit", (t) =>
+  t.field({
+    type: visitedPayload("CompleteVisitPayload", "A visit that has ended."),
+    nullable: true,
+    description: "Ends one of your visits. A dispute holds its case.",
+    args: { input: t.arg({ type: CompleteVisitInput, required: true, description: "How the visit ended." }) },
+    errors: {
+      types: [VisitNotFoundError, VisitAlreadyCompletedError, IdempotencyConflictError],
+      union: { description: "The visit that has ended, or why it has not." },
+    },
+    resolve(_, { input }, context) {
+      const { visitId, disposition, occurredAt, promise, note } = input;
+      const completion: VisitToComplete = {
+        fieldPartnerId: viewer(context).id,
+        visitId,
+        disposition,
+        occurredAt,
+        ...(promise && { promise: promiseOf(promise) }),
+        ...(typeof note === "string" && { note }),
+      };
+      return once(context, "completeVisit", input, (tx) => complete(tx, input.idempotencyKey, completion, context));
+    },
+  }),
+);
+
+async function complete(tx: Tx, key: string, completion: VisitToComplete, { app }: Context): Promise<Kept<Visited>> {
+  const { environment } = app.config;
+  const outcome = await completeVisitIn(tx, completion, { environment });
+  if (outcome.kind === "not_found") return { refusal: visitNotFound(await holdCompletion(tx, key, completion)) };
+  return keptOrThrown(completed(outcome));
+}
+
+type PromiseFields = { amount: Parameters<typeof moneyOf>[0]; dueOn: string };
+
+function promiseOf({ amount, dueOn }: PromiseFields): NonNullable<VisitToComplete["promise"]> {
+  const { minor, currency } = moneyOf(amount);
+  return { amountMinor: minor, currency, dueOn };
+}

@@ -1,0 +1,103 @@
+import type { Tx } from "@collections/database";
+import { type PaymentLinkResend, resendPaymentLinkIn } from "@collections/flows";
+import { type Channel, MAX_MESSAGES_PER_CHANNEL } from "@collections/payment-links";
+import { notWorkable } from "../../mutation-results/blocked-words.ts";
+import type { Kept } from "../../mutation-results/refusal.ts";
+import { builder } from "../plumbing/builder.ts";
+import { badInput } from "../plumbing/client-error.ts";
+import { viewer } from "../plumbing/context.ts";
+import { once } from "../plumbing/once.ts";
+import { ChannelRef, PaymentLinkRef } from "../types/payment-link.ts";
+import {
+  CaseNotWorkableError,
+  IdempotencyConflictError,
+  PaymentLinkNotFoundError,
+  PaymentLinkNotLiveError,
+  ResendLimitReachedError,
+} from "../plumbing/user-error.ts";
+
+/** A link that was sent again, as it is kept for repeats. */
+interface Resent {
+  readonly linkId: string;
+}
+
+const ResendPaymentLinkInput = builder.inputType("ResendPaymentLinkInput", {
+  description: "A link that is to go to the borrower once more.",
+  fields: (t) => ({
+    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+    paymentLinkId: t.globalID({ required: true, for: PaymentLinkRef, description: "`PaymentLink.id`" }),
+    channels: t.field({
+      type: [ChannelRef],
+      description: "Where to send it, one channel at least: where it was sent before unless given.",
+    }),
+  }),
+});
+
+const ResendPaymentLinkPayload = builder.objectRef<Resent>("ResendPaymentLinkPayload").implement({
+  description: "A link that is on its way to the borrower once more.",
+  fields: (t) => ({
+    paymentLink: t.field({
+      type: PaymentLinkRef,
+      description: "With one more of its `deliveries` for each channel.",
+      async resolve({ linkId }, _, { reads }) {
+        const link = await reads.ownLink.load(linkId);
+        if (!link) throw new Error("A payment link has disappeared: links are never deleted.");
+        return link;
+      },
+    }),
+  }),
+});
+
+builder.mutationField("resendPaymentLink", (t) =>
+  t.field({
+    type: ResendPaymentLinkPayload,
+    nullable: true,
+    description: `Sends a link that is MINTED or SENT once more: ${MAX_MESSAGES_PER_CHANNEL} times over a channel at most.`,
+    args: { input: t.arg({ type: ResendPaymentLinkInput, required: true, description: "Which link, and where to." }) },
+    errors: {
+      types: [
+        PaymentLinkNotFoundError,
+        PaymentLinkNotLiveError,
+        ResendLimitReachedError,
+        CaseNotWorkableError,
+        IdempotencyConflictError,
+      ],
+      union: { description: "The link, about to be sent again, or why it is not." },
+    },
+    resolve(_, { input }, context) {
+      const { paymentLinkId, channels } = input;
+      if (channels?.length === 0) throw badInput("Name at least one channel, or leave `channels` out.");
+      const resend: PaymentLinkResend = {
+        fieldPartnerId: viewer(context).id,
+        linkId: paymentLinkId.id,
+        ...(channels && { channels }),
+      };
+      return once(context, "resendPaymentLink", input, (tx) => sendAgain(tx, resend));
+    },
+  }),
+);
+
+const CHANNEL_WORDS: Record<Channel, string> = { whatsapp: "by WhatsApp", email: "by e-mail" };
+
+async function sendAgain(tx: Tx, resend: PaymentLinkResend): Promise<Kept<Resent>> {
+  const outcome = await resendPaymentLinkIn(tx, resend, {});
+  switch (outcome.kind) {
+    case "resent":
+      return { done: { linkId: resend.linkId } };
+    case "link_not_found":
+      return { refusal: { code: "PAYMENT_LINK_NOT_FOUND", message: "There is no such payment link of yours." } };
+    case "case_not_workable":
+      return { refusal: notWorkable(outcome.code) };
+    case "not_live":
+      return {
+        refusal: {
+          code: "PAYMENT_LINK_NOT_LIVE",
+          message: `The link is ${outcome.status}: nobody is to pay by it now.`,
+        },
+      };
+    case "used_up": {
+      const message = `The link has gone out ${MAX_MESSAGES_PER_CHANNEL} times ${CHANNEL_WORDS[outcome.channel]}: show it.`;
+      return { refusal: { code: "RESEND_LIMIT_REACHED", message } };
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import type { OwnCase } from "@collections/cases";
+import { transaction, type Tx } from "@collections/database";
+import { spanOf } from "@collections/earnings";
+import { revealContactIn } from "@collections/flows";
+import { notWorkable } from "../../mutation-results/blocked-words.ts";
+import type { Kept, Refusal } from "../../mutation-results/refusal.ts";
+import { builder } from "../plumbing/builder.ts";
+import { CaseRef } from "../types/case.ts";
+import { type Context, viewer } from "../plumbing/context.ts";
+import { once } from "../plumbing/once.ts";
+import {
+  CaseNotFoundError,
+  CaseNotWorkableError,
+  ContactLimitReachedError,
+  IdempotencyConflictError,
+  refusedError,
+} from "../plumbing/user-error.ts";
+
+const NOT_FOUND: Refusal = { code: "CASE_NOT_FOUND", message: "There is no such case among your cases." };
+
+const RevealContactInput = builder.inputType("RevealContactInput", {
+  description: "Whose contact to show.",
+  fields: (t) => ({
+    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+    caseId: t.globalID({ required: true, for: CaseRef, description: "`Case.id`" }),
+  }),
+});
+
+const ContactRef = builder.objectRef<OwnCase>("Contact").implement({
+  description: "How to reach a borrower. Show it, and do not keep it.",
+  fields: (t) => ({
+    phone: t.exposeString("borrowerPhone", { description: "E.164." }),
+    alternatePhones: t.exposeStringList("alternatePhones", { description: "E.164; other numbers of the borrower." }),
+    email: t.exposeString("borrowerEmail", { nullable: true, description: "Null when the lender sent none." }),
+  }),
+});
+
+const RevealContactPayload = builder.objectRef<OwnCase>("RevealContactPayload").implement({
+  description: "A contact that you may use now.",
+  fields: (t) => ({
+    contact: t.field({ type: ContactRef, description: "The contact.", resolve: (theCase) => theCase }),
+  }),
+});
+
+builder.mutationField("revealContact", (t) =>
+  t.field({
+    type: RevealContactPayload,
+    nullable: true,
+    description:
+      "Shows how to reach the borrower of a case that you may work on. It is kept who saw what, and only so many cases " +
+      "may be seen a day; the same case counts once a day.",
+    args: { input: t.arg({ type: RevealContactInput, required: true, description: "Whose contact." }) },
+    errors: {
+      types: [CaseNotFoundError, CaseNotWorkableError, ContactLimitReachedError, IdempotencyConflictError],
+      union: { description: "The contact, or why it is not shown." },
+    },
+    async resolve(_, { input }, context) {
+      const caseId = input.caseId.id;
+      let isRepeat = true;
+      await once(context, "revealContact", input, (tx) => {
+        isRepeat = false;
+        return reveal(tx, { caseId, isRepeat }, context);
+      });
+      if (isRepeat) await seeAgain(caseId, context);
+      const theCase = await context.reads.ownCase.load(caseId);
+      if (!theCase) throw refusedError(NOT_FOUND);
+      return theCase;
+    },
+  }),
+);
+
+/** The contact as it is by now is shown again only if it may be seen by now, and on another day it is another look. */
+async function seeAgain(caseId: string, context: Context): Promise<void> {
+  const again = await transaction(context.reads.em, (tx) => reveal(tx, { caseId, isRepeat: true }, context));
+  if ("refusal" in again) throw refusedError(again.refusal);
+}
+
+async function reveal(
+  tx: Tx,
+  { caseId, isRepeat }: { readonly caseId: string; readonly isRepeat: boolean },
+  context: Context,
+): Promise<Kept<true>> {
+  const { id: fieldPartnerId, timeZone } = viewer(context);
+  const now = new Date();
+  const dayBegan = spanOf("today", timeZone, now).from;
+  const perDay = context.app.config.contactRevealsPerDay;
+  const outcome = await revealContactIn(tx, { fieldPartnerId, caseId, dayBegan, isRepeat }, { perDay, now });
+  switch (outcome.kind) {
+    case "revealed":
+      return { done: true };
+    case "not_found":
+      return { refusal: NOT_FOUND };
+    case "not_workable":
+      return { refusal: notWorkable(outcome.reason) };
+    case "limit_reached":
+      return {
+        refusal: {
+          code: "CONTACT_LIMIT_REACHED",
+          message: `You may see the contacts of ${perDay} cases a day; those of today can be seen again.`,
+        },
+      };
+  }
+}

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { dropHeldRequest, lockVisit } from "@collections/cases";
+import { transaction, type Tx } from "@collections/database";
+import { recallMutation, rememberMutation } from "@collections/field-partners";
+import { badInput } from "./client-error.ts";
+import { type Context, readAnew, viewer } from "./context.ts";
+import type { InvalidInput } from "../../mutation-results/outcomes.ts";
+import type { Kept, Refusal } from "../../mutation-results/refusal.ts";
+import { refusedError } from "./user-error.ts";
+
+const CONFLICT: Refusal = {
+  code: "IDEMPOTENCY_CONFLICT",
+  message: "This idempotencyKey was used with another input; make a new key for a new request.",
+};
+
+/**
+ * Does a mutation once per field partner and key: `work` and the memory of it are one transaction, and a repeat gets
+ * what the first got, refusals included. Input that makes `work` throw leaves no memory. A visit that nobody had heard
+ * of may have begun since: that refusal alone is looked into again. Throws RefusedError.
+ */
+export async function once<Done>(
+  context: Context,
+  mutation: string,
+  { idempotencyKey, ...input }: { readonly idempotencyKey: string; readonly visitId?: string },
+  work: (tx: Tx) => Promise<Kept<Done>>,
+): Promise<Done> {
+  const { id: fieldPartnerId } = viewer(context);
+  const key = { fieldPartnerId, mutation, key: idempotencyKey };
+  const kept = await transaction(context.reads.em, async (tx) => {
+    if (input.visitId !== undefined) lockVisit(tx, { fieldPartnerId, visitId: input.visitId });
+    const recalled = await recallMutation(tx, { ...key, inputHash: hashOf(input) });
+    if (recalled.kind === "conflict") return { refusal: CONFLICT };
+    if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
+    const kept = await work(tx);
+    rememberMutation(tx, key, kept);
+    // A process of an older version has begun the visit, and left to the repeat what waited for it.
+    if (recalled.kind === "repeat" && isFinal(kept)) dropHeldRequest(tx, key);
+    return kept;
+  });
+  readAnew(context);
+  if ("refusal" in kept) throw refusedError(kept.refusal);
+  return kept.done;
+}
+
+/** What is kept of an outcome. Throws BAD_INPUT for input that can never be right. */
+export function keptOrThrown<Done>(outcome: Kept<Done> | InvalidInput): Kept<Done> {
+  if ("invalid" in outcome) throw badInput(outcome.invalid);
+  return outcome;
+}
+
+function isFinal(kept: Kept<unknown>): boolean {
+  return !("refusal" in kept) || kept.refusal.code !== "VISIT_NOT_FOUND";
+}
+
+/** GraphQL hands input fields over in the order of the schema, so that equal inputs have equal texts. */
+function hashOf(input: object): Uint8Array {
+  const text = JSON.stringify(input, (_name, value: unknown) => value ?? undefined);
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,50 @@
+import { type DocumentNode, parse, type ParseOptions, type Source } from "graphql";
+import type { Plugin } from "graphql-yoga";
+import { badInput, ClientError } from "../plumbing/client-error.ts";
+import { type OutlineLimits, outlineOf } from "./document-outline.ts";
+
+/** Several times what the largest screen of an app needs. Validation takes milliseconds within these limits. */
+export const DOCUMENT_LIMITS: OutlineLimits & { readonly characters: number } = {
+  characters: 65_536,
+  tokens: 2_000,
+  // graphql-js compares selections in pairs.
+  selections: 400,
+  // graphql-js compares fragments in pairs, recursively: a circle of 100 overflows its stack.
+  fragments: 50,
+};
+
+const NAMES = {
+  characters: "characters",
+  selections: "fields and fragments selected",
+  fragments: "fragments defined",
+};
+
+/** Parses documents with `parseWithinLimits`. A cached document is not parsed again. */
+export function limitDocuments(): Plugin {
+  return {
+    onParse({ setParseFn }) {
+      setParseFn(parseWithinLimits);
+    },
+  };
+}
+
+/**
+ * Parses a document of operations and fragments within the limits. A document that this returns has been counted, so it
+ * is safe to validate.
+ * @throws ClientError TOO_COMPLEX before parsing, BAD_INPUT for definitions of types; GraphQLError for a syntax error
+ */
+export function parseWithinLimits(source: string | Source, options?: ParseOptions): DocumentNode {
+  const text = typeof source === "string" ? source : source.body;
+  if (text.length > DOCUMENT_LIMITS.characters) throw tooLarge("characters");
+  const outline = outlineOf(text, DOCUMENT_LIMITS);
+  // The parser stops at the same number of tokens and says so.
+  if (outline?.exceeded !== undefined && outline.exceeded !== "tokens") throw tooLarge(outline.exceeded);
+  const document = parse(source, { ...options, maxTokens: DOCUMENT_LIMITS.tokens });
+  if (!outline) throw badInput("A document may define operations and fragments only, no types or directives.");
+  return document;
+}
+
+function tooLarge(limit: keyof typeof NAMES): ClientError {
+  const message = `A document may have ${DOCUMENT_LIMITS[limit]} ${NAMES[limit]}; this one has more: ask for less at a time.`;
+  return new ClientError("TOO_COMPLEX", message);
+}

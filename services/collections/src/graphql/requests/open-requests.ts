@@ -1,0 +1,98 @@
+import { GraphQLObjectType } from "graphql";
+import type { GraphQLParams } from "graphql-yoga";
+import { ClientError } from "../plumbing/client-error.ts";
+import { DOCUMENT_LIMITS } from "./document-limits.ts";
+import { type DocumentOutline, outlineOf } from "./document-outline.ts";
+import { hashIn, notRegistered, type PersistedOperations } from "./persisted-operations.ts";
+import { paramsOf } from "./request-body.ts";
+import { schema } from "../schema.ts";
+
+/** The largest document without an access token. */
+const MAX_CHARACTERS = 4_096;
+const MAX_SELECTIONS = 50;
+/** The introspection query of graphql-js has 75. */
+const MAX_INTROSPECTION_SELECTIONS = 200;
+
+/** Root fields that need no access token, such as `Mutation.requestOtp`: those that skip the scopes of their type. */
+export const OPEN_FIELDS: ReadonlySet<string> = new Set(
+  Object.values(schema.getTypeMap()).flatMap((type) => (type instanceof GraphQLObjectType ? openFieldsOf(type) : [])),
+);
+const OPEN_NAMES = [...OPEN_FIELDS].map((field) => field.slice(field.indexOf(".") + 1));
+const INTROSPECTION_FIELDS: ReadonlySet<string> = new Set(["Query.__schema", "Query.__type", "Query.__typename"]);
+const INTROSPECTION_NAMES = ["__schema", "__type"];
+
+export interface OpenRequestRules {
+  /** Whether the schema may be asked for. */
+  readonly sandbox: boolean;
+  /** Undefined where operations cannot be registered. */
+  readonly registered: PersistedOperations | undefined;
+}
+
+/**
+ * Makes the check of requests without a valid access token. It takes a body and returns its parameters if the request
+ * is allowed all the same: to sign in, to renew a session or, in a sandbox, to read the schema. Otherwise it throws
+ * ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for what cannot be read.
+ *
+ * The check is cheap for every input. It searches the bytes for the names of these fields before it parses the JSON,
+ * and it reads the tokens of a short document without parsing it. It only saves work: resolvers authorize each field.
+ */
+export function openRequests({ sandbox, registered }: OpenRequestRules): (body: Buffer) => GraphQLParams {
+  const openHashes = new Set([...(registered ?? [])].filter(([, document]) => signsIn(document)).map(([hash]) => hash));
+  const names = [...OPEN_NAMES, ...(sandbox ? INTROSPECTION_NAMES : []), ...(registered ? ["persistedQuery"] : [])];
+
+  function isOpenHash(params: GraphQLParams): boolean {
+    const hash = registered && hashIn(params);
+    if (hash === undefined) return false;
+    if (!registered?.has(hash)) throw notRegistered();
+    return openHashes.has(hash);
+  }
+
+  return (body) => {
+    // JSON could spell these names with escapes, but no encoder escapes ASCII letters.
+    if (!names.some((name) => body.includes(name))) throw unauthenticated();
+    const params = paramsOf(body);
+    const isAllowed = params.query ? isOpenDocument(params.query, sandbox) : isOpenHash(params);
+    if (!isAllowed) throw unauthenticated();
+    return params;
+  };
+}
+
+/** The refusal of a request that needs a valid access token and has none. */
+export function unauthenticated(): ClientError {
+  return new ClientError(
+    "UNAUTHENTICATED",
+    `Send Authorization: Bearer <accessToken>. Only ${OPEN_NAMES.join(", ")} need no token, in a document of at most ` +
+      `${MAX_CHARACTERS} characters and ${MAX_SELECTIONS} selections.`,
+  );
+}
+
+function isOpenDocument(document: unknown, sandbox: boolean): boolean {
+  if (typeof document !== "string" || document.length > MAX_CHARACTERS) return false;
+  const outline = outlineOf(document, { ...DOCUMENT_LIMITS, selections: MAX_INTROSPECTION_SELECTIONS });
+  if (!outline || outline.exceeded) return false;
+  if (selectsOnly(outline, OPEN_FIELDS)) return outline.selections <= MAX_SELECTIONS;
+  return sandbox && selectsOnly(outline, INTROSPECTION_FIELDS);
+}
+
+/** For a document that the operator has registered; it has passed the limits of all documents. */
+function signsIn(document: string): boolean {
+  const outline = outlineOf(document, DOCUMENT_LIMITS);
+  return outline !== undefined && selectsOnly(outline, OPEN_FIELDS);
+}
+
+/** True when at least one of these fields is selected, and nothing else but `__typename`. */
+function selectsOnly({ rootFields }: DocumentOutline, allowed: ReadonlySet<string>): boolean {
+  const fields = [...rootFields];
+  return fields.some((field) => allowed.has(field)) && fields.every((field) => allowed.has(field) || isTypename(field));
+}
+
+function isTypename(field: string): boolean {
+  return field.endsWith(".__typename");
+}
+
+function openFieldsOf(type: GraphQLObjectType): string[] {
+  const skipsScopes = (extensions: { pothosOptions?: { skipTypeScopes?: boolean } }) =>
+    extensions.pothosOptions?.skipTypeScopes === true;
+  const fields = Object.values(type.getFields()).filter(({ extensions }) => skipsScopes(extensions));
+  return fields.map(({ name }) => `${type.name}.${name}`);
+}

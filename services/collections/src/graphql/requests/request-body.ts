@@ -1,0 +1,59 @@
+import type { Request } from "express";
+import { GraphQLError } from "graphql";
+import type { GraphQLParams } from "graphql-yoga";
+import type { BodyMemory } from "../../http/body-memory.ts";
+import { addressOf } from "../../http/address-of.ts";
+import { readBody, tooLarge } from "../../http/read-body.ts";
+import { Problem, RETRY_AFTER_S } from "../../http/problem.ts";
+import { badInput, ClientError } from "../plumbing/client-error.ts";
+
+/** Reads a body, which counts in `memory` until it has arrived. Undefined when it has more than `limitBytes`. */
+export async function bodyOf(
+  req: Request,
+  { memory, limitBytes }: { readonly memory: BodyMemory; readonly limitBytes: number },
+): Promise<Buffer | undefined> {
+  if (Number(req.get("content-length")) > limitBytes) return undefined;
+  const held = memory.hold(addressOf(req));
+  try {
+    return await readBody(req, { limitBytes, held });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (error.code === "PAYLOAD_TOO_LARGE") return undefined;
+    throw asGraphqlError(error);
+  } finally {
+    held.release();
+  }
+}
+
+/** Turns what `readBody` refuses with into errors of GraphQL; `answerErrors` knows SERVICE_UNAVAILABLE. */
+function asGraphqlError(problem: Problem): Error {
+  const { code, detail } = problem;
+  if (code === "SERVICE_UNAVAILABLE") return problem;
+  return code === "RATE_LIMITED" ? new ClientError(code, detail, { retryAfterS: RETRY_AFTER_S }) : badInput(detail);
+}
+
+/** The parameters of an operation in a body. Throws GraphQLError BAD_INPUT. */
+export function paramsOf(body: Buffer): GraphQLParams {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString());
+  } catch {
+    // By the specification of GraphQL over HTTP the status is 200 for clients that accept application/json.
+    throw unreadable("The body is not JSON.", { spec: true, status: 400 });
+  }
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw unreadable('Send one JSON object, such as {"query":"{ viewer { id } }"}; there are no batches.', {
+      status: 400,
+    });
+  }
+  return json;
+}
+
+/** The refusal of a body for which `bodyOf` returned undefined. */
+export function bodyTooLarge(limitBytes: number): GraphQLError {
+  return unreadable(tooLarge(limitBytes).detail, { status: 413 });
+}
+
+function unreadable(message: string, http: object): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: "BAD_INPUT", http } });
+}

@@ -1,0 +1,38 @@
+import { takePermits } from "@collections/rate-limits";
+import type { Context } from "../plumbing/context.ts";
+import { refusedError } from "../plumbing/user-error.ts";
+
+const WINDOW_MS = 60_000;
+const RULES = { windowMs: WINDOW_MS, aheadMs: 0, timeoutMs: 2_000 };
+
+/**
+ * Counts a request for a code, or a try of a code, over all processes. `device` names a device that was signed in before
+ * and has a limit of its own; without one the request counts for its address. Throws RateLimitedError.
+ */
+export async function admitSignIn({ app, address }: Context, device: string | undefined): Promise<void> {
+  const { rateLimits } = app.config;
+  if (rateLimits === "off") return;
+  if (device !== undefined) {
+    // Many devices share an address: what strangers do there never counts for a known device.
+    const admission = await app.rateLimiter.admit("known-device", device);
+    if (admission?.granted !== false) return;
+    throw tooOften(admission.waitS * 1_000, "This device has asked too often.");
+  }
+  const quota = rateLimits["sign-in"];
+  const ask = { subject: address, limit: "sign-in", quota, need: 1, ahead: 0, unused: undefined };
+  const [grant] = await takePermits(app.database.em(), [ask], RULES);
+  if (grant!.granted === 1) return;
+  throw tooOften(grant!.freesInMs, "Too many people sign in from your network at this moment.");
+}
+
+/** The refusal of something that may be done again after a while. */
+export function tooOften(waitMs: number, message: string): Error {
+  const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000));
+  return refusedError({ code: "RATE_LIMITED", message: `${message} Wait ${retryAfterS} s.`, retryAfterS });
+}
+
+/** The refusal of a key that was used for something else; these mutations keep their results in rows of their own. */
+export function keyConflict(): Error {
+  const message = "This idempotencyKey was used with another input; make a new key for a new request.";
+  return refusedError({ code: "IDEMPOTENCY_CONFLICT", message });
+}

@@ -1,0 +1,43 @@
+import { endSession } from "@collections/field-partners";
+import { builder } from "../plumbing/builder.ts";
+import { viewer } from "../plumbing/context.ts";
+import { once } from "../plumbing/once.ts";
+import { IdempotencyConflictError } from "../plumbing/user-error.ts";
+
+const SignOutInput = builder.inputType("SignOutInput", {
+  description: "The end of this session.",
+  fields: (t) => ({
+    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each new intention." }),
+  }),
+});
+
+const SignOutPayload = builder.objectRef<{ readonly signedOut: boolean }>("SignOutPayload").implement({
+  description: "You are signed out here.",
+  fields: (t) => ({ signedOut: t.expose("signedOut", { type: "Boolean", description: "Always true." }) }),
+});
+
+builder.mutationField("signOut", (t) =>
+  t.field({
+    type: SignOutPayload,
+    nullable: true,
+    description:
+      "Ends the session of this request at once, with all its tokens. When no answer came, UNAUTHENTICATED to the same " +
+      "request says that it is done.",
+    args: { input: t.arg({ type: SignOutInput, required: true, description: "The end of this session." }) },
+    errors: {
+      types: [IdempotencyConflictError],
+      union: { description: "That you are signed out, or why not." },
+    },
+    resolve(_, { input }, context) {
+      const fieldPartnerId = viewer(context).id;
+      const { sessionId } = context;
+      if (sessionId === undefined) throw new Error("Who is signed in has a session.");
+      // The same key in another session is another wish.
+      const wish = { ...input, sessionId };
+      return once(context, "signOut", wish, async (tx) => {
+        await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, new Date());
+        return { done: { signedOut: true } };
+      });
+    },
+  }),
+);

@@ -1,0 +1,80 @@
+import { transaction } from "@collections/database";
+import { isOtpOfKnownDevice, type Tokens, verifyOtp } from "@collections/field-partners";
+import { builder } from "../plumbing/builder.ts";
+import { badInput } from "../plumbing/client-error.ts";
+import type { Context } from "../plumbing/context.ts";
+import "./sign-in-error.ts";
+import { admitSignIn, keyConflict } from "./sign-in-limit.ts";
+import { tokensPayload } from "./tokens.ts";
+import {
+  IdempotencyConflictError,
+  OtpExpiredError,
+  OtpWrongError,
+  RateLimitedError,
+  refusedError,
+} from "../plumbing/user-error.ts";
+
+const MAX_DEVICE_NAME_CHARS = 80;
+/** A longer text is refused without being normalized. Decomposed letters and spaces around a name fit easily. */
+const LONGEST_TEXT = 1_000;
+
+const VerifyOtpInput = builder.inputType("VerifyOtpInput", {
+  description: "The code that came to the phone.",
+  fields: (t) => ({
+    idempotencyKey: t.field({ type: "UUID", required: true, description: "A new one for each code that is typed." }),
+    otpId: t.field({ type: "UUID", required: true, description: "What `requestOtp` answered with." }),
+    code: t.string({ required: true, description: "Six digits." }),
+    deviceName: t.string({ description: "What the session list calls this phone: Redmi Note 12." }),
+  }),
+});
+
+builder.mutationField("verifyOtp", (t) =>
+  t.field({
+    type: tokensPayload("VerifyOtpPayload", "You are signed in."),
+    nullable: true,
+    skipTypeScopes: true,
+    description: "Signs in with a code. Needs no token.",
+    args: { input: t.arg({ type: VerifyOtpInput, required: true, description: "The code." }) },
+    errors: {
+      types: [OtpWrongError, OtpExpiredError, RateLimitedError, IdempotencyConflictError],
+      union: { description: "The tokens of a new session, or why there are none." },
+    },
+    resolve: (_, { input }, context) => verify({ ...input, deviceName: deviceNameOf(input.deviceName) }, context),
+  }),
+);
+
+type Given = { otpId: string; code: string; idempotencyKey: string; deviceName: string | null };
+
+async function verify(given: Given, context: Context): Promise<{ tokens: Tokens }> {
+  const { database, signInKeys: keys } = context.app;
+  // Only the device that asked knows the id of its code.
+  const isKnownDevice = await isOtpOfKnownDevice(database.em(), given.otpId);
+  await admitSignIn(context, isKnownDevice ? given.otpId : undefined);
+  const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));
+  context.app.metrics.onSignIn("verify", outcome.kind);
+  switch (outcome.kind) {
+    case "signed_in":
+      return outcome;
+    case "wrong": {
+      const { triesLeft } = outcome;
+      throw refusedError({
+        code: "OTP_WRONG",
+        message: `That is not the code. Tries left: ${triesLeft}.`,
+        triesLeft,
+      });
+    }
+    case "expired":
+      throw refusedError({ code: "OTP_EXPIRED", message: "This code counts no more; ask for another." });
+    case "conflict":
+      throw keyConflict();
+  }
+}
+
+function deviceNameOf(text: string | null | undefined): string | null {
+  const given = text ?? "";
+  // Normalizing takes time quadratic in a run of combining marks, and nobody is signed in yet.
+  const name = given.length > LONGEST_TEXT ? given : given.normalize().trim();
+  if (name === "") return null;
+  if (name.length <= MAX_DEVICE_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;
+  throw badInput(`A deviceName has ${MAX_DEVICE_NAME_CHARS} characters at most, and no control characters.`);
+}

@@ -1,0 +1,34 @@
+import type { Case } from "@collections/cases";
+import { commissionOn, formula } from "@collections/earnings";
+import type { Lender } from "@collections/lenders";
+import { type Money, money } from "@collections/money";
+import { builder } from "../plumbing/builder.ts";
+import { badInput } from "../plumbing/client-error.ts";
+import { MoneyRef } from "../plumbing/money.ts";
+
+interface EarningEstimate {
+  readonly amount: Money;
+  readonly formula: string;
+}
+
+export const EstimateRef = builder.objectRef<EarningEstimate>("EarningEstimate").implement({
+  description: "What a payment would earn you by the lender's plan of today.",
+  fields: (t) => ({
+    amount: t.expose("amount", { type: MoneyRef, description: "How much." }),
+    formula: t.exposeString("formula", { description: "Why it would be so much." }),
+  }),
+});
+
+/** What a payment would earn: nothing on what exceeds the outstanding amount. Throws BAD_INPUT. */
+export function estimatedEarning(
+  { outstandingMinor, currency }: Case,
+  { commission }: Lender,
+  payment: Money = { minor: outstandingMinor, currency },
+): EarningEstimate {
+  if (payment.currency !== currency) throw badInput(`The case is in ${currency}; got ${payment.currency}.`);
+  const baseMinor = payment.minor < outstandingMinor ? payment.minor : outstandingMinor;
+  return {
+    amount: money(commissionOn(baseMinor, commission), currency),
+    formula: formula({ percent: commission, baseMinor, currency }),
+  };
+}

@@ -1,0 +1,30 @@
+import { type Visit, visitOfFieldPartner } from "@collections/cases";
+import type { Visited } from "../../mutation-results/outcomes.ts";
+import { builder } from "../plumbing/builder.ts";
+import { CaseRef } from "./case.ts";
+import { viewer } from "../plumbing/context.ts";
+import { VisitRef } from "./visit.ts";
+
+/** The payload of a mutation on a visit: the visit and its case as they are now. */
+export function visitedPayload(name: string, description: string) {
+  return builder.objectRef<Visited>(name).implement({
+    description,
+    fields: (t) => ({
+      visit: t.field({
+        type: VisitRef,
+        description: "The visit.",
+        async resolve({ visitId }, _, context): Promise<Visit> {
+          const visit = await visitOfFieldPartner(context.reads.em, viewer(context).id, visitId);
+          if (!visit) throw new Error("A visit has disappeared: visits are never deleted.");
+          return visit;
+        },
+      }),
+      case: t.field({
+        type: CaseRef,
+        nullable: true,
+        description: "Its case; null when it is not yours any more.",
+        resolve: ({ caseId }, _, { reads }) => reads.ownCase.load(caseId),
+      }),
+    }),
+  });
+}

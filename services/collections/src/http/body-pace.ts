@@ -1,0 +1,37 @@
+import type { Request, RequestHandler, Response } from "express";
+import { answerProblem } from "./error-answers.ts";
+import { tooSlow } from "./unreadable-request.ts";
+
+/** How fast the body of a request has to arrive. */
+export interface Pace {
+  everyMs: number;
+  /** In each of these spans, until the body is whole. */
+  minBytes: number;
+}
+
+/** Ends a request whose body trickles in: held open by the thousand, such requests would take every connection. */
+export function bodyPace(pace: Pace): RequestHandler {
+  return (request, response, next) => {
+    const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+    if (encoding !== undefined || Number(length) > 0) watch(request, response, pace);
+    next();
+  };
+}
+
+function watch(request: Request, response: Response, { everyMs, minBytes }: Pace): void {
+  const { socket } = request;
+  let before = socket.bytesRead;
+  const watching = setInterval(() => {
+    const arrived = socket.bytesRead - before;
+    before = socket.bytesRead;
+    if (request.complete) clearInterval(watching);
+    else if (arrived < minBytes) cutOff(request, response);
+  }, everyMs).unref();
+  response.once("close", () => clearInterval(watching));
+}
+
+/** An answer that has begun cannot be taken back. */
+function cutOff(request: Request, response: Response): void {
+  if (response.headersSent) response.destroy();
+  else answerProblem(tooSlow(), request, response);
+}

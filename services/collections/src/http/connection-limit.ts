@@ -1,0 +1,59 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Logger } from "pino";
+import { addressOf } from "./address-of.ts";
+
+export interface ConnectionLimit {
+  readonly maxConnections: number;
+  /** Whether this address is a trusted proxy: its connections carry many clients, so they are not limited by address. */
+  readonly isProxy: (address: string) => boolean;
+  readonly log: Logger;
+}
+
+/** One address may have a quarter of all connections. */
+const SHARE_OF_ADDRESS = 4;
+/** The shortest time between two log entries about the same limit, and between two closings of idle connections. */
+const AGAIN_AFTER_MS = 1_000;
+
+/** Limits how many connections a server has, in all and from one address. What is beyond is closed at once. */
+export function limitConnections(server: Server, { maxConnections, isProxy, log }: ConnectionLimit): void {
+  const perAddress = Math.ceil(maxConnections / SHARE_OF_ADDRESS);
+  const byAddress = new Map<string, number>();
+  const isDue = { inAll: rarely(), ofAddress: rarely() };
+
+  server.maxConnections = maxConnections;
+  server.on("drop", () => {
+    if (!isDue.inAll()) return;
+    log.warn({ maxConnections }, "connections are refused: this process has MAX_CONNECTIONS");
+    // A client with an idle connection opens another one when it needs it. A new client has no connection to reuse.
+    server.closeIdleConnections();
+  });
+  server.on("connection", (socket: Socket) => {
+    const peer = socket.remoteAddress;
+    if (peer === undefined || isProxy(peer)) return;
+    const address = addressOf({ ip: peer, socket });
+    const count = (byAddress.get(address) ?? 0) + 1;
+    if (count > perAddress) {
+      socket.destroy();
+      if (isDue.ofAddress()) log.warn({ address, perAddress }, "connections of one address are refused");
+      return;
+    }
+    byAddress.set(address, count);
+    socket.once("close", () => {
+      const left = byAddress.get(address)! - 1;
+      if (left === 0) byAddress.delete(address);
+      else byAddress.set(address, left);
+    });
+  });
+}
+
+/** Whether AGAIN_AFTER_MS have passed since this was last true. */
+function rarely(): () => boolean {
+  let lastMs = -Infinity;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - lastMs < AGAIN_AFTER_MS) return false;
+    lastMs = nowMs;
+    return true;
+  };
+}

@@ -1,0 +1,51 @@
+import { isUnavailable, OverloadedError } from "@collections/database";
+import type { ErrorRequestHandler, NextFunction, Request, Response } from "express";
+import type { Logger } from "pino";
+import type { Answer } from "./answer.ts";
+import { Problem, problemBody, problemHeaders } from "./problem.ts";
+import { closeIfUnread } from "./read-body.ts";
+import { requestIdOf } from "./request-id.ts";
+
+/** What Express calls with an error: answers the problem that it is. */
+export function answerErrors(log: Logger): ErrorRequestHandler {
+  return (error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    answerProblem(asProblem(error, log, requestIdOf(response)), request, response);
+  };
+}
+
+/** Answers a problem, unless an answer has begun. */
+export function answerProblem(problem: Problem, request: Request, response: Response): void {
+  const body = problemBody(problem, requestIdOf(response));
+  writeAnswer(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
+}
+
+/** The problem that an error is: our own fault, and logged, unless it says something else. */
+export function asProblem(error: unknown, log: Logger, requestId: string): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof URIError) {
+    return new Problem("MALFORMED_PATH", "The path has a % that no two hexadecimal digits in UTF-8 follow.");
+  }
+  if (isUnavailable(error) || error instanceof OverloadedError) {
+    log.warn({ requestId, error }, "unavailable");
+    return new Problem("SERVICE_UNAVAILABLE", "Repeat the same request, with the same bytes, in a moment.");
+  }
+  log.error({ requestId, error }, "unexpected error");
+  return new Problem("INTERNAL_ERROR", "Repeat the same request; if it happens again, tell us the requestId.");
+}
+
+/** Writes an answer, unless one has begun. */
+export function writeAnswer(request: Request, response: Response, { status, body, headers = {} }: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  response.status(status).setHeader("Cache-Control", "no-store");
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  closeIfUnread(request, response);
+  if (body === undefined) {
+    response.end();
+    return;
+  }
+  if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
+  // A text leaves in one write with the headers; bytes would not.
+  const text = JSON.stringify(body);
+  response.setHeader("Content-Length", Buffer.byteLength(text));
+  response.end(text);
+}

@@ -1,0 +1,30 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Logger } from "pino";
+import { InvalidConfigError } from "../settings/config.ts";
+
+/** Where to listen, and the names of the settings that say so. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly settings: string;
+}
+
+/** Throws InvalidConfigError when the address is taken or not this machine's. */
+export async function listen(server: Server, { host, port, settings }: ListenAddress, log: Logger): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, host, resolve);
+    });
+  } catch (error) {
+    throw new InvalidConfigError([`${settings} cannot be listened on: ${(error as Error).message}`]);
+  }
+  server.on("error", (error) => log.error({ error }, "fault of the HTTP server"));
+}
+
+/** The URL of a listening server, with the port that it was given. */
+export function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

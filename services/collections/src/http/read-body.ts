@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HeldBody } from "./body-memory.ts";
+import { Problem } from "./problem.ts";
+
+/** How a body is read. */
+export interface BodyReading {
+  readonly limitBytes: number;
+  /** Sees each part as it arrives. */
+  readonly onPart?: (part: Buffer) => void;
+}
+
+/** The buffer that a body begins with, unless the whole body is shorter. */
+const FIRST_BYTES = 16_384;
+
+/**
+ * Reads a request's body to its end and returns it. Memory is taken as bytes arrive, not as many as are announced, and
+ * counted in `held`.
+ * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early, and what `held` refuses with
+ */
+export async function readBody(
+  request: IncomingMessage,
+  { limitBytes, onPart, held }: BodyReading & { readonly held: HeldBody },
+): Promise<Buffer> {
+  const kept = keeper(held, announcedBytes(request) ?? limitBytes);
+  await readParts(request, {
+    limitBytes,
+    onPart(part) {
+      onPart?.(part);
+      kept.add(part);
+    },
+    held,
+  });
+  return kept.body();
+}
+
+/**
+ * Reads a request's body to its end without keeping it.
+ * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early
+ */
+export function drainBody(request: IncomingMessage, reading: BodyReading): Promise<void> {
+  return readParts(request, reading);
+}
+
+/** Closes the connection after the answer if a part of the body has not arrived, because that part is not read. */
+export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (!request.complete) response.setHeader("Connection", "close");
+}
+
+function announcedBytes({ headers }: IncomingMessage): number | undefined {
+  const length = headers["content-length"];
+  return length === undefined ? undefined : Number(length);
+}
+
+/** Calls `onPart` with each part until the body ends, a limit is exceeded or `held` is evicted. */
+function readParts(
+  request: IncomingMessage,
+  { limitBytes, onPart, held }: BodyReading & { readonly held?: HeldBody },
+): Promise<void> {
+  if ((announcedBytes(request) ?? 0) > limitBytes) return Promise.reject(tooLarge(limitBytes));
+  // The client disconnected before its body was read, so no event will be emitted any more.
+  if (request.destroyed) return Promise.reject(cutShort());
+  return new Promise((resolve, reject) => {
+    let arrivedBytes = 0;
+    function onData(part: Buffer): void {
+      arrivedBytes += part.length;
+      try {
+        if (arrivedBytes > limitBytes) throw tooLarge(limitBytes);
+        onPart?.(part);
+      } catch (error) {
+        fail(error);
+      }
+    }
+    function onEnd(): void {
+      stop();
+      resolve();
+    }
+    function onCutShort(): void {
+      fail(cutShort());
+    }
+    function fail(error: unknown): void {
+      stop();
+      request.pause();
+      reject(error);
+    }
+    function stop(): void {
+      request.off("data", onData).off("end", onEnd).off("error", onCutShort).off("close", onCutShort);
+    }
+    if (held) held.onEvicted = fail;
+    request.on("data", onData).on("end", onEnd).on("error", onCutShort).on("close", onCutShort);
+  });
+}
+
+/** Copies parts into one buffer that doubles. Kept as they are, parts of one byte each would take 100 times their size. */
+function keeper(held: HeldBody, mostBytes: number): { add(part: Buffer): void; body(): Buffer } {
+  let buffer: Buffer = Buffer.alloc(0);
+  let length = 0;
+  return {
+    add(part) {
+      const needed = length + part.length;
+      if (length === 0 && needed === mostBytes) {
+        // The whole body in one part, as nearly every confirmation arrives: nothing to copy.
+        held.grow(needed);
+        buffer = part;
+      } else {
+        if (needed > buffer.length) {
+          const capacity = Math.min(mostBytes, Math.max(needed, 2 * buffer.length, FIRST_BYTES));
+          held.grow(capacity);
+          const larger = Buffer.allocUnsafeSlow(capacity);
+          buffer.copy(larger, 0, 0, length);
+          buffer = larger;
+        }
+        part.copy(buffer, length);
+      }
+      length = needed;
+    },
+    body: () => buffer.subarray(0, length),
+  };
+}
+
+function cutShort(): Problem {
+  return new Problem("MALFORMED_JSON", "The connection ended before the body did.");
+}
+
+/** The refusal of a body that is longer than its endpoint takes. */
+export function tooLarge(limitBytes: number): Problem {
+  return new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
+}

@@ -1,0 +1,13 @@
+import { newId, publicId } from "@collections/database";
+import type { Response } from "express";
+
+const REQUEST_ID_PREFIX = "req";
+
+/** The id in `X-Request-Id` of an answer: made once per request, also for requests that no endpoint takes. */
+export function requestIdOf(response: Response): string {
+  const given = response.getHeader("X-Request-Id");
+  if (typeof given === "string") return given;
+  const requestId = publicId(REQUEST_ID_PREFIX, newId());
+  response.setHeader("X-Request-Id", requestId);
+  return requestId;
+}

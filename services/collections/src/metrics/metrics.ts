@@ -1,0 +1,58 @@
+import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { createLedgerMetrics, type LedgerMetrics } from "./ledger.ts";
+import { createWebhookMetrics, type WebhookMetrics } from "./webhook.ts";
+
+/** What the process counts, for Prometheus. */
+export interface Metrics {
+  readonly registry: Registry;
+  onAnswer(answered: { endpoint: string; status: number; durationMs: number }): void;
+  onBatch(items: number): void;
+  /** A step of signing in to the app, and what it came to: many wrong codes are somebody who guesses. */
+  onSignIn(step: "ask" | "verify" | "refresh", outcome: string): void;
+  readonly webhooks: WebhookMetrics;
+  readonly ledger: LedgerMetrics;
+}
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const answers = new Histogram({
+    name: "collections_http_request_duration_seconds",
+    help: "Time from a request's arrival to its answer, by endpoint and status.",
+    labelNames: ["endpoint", "status"],
+    buckets: SECONDS,
+    registers,
+  });
+  const batches = new Counter({
+    name: "collections_confirmation_batches_total",
+    help: "Batches of confirmations that were booked.",
+    registers,
+  });
+  const confirmations = new Counter({
+    name: "collections_confirmations_total",
+    help: "Confirmations that were answered, in whatever way.",
+    registers,
+  });
+  const signIns = new Counter({
+    name: "collections_sign_in_total",
+    help: "Codes asked for, codes tried and tokens renewed in the app, by what came of it.",
+    labelNames: ["step", "outcome"],
+    registers,
+  });
+  return {
+    registry,
+    onAnswer({ endpoint, status, durationMs }) {
+      answers.observe({ endpoint, status: String(status) }, durationMs / 1_000);
+    },
+    onBatch(items) {
+      batches.inc();
+      confirmations.inc(items);
+    },
+    onSignIn: (step, outcome) => signIns.inc({ step, outcome }),
+    webhooks: createWebhookMetrics(registry),
+    ledger: createLedgerMetrics(registry),
+  };
+}

@@ -1,0 +1,23 @@
+import type { FieldWorkRefusal } from "@collections/flows";
+import type { Refusal } from "./refusal.ts";
+
+const WORDS: Record<FieldWorkRefusal, string> = {
+  ENDED: "The case has ended.",
+  ON_HOLD: "The case is on hold: do not contact the borrower.",
+  NOT_ASSIGNED: "The case is not assigned to you.",
+  DO_NOT_CONTACT: "The borrower is not to be contacted for now.",
+  LENDER_SUSPENDED: "The lender is suspended: do not contact the borrower.",
+};
+
+/** Why a case may not be worked, as its field partner reads it. */
+export function blockedWords(reason: FieldWorkRefusal): string {
+  return WORDS[reason];
+}
+
+/** The refusal of work on a case. The state machine's codes are the reasons with `CASE_` before them. */
+export function notWorkable(code: string): Refusal {
+  if (code === "LENDER_SUSPENDED") return { code, message: WORDS[code] };
+  const reason = code.replace(/^CASE_/, "");
+  const message = reason in WORDS ? WORDS[reason as FieldWorkRefusal] : "The case may not be worked now.";
+  return { code: "CASE_NOT_WORKABLE", message };
+}

@@ -1,0 +1,70 @@
+import type { CompleteVisitOutcome, RequestPaymentLinkOutcome } from "@collections/flows";
+import { display, money } from "@collections/money";
+import { MAX_LINKS_PER_CASE } from "@collections/payment-links";
+import { notWorkable } from "./blocked-words.ts";
+import { type Kept, type Refusal, visitNotFound } from "./refusal.ts";
+
+/** A visit that was started or completed, as it is kept for repeats. */
+export interface Visited {
+  readonly visitId: string;
+  readonly caseId: string;
+}
+
+/** A link that was requested, as it is kept for repeats. */
+export interface Requested {
+  readonly linkId: string;
+}
+
+/** The input can never be right, so nothing is kept. `invalid` says what is expected. */
+export interface InvalidInput {
+  readonly invalid: string;
+}
+
+/** What is kept of the end of a visit for repeats. */
+export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | InvalidInput {
+  switch (outcome.kind) {
+    case "completed":
+      return { done: { visitId: outcome.visit.id, caseId: outcome.visit.caseId } };
+    case "not_found":
+      return { refusal: visitNotFound(false) };
+    case "conflict": {
+      const message = `The visit ended as ${outcome.visit.disposition} already.`;
+      return { refusal: { code: "VISIT_ALREADY_COMPLETED", message } };
+    }
+    case "invalid":
+      return { invalid: outcome.detail };
+  }
+}
+
+/** What is kept of a request for a link for repeats. */
+export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> | InvalidInput {
+  switch (outcome.kind) {
+    case "requested":
+      return { done: { linkId: outcome.link.id } };
+    case "visit_not_found":
+      return { refusal: visitNotFound(false) };
+    case "invalid":
+      return { invalid: outcome.detail };
+    case "case_not_workable":
+      return { refusal: notWorkable(outcome.code) };
+    case "too_many_links":
+      return { refusal: { code: "CASE_NOT_WORKABLE", message: TOO_MANY_LINKS } };
+    case "amount_not_allowed":
+      return { refusal: amountNotAllowed(outcome) };
+  }
+}
+
+const TOO_MANY_LINKS =
+  `The case has had ${MAX_LINKS_PER_CASE} links within 24 hours: ` +
+  "show the newest one, send that again, or use the lender's QR code.";
+
+function amountNotAllowed({ minimumMinor, maximumMinor, currency }: Bounds): Refusal {
+  const [least, most] = [minimumMinor, maximumMinor].map((minor) => display(money(minor, currency)));
+  return {
+    code: "AMOUNT_NOT_ALLOWED",
+    message: `Ask for ${least} to ${most}.`,
+    bounds: { minimumMinor: minimumMinor.toString(), maximumMinor: maximumMinor.toString(), currency },
+  };
+}
+
+type Bounds = Extract<RequestPaymentLinkOutcome, { kind: "amount_not_allowed" }>;

@@ -1,0 +1,49 @@
+import type { CurrencyCode } from "@collections/money";
+
+/** The codes of refused mutations. Two codes may belong to one type: a suspended lender's case is `CaseNotWorkable`. */
+export const REFUSAL_CODES = [
+  "AMOUNT_NOT_ALLOWED",
+  "CASE_NOT_FOUND",
+  "CASE_NOT_WORKABLE",
+  "CONTACT_LIMIT_REACHED",
+  "IDEMPOTENCY_CONFLICT",
+  "INVALID_PHONE",
+  "LENDER_SUSPENDED",
+  "OTP_EXPIRED",
+  "OTP_UNAVAILABLE",
+  "OTP_WRONG",
+  "RATE_LIMITED",
+  "SESSION_ENDED",
+  "SESSION_NOT_FOUND",
+  "PAYMENT_LINK_NOT_FOUND",
+  "PAYMENT_LINK_NOT_LIVE",
+  "RESEND_LIMIT_REACHED",
+  "VISIT_ALREADY_COMPLETED",
+  "VISIT_ID_TAKEN",
+  "VISIT_NOT_FOUND",
+] as const;
+
+/** One of REFUSAL_CODES. */
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** Why a mutation did nothing, as it is kept under its idempotency key: JSON. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  readonly message: string;
+  /** Of AMOUNT_NOT_ALLOWED. */
+  readonly bounds?: { readonly minimumMinor: string; readonly maximumMinor: string; readonly currency: CurrencyCode };
+  /** Of RATE_LIMITED. */
+  readonly retryAfterS?: number;
+  /** Of OTP_WRONG. */
+  readonly triesLeft?: number;
+  /** Of VISIT_NOT_FOUND. */
+  readonly isHeld?: boolean;
+}
+
+/** The result of a mutation, as JSON. It has ids and no rows: a repeat reads the rows again and shows their state at that time. */
+export type Kept<Done> = { readonly done: Done } | { readonly refusal: Refusal };
+
+/** No such visit, or another's. */
+export function visitNotFound(isHeld: boolean): Refusal {
+  return { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits.", isHeld };
+}

@@ -1,0 +1,185 @@
+import { Problem, problemBody, type ProblemCode, PROBLEM_CODES } from "../../http/problem.ts";
+import { problemShape } from "../problem-answer.ts";
+import * as example from "./examples.ts";
+import { type JsonSchema, referenceTo } from "./schemas.ts";
+
+/** What a status means, whatever the code. */
+const STATUS_MEANINGS: Readonly<Record<number, string>> = {
+  400: "Nothing could be made of the bytes.",
+  401: "It is not known who asks.",
+  403: "Who asks may not do this.",
+  404: "There is no such thing, or it is not yours.",
+  405: "The path does not take this method; `Allow` names those that it takes.",
+  408: "The request did not arrive in time: send the same bytes again.",
+  409: "It cannot be done now, or is done already.",
+  413: "The body is too large.",
+  415: "The body is of another type.",
+  422: "The request was read and refused.",
+  429: "Too many requests: go on after `Retry-After`.",
+  431: "The headers are too large.",
+  500: "A fault of the service: send the same request again.",
+  503: "The service cannot answer just now: send the same bytes again after `Retry-After`.",
+};
+
+const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  405: ["Allow"],
+  408: ["Retry-After"],
+  429: ["Retry-After"],
+  500: ["Retry-After"],
+  503: ["Retry-After"],
+};
+
+/** What each code says in an example: its detail, and further members. */
+const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?: Record<string, unknown>]>> = {
+  MALFORMED_JSON: ['The body must be a JSON object, such as {"amount": 2500}.'],
+  JSON_TOO_COMPLEX: ["The JSON is nested deeper than 32 levels."],
+  DUPLICATE_FIELD: field("/amount", "/amount is sent twice; send each field of an object once."),
+  MALFORMED_PATH: ["The path has a % that no two hexadecimal digits in UTF-8 follow."],
+  MALFORMED_HTTP: ["Send a Host header: HTTP/1.1 demands it."],
+  MISSING_AUTHORIZATION: ["Send Authorization: Bearer <apiKeyId>."],
+  MISSING_TIMESTAMP: ["Send X-Service-Timestamp: Unix time in milliseconds."],
+  MISSING_SIGNATURE: ["Send X-Service-Signature: the hex HMAC-SHA256 of the request."],
+  MALFORMED_TIMESTAMP: ["X-Service-Timestamp takes decimal digits: Unix time in milliseconds."],
+  TIMESTAMP_OUT_OF_RANGE: [
+    "Sign with a clock within 5 minutes of server time. The value looks like seconds.",
+    { serverTime: "2026-12-03T05:20:00.000Z", skewMs: 1_794_480_523_725 },
+  ],
+  UNKNOWN_KEY: ["The key id of the Authorization header is not known here."],
+  KEY_REVOKED: ["Sign with an active key of this lender."],
+  BAD_SIGNATURE: [
+    "The signature is not the HMAC-SHA256 of what the server received.",
+    { ...example.canonical, diagnosis: [example.finding] },
+  ],
+  LENDER_SUSPENDED: ["The operator has suspended this lender: imports are refused until it is resumed."],
+  DEBUGGER_CLOSED: [
+    `Ask the operator to open the signature debugger for ${example.health.keyId} (for an hour), or debug in the sandbox.`,
+  ],
+  ROUTE_NOT_FOUND: ["There is nothing at /api/v1/partner/case."],
+  LOAN_NOT_FOUND: ["There is no case of this loan; import it first."],
+  DELIVERY_NOT_FOUND: ["There is no event with this id; the list of deliveries has their ids."],
+  REPLAY_NOT_FOUND: ["There is no replay with this id; the answer that began it has it."],
+  METHOD_NOT_ALLOWED: ["Send POST here."],
+  REQUEST_TIMEOUT: ["The request did not arrive in time; send the same bytes again, faster."],
+  UNSUPPORTED_MEDIA_TYPE: ["Send Content-Type: application/json; got text/plain."],
+  DUPLICATE_CONFIRMATION: [
+    "This payment is booked already; treat this answer as success.",
+    { matches: true, differences: [], original: example.original },
+  ],
+  CALLBACK_NOT_CONFIGURED: ["No callback URL is registered; register one, then send the test again."],
+  PAYLOAD_TOO_LARGE: ["The body may have 16384 bytes at most.", { limitBytes: 16_384 }],
+  VALIDATION_FAILED: [
+    "2 fields need attention.",
+    {
+      errors: [
+        { code: "REQUIRED", pointer: "/reference", detail: "reference: is required." },
+        { code: "NOT_UTC", pointer: "/paidAt", detail: "paidAt: has no zone; add Z or an offset." },
+      ],
+    },
+  ],
+  REQUIRED: field("/reference", "reference: is required."),
+  WRONG_TYPE: field("/amount", "amount: takes a JSON number in major units, such as 2500 or 2500.5, not a string."),
+  TOO_LONG: field("/reference", "reference: takes at most 128 characters."),
+  INVALID_TEXT: field("/reference", "reference: has control characters or half a surrogate pair."),
+  INVALID_PHONE: field("/rows/0/borrowerPhone", "Expected E.164, for example +919800000001."),
+  INVALID_DATE: field("/paidAt", "paidAt: there is no such day."),
+  NOT_UTC: field("/paidAt", "paidAt: has no zone; add Z or an offset."),
+  INVALID_CURRENCY: field("/rows/0/currency", "Expected an active ISO 4217 code such as INR."),
+  INVALID_ENUM: field("/mode", 'mode: takes a word such as upi, card or neft; got "?".'),
+  DUPLICATE_IN_REQUEST: field("/rows/1/sourceLoanNumber", "Row 0 is about the same loan; send one row for each loan."),
+  STALE_SNAPSHOT: field(
+    "/rows/0/outstandingAsOf",
+    "The balance is older than what ended the case, at 2026-12-04T06:02:11.000Z; send a newer one.",
+  ),
+  AMOUNT_PRECISION: field("/amount", "INR takes at most 2 decimals; got 1200.125."),
+  AMOUNT_OUT_OF_RANGE: field("/amount", "Expected an amount above 0; got 0."),
+  AMOUNT_LOOKS_LIKE_MINOR_UNITS: field(
+    "/amount",
+    '180000 is exactly 100 times what is owed. Send major units, or "amountIsMajorUnits": true if meant.',
+  ),
+  CURRENCY_MISMATCH: field("/rows/0/currency", "The case is in INR; got USD."),
+  PAID_AT_IN_FUTURE: field("/paidAt", "The payment lies more than 5 minutes ahead of server time."),
+  LINK_LOAN_MISMATCH: field("/linkId", "This link was minted for another loan."),
+  TOO_MANY_ROWS: ["Send at most 1000 rows at a time; got 1200."],
+  IMPORT_REJECTED: [
+    "5 of 5 rows are wrong; nothing was applied.",
+    { ...example.rejectedRows, dryRun: false, success: false },
+  ],
+  RATE_LIMITED: ["This key may send 60 requests a minute here; go on in 12 s."],
+  HEADERS_TOO_LARGE: ["Request line and headers may have 16 KiB together; send less."],
+  INTERNAL_ERROR: ["Repeat the same request; if it happens again, tell us the requestId."],
+  SERVICE_UNAVAILABLE: ["Repeat the same request, with the same bytes, in a moment."],
+};
+
+/** An example of each problem, by its code. */
+export function problemExamples(): Record<ProblemCode, object> {
+  const examples = PROBLEM_CODES.map((code) => {
+    const problem = exampleOf(code);
+    const value = problemBody(problem, example.REQUEST_ID);
+    return [code, { summary: value["title"], value }] as const;
+  });
+  return Object.fromEntries(examples) as Record<ProblemCode, object>;
+}
+
+/** The answers that say one of these codes, by status. */
+export function problemResponses(
+  codes: readonly ProblemCode[],
+  commonHeaders: readonly string[],
+): Record<string, object> {
+  const byStatus = Map.groupBy(codes, (code) => exampleOf(code).status);
+  const responses = [...byStatus].map(([status, some]) => [
+    String(status),
+    problemResponse(status, some, commonHeaders),
+  ]);
+  return Object.fromEntries(responses) as Record<string, object>;
+}
+
+function problemResponse(status: number, codes: readonly ProblemCode[], commonHeaders: readonly string[]): object {
+  const headers = [...commonHeaders, ...(HEADERS[status] ?? [])];
+  const titles = codes.map((code) => `- \`${code}\`: ${String(problemBody(exampleOf(code), "")["title"])}`);
+  return {
+    description: `${STATUS_MEANINGS[status]}\n\n${titles.join("\n")}`,
+    headers: headerReferences(headers),
+    content: {
+      "application/problem+json": {
+        schema: schemaOf(status, codes),
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+/** References to headers of the document. */
+export function headerReferences(names: readonly string[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The kinds of problems that have one of the codes, each with those of its codes that may occur. */
+function schemaOf(status: number, codes: readonly ProblemCode[]): JsonSchema {
+  const kinds = [...Map.groupBy(codes, (code) => problemShape(code, status))].map(([name, some]) => ({
+    $ref: referenceTo(name),
+    properties: { code: { enum: some } },
+  }));
+  const [only, ...others] = kinds;
+  return only && others.length === 0 ? only : { oneOf: kinds };
+}
+
+function exampleOf(code: ProblemCode): Problem {
+  const [detail, members = {}] = EXAMPLES[code];
+  const { errors, ...more } = members;
+  return new Problem(code, detail, errors ? { ...more, errors: withCode(errors as FieldExample[], code) } : more);
+}
+
+interface FieldExample {
+  readonly code?: string;
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** A single wrong field: its code is the code of the problem. */
+function field(pointer: string, detail: string): readonly [string, Record<string, unknown>] {
+  return [detail, { errors: [{ pointer, detail }] }];
+}
+
+function withCode(errors: readonly FieldExample[], code: string): object[] {
+  return errors.map((error) => ({ code, ...error }));
+}

@@ -1,0 +1,111 @@
+import { whatsappWebhook } from "@collections/lenders";
+import { recordMessageReports } from "@collections/flows";
+import {
+  isLikeSignatureOfMeta,
+  isSameToken,
+  isSignedByMeta,
+  readWhatsAppStatuses,
+  type WhatsAppStatus,
+} from "@collections/messaging";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import type { App } from "../app.ts";
+import { drainBody, readBody } from "../http/read-body.ts";
+import { addressOf } from "../http/address-of.ts";
+import { Problem } from "../http/problem.ts";
+import { countFailure } from "./rate-limit.ts";
+
+const PATH = "/webhooks/whatsapp/:lenderCode";
+/** What Meta puts into one call at most. */
+const LIMIT_BYTES = 3 * 1_024 * 1_024;
+const METHODS = "GET, POST";
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const ENDPOINT = "whatsapp-webhook";
+
+/** Where Meta tells of the messages that went out from a lender's WhatsApp account. */
+export function whatsappCallback(app: App): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all(PATH, serve(app));
+  return router;
+}
+
+function serve(app: App): RequestHandler {
+  return async (request, response) => {
+    const startedAt = performance.now();
+    response.on("close", () => {
+      const durationMs = performance.now() - startedAt;
+      app.metrics.onAnswer({ endpoint: ENDPOINT, status: response.statusCode, durationMs });
+    });
+    response.setHeader("Cache-Control", "no-store");
+    if (request.method === "GET") await shakeHands(app, request, response);
+    else if (request.method === "POST") await hear(app, request, response);
+    else throw new Problem("METHOD_NOT_ALLOWED", `Send ${METHODS} here.`, {}, { Allow: METHODS });
+  };
+}
+
+/** Meta asks once, when a lender registers the URL with it. */
+async function shakeHands(app: App, request: Request, response: Response): Promise<void> {
+  const query = new URLSearchParams(request.originalUrl.split("?", 2)[1] ?? "");
+  const challenge = query.get("hub.challenge") ?? "";
+  const { verifyToken } = await registeredBy(app, request);
+  const isTheirs = isSameToken(query.get("hub.verify_token") ?? "", verifyToken ?? "");
+  const isGood = verifyToken !== null && isTheirs && query.get("hub.mode") === "subscribe";
+  if (!isGood) return refuse(app, request);
+  response.type("text/plain").send(challenge);
+}
+
+/**
+ * What Meta tells, under the signature of the lender's app. Whatever a signed call says is answered 200: Meta would
+ * repeat what is not.
+ */
+async function hear(app: App, request: Request, response: Response): Promise<void> {
+  const signature = request.get("x-hub-signature-256");
+  if (!isLikeSignatureOfMeta(signature)) {
+    // The body is not read, so the answer closes the connection unless the body has arrived already.
+    return refuse(app, request);
+  }
+  const { lenderId, appSecret } = await registeredBy(app, request);
+  if (lenderId === undefined || appSecret === null) {
+    // Nothing can be signed without a secret. The body is read all the same, so that the client receives the answer.
+    await drainBody(request, { limitBytes: LIMIT_BYTES });
+    return refuse(app, request);
+  }
+  const held = app.bodyMemory.hold(addressOf(request));
+  let body: Buffer;
+  try {
+    body = await readBody(request, { limitBytes: LIMIT_BYTES, held });
+    if (!isSignedByMeta(body, signature, appSecret)) return await refuse(app, request);
+  } finally {
+    held.release();
+  }
+  const statuses = readWhatsAppStatuses(body);
+  if (statuses.length > 0) {
+    const { database, config } = app;
+    await recordMessageReports({ database, environment: config.environment }, lenderId, statuses.map(reportOf));
+  }
+  response.status(200).json({ success: true });
+}
+
+/** The WhatsApp webhook of the lender in the path; without ids and secrets if the lender has registered none. */
+async function registeredBy({ database, vault }: App, request: Request) {
+  const { lenderCode } = request.params as { lenderCode: string };
+  const registered = /^[A-Z0-9]{2,16}$/.test(lenderCode)
+    ? await whatsappWebhook(database.em(), vault, lenderCode)
+    : undefined;
+  return registered ?? { lenderId: undefined, appSecret: null, verifyToken: null };
+}
+
+/** @throws Problem BAD_SIGNATURE, or RATE_LIMITED in its place for an address that has failed too often */
+async function refuse({ rateLimiter }: App, request: Request): Promise<never> {
+  await countFailure(rateLimiter, addressOf(request));
+  throw new Problem("BAD_SIGNATURE", "The call is not signed by, or bears no token of, the lender's registered app.");
+}
+
+/** Links go out with their delivery's id; whatever else comes back is of another sender at the same number. */
+function reportOf({ messageId, status, failure, callbackData }: WhatsAppStatus) {
+  return {
+    providerMessageId: messageId,
+    status,
+    ...(callbackData !== undefined && UUID.test(callbackData) && { deliveryId: callbackData }),
+    ...(failure && { failureCode: failure.code, failureDetail: failure.detail }),
+  };
+}

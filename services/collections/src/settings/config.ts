@@ -1,0 +1,331 @@
+import { isPooled } from "@collections/database";
+import { type AllowList, InvalidAllowListError, parseAllowList } from "@collections/outbound";
+import { DEFAULT_LADDER, InvalidLadderError, type Ladder, parseLadder } from "@collections/webhooks";
+import { isIP } from "node:net";
+import { z } from "zod";
+import { type AnchorPlace, anchorPlace, ledgerAnchor } from "./anchor-settings.ts";
+import {
+  missingForOtp,
+  oneHeader,
+  type OtpSettings,
+  otpSettings,
+  smsBody,
+  smsText,
+  smsUrl,
+  whatsappNumberId,
+  whatsappTemplate,
+} from "./otp-settings.ts";
+import { parseRateLimits, type RateLimits } from "./rate-limits.ts";
+
+/** Where metrics are served apart from the APIs. */
+export interface MetricsAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What the service is told by its environment, read once at the start. */
+export interface Config {
+  /** Absent: an embedded PostgreSQL under `.data/`. */
+  databaseUrl: string | undefined;
+  databaseDirectUrl: string | undefined;
+  databaseMigrationUrl: string | undefined;
+  port: number;
+  host: string;
+  /** Where `/metrics` is served by itself; absent: beside everything else. */
+  metricsAddress: MetricsAddress | undefined;
+  role: Role;
+  /** The deployment's name. */
+  environment: string;
+  /** Whether it is one where mistakes are explained and codes are shown: `sandbox`, or `sandbox-` and a name. */
+  isSandbox: boolean;
+  /** 32 bytes as hex; absent: a development key under `.data/`. */
+  masterKey: string | undefined;
+  masterKeyPrevious: string | undefined;
+  publicBasePath: string;
+  outboundAllow: AllowList;
+  webhookLadder: Ladder;
+  webhookTimeoutMs: number;
+  webhookSuspendAfter: number;
+  webhookProbeIntervalMs: number;
+  mintTimeoutMs: number;
+  rateLimits: RateLimits;
+  /** Whether apps may, or must, name operations that are in `persistedOperationsFile`. */
+  persistedOperations: "off" | "allow" | "only";
+  persistedOperationsFile: string | undefined;
+  /** Cases whose contact one field partner may see in a day. */
+  contactRevealsPerDay: number;
+  trustProxy: string[];
+  /** Connections that one process has at the same time. */
+  maxConnections: number;
+  smtpUrl: string | undefined;
+  mailFrom: string;
+  whatsappBaseUrl: string;
+  otp: OtpSettings;
+  /** Where workers keep anchors of the hash chains; absent: they keep none. */
+  ledgerAnchor: AnchorPlace | undefined;
+  ledgerAnchorIntervalMs: number;
+  logLevel: LogLevel;
+}
+
+export type Role = "all" | "server" | "worker";
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One or more settings are wrong; `problems` has a sentence for each. */
+export class InvalidConfigError extends Error {
+  override readonly name = "InvalidConfigError";
+  readonly problems: string[];
+
+  constructor(problems: string[]) {
+    super(`The settings are not usable:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.problems = problems;
+  }
+}
+
+const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+const LONGEST_DURATION_MS = 30 * 24 * DURATION_UNITS_MS.h;
+/** 24 days. A timer of 2^31 ms or more fires after 1 ms. */
+const LONGEST_TIMER_MS = 576 * DURATION_UNITS_MS.h;
+
+/** A duration that a timer can wait for. */
+const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms > LONGEST_TIMER_MS) {
+    const message = `takes a duration such as 500ms, 2s, 15m or 6h, and 576h at most; got "${text}"`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+  return ms;
+});
+
+/** A time to wait for an answer: 0 would be no wait at all. */
+const timeout = duration.refine((ms) => ms > 0, "takes a duration above 0");
+
+const PROXY = /^(loopback|linklocal|uniquelocal)$/;
+
+const proxies = z
+  .string()
+  .default("")
+  .transform((text) => text.split(",").flatMap((hop) => hop.trim() || []))
+  .refine(
+    (hops) => hops.every((hop) => PROXY.test(hop) || isAddressOrRange(hop)),
+    "takes addresses or ranges with commas, such as 10.0.0.0/8,192.168.1.7, or loopback, linklocal, uniquelocal",
+  );
+
+const postgresUrl = z
+  .url({ protocol: /^postgres(ql)?$/, error: "takes a URL such as postgres://user:password@host:5432/database" })
+  .optional();
+
+const masterKey = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
+  .optional();
+
+/** Decimal digits only: what JavaScript makes of " ", "0x50" or "1e3" is not what anybody meant. */
+function wholeNumber({ from, to }: { from: number; to: number }, error: string) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, error)
+    .transform(Number)
+    .refine((number) => number >= from && number <= to, error);
+}
+
+const ENVIRONMENT_NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+const settings = z.object({
+  DATABASE_URL: postgresUrl,
+  DATABASE_DIRECT_URL: postgresUrl,
+  DATABASE_MIGRATION_URL: postgresUrl,
+  PORT: wholeNumber({ from: 0, to: 65_535 }, "takes a port from 0 to 65535").default(3000),
+  HOST: z.string().default("127.0.0.1"),
+  METRICS_PORT: wholeNumber({ from: 0, to: 65_535 }, "takes a port from 0 to 65535").optional(),
+  METRICS_HOST: z.string().default("127.0.0.1"),
+  ROLE: z.enum(["all", "server", "worker"], { error: "is one of all, server, worker" }).default("all"),
+  ENVIRONMENT: z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]{0,31}$/,
+      "is sandbox, sandbox- and a lower-case name, or the name of a production such as live",
+    )
+    .default("sandbox"),
+  MASTER_KEY: masterKey,
+  MASTER_KEY_PREVIOUS: masterKey,
+  PUBLIC_BASE_PATH: z
+    .string()
+    .regex(/^(\/[^/?#]+)*$/, "is a path such as /collections, without a slash at the end")
+    .default(""),
+  OUTBOUND_ALLOW: z
+    .string()
+    .default("")
+    .transform((text, context) => parsed(context, () => parseAllowList(text))),
+  WEBHOOK_LADDER: z
+    .string()
+    .default(DEFAULT_LADDER)
+    .transform((text, context) => parsed(context, () => parseLadder(text))),
+  WEBHOOK_TIMEOUT: timeout.default(10_000),
+  WEBHOOK_SUSPEND_AFTER: wholeNumber({ from: 1, to: 1_000_000 }, "takes a count of failures, at least 1").default(20),
+  WEBHOOK_PROBE_INTERVAL: timeout.default(15 * DURATION_UNITS_MS.m),
+  MINT_TIMEOUT: timeout.default(10_000),
+  RATE_LIMITS: z
+    .string()
+    .default("default")
+    .transform((text, context) => {
+      if (text === "off") return "off" as const;
+      const { limits, mistake } = parseRateLimits(text);
+      if (mistake !== undefined) context.addIssue({ code: "custom", message: mistake });
+      return limits;
+    }),
+  PERSISTED_OPERATIONS: z.enum(["off", "allow", "only"], { error: "is one of off, allow, only" }).default("off"),
+  PERSISTED_OPERATIONS_FILE: z.string().optional(),
+  CONTACT_REVEALS_PER_DAY: wholeNumber({ from: 0, to: 10_000 }, "takes a count of cases, from 0 to 10000").default(50),
+  TRUST_PROXY: proxies,
+  MAX_CONNECTIONS: wholeNumber({ from: 10, to: 1_000_000 }, "takes a count of connections, at least 10").default(5_000),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, hostname: /./, error: "takes a URL such as smtp://user:password@host:587" })
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(
+      /^([^\p{Cc}<>]*<[^\s<>@]+@[a-z0-9.-]+>|[^\s<>@]+@[a-z0-9.-]+)$/iu,
+      "takes Name <name@example.com> or name@example.com",
+    )
+    .default("Partner Collections <no-reply@localhost>"),
+  WHATSAPP_BASE_URL: z
+    .url({ protocol: /^https?$/, error: "takes a URL such as https://graph.facebook.com/v23.0" })
+    .default("https://graph.facebook.com/v23.0"),
+  OTP_WHATSAPP_PHONE_NUMBER_ID: whatsappNumberId,
+  OTP_WHATSAPP_TOKEN: z.string().regex(/^\S+$/, "takes an access token, without spaces").optional(),
+  OTP_WHATSAPP_TEMPLATE: whatsappTemplate,
+  OTP_SMS_URL: smsUrl,
+  OTP_SMS_HEADER: oneHeader,
+  OTP_SMS_BODY: smsBody,
+  OTP_SMS_TEXT: smsText,
+  LEDGER_ANCHOR: ledgerAnchor,
+  LEDGER_ANCHOR_HEADER: oneHeader,
+  LEDGER_ANCHOR_INTERVAL: timeout.default(5 * DURATION_UNITS_MS.m),
+  LOG_LEVEL: z.enum(LOG_LEVELS, { error: `is one of ${LOG_LEVELS.join(", ")}` }).default("info"),
+});
+
+/**
+ * Reads the settings from environment variables; an empty one counts as absent.
+ * @throws InvalidConfigError that names every mistake, not only the first
+ */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const parsed = settings.safeParse(given);
+  const problems = parsed.success ? missingForOtp(given) : parsed.error.issues.map(problemOf);
+  if (isWithoutOperations(given)) {
+    problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
+  }
+  if (parsed.success) problems.push(...wrongWays(given));
+  if (given["METRICS_HOST"] !== undefined && given["METRICS_PORT"] === undefined) {
+    problems.push("METRICS_PORT is required where METRICS_HOST is set");
+  }
+  if (isProduction(given["ENVIRONMENT"])) problems.push(...missingInProduction(given));
+  if (!parsed.success || problems.length > 0) throw new InvalidConfigError(problems);
+  const value = parsed.data;
+  return {
+    databaseUrl: value.DATABASE_URL,
+    databaseDirectUrl: value.DATABASE_DIRECT_URL ?? value.DATABASE_URL,
+    databaseMigrationUrl: value.DATABASE_MIGRATION_URL ?? value.DATABASE_DIRECT_URL ?? value.DATABASE_URL,
+    port: value.PORT,
+    host: value.HOST,
+    metricsAddress:
+      value.METRICS_PORT === undefined ? undefined : { host: value.METRICS_HOST, port: value.METRICS_PORT },
+    role: value.ROLE,
+    environment: value.ENVIRONMENT,
+    isSandbox: isSandbox(value.ENVIRONMENT),
+    masterKey: value.MASTER_KEY?.toLowerCase(),
+    masterKeyPrevious: value.MASTER_KEY_PREVIOUS?.toLowerCase(),
+    publicBasePath: value.PUBLIC_BASE_PATH,
+    outboundAllow: value.OUTBOUND_ALLOW,
+    webhookLadder: value.WEBHOOK_LADDER,
+    webhookTimeoutMs: value.WEBHOOK_TIMEOUT,
+    webhookSuspendAfter: value.WEBHOOK_SUSPEND_AFTER,
+    webhookProbeIntervalMs: value.WEBHOOK_PROBE_INTERVAL,
+    mintTimeoutMs: value.MINT_TIMEOUT,
+    rateLimits: value.RATE_LIMITS,
+    persistedOperations: value.PERSISTED_OPERATIONS,
+    persistedOperationsFile: value.PERSISTED_OPERATIONS_FILE,
+    contactRevealsPerDay: value.CONTACT_REVEALS_PER_DAY,
+    trustProxy: value.TRUST_PROXY,
+    maxConnections: value.MAX_CONNECTIONS,
+    smtpUrl: value.SMTP_URL,
+    mailFrom: value.MAIL_FROM,
+    whatsappBaseUrl: value.WHATSAPP_BASE_URL.replace(/\/$/, ""),
+    otp: otpSettings(value),
+    ledgerAnchor: anchorPlace(value.LEDGER_ANCHOR, value.LEDGER_ANCHOR_HEADER),
+    ledgerAnchorIntervalMs: value.LEDGER_ANCHOR_INTERVAL,
+    logLevel: value.LOG_LEVEL,
+  };
+}
+
+/** Milliseconds of `500ms`, `2s`, `15m` or `6h`; undefined for anything else, or for more than 30 days. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
+  if (!match) return undefined;
+  const ms = Number(match[1]) * DURATION_UNITS_MS[match[2] as keyof typeof DURATION_UNITS_MS];
+  return ms <= LONGEST_DURATION_MS ? ms : undefined;
+}
+
+/** A sentence that names its setting; those of other packages are sentences already. */
+function problemOf({ path, message }: { path: PropertyKey[]; message: string }): string {
+  const name = path.join(".");
+  if (message.startsWith(name)) return message;
+  return /^[a-z]/.test(message) ? `${name} ${message}` : `${name}: ${message}`;
+}
+
+/** What Express takes for a trusted hop, besides names. */
+function isAddressOrRange(text: string): boolean {
+  const [address = "", bits, ...others] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || others.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
+
+/** What a package's own reader makes of a setting; its complaint becomes one of ours. */
+function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof InvalidAllowListError || error instanceof InvalidLadderError)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+    return z.NEVER;
+  }
+}
+
+/** A name that nobody thought of is a production: what is closed there by mistake is found out, what is open is not. */
+function isSandbox(environment: string): boolean {
+  return environment === "sandbox" || environment.startsWith("sandbox-");
+}
+
+/** Said of a name that is one: another has been refused for that already. */
+function isProduction(environment = "sandbox"): boolean {
+  return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
+}
+
+/** A pooler serves transactions alone: what needs a session has to be told the way past it. */
+function wrongWays(given: Record<string, string | undefined>): string[] {
+  const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
+    .filter((name) => given[name] !== undefined && isPooled(given[name]))
+    .map((name) => `${name} leads to a pooler (pgbouncer=true): give it an address that leads past it`);
+  const pooled = given["DATABASE_URL"] !== undefined && isPooled(given["DATABASE_URL"]);
+  if (pooled && given["DATABASE_DIRECT_URL"] === undefined) {
+    problems.push("DATABASE_DIRECT_URL is required where DATABASE_URL leads to a pooler (pgbouncer=true)");
+  }
+  return problems;
+}
+
+function isWithoutOperations(given: Record<string, string | undefined>): boolean {
+  const { PERSISTED_OPERATIONS: mode, PERSISTED_OPERATIONS_FILE: file } = given;
+  return (mode === "allow" || mode === "only") && file === undefined;
+}
+
+function missingInProduction(given: Record<string, string | undefined>): string[] {
+  return ["DATABASE_URL", "MASTER_KEY"]
+    .filter((name) => given[name] === undefined)
+    .map((name) => `${name} is required where ENVIRONMENT is no sandbox`);
+}

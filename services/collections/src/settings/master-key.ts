@@ -1,0 +1,43 @@
+import { createDatabase, type MigrateOptions } from "@collections/database";
+import { checkMasterKey, checkMasterKeyBeforeMigration, createVault } from "@collections/lenders";
+import type { Config } from "./config.ts";
+import type { Essentials } from "./local-data.ts";
+import { schemas } from "../schemas.ts";
+
+/** The master keys of a process: the one that seals, and a second one that opens while they are changed. */
+export function masterKeysOf({ masterKeyPrevious: previous }: Config, { masterKey }: Essentials) {
+  return { masterKey, ...(previous !== undefined && { previous }) };
+}
+
+/** The option of `migrate` that refuses a wrong master key before anything is changed. */
+export function masterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
+  const vault = createVault(masterKeysOf(config, given));
+  return { check: (read) => checkMasterKeyBeforeMigration(read, vault) };
+}
+
+/** The same for a release step, which may have no MASTER_KEY: see `checkGivenMasterKey`. */
+export function givenMasterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
+  return config.masterKey === undefined ? {} : masterKeyCheck(config, given);
+}
+
+/**
+ * Checks the master key of a release step, which has nothing else to do with the database. A sandbox's release step may
+ * have no MASTER_KEY: then nothing is checked, since a key made here is not the one of the processes to come.
+ * @throws WrongMasterKeyError
+ */
+export async function checkGivenMasterKey(config: Config, given: Essentials): Promise<void> {
+  if (config.masterKey === undefined) return;
+  const { databaseUrl: url, databaseDirectUrl: directUrl } = given;
+  const database = await createDatabase({
+    url,
+    directUrl,
+    schemas,
+    poolMax: 1,
+    applicationName: "collections-migrate",
+  });
+  try {
+    await checkMasterKey(database.em(), createVault(masterKeysOf(config, given)));
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { createDatabase, isDistributed } from "@collections/database";
+import { createSignInKeys } from "@collections/field-partners";
+import { caseSnapshot, createConfirmer, importCases } from "@collections/flows";
+import { createAnchorKeys } from "@collections/ledger";
+import { createCredentials, createKeyUses, createVault, lenderById, lenderIds } from "@collections/lenders";
+import { createMailer, createWhatsApp } from "@collections/messaging";
+import { createOutbound, type Outbound, parseAllowList } from "@collections/outbound";
+import { endpointOf, testEndpoint } from "@collections/webhooks";
+import type { Logger } from "pino";
+import type { App } from "../app.ts";
+import { createBodyMemory } from "../http/body-memory.ts";
+import { createMetrics } from "../metrics/metrics.ts";
+import { createRateLimiter } from "../http/rate-limiter.ts";
+import { schemas } from "../schemas.ts";
+import { allowHostOf } from "../settings/anchor-settings.ts";
+import type { Config } from "../settings/config.ts";
+import type { Essentials } from "../settings/local-data.ts";
+import { masterKeysOf } from "../settings/master-key.ts";
+import { createCourier, pingTo } from "../worker/callbacks.ts";
+import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
+
+/** Puts the service together, once per process, and connects to the database. */
+export async function createApp(config: Config, given: Essentials, log: Logger): Promise<App> {
+  const { environment } = config;
+  const metrics = createMetrics();
+  const database = await createDatabase({
+    url: given.databaseUrl,
+    directUrl: given.databaseDirectUrl,
+    schemas,
+    applicationName: `collections-${config.role}`,
+    works: config.role !== "server",
+    lenderIds,
+    onError: (error) => log.warn({ error }, "fault in the background"),
+  });
+  await database.jobs.start();
+  const oneLenderABatch = await isDistributed(database.em());
+  const masterKeys = masterKeysOf(config, given);
+  const vault = createVault(masterKeys);
+  const credentials = createCredentials(() => database.em(), vault, { isDistributed: oneLenderABatch });
+  const rateLimiter = createRateLimiter({ limits: config.rateLimits, em: () => database.em(), log });
+  const outbound = createOutbound({ allow: config.outboundAllow });
+  const messengerOutbound = createOutbound({ allow: parseAllowList(messengerHosts(config)) });
+  const anchorOutbound = createAnchorOutbound(config);
+  const whatsapp = createWhatsApp({ baseUrl: config.whatsappBaseUrl, outbound: messengerOutbound });
+  const mailer = createMailer({ smtpUrl: config.smtpUrl, from: config.mailFrom });
+  const courier = createCourier({ credentials, outbound, timeoutMs: config.webhookTimeoutMs });
+  return {
+    config,
+    log,
+    metrics,
+    database,
+    oneLenderABatch,
+    vault,
+    credentials,
+    keyUses: createKeyUses(),
+    rateLimiter,
+    bodyMemory: createBodyMemory(),
+    outbound,
+    courier,
+    mailer,
+    whatsapp,
+    signInKeys: createSignInKeys(masterKeys),
+    anchorKeys: createAnchorKeys(masterKeys),
+    anchorOutbound,
+    otpChannels: createOtpChannels(config.otp, { whatsapp, outbound: messengerOutbound }),
+    confirmPayment: createConfirmer({
+      em: () => database.em(),
+      environment,
+      oneLenderABatch,
+      onBatch: metrics.onBatch,
+    }),
+    importCases: (request) => importCases(database.em(), request, environment),
+    caseSnapshot: (lenderId, loan) => caseSnapshot(database.em(), lenderId, loan),
+    async pingFor(lenderId) {
+      const lender = await lenderById(database.em(), lenderId);
+      assert.ok(lender, "An endpoint belongs to a lender, and no lender is ever removed.");
+      return pingTo(lender, environment);
+    },
+    webhookTest: {
+      ping: (lender) => testEndpoint(database.em(), courier, pingTo(lender, environment)),
+      endpoint: (lenderId) => endpointOf(database.em(), lenderId),
+    },
+    async close() {
+      await rateLimiter.close();
+      const doors = [mailer, outbound, messengerOutbound, anchorOutbound];
+      await Promise.all(doors.map((door) => door.close({ graceMs: 0 })));
+      await database.close();
+    },
+  };
+}
+
+function createAnchorOutbound({ ledgerAnchor }: Config): Outbound {
+  const allow = ledgerAnchor?.kind === "address" ? allowHostOf(ledgerAnchor.url) : undefined;
+  return createOutbound({ ...(allow && { allow }) });
+}

@@ -1,0 +1,147 @@
+import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import helmet from "helmet";
+import { createServer } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { query, statement } from "@collections/database";
+import type { App } from "../app.ts";
+import { bodyPace, type Pace } from "../http/body-pace.ts";
+import { limitConnections } from "../http/connection-limit.ts";
+import { documentationSite } from "@collections/docs-site";
+import { fieldApp } from "@collections/field-app";
+import { openApiDocument } from "../rest/openapi/document.ts";
+import { graphqlEndpoint } from "../graphql/handler.ts";
+import { listen, urlOf } from "../http/listen.ts";
+import { Problem } from "../http/problem.ts";
+import { answerErrors } from "../http/error-answers.ts";
+import { answerUnreadable } from "../http/unreadable-request.ts";
+import { partnerRouter } from "../rest/v1/router.ts";
+import { whatsappCallback } from "../rest/whatsapp-callback.ts";
+
+/** A listening HTTP server. */
+export interface HttpServer {
+  readonly url: string;
+  /** Not ready any more: load balancers look elsewhere, requests are still taken. */
+  drain(): void;
+  /** Takes nothing new and resolves once what runs is answered, or after `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How long a client may take (contract: Limits). */
+export interface HttpTimes {
+  /** From the connection, or from the first byte of a further request, to the end of the headers. */
+  headersMs: number;
+  /** To the end of the body. */
+  requestMs: number;
+  pace: Pace;
+  /** From the end of the body to the answer, of an operation of the app's API; what is watched may last. */
+  operationMs: number;
+  /** Between two requests of a connection. */
+  keepAliveMs: number;
+  /** How often connections are looked through for those that take longer. */
+  checkEveryMs: number;
+}
+
+/** An import of 5 MiB at 1 Mbit/s takes 42 s; what trickles in is cut off long before that. */
+export const HTTP_TIMES: HttpTimes = {
+  headersMs: 10_000,
+  requestMs: 120_000,
+  pace: { everyMs: 10_000, minBytes: 65_536 },
+  // Whoever stands at a door asks again by then.
+  operationMs: 20_000,
+  // Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket.
+  keepAliveMs: 75_000,
+  checkEveryMs: 1_000,
+};
+
+const MAX_HEADER_BYTES = 16_384;
+const READY_TIMEOUT_MS = 2_000;
+
+const askAnything = statement("collections.ready", "select 1");
+const CLOSE_IDLE_EVERY_MS = 50;
+
+/** Serves the APIs where this process is a server, health in any case, and metrics unless they have their own address. */
+export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): Promise<HttpServer> {
+  const { config } = app;
+  let draining = false;
+  const web: Express = express();
+  web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
+  web.use(helmet());
+  web.use((_, response, next) => {
+    // Else a busy client goes on over the connection that it has.
+    if (draining) response.setHeader("Connection", "close");
+    next();
+  });
+  web.use(requireHost);
+  web.use(bodyPace(times.pace));
+  web.get("/healthz", (_, response) => void response.json({ ok: true }));
+  web.get("/readyz", async (_, response) => {
+    const ready = !draining && (await isDatabaseReady(app));
+    response.status(ready ? 200 : 503).json({ ready, draining });
+  });
+  if (config.metricsAddress === undefined) {
+    web.get("/metrics", async (_, response) => {
+      response.type(app.metrics.registry.contentType).send(await app.metrics.registry.metrics());
+    });
+  }
+  const graphql = config.role === "worker" ? undefined : graphqlEndpoint(app, times.operationMs);
+  if (graphql) {
+    web.use("/graphql", graphql.handler);
+    if (config.isSandbox) web.use(fieldApp(config));
+    web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument }));
+    web.use(whatsappCallback(app));
+    web.use(partnerRouter(app));
+  }
+  web.use(answerErrors(app.log));
+  const server = createServer(
+    {
+      headersTimeout: times.headersMs,
+      requestTimeout: times.requestMs,
+      keepAliveTimeout: times.keepAliveMs,
+      connectionsCheckingInterval: times.checkEveryMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Node would answer without a body: `requireHost` does it.
+      requireHostHeader: false,
+    },
+    web,
+  );
+  answerUnreadable(server);
+  const isTrusted = web.get("trust proxy fn") as (address: string, hop: number) => boolean;
+  limitConnections(server, {
+    maxConnections: config.maxConnections,
+    isProxy: (address) => isTrusted(address, 0),
+    log: app.log,
+  });
+  await listen(server, { host: config.host, port: config.port, settings: "HOST and PORT" }, app.log);
+  return {
+    url: urlOf(server, config.host),
+    drain() {
+      draining = true;
+    },
+    async stop(graceMs) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      graphql?.close();
+      // A connection falls idle when its answer has ended, and its client would keep it open.
+      const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
+      await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
+      clearInterval(idle);
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** @throws Problem MALFORMED_HTTP: HTTP/1.1 demands the header */
+function requireHost({ httpVersion, headers }: Request, _: Response, next: NextFunction): void {
+  if (httpVersion === "1.1" && headers.host === undefined) {
+    throw new Problem("MALFORMED_HTTP", "Send a Host header: HTTP/1.1 demands it.");
+  }
+  next();
+}
+
+async function isDatabaseReady({ database }: App): Promise<boolean> {
+  const answer = query(database.em(), askAnything, [], { timeoutMs: READY_TIMEOUT_MS }).then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answer, delay(READY_TIMEOUT_MS, false, { ref: false })]);
+}

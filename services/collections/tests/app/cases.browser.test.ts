@@ -1,0 +1,167 @@
+import type { Browser } from "@collections/browser";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+/** A real browser on a busy machine. */
+const TIMEOUT_MS = 90_000;
+const MANY = 41;
+const HERE = { latitude: 18.52, longitude: 73.8567 };
+
+let service: TestService;
+let browser: Browser;
+let phone: HeldPhone;
+
+beforeAll(async () => {
+  [service, browser] = await Promise.all([startTestService({ works: false }), aBrowser()]);
+  const lender = await aLender(service, { name: "Sparkasse Köln-Süd" });
+  const { id, accessToken } = await aFieldPartner(service);
+  const address = (line1: string, latitude: number) => ({
+    addresses: [{ line1, city: "Pune", country: "IN", latitude, longitude: HERE.longitude }],
+  });
+  const rows = [
+    aRow("L-1", {
+      borrowerName: "श्री रामचंद्र विष्णु कुलकर्णी",
+      outstandingAmount: 125_000.5,
+      dpd: 91,
+      ...address("Flat 7, Shanti Apartments, behind the old post office, Karve Nagar", 18.54),
+    }),
+    aRow("L-2", {
+      borrowerName: "Annegret Freifrau von Müller-Lüdenscheidt-Großkreutz",
+      outstandingAmount: 98_765_432.1,
+      dpd: 45,
+    }),
+    aRow("L-3", { borrowerName: "Meera Iyer", dpd: 12, ...address("3, Tilak Road", 18.5215) }),
+    ...Array.from({ length: MANY - 3 }, (_, index) => aRow(`M-${index}`, { borrowerName: `Borrower ${index}` })),
+  ];
+  await lender.importCases(rows);
+  for (const row of rows) await assign(service, lender.code, String(row["sourceLoanNumber"]), id);
+  await lender.importCases([{ sourceLoanNumber: "M-0", action: "hold", reason: "Complaint" }]);
+  phone = await aPhone(browser, service.url, accessToken);
+}, TIMEOUT_MS);
+
+describe("the list of cases", () => {
+  test(
+    "has room for names in every script and length, and goes on as one scrolls",
+    async () => {
+      const { page, press, look } = phone;
+      await look("today-long-names");
+      await press("Cases");
+      await page.getByText("Freifrau").waitFor();
+      await look("cases");
+      const rows = page.locator(".row");
+      for (let seen = 0; seen < MANY - 1; seen = await rows.count()) {
+        await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+        await expect.poll(() => rows.count()).toBeGreaterThan(seen);
+      }
+      expect(await rows.count()).toBe(MANY - 1);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "is searched, filtered, and sorted by where one is",
+    async () => {
+      const { page, press, look } = phone;
+      const names = () => page.locator(".row .name").allTextContents();
+      await page.getByLabel("Search").fill("meera");
+      await expect.poll(names).toEqual(["Meera Iyer"]);
+      await page.getByLabel("Search").fill("nobody at all");
+      await page.getByText("Nobody by that name").waitFor();
+      await look("no-cases");
+      await page.getByLabel("Search").fill("");
+      await page.getByText("Not now").click();
+      await expect.poll(names).toEqual(["Borrower 0"]);
+      await page.getByText("All", { exact: true }).click();
+      await page.context().grantPermissions(["geolocation"]);
+      await page.context().setGeolocation(HERE);
+      await page.getByLabel("Sort and filter").click();
+      await page.getByLabel("Nearest to me").check();
+      await page.getByLabel("City").fill("pune, mumbai");
+      await look("filters");
+      await press("Show cases");
+      await expect.poll(names).toEqual(["Meera Iyer", "श्री रामचंद्र विष्णु कुलकर्णी"]);
+      await page.getByText("170 m").waitFor();
+      await page.getByText("2.2 km").waitFor();
+      await look("near-me");
+      // Whoever comes back from a case finds the list that they left.
+      await press("Meera Iyer");
+      await phone.at("Case");
+      await page.goBack();
+      await expect.poll(names).toEqual(["Meera Iyer", "श्री रामचंद्र विष्णु कुलकर्णी"]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "opens a case with the longest of names, and one that nobody may visit says why",
+    async () => {
+      const { page, press, at, look } = phone;
+      await page.getByLabel("Sort and filter").click();
+      await press("Clear");
+      await page.getByText("Freifrau").click();
+      await at("Case");
+      await page.getByText("₹98,765,432.10").first().waitFor();
+      await look("case-long-name");
+      await page.goBack();
+      await page.getByText("Not now").click();
+      await press("Borrower 0");
+      await at("Case");
+      await page.locator(".notice.warn").waitFor();
+      await look("case-on-hold");
+      expect(await page.getByText("Start the visit").count()).toBe(0);
+      expect(phone.errors).toEqual([]);
+      expect(phone.requestsElsewhere()).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("every screen", () => {
+  test(
+    "names what it has for who cannot see it, and is large enough for a thumb",
+    async () => {
+      const { page, at } = phone;
+      for (const hash of ["#/today", "#/cases", "#/money", "#/me", "#/waiting"]) {
+        await page.goto(`${service.url}/app${hash}`);
+        await page.locator("h1").waitFor();
+        await expect.poll(() => page.locator(".ghost").count()).toBe(0);
+        expect(await page.evaluate(FAULTS), hash).toEqual([]);
+      }
+      await page.goto(`${service.url}/app#/today`);
+      await page.getByText("Open the case").click();
+      await at("Case");
+      await page.getByText("To collect").waitFor();
+      expect(await page.evaluate(FAULTS)).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "has something to say to somebody who has nothing yet",
+    async () => {
+      const { accessToken } = await aFieldPartner(service);
+      const empty = await aPhone(browser, service.url, accessToken);
+      await empty.page.getByText("Nothing to do just now").waitFor();
+      await empty.look("today-empty");
+      await empty.press("Cases");
+      await empty.page.getByText("No case to visit").waitFor();
+      await empty.press("Money");
+      await empty.page.getByText("Nothing earned yet").waitFor();
+      await empty.look("money-empty");
+      expect(empty.errors).toEqual([]);
+      await empty.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+/** What is wrong with what can be pressed or typed into: no name, too small, or hidden from the keyboard. */
+const FAULTS = `[...document.querySelectorAll("a, button, input, textarea, summary")]
+  .filter((one) => one.checkVisibility() && !one.closest(".choice, .option"))
+  .flatMap((one) => {
+    const { width, height } = one.getBoundingClientRect();
+    const name = one.getAttribute("aria-label") || one.textContent.trim() || one.labels?.[0]?.textContent;
+    const faults = [!name && "no name", height < 44 && "low: " + height, width < 44 && "narrow: " + width, one.tabIndex < 0 && "no focus"];
+    return faults.filter(Boolean).map((fault) => one.outerHTML.slice(0, 80) + ": " + fault);
+  })`;

@@ -1,0 +1,226 @@
+import type { Browser } from "@collections/browser";
+import { transaction } from "@collections/database";
+import { issueAccessToken } from "@collections/field-partners";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { AppClient } from "../fixtures/graphql-client.ts";
+
+/** A real browser on a busy machine. */
+const TIMEOUT_MS = 90_000;
+const WAITING = "1 to be sent";
+
+let service: TestService;
+let browser: Browser;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let loans = 0;
+
+beforeAll(async () => {
+  [service, browser] = await Promise.all([startTestService(), aBrowser()]);
+  lender = await aLender(service);
+}, TIMEOUT_MS);
+
+/** A field partner with one case, signed in, and their app on the wire. */
+async function atTheDoor(): Promise<{ phone: HeldPhone; app: AppClient; loan: string; fieldPartnerId: string }> {
+  const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
+  loans += 1;
+  const loan = `APP-${loans}`;
+  await lender.importCases([aRow(loan)]);
+  await assign(service, lender.code, loan, fieldPartnerId);
+  const phone = await aPhone(browser, service.url, accessToken);
+  await phone.press("Open the case");
+  await phone.at("Case");
+  return { phone, app: new AppClient(service.url, accessToken), loan, fieldPartnerId };
+}
+
+/** What the lender was told about a loan. */
+function events(loan: string): string[] {
+  return lender.events.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan).map(({ kind }) => kind);
+}
+
+describe("at the door", () => {
+  test(
+    "a link that the lender cannot make leaves the lender's own code, which says what to pay",
+    async () => {
+      const { phone } = await atTheDoor();
+      const { page, press, at, look } = phone;
+      lender.mintBehaviour = "error500";
+      await press("Start the visit");
+      await at("At the door");
+      await page.getByLabel(/^How much/).fill("1250.50");
+      await press("Get a payment link");
+      await page.getByText("No link this time").waitFor();
+      lender.mintBehaviour = "ok";
+      await look("unavailable");
+      expect(await phone.scan("QR code for any UPI app")).toMatch(/^upi:\/\/pay\?pa=acme@okbank&.*am=1250\.50&cu=INR/);
+      await page.getByText("50100012345678").waitFor();
+      expect(phone.errors).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "what the service refuses is said where it was asked for",
+    async () => {
+      const { phone, loan } = await atTheDoor();
+      const { page, press, at, look } = phone;
+      await press("Start the visit");
+      await at("At the door");
+      await page.getByLabel(/^How much/).fill("two");
+      await press("Get a payment link");
+      await page.getByRole("alert").getByText("Type an amount, such as 2500.").waitFor();
+      await page.getByLabel(/^How much/).fill("5000.01");
+      await press("Get a payment link");
+      await page.getByRole("alert").getByText("5,000.00").waitFor();
+      await look("refused");
+      expect(await page.getByText("could not be done").count()).toBe(0);
+      await press("End the visit");
+      await press("Save and finish");
+      await page.getByRole("alert").getByText("Choose how it ended.").waitFor();
+      expect(events(loan)).not.toContain("visit.completed");
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "without a stream the link is asked for every few seconds",
+    async () => {
+      const { phone } = await atTheDoor();
+      const { page, press, at } = phone;
+      await page.route("**/graphql", (route) =>
+        route.request().headers()["accept"] === "text/event-stream" ? route.abort() : route.continue(),
+      );
+      await press("Start the visit");
+      await at("At the door");
+      await press("Get a payment link");
+      await page.getByText("The line is weak").waitFor();
+      await page.getByText("Ready to show").waitFor();
+      await lender.pay([...lender.links.keys()].at(-1)!);
+      await expect.poll(() => page.getByText("You have earned here").count()).toBe(1);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("without a network", () => {
+  test(
+    "the end of a visit waits on the phone, over a reload too, and reaches the service exactly once",
+    async () => {
+      const { phone, app, loan } = await atTheDoor();
+      const { page, press, at, network, look } = phone;
+      await press("Start the visit");
+      await at("At the door");
+      await page.evaluate("navigator.serviceWorker.ready.then(() => undefined)");
+      await network(false);
+      await press("End the visit");
+      await at("How did it end?");
+      await page.getByLabel("Promised to pay").check();
+      await page.getByLabel(/^How much/).fill("1,000");
+      await page.getByLabel("Note").fill("Kommt am Freitag; die Tür war offen.");
+      await press("Save and finish");
+      await at("Good");
+      await page.getByText(WAITING).waitFor();
+      await look("offline-today");
+      await page.reload();
+      await at("Good");
+      await page.getByText(WAITING).click();
+      await at("To be sent");
+      await page.getByText("End of the visit: promised to pay").waitFor();
+      await look("waiting");
+
+      await network(true);
+      await page.getByText("Everything is sent").waitFor();
+      await page.reload();
+      await at("To be sent");
+      const { data } = await app.ask(`{ cases(first: 1) { edges { node { openPromise { amount { decimal } }
+        visits(first: 5) { edges { node { disposition note completionCameLate } } } } } } }`);
+      expect(data!["cases"].edges.map(({ node }: { node: object }) => node)).toEqual([
+        {
+          openPromise: { amount: { decimal: "1000.00" } },
+          visits: { edges: [{ node: expect.objectContaining({ disposition: "PROMISE_TO_PAY" }) }] },
+        },
+      ]);
+      await lender.waitForEvents(() => events(loan).includes("visit.completed"));
+      expect(events(loan).filter((kind) => kind.startsWith("visit."))).toEqual(["visit.started", "visit.completed"]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a whole visit is worked with the lender's own code, and told in its order afterwards",
+    async () => {
+      const { phone, loan } = await atTheDoor();
+      const { page, press, at, network, look } = phone;
+      await network(false);
+      await press("Start the visit");
+      await at("At the door");
+      await press("Get a payment link");
+      await page.getByText("The link comes once there is a network.").waitFor();
+      expect(await phone.scan("QR code for any UPI app")).toMatch(/^upi:\/\/pay\?pa=acme@okbank/);
+      await look("link-waits");
+      await network(true);
+      await page.getByText("Ready to show").waitFor();
+      await press("End the visit");
+      await page.getByLabel("Not at home").check();
+      await press("Save and finish");
+      await at("Good");
+      await lender.waitForEvents(() => events(loan).includes("visit.completed"));
+      const told = events(loan).filter((kind) => !kind.startsWith("case.") && kind !== "payment_link.undelivered");
+      expect(told).toEqual(["visit.started", "payment_link.created", "visit.completed"]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a session that has ended meanwhile loses nothing: what waits goes out when the same person signs in",
+    async () => {
+      const { phone, app, loan, fieldPartnerId } = await atTheDoor();
+      const { page, press, at, network } = phone;
+      await network(false);
+      await press("Start the visit");
+      await at("At the door");
+      await app.mutate("signOut", {}, "signedOut");
+      await network(true);
+      await at("Sign in");
+      // Somebody else on the same phone neither sees nor sends it.
+      const other = await aFieldPartner(service);
+      await phone.signIn(other.accessToken);
+      await page.getByText("Nothing to do just now").waitFor();
+      expect(await page.locator(".status-line").innerText()).toBe("");
+      await press("Me");
+      await press("Sign out");
+      await at("Sign in");
+      expect(events(loan)).not.toContain("visit.started");
+      const { accessToken } = await transaction(service.app.database.em(), (tx) =>
+        issueAccessToken(tx, fieldPartnerId),
+      );
+      await phone.signIn(accessToken);
+      await lender.waitForEvents(() => events(loan).includes("visit.started"));
+      await page.getByText("Continue the visit").waitFor();
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "what the service refuses afterwards is not lost unseen",
+    async () => {
+      const { phone, loan } = await atTheDoor();
+      const { page, press, at, network, look } = phone;
+      await network(false);
+      await press("Start the visit");
+      await at("At the door");
+      await press("Get a payment link");
+      await at("Payment link");
+      await lender.importCases([{ sourceLoanNumber: loan, action: "hold", reason: "Complaint" }]);
+      await network(true);
+      await page.getByText("1 could not be done").click();
+      await at("To be sent");
+      await page.getByText("Payment link ·").waitFor();
+      await look("could-not-be-done");
+      await press("Dismiss");
+      await page.getByText("Everything is sent").waitFor();
+      expect(await page.locator(".status-line").innerText()).toBe("");
+    },
+    TIMEOUT_MS,
+  );
+});

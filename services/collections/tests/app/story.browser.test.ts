@@ -1,0 +1,119 @@
+import { beforeAll, expect, test } from "vitest";
+import type { LenderTwin } from "@collections/lender-twin";
+import { migrate } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { schemas } from "../../src/schemas.ts";
+import { aBrowser, aPhone, type HeldPhone } from "./fixtures/field-app-stage.ts";
+import { aRow } from "../fixtures/fixture.ts";
+import {
+  aRegisteredFieldPartner,
+  aRegisteredLender,
+  FIELD_PARTNER_PHONE,
+  operatorsCli,
+  type ServiceProcess,
+  startProcess,
+} from "../fixtures/processes.ts";
+
+/** A real browser, the service as a process, and the operator's commands, on a busy machine. */
+const TIMEOUT_MS = 90_000;
+
+let sandbox: ServiceProcess;
+let lender: LenderTwin;
+let phone: HeldPhone;
+
+beforeAll(async () => {
+  const { url } = await testDatabase("field-app", (at) => migrate({ url: at, schemas, jobs: true }).then(() => {}));
+  const settings = { DATABASE_URL: url };
+  const cli = operatorsCli(settings);
+  const [started, browser] = await Promise.all([startProcess(settings), aBrowser()]);
+  sandbox = started;
+  const fallback = {
+    "fallback-upi-id": "acme@okbank",
+    "fallback-bank": "accountNumber=50100012345678,ifsc=HDFC0000123",
+  };
+  lender = await aRegisteredLender(cli, sandbox.url, { name: "Sparkasse Köln-Süd", ...fallback });
+  const fieldPartnerId = await aRegisteredFieldPartner(cli);
+  await lender.importCases([
+    aRow("LN-1001", { dpd: 42, addresses: [{ line1: "14, Lakshmi Road", city: "Pune", country: "IN" }] }),
+  ]);
+  await cli.json("case", "assign", "ACME", "LN-1001", fieldPartnerId);
+  phone = await aPhone(browser, sandbox.url);
+}, TIMEOUT_MS);
+
+test(
+  "a field partner signs in with the code from the log, visits, sees a link minted and paid as it happens, and earns",
+  async () => {
+    const { page, at, press, look } = phone;
+    await at("Sign in");
+    await look("sign-in");
+    await page.getByLabel("Mobile number").fill(FIELD_PARTNER_PHONE.replace("+91", "+91 "));
+    await press("Send me a code");
+    await expect.poll(codeInLog).toBeDefined();
+    await look("code");
+    await page.getByLabel("Code").fill(codeInLog()!);
+
+    await at("Good");
+    await page.getByText("14, Lakshmi Road, Pune").waitFor();
+    await look("today");
+    await press("Open the case");
+    await at("Case");
+    await page.getByText("98•••••001").waitFor();
+    await page.getByRole("button", { name: "Show the whole number" }).click();
+    await page.getByRole("link", { name: "+919800000001" }).waitFor();
+    await look("case");
+
+    await press("Start the visit");
+    await at("At the door");
+    await page.getByLabel(/^How much will they pay/).fill("2,500");
+    await page.getByText("₹62.50").waitFor();
+    await look("visit");
+    await press("Get a payment link");
+    await at("Payment link");
+    await page.getByText("Ready to show").waitFor();
+    await look("link");
+    const [linkId] = [...lender.links.keys()];
+    expect(await page.locator(".url").textContent()).toBe(lender.payUrl(linkId!));
+    expect(await phone.scan("QR code of the payment link")).toBe(lender.payUrl(linkId!));
+
+    // The access token has ended meanwhile: it is renewed, and nobody notices.
+    await page.evaluate(`{
+      const name = "collections.session";
+      localStorage.setItem(name, localStorage.getItem(name).replace(/fpt_[^"]*/, "fpt_ended"));
+    }`);
+    await lender.pay(linkId!);
+    await page.getByText("You have earned here").waitFor();
+    await page.getByText("₹2,500.00 is still owed.").waitFor();
+    await look("paid");
+
+    await press("End the visit");
+    await at("How did it end?");
+    expect(await page.getByLabel("Paid by the link").isChecked()).toBe(true);
+    await look("outcome");
+    await press("Save and finish");
+    await at("Good");
+    await page.locator(".figures").getByText("₹62.50").waitFor();
+    expect(await page.locator(".figures").innerText()).toMatch(/Collected\s+₹2,500\.00\s+Visits\s+1/);
+    await look("today-paid");
+
+    await press("Money");
+    await page.getByText("2.5% of ₹2,500.00").waitFor();
+    await look("money");
+    await press("Me");
+    await at("Asha Rao");
+    await page.getByText("This one").waitFor();
+    await look("me");
+    await press("Sign out");
+    await at("Sign in");
+    // Nothing of a borrower stays, and nothing that opens the app.
+    expect(await page.evaluate("Object.keys(localStorage).filter((name) => /answer|session/.test(name))")).toEqual([]);
+
+    // What a browser itself says of the renewed token is no error of the app.
+    expect(phone.errors).toEqual([]);
+    expect(phone.requestsElsewhere()).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+function codeInLog(): string | undefined {
+  return /sign-in code (\d{6})/.exec(sandbox.log())?.[1];
+}

@@ -1,0 +1,126 @@
+import type { Command } from "commander";
+import { expect, test, vi } from "vitest";
+import { createProgram } from "../../src/cli/program.ts";
+import { explain } from "../../src/cli/terminal/refusal.ts";
+import { operatorsCli } from "../fixtures/processes.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** Nobody listens there: what a command line says wrong is told before the database is asked. */
+const cli = operatorsCli({ DATABASE_URL: "postgres://127.0.0.1:1/nowhere" });
+
+test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(
+  "the help of %s describes it and has an example of it",
+  (path, command) => {
+    const help = helpOf(command);
+    expect(help).toContain(`Usage: ${path}`);
+    expect(command.description()).toMatch(/^[A-Z].*\.$/);
+    expect(help).toMatch(/\nExamples?:\n/);
+    expect(help).toContain(path.replace(/^collections/, "pnpm collections"));
+    for (const option of command.options) expect(option.description, option.flags).not.toBe("");
+  },
+);
+
+test("there is a command for each thing that operators do", () => {
+  const groups: Record<string, string> = {
+    lender: "create update list show suspend resume",
+    key: "create list retire revoke use-for-signing debug",
+    "field-partner": "create token suspend resume clear-code-limit",
+    case: "import assign unassign hold release close",
+    endpoint: "show probe resume",
+    delivery: "list show replay replays cancel-replay",
+    ledger: "statement verify anchor-keys",
+    payout: "preview record list show",
+    "master-key": "rotate replace-lost",
+    "persisted-operations": "make",
+  };
+  const paths = Object.entries(groups).flatMap(([group, names]) =>
+    names.split(" ").map((name) => `collections ${group} ${name}`),
+  );
+  expect(commandsOf(createProgram()).map(pathOf)).toEqual(
+    expect.arrayContaining([...paths, "collections doctor", "collections migrate"]),
+  );
+});
+
+test("--help goes to stdout and ends with 0", async () => {
+  const { code, stdout, stderr } = await cli("lender", "create", "--help");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("--mint-auth-header");
+});
+
+test.each<[string, RegExp]>([
+  ["bogus", /unknown command 'bogus'/],
+  ["lender", /Say which command/],
+  ["lender create --code ACME", /required option '--name <name>' not specified/],
+  ["lender show", /missing required argument 'code'/],
+  ["case hold ACME LN-1", /required option '--reason <text>' not specified/],
+  ["delivery list --state lost", /Allowed choices are waiting, in_flight/],
+  ["delivery list --limit 0", /Expected a number from 1 to 200/],
+  ["delivery list --loan LN-1", /give --lender with --loan/],
+  ["delivery list --cursor zzz", /Expected the nextCursor of a page/],
+  ["delivery list --since yesterday", /Expected a local time such as 09:00 .* or how long ago, such as 90m/],
+  ["delivery replay", /Name an event, or a lender by --lender/],
+  ["delivery replay evt_1 --lender ACME --reason x", /replayed by itself/],
+  ["delivery replay --lender ACME", /Say why by --reason/],
+  ["delivery replay --lender ACME --rate 1001 --dry-run", /Expected a number from 1 to 1000/],
+  ["delivery replays", /required option '--lender <code>' not specified/],
+  ["payout record fp_1 --currency INR --paid-on 2026-11-21", /required option '--reference <text>' not specified/],
+  [
+    "payout record fp_1 --currency INR --reference UTR1 --paid-on 2026-11-21",
+    /required option '--amount <sum>' not specified/,
+  ],
+  [
+    "payout preview fp_1 --until 2026-11-20T29:41",
+    /is no day such as 2026-11-20\. Expected a local time such as 09:00/,
+  ],
+  ["payout record fp_1 --currency Rupee", /Expected a currency of ISO 4217, such as INR/],
+  ["payout record fp_1 --currency INR --reference UTR1 --paid-on 2026-02-30", /Expected a day such as 2026-11-20/],
+  ["payout record fp_1 --reference \u0007", /Expected 1 to 64 letters, digits and signs of ASCII/],
+  ["payout record fp_1 --currency JPY --reference U1 --paid-on 2026-11-21 --amount 1.5", /JPY takes no decimals/],
+  ["payout preview fp_1 --until today", /"today" is no day such as 2026-11-20. Expected a local time/],
+  ["endpoint resume ACME", /required option '--reason <text>' not specified/],
+])("the command line %j is not understood, and told why", async (line, reason) => {
+  const program = createProgram();
+  for (const command of [program, ...program.commands.flatMap((group) => [group, ...group.commands])]) {
+    command.configureOutput({ writeErr: () => {} });
+  }
+  const error: unknown = await program.parseAsync(line.split(" "), { from: "user" }).catch((caught: unknown) => caught);
+  const { code, detail, exitCode } = explain(error);
+  expect(exitCode).toBe(2);
+  expect(code).toMatch(/^[A-Z_]+$/);
+  expect(detail).toMatch(reason);
+});
+
+test("what went wrong is a sentence on stderr, the one document on stdout, and the exit code", async () => {
+  const [misspelt, wrongSetting, away] = await Promise.all([
+    cli("lender", "lsit", "--json"),
+    operatorsCli({ DATABASE_URL: "mysql://host/db" })("lender", "list", "--json"),
+    cli("lender", "list", "--json"),
+  ]);
+  const documents = [misspelt, wrongSetting, away].map(({ stdout }) => JSON.parse(stdout) as { error: object });
+  expect([misspelt.code, wrongSetting.code, away.code]).toEqual([2, 2, 4]);
+  expect(documents).toMatchObject([
+    { error: { code: "NOT_UNDERSTOOD", detail: expect.stringMatching(/unknown command 'lsit'/) as string } },
+    { error: { code: "INVALID_SETTINGS" } },
+    { error: { code: "SERVICE_UNAVAILABLE" } },
+  ]);
+  expect(misspelt.stderr).toMatch(/unknown command 'lsit'/);
+  expect(wrongSetting.stderr).toMatch(/^The settings are not usable:\n {2}DATABASE_URL takes a URL such as .*\n$/);
+  expect(away.stderr).toBe("The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
+});
+
+/** The commands that do something. */
+function commandsOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
+}
+
+function helpOf(command: Command): string {
+  let help = "";
+  command.configureOutput({ writeOut: (text) => (help += text) });
+  command.outputHelp();
+  return help;
+}

@@ -1,0 +1,224 @@
+import { parsePublicId, publicId } from "@collections/database";
+import { randomUUID } from "node:crypto";
+import { beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { commandsHere } from "../fixtures/commands.ts";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { AppClient } from "../fixtures/graphql-client.ts";
+import type { Cli } from "../fixtures/processes.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+const TODAY = new Intl.DateTimeFormat("en-CA", { timeZone: "Asia/Kolkata" }).format();
+
+let service: TestService;
+let lenders: Awaited<ReturnType<typeof aLender>>[];
+let cli: Cli;
+let fieldPartnerId: string;
+let app: AppClient;
+let loans = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lenders = [await aLender(service), await aLender(service)];
+  cli = commandsHere({ DATABASE_URL: service.databaseUrl });
+});
+
+beforeEach(async () => {
+  const { id, accessToken } = await aFieldPartner(service);
+  fieldPartnerId = publicId("fp", id);
+  app = new AppClient(service.url, accessToken);
+});
+
+/** The field partner is credited with 2.5 % of 5,000 at this lender. */
+async function credit(lender = lenders[0]!): Promise<void> {
+  const loan = `LN-${(loans += 1)}`;
+  await lender.importCases([aRow(loan)]);
+  await assign(service, lender.code, loan, parsePublicId("fp", fieldPartnerId)!);
+  await lender.confirm(loan, { amount: 5000, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" });
+}
+
+/** An amount that comes later is the one that counts. */
+const recordArgs = (reference: string, ...more: string[]) => [
+  "payout",
+  "record",
+  fieldPartnerId,
+  "--currency",
+  "inr",
+  "--reference",
+  reference,
+  "--paid-on",
+  TODAY,
+  "--amount",
+  "125",
+  ...more,
+];
+
+async function refusal(...args: string[]) {
+  const { code, stdout, stderr } = await cli(...args, "--json");
+  const { error } = JSON.parse(stdout) as { error: { code: string; detail: string } };
+  expect(stderr).toBe(`${error.detail}\n`);
+  return [code, error.code, error.detail];
+}
+
+test("what is credited is previewed, recorded with its reference, listed, shown, and seen in the app", async () => {
+  for (const lender of [...lenders, lenders[0]!]) await credit(lender);
+  const parts = [
+    { lenderCode: lenders[0]!.code, amount: "250.00", lines: 2 },
+    { lenderCode: lenders[1]!.code, amount: "125.00", lines: 1 },
+  ];
+  expect(await cli.json("payout", "preview", fieldPartnerId, "--until", TODAY)).toEqual({
+    fieldPartnerId,
+    until: TODAY,
+    asOf: expect.stringMatching(INSTANT) as string,
+    payable: [{ currency: "INR", amount: "375.00", lines: 3, lenders: expect.arrayContaining(parts) as object[] }],
+  });
+
+  const reference = `UTR ${randomUUID()}`;
+  const recorded = await cli.json(...recordArgs(reference, "--amount", "375"));
+  const payout = {
+    payoutId: expect.stringMatching(/^po_[0-9a-f]{32}$/) as string,
+    fieldPartnerId,
+    reference,
+    paidOn: TODAY,
+    until: null,
+    currency: "INR",
+    amount: "375.00",
+    lines: 3,
+    recordedAt: expect.stringMatching(/Z$/) as string,
+    lenders: expect.arrayContaining(parts) as object[],
+  };
+  expect(recorded).toEqual({ outcome: "recorded", ...payout });
+  expect(await cli.json(...recordArgs(reference, "--amount", "375.00"))).toEqual({ ...recorded, outcome: "repeated" });
+  const { outcome: _, ...kept } = recorded;
+  expect(await cli.json("payout", "list", "--field-partner", fieldPartnerId)).toEqual({
+    payouts: [kept],
+    nextCursor: null,
+  });
+  const shown = await cli.json("payout", "show", reference);
+  const line = { amount: "125.00", formula: "2.5% of ₹5,000.00" };
+  expect(shown).toMatchObject({ ...kept, earnings: [line, line, line] });
+  expect(await cli.json("payout", "show", String(recorded["payoutId"]))).toEqual(shown);
+  expect(await cli.json("payout", "preview", fieldPartnerId)).toMatchObject({ payable: [], asOf: null });
+  expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true });
+
+  const { data } = await app.ask(
+    "{ earningLines { edges { node { status paidOutAt payout { reference paidOn amount { display } } } } } }",
+  );
+  const inApp = { reference, paidOn: TODAY, amount: { display: "₹375.00" } };
+  expect(data!["earningLines"].edges.map(({ node }: { node: object }) => node)).toEqual(
+    [1, 2, 3].map(() => ({ status: "PAID_OUT", paidOutAt: recorded["recordedAt"], payout: inApp })),
+  );
+});
+
+test("what was previewed is recorded by its instant, whatever is credited meanwhile", async () => {
+  await credit();
+  const { asOf } = await cli.json("payout", "preview", fieldPartnerId);
+  await credit();
+  await credit(lenders[1]);
+  const reference = `UTR${randomUUID()}`;
+  const args = recordArgs(reference, "--until", String(asOf));
+  const recorded = await cli.json(...args);
+  expect(recorded).toMatchObject({ outcome: "recorded", amount: "125.00", lines: 1, until: asOf });
+  expect(await cli.json(...args)).toEqual({ ...recorded, outcome: "repeated" });
+  const after = await cli.json("payout", "preview", fieldPartnerId);
+  expect(after).toMatchObject({ payable: [{ amount: "250.00" }] });
+
+  // Who has lost the instant is told it.
+  const [code, refused, detail] = await refusal(...recordArgs(`${reference}-2`));
+  expect([code, refused]).toEqual([1, "AMOUNT_DIFFERS"]);
+  expect(detail).toMatch(
+    /^What is credited comes to 250\.00 INR, and up to \S+ to 125\.00: if that is what was sent, record it with --until \S+Z\.$/,
+  );
+  const told = /--until (\S+Z)/.exec(String(detail))![1]!;
+  expect(await cli.json(...recordArgs(`${reference}-2`, "--until", told))).toMatchObject({ outcome: "recorded" });
+  expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true });
+});
+
+test("people read it in words", async () => {
+  await credit();
+  const { code } = lenders[0]!;
+  const preview = await cli("payout", "preview", fieldPartnerId);
+  expect(preview).toMatchObject({ code: 0, stderr: "" });
+  expect(preview.stdout.split("\n").slice(1, 3)).toEqual([
+    `${code}  INR       125.00  1`,
+    `${"all".padEnd(code.length)}  INR       125.00  1`,
+  ]);
+  const asOf = /\nAs of .+ Asia\/Calcutta \((\S+Z)\): record what you send with --until \1 and its --amount\.\n$/;
+  expect(preview.stdout).toMatch(asOf);
+  const reference = `UTR${randomUUID()}`;
+  const { stdout } = await cli(...recordArgs(reference, "--until", TODAY));
+  expect(stdout).toMatch(/^Recorded\.\npo_[0-9a-f]{32}: 125\.00 INR to fp_/);
+  expect(stdout).toContain(
+    `on ${TODAY} by ${reference}, for 1 earning, credited until ${TODAY}.\n  ${code}: 125.00 for 1\n`,
+  );
+  expect((await cli(...recordArgs(reference, "--until", TODAY))).stdout).toMatch(
+    /^It was recorded already; nothing has/,
+  );
+  expect((await cli("payout", "show", reference)).stdout).toMatch(
+    /LENDER +LOAN +AMOUNT +FORMULA\n.* 2\.5% of ₹5,000\.00\n$/,
+  );
+  expect((await cli("payout", "list", "--field-partner", fieldPartnerId)).stdout).toMatch(/^PAYOUT +FIELD PARTNER/);
+});
+
+test("what cannot be recorded is refused with a code and what to do, and nothing is changed", async () => {
+  await credit();
+  const nobody = publicId("fp", randomUUID());
+  const reference = `UTR${randomUUID()}`;
+  const wrongSum = [
+    1,
+    "AMOUNT_DIFFERS",
+    expect.stringMatching(/^What is credited comes to 125\.00 INR, not 125\.01\. Check/),
+  ];
+  expect(await refusal(...recordArgs(reference, "--amount", "125.01"))).toEqual(wrongSum);
+  const early = [1, "DATE_TOO_EARLY", expect.stringMatching(/^--paid-on .* was credited; the earliest is 2\S+\.$/)];
+  expect(await refusal(...recordArgs(reference, "--paid-on", "1926-11-21"))).toEqual(early);
+  expect(await refusal(...recordArgs(reference, "--paid-on", "2099-01-01"))).toEqual([
+    1,
+    "DATE_IN_FUTURE",
+    expect.stringMatching(/^--paid-on names a day/),
+  ]);
+  expect(await refusal(...recordArgs(reference, "--until", "2099-01-01"))).toEqual([
+    1,
+    "DATE_IN_FUTURE",
+    `--until names a day that has not come; today is ${TODAY}.`,
+  ]);
+  expect(await refusal(...recordArgs(reference, "--until", "2099-01-01T00:00Z"))).toEqual([
+    1,
+    "DATE_IN_FUTURE",
+    expect.stringMatching(/^--until names a moment that has not come; it is \S+Z\.$/),
+  ]);
+  const inYen = recordArgs(reference).map((word) => (word === "inr" ? "JPY" : word));
+  expect(await refusal(...inYen)).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in JPY, only in INR."]);
+  const toNobody = recordArgs(reference).map((word) => (word === fieldPartnerId ? nobody : word));
+  for (const args of [toNobody, ["payout", "preview", nobody]]) {
+    expect(await refusal(...args)).toEqual([3, "FIELD_PARTNER_NOT_FOUND", `There is no field partner ${nobody}.`]);
+  }
+  expect(await refusal("payout", "show", reference)).toEqual([
+    3,
+    "PAYOUT_NOT_FOUND",
+    `There is no payout ${reference}.`,
+  ]);
+  expect(await cli.json("payout", "preview", fieldPartnerId)).toMatchObject({ payable: [{ amount: "125.00" }] });
+
+  const { payoutId } = await cli.json(...recordArgs(reference));
+  expect(await refusal(...recordArgs(reference, "--until", TODAY))).toEqual([
+    1,
+    "REFERENCE_TAKEN",
+    `The reference ${reference} names the payout ${String(payoutId)}, which differs in until; see payout show.`,
+  ]);
+  expect(await refusal(...recordArgs(`${reference}-2`))).toEqual([1, "NOTHING_TO_PAY", "Nothing is credited in INR."]);
+});
+
+test("payouts are listed page by page, those of everybody too", async () => {
+  const references = [randomUUID(), randomUUID(), randomUUID()];
+  for (const reference of references) {
+    await credit();
+    await cli.json(...recordArgs(reference));
+  }
+  const first = await cli.json("payout", "list", "--limit", "2");
+  const cursor = String(first["nextCursor"]);
+  const second = await cli.json("payout", "list", "--limit", "1", "--cursor", cursor);
+  const listed = [...(first["payouts"] as { reference: string }[]), ...(second["payouts"] as { reference: string }[])];
+  expect(listed.map(({ reference }) => reference)).toEqual(references.toReversed());
+});

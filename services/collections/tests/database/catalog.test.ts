@@ -1,0 +1,74 @@
+import { distribute, distributionFaults, migrate } from "@collections/database";
+import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
+import { MikroORM, SchemaGenerator } from "@mikro-orm/postgresql";
+import { Client } from "pg";
+import { beforeAll, expect, test } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+
+const OURS = schemas.map(({ name }) => name);
+
+let migrated: Client;
+let migratedUrl: string;
+
+beforeAll(async () => {
+  // Also in the mode "citus" a database in which nothing is distributed yet.
+  migratedUrl = directUrl((await emptyDatabase()).url);
+  await migrate({ url: migratedUrl, schemas, jobs: true });
+  migrated = await connected(migratedUrl);
+});
+
+test("every entity has the columns of its table, and every table an entity", async () => {
+  const tables = await columnsIn(migrated);
+  const entities = await columnsIn(await asEntitiesSay());
+  expect(Object.keys(tables).length).toBeGreaterThan(20);
+  expect(entities).toEqual(tables);
+});
+
+test("every table can be distributed by lender, or is named as one that stays elsewhere, with the reason", async () => {
+  expect(await distributionFaults(migrated, schemas)).toEqual([]);
+  const { statements } = await distribute({ url: migratedUrl, schemas, dryRun: true });
+  expect(statements.filter((text) => text.includes("create_distributed_table")).length).toBeGreaterThan(20);
+});
+
+/** A database whose tables MikroORM has made from the entities alone. */
+async function asEntitiesSay(): Promise<Client> {
+  const url = directUrl((await emptyDatabase()).url);
+  const orm = await MikroORM.init({
+    clientUrl: url,
+    entities: schemas.flatMap(({ entities }) => [...entities]),
+    extensions: [SchemaGenerator],
+    ensureDatabase: false,
+    logger: () => {},
+  });
+  await orm.schema.create();
+  await orm.close();
+  return connected(url);
+}
+
+/**
+ * Of each of our tables the columns by name: type, whether null is allowed, place in the primary key. Partitions are no
+ * tables of their own.
+ */
+async function columnsIn(client: Client): Promise<Record<string, Record<string, string>>> {
+  const { rows } = await client.query<{ relation: string; column: string; kind: string }>(
+    `select a.attrelid::regclass::text as relation, a.attname as column,
+       format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end
+         || coalesce(' key ' || array_position(i.indkey::int2[], a.attnum), '') as kind
+     from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+     left join pg_index i on i.indrelid = c.oid and i.indisprimary
+     where c.relkind in ('r', 'p') and not c.relispartition and n.nspname = any ($1)
+       and a.attnum > 0 and not a.attisdropped
+     order by 1, 2`,
+    [OURS],
+  );
+  const tables: Record<string, Record<string, string>> = {};
+  for (const { relation, column, kind } of rows) (tables[relation] ??= {})[column] = kind;
+  return tables;
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  afterFile(() => client.end());
+  return client;
+}

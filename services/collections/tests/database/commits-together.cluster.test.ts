@@ -1,0 +1,245 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { migrate } from "@collections/database";
+import { afterFile, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { beforeAll, expect, inject, test, vi } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { aFaultyWire, type Fault, type FaultyWire } from "./fixtures/faulty-wire.ts";
+import { aFieldPartner, aLender, aRow, assign, startTestService } from "../fixtures/fixture.ts";
+import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
+
+// The app's mutations write their result on the coordinator and their rows on a worker. A connection breaks, or the
+// coordinator's process is ended, at every message of a mutation: from the service to the coordinator, and from there to
+// a worker, PREPARE TRANSACTION and COMMIT PREPARED included.
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
+
+/** More than there are messages on either wire. */
+const MOST_MESSAGES = 120;
+
+let admin: Client;
+let app: AppClient;
+let wires: { readonly coordinator: FaultyWire; readonly worker: FaultyWire };
+let world: {
+  readonly lender: Awaited<ReturnType<typeof aLender>>;
+  readonly lenderId: string;
+  readonly fieldPartnerId: string;
+  /** The ids of cases without a visit. */
+  readonly caseIds: string[];
+};
+let service: Awaited<ReturnType<typeof startTestService>>;
+let loans = 0;
+
+beforeAll(async () => {
+  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  admin = new Client({ connectionString: url });
+  await admin.connect();
+  afterFile(() => admin.end());
+  wires = { coordinator: await aFaultyWire(url), worker: await aFaultyWire(inject("workerUrls")[0]!) };
+  await admin.query("update pg_dist_node set nodeport = $2 where groupid > 0 and nodeport = $1", [
+    Number(new URL(inject("workerUrls")[0]!).port),
+    wires.worker.port,
+  ]);
+  const relayed = new URL(url);
+  relayed.port = String(wires.coordinator.port);
+  service = await startTestService({ works: false, settings: { DATABASE_URL: relayed.href } });
+  const lender = await aLenderOnTheFirstWorker();
+  const { id: fieldPartnerId, accessToken } = await aFieldPartner(service);
+  app = new AppClient(service.url, accessToken);
+  world = { lender, lenderId: await lenderId(lender.code), fieldPartnerId, caseIds: [] };
+});
+
+type Mutation = "startVisit" | "completeVisit" | "requestPaymentLink";
+
+/** A mutation, and what of it is on the worker and on the coordinator: all of it once, or nothing. */
+interface Story {
+  /** Does what the mutation needs, before the fault. */
+  prepare(visit: Visit): Promise<unknown>;
+  input(visit: Visit): object;
+  readonly selection: string;
+  /** Counts what the mutation writes for `$1`, a visit of the lender `$2`. */
+  readonly written: readonly string[];
+}
+
+interface Visit {
+  readonly caseId: string;
+  readonly visitId: string;
+}
+
+const AMOUNT = { minor: "250000", currency: "INR" };
+const started = (visit: Visit) => mutate("startVisit", randomUUID(), STORIES.startVisit.input(visit));
+const EVENTS = `select count(*)::int from webhooks.event where lender_id = $2
+  and body like '%vis_' || replace($1, '-', '') || '%' and kind = `;
+
+const STORIES: Readonly<Record<Mutation, Story>> = {
+  startVisit: {
+    prepare: () => Promise.resolve(),
+    input: ({ caseId, visitId }) => ({
+      caseId: Buffer.from(`Case:${caseId}`).toString("base64"),
+      visitId,
+      occurredAt: "2026-11-22T10:00:00Z",
+    }),
+    selection: "visit { visitId }",
+    written: [
+      "select count(*)::int from cases.visit where lender_id = $2 and id = $1::uuid",
+      `${EVENTS} 'visit.started'`,
+    ],
+  },
+  completeVisit: {
+    prepare: started,
+    input: ({ visitId }) => ({ visitId, disposition: "DOOR_LOCKED", occurredAt: "2026-11-22T10:10:00Z" }),
+    selection: "visit { visitId }",
+    written: [
+      "select count(*)::int from cases.visit where lender_id = $2 and id = $1::uuid and completed_at is not null",
+      `${EVENTS} 'visit.completed'`,
+    ],
+  },
+  requestPaymentLink: {
+    prepare: started,
+    input: ({ visitId }) => ({ visitId, amount: AMOUNT, channels: [] }),
+    selection: "paymentLink { id }",
+    written: [
+      "select count(*)::int from payment_links.payment_link where lender_id = $2 and visit_id = $1::uuid",
+      // A job names its link, and the link its visit.
+      `select count(*)::int from pgboss.job where data ->> 'linkId' = any (
+         select id::text from payment_links.payment_link where lender_id = $2 and visit_id = $1::uuid)`,
+    ],
+  },
+};
+
+let ended = 0;
+
+/** Citus' own processes stay: they settle what was prepared. */
+async function endProcessesOfTheService(): Promise<void> {
+  const { rowCount } = await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'collections-all'`);
+  ended += rowCount!;
+  // The sessions that wait for the message end here. A commit that has happened is not interrupted.
+  await pause(20);
+}
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  "the message is lost": "unsent",
+  "its answer is lost": "unanswered",
+  "the processes of the coordinator end": endProcessesOfTheService,
+};
+
+const points = (Object.keys(STORIES) as Mutation[]).flatMap((mutation) =>
+  (["coordinator", "worker"] as const).flatMap((wire) =>
+    Object.keys(FAULTS).map((fault) => [mutation, wire, fault] as const),
+  ),
+);
+
+test.each(points)(
+  "%s commits all of its rows or none, at each message on the connection to the %s when %s",
+  async (...point) => {
+    const [mutation, wire, fault] = point;
+    let played = 0;
+    ended = 0;
+    while (played < MOST_MESSAGES && (await play(mutation, wires[wire], played + 1, FAULTS[fault]!))) played += 1;
+    process.stdout.write(`${mutation}, ${wire}, ${fault}: ${played} messages\n`);
+    expect(played).toBeGreaterThan(1);
+    expect(ended).toBeGreaterThanOrEqual(FAULTS[fault] === endProcessesOfTheService ? played : 0);
+    expect(played).toBeLessThan(MOST_MESSAGES);
+  },
+);
+
+/** Lets the fault befall one message of the mutation, then repeats the mutation. False when there was no such message. */
+async function play(mutation: Mutation, wire: FaultyWire, message: number, fault: Fault): Promise<boolean> {
+  const visit = await aVisit();
+  const story = STORIES[mutation];
+  await story.prepare(visit);
+  const key = randomUUID();
+  wire.arm(message, fault);
+  const first = await mutate(mutation, key, story.input(visit)).catch(() => undefined);
+  const hasHappened = wire.disarm();
+  await recovered();
+
+  const results = await resultsOf(key);
+  expect(await writtenFor(visit, story), `message ${message}`).toEqual(story.written.map(() => results));
+  expect(results).toBeGreaterThanOrEqual(first ? 1 : 0);
+
+  const repeated = await mutate(mutation, key, story.input(visit));
+  expect(repeated).toEqual(first ?? repeated);
+  expect(await mutate(mutation, key, story.input(visit))).toEqual(repeated);
+  expect(await writtenFor(visit, story), `message ${message}, repeated`).toEqual(story.written.map(() => 1));
+  return hasHappened;
+}
+
+async function mutate(mutation: Mutation, idempotencyKey: string, input: object): Promise<Selected> {
+  const answer = await app.mutate(mutation, { idempotencyKey, ...input }, STORIES[mutation].selection);
+  if ("code" in answer) throw new Error(JSON.stringify(answer));
+  return answer;
+}
+
+/** Cases are imported some at a time, and each is visited once. */
+async function aVisit(): Promise<Visit> {
+  const { lender, fieldPartnerId, caseIds } = world;
+  if (caseIds.length === 0) {
+    const names = Array.from({ length: 50 }, () => `TOGETHER-${(loans += 1)}`);
+    await lender.importCases(names.map((loan) => aRow(loan)));
+    for (const loan of names) await assign(service, lender.code, loan, fieldPartnerId);
+    const { rows } = await admin.query<{ id: string }>(
+      "select id from cases.collection_case where lender_id = $1 and source_loan_number = any ($2)",
+      [world.lenderId, names],
+    );
+    caseIds.push(...rows.map(({ id }) => id));
+  }
+  return { caseId: caseIds.pop()!, visitId: randomUUID() };
+}
+
+/**
+ * Has the coordinator settle now what was prepared on a worker and neither committed nor rolled back there, which it does
+ * each minute by itself. Until then no query sees such rows, although the mutation may have been answered.
+ */
+async function recovered(): Promise<void> {
+  // A message that was held back may reach the worker after the coordinator's process has ended, and prepare something.
+  await expect.poll(() => onWorkers(OPEN_TRANSACTIONS)).toBe(0);
+  await expect
+    .poll(async () => {
+      await admin.query("select recover_prepared_transactions()");
+      return onWorkers("select count(*) from pg_prepared_xacts where database = current_database()");
+    })
+    .toBe(0);
+}
+
+const OPEN_TRANSACTIONS = `select count(*) from pg_stat_activity
+  where datname = current_database() and backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`;
+
+/** The sum of the counts that this query gives on the workers. */
+async function onWorkers(count: string): Promise<number> {
+  const { rows } = await admin.query<{ sum: number }>("select sum(result::int)::int from run_command_on_workers($1)", [
+    count,
+  ]);
+  return rows[0]!.sum;
+}
+
+async function resultsOf(key: string): Promise<number> {
+  const { rows } = await admin.query("select from field_partners.mutation_result where key = $1", [key]);
+  return rows.length;
+}
+
+async function writtenFor({ visitId }: Visit, { written }: Story): Promise<number[]> {
+  const values = [visitId, world.lenderId];
+  const counts: number[] = [];
+  for (const text of written) counts.push((await admin.query<{ count: number }>(text, values)).rows[0]!.count);
+  return counts;
+}
+
+async function lenderId(code: string): Promise<string> {
+  const { rows } = await admin.query<{ id: string }>("select id from lenders.lender where code = $1", [code]);
+  return rows[0]!.id;
+}
+
+/** Onboards lenders until one's rows are on the worker behind the wire. */
+async function aLenderOnTheFirstWorker(): Promise<Awaited<ReturnType<typeof aLender>>> {
+  for (;;) {
+    const lender = await aLender(service);
+    const { rows } = await admin.query<{ port: number }>(
+      `select nodeport as port from citus_shards
+       where shardid = get_shard_id_for_distribution_column('cases.visit', $1::uuid)`,
+      [await lenderId(lender.code)],
+    );
+    if (rows[0]!.port === wires.worker.port) return lender;
+  }
+}

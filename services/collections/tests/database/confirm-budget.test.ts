@@ -1,0 +1,201 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { AMOUNT_FIELDS, caseByLoan, lockCurrentCases } from "@collections/cases";
+import { createDatabase, type Database, migrate, newId, transaction } from "@collections/database";
+import { createFieldPartner, type FieldPartner } from "@collections/field-partners";
+import {
+  assignCase,
+  type Confirmation,
+  confirmPayments,
+  createConfirmer,
+  importCases,
+  onboardLender,
+} from "@collections/flows";
+import { createVault, type Lender } from "@collections/lenders";
+import { AmountLiteral, parseJson } from "@collections/money";
+import { parseAllowList } from "@collections/outbound";
+import { lockLinksOfCase, recordMinted, requestLink } from "@collections/payment-links";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { aRow } from "../fixtures/fixture.ts";
+
+const ENVIRONMENT = "sandbox";
+const ROUND_TRIPS = 3;
+const MAX_STATEMENTS = 14;
+/** The first hint leaves at once; what gathers meanwhile leaves as one. */
+const MAX_WAKE_UPS = 2;
+const COMMIT = "commit";
+const SELECT_PENDING = "earnings.pending";
+
+interface Sent {
+  readonly name: string | undefined;
+  readonly text: string;
+  readonly roundTrip: boolean;
+}
+
+let database: Database;
+let url: string;
+let lender: Lender;
+let fieldPartner: FieldPartner;
+let loansMade = 0;
+
+beforeAll(async () => {
+  ({ url } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  }));
+  database = await createDatabase({ url, schemas });
+  const vault = createVault({ masterKey: "a".repeat(64) });
+  const onboarding = { vault, allow: parseAllowList("127.0.0.1:*"), environment: ENVIRONMENT };
+  const input = { code: "ACME", name: "Acme Finance", currency: "INR", commissionPercent: "2.5" };
+  ({ lender } = await onboardLender(database.em(), onboarding, input));
+  fieldPartner = await transaction(database.em(), (tx) =>
+    createFieldPartner(tx, { displayName: "Asha Rao", phone: "+919800000002" }),
+  );
+});
+
+afterAll(() => database.close());
+
+/** Loans that owe 5,000, each with a field partner. */
+async function loans(count: number): Promise<string[]> {
+  const names = Array.from({ length: count }, () => `LN-${(loansMade += 1)}`);
+  const { rows } = parseJson(JSON.stringify({ rows: names.map((loan) => aRow(loan)) }), AMOUNT_FIELDS) as {
+    rows: unknown[];
+  };
+  const result = await importCases(database.em(), { lender, rows, dryRun: false, atomic: true }, ENVIRONMENT);
+  expect(result.success).toBe(true);
+  for (const loan of names) {
+    const order = { lender, loan, reason: null, fieldPartnerId: fieldPartner.id };
+    expect(await assignCase(database.em(), order, ENVIRONMENT)).toMatchObject({ kind: "done" });
+  }
+  return names;
+}
+
+/** A minted link on the loan's case; its id is the lender's. */
+async function linkOn(loan: string): Promise<string> {
+  const linkId = `plink_${loan}`;
+  const { id: caseId, currency } = (await caseByLoan(database.em(), lender.id, loan))!;
+  const owner = { lenderId: lender.id, caseId, sourceLoanNumber: loan, fieldPartnerId: fieldPartner.id };
+  await transaction(database.em(), async (tx) => {
+    const now = new Date();
+    const link = await requestLink(tx, { ...owner, visitId: newId(), amountMinor: 400_000n, currency }, now);
+    const links = await lockLinksOfCase(tx, link);
+    recordMinted(tx, links, { linkId, url: `https://pay.acme.example/${linkId}` }, now);
+  });
+  return linkId;
+}
+
+function payment(loan: string, fields: Partial<Confirmation> = {}): Confirmation {
+  return {
+    lender,
+    loan,
+    amount: new AmountLiteral("1000"),
+    amountIsMajorUnits: false,
+    reference: "pay_1",
+    paidAt: new Date(),
+    mode: "upi",
+    rawMode: "upi",
+    linkId: null,
+    warnings: [],
+    acceptedAt: new Date(),
+    ...fields,
+  };
+}
+
+/** Books the batch and answers with what its transaction sent; behind the commit goes nothing but wake-ups. */
+async function statementsOf(batch: readonly Confirmation[]): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+  const outcomes = await confirmPayments(observed.em(), batch, ENVIRONMENT);
+  await observed.close();
+  expect(outcomes.map(({ kind }) => kind)).toEqual(batch.map(() => "booked"));
+  const commit = sent.findIndex(({ text }) => text === COMMIT);
+  const behind = sent.slice(commit + 1);
+  expect(behind.filter(({ text }) => !text.includes("pg_notify"))).toEqual([]);
+  expect(behind.length).toBeLessThanOrEqual(MAX_WAKE_UPS);
+  return sent.slice(0, commit + 1);
+}
+
+function budgetOf(statements: readonly Sent[]): { statements: number; roundTrips: number } {
+  return { statements: statements.length, roundTrips: statements.filter(({ roundTrip }) => roundTrip).length };
+}
+
+describe("what a batch of confirmations asks of the database", () => {
+  test("is three round trips, whether it holds one confirmation or 32", async () => {
+    const [first, ...others] = await loans(33);
+    const one = await statementsOf([payment(first!)]);
+    // These references are looked up in two forms, in the same statement.
+    const many = await statementsOf(others.map((loan) => payment(loan, { reference: "re\u0301f_1" })));
+    expect(one.map(({ name, text }) => name ?? text)).toEqual(many.map(({ name, text }) => name ?? text));
+    expect(budgetOf(many)).toEqual(budgetOf(one));
+    expect(budgetOf(one).roundTrips).toBe(ROUND_TRIPS);
+  });
+
+  test("payments of one loan that come while another one is booked leave together, and try no lock of their own", async () => {
+    const [loan] = await loans(1);
+    const batches: number[] = [];
+    const onBatch = (size: number) => void batches.push(size);
+    const confirm = createConfirmer({ em: () => database.em(), environment: ENVIRONMENT, onBatch });
+    const first = confirm(payment(loan!));
+    await nextTurn();
+    const others = Array.from({ length: 31 }, (_, index) =>
+      confirm(payment(loan!, { reference: `pay_beside_${index}` })),
+    );
+    const outcomes = await Promise.all([first, ...others]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(outcomes.map(() => "booked"));
+    expect(batches).toEqual([1, 31]);
+  });
+
+  test("refuses a payment of an unknown loan after one transaction of three round trips", async () => {
+    const sent: Sent[] = [];
+    const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+    const confirm = createConfirmer({ em: () => observed.em(), environment: ENVIRONMENT });
+    const outcome = await confirm(payment("LN-never-imported"));
+    await observed.close();
+    expect(outcome).toMatchObject({ kind: "refused", code: "LOAN_NOT_FOUND" });
+    expect(sent.filter(({ text }) => text === COMMIT)).toHaveLength(1);
+    expect(sent.filter(({ name }) => name?.startsWith("cases.lock-"))).toHaveLength(1);
+    expect(budgetOf(sent).roundTrips).toBe(ROUND_TRIPS);
+  });
+
+  test("a payment of a loan that another transaction holds waits for it, beside one of an unknown loan that is refused", async () => {
+    const [loan] = await loans(1);
+    const confirm = createConfirmer({ em: () => database.em(), environment: ENVIRONMENT });
+    const holding = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    const holder = transaction(database.em(), async (tx) => {
+      await lockCurrentCases(tx, [{ lenderId: lender.id, loan: loan! }]);
+      held.resolve();
+      await holding.promise;
+    });
+    await held.promise;
+    const waiting = confirm(payment(loan!));
+    expect(await confirm(payment("LN-never-imported"))).toMatchObject({ code: "LOAN_NOT_FOUND" });
+    holding.resolve();
+    await holder;
+    expect(await waiting).toMatchObject({ kind: "booked" });
+  });
+
+  test("asks for what is pending only where a payment may end its case: a loan paid in many parts has much of it", async () => {
+    const [loan] = await loans(1);
+    const sentBy = async (reference: string, amount: string) =>
+      (await statementsOf([payment(loan!, { reference, amount: new AmountLiteral(amount) })])).map(({ name }) => name);
+    expect(await sentBy("pay_part", "4999")).not.toContain(SELECT_PENDING);
+    expect(await sentBy("pay_rest", "1")).toContain(SELECT_PENDING);
+    expect(await sentBy("pay_excess", "1")).toContain(SELECT_PENDING);
+  });
+
+  test("is at most 14 statements, also when every payment came by a link, clears its case and credits earnings", async () => {
+    const names = await loans(33);
+    await statementsOf(names.map((loan) => payment(loan)));
+    const clearing: Confirmation[] = [];
+    for (const loan of names) {
+      const fields = { reference: "pay_2", amount: new AmountLiteral("4000"), linkId: await linkOn(loan) };
+      clearing.push(payment(loan, fields));
+    }
+    const [first, ...others] = clearing;
+    const one = budgetOf(await statementsOf([first!]));
+    expect(one).toEqual({ statements: MAX_STATEMENTS, roundTrips: ROUND_TRIPS });
+    expect(budgetOf(await statementsOf(others))).toEqual(one);
+    expect(await caseByLoan(database.em(), lender.id, names.at(-1)!)).toMatchObject({ status: "collected" });
+  });
+});

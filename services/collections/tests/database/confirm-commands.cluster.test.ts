@@ -1,0 +1,121 @@
+import { AMOUNT_FIELDS } from "@collections/cases";
+import {
+  type CommandCount,
+  countOf,
+  hotStatements,
+  LOG_COMMANDS,
+  type NodeCommand,
+  recordCommands,
+} from "@collections/citus";
+import { createDatabase, type Database, migrate, transaction } from "@collections/database";
+import { createFieldPartner } from "@collections/field-partners";
+import { assignCase, type Confirmation, confirmPayments, importCases, onboardLender } from "@collections/flows";
+import { createVault, type Lender } from "@collections/lenders";
+import { AmountLiteral, parseJson } from "@collections/money";
+import { parseAllowList } from "@collections/outbound";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { aRow } from "../fixtures/fixture.ts";
+
+const ENVIRONMENT = "sandbox";
+
+/** What the process sent for a batch, and what the coordinator made of it. */
+interface Confirmed {
+  /** By name. */
+  readonly statements: readonly string[];
+  readonly commands: number;
+  readonly onWorkers: CommandCount;
+}
+
+describe("what a confirmation makes a cluster's coordinator send", () => {
+  let database: Database;
+  let lender: Lender;
+  const recorders: { take(): NodeCommand[] }[] = [];
+  const sent: { readonly name: string | undefined; readonly text: string }[] = [];
+  let phones = 10;
+
+  beforeAll(async () => {
+    const { url } = await testDatabase("service", async (at) => {
+      await migrate({ url: at, schemas, jobs: true });
+    });
+    database = await createDatabase({ url, schemas, onStatement: (statement) => void sent.push(statement) });
+    database.pool.on("connect", (client) => {
+      recorders.push(recordCommands(client));
+      void client.query(LOG_COMMANDS);
+    });
+    const vault = createVault({ masterKey: "a".repeat(64) });
+    const onboarding = { vault, allow: parseAllowList("127.0.0.1:*"), environment: ENVIRONMENT };
+    const input = { code: "ACME", name: "Acme Finance", currency: "INR", commissionPercent: "2.5" };
+    ({ lender } = await onboardLender(database.em(), onboarding, input));
+  });
+
+  afterAll(() => database.close());
+
+  /** Imports these loans, each owing 5,000 and assigned to a field partner. */
+  async function importLoans(loans: readonly string[]): Promise<void> {
+    const fieldPartner = await transaction(database.em(), (tx) =>
+      createFieldPartner(tx, { displayName: "Asha Rao", phone: `+9198000000${(phones += 1)}` }),
+    );
+    const { rows } = parseJson(JSON.stringify({ rows: loans.map((loan) => aRow(loan)) }), AMOUNT_FIELDS) as {
+      rows: unknown[];
+    };
+    await importCases(database.em(), { lender, rows, dryRun: false, atomic: true }, ENVIRONMENT);
+    for (const loan of loans) {
+      const order = { lender, loan, reason: null, fieldPartnerId: fieldPartner.id };
+      expect(await assignCase(database.em(), order, ENVIRONMENT)).toMatchObject({ kind: "done" });
+    }
+  }
+
+  /** Confirms a payment of each loan in one batch. */
+  async function confirm(loans: readonly string[], reference: string): Promise<Confirmed> {
+    sent.length = 0;
+    recorders.forEach((recorder) => recorder.take());
+    const batch = loans.map((loan) => payment(loan, reference));
+    const outcomes = await confirmPayments(database.em(), batch, ENVIRONMENT);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(loans.map(() => "booked"));
+    const commands = recorders.flatMap((recorder) => recorder.take());
+    const onWorkers = countOf(commands.filter(({ node }) => node !== "coordinator"));
+    const work = sent.filter(({ text }) => !/^(begin|commit|set )|pg_notify/i.test(text));
+    return { statements: work.map(({ name, text }) => name ?? text), commands: countOf(commands).commands, onWorkers };
+  }
+
+  function payment(loan: string, reference: string): Confirmation {
+    return {
+      lender,
+      loan,
+      amount: new AmountLiteral("1000"),
+      amountIsMajorUnits: false,
+      reference,
+      paidAt: new Date(),
+      mode: "upi",
+      rawMode: "upi",
+      linkId: null,
+      warnings: [],
+      acceptedAt: new Date(),
+    };
+  }
+
+  test("is one command for each statement, on the lender's node, without COPY and in one phase", async () => {
+    await importLoans(["LN-1"]);
+    // The first batch of a session also reads what the process keeps in memory.
+    await confirm(["LN-1"], "pay_1");
+    const { statements, commands, onWorkers } = await confirm(["LN-1"], "pay_2");
+    expect(commands).toBe(statements.length);
+    expect(onWorkers).toMatchObject({ nodes: 1, copies: 0, prepared: 0 });
+  });
+
+  test("is made by statements that pnpm citus:audit knows as hot", async () => {
+    await importLoans(["LN-4"]);
+    const { statements } = await confirm(["LN-4"], "pay_5");
+    const hot = new Set(hotStatements.flatMap(({ names }) => names));
+    expect(statements.filter((name) => !hot.has(name))).toEqual([]);
+  });
+
+  test("is as much for a batch of 32 confirmations of a lender as for one", async () => {
+    const loans = Array.from({ length: 32 }, (_, index) => `LN-2-${index}`);
+    await importLoans([...loans, "LN-3"]);
+    const one = await confirm(["LN-3"], "pay_3");
+    expect(await confirm(loans, "pay_4")).toEqual(one);
+  });
+});

@@ -1,0 +1,56 @@
+import { migrate } from "@collections/database";
+import { directUrl, emptyDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { demoDatabase } from "../../demo/demo-database.ts";
+import { schemas } from "../../src/schemas.ts";
+
+async function aDatabase(...texts: string[]): Promise<string> {
+  const url = directUrl((await emptyDatabase()).url);
+  await run(url, ...texts);
+  return url;
+}
+
+async function run(url: string, ...texts: string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const text of texts) await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+test("pnpm demo takes an empty database, and one that is only migrated", async () => {
+  const url = await aDatabase();
+  expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
+  await migrate({ url, schemas });
+  expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
+});
+
+test("pnpm demo refuses a database with lenders", async () => {
+  const url = await aDatabase();
+  await migrate({ url, schemas });
+  await run(
+    url,
+    `insert into lenders.lender (id, code, name, country, currency, language, time_zone, technical_contacts,
+       commission, rate_limits, state, created_at, updated_at)
+     values (gen_random_uuid(), 'ACME', 'Acme', 'IN', 'INR', 'en', 'Asia/Kolkata', '{}', 0, '{}', 'active', now(), now())`,
+  );
+  await expect(demoDatabase(url)).rejects.toThrow(
+    /^The database \w+ has lenders already\. Give an empty database in DATABASE_URL, or none/,
+  );
+});
+
+test("pnpm demo refuses a database with somebody else's tables, and names them", async () => {
+  const url = await aDatabase("create schema shop", "create table shop.product (id int)");
+  await expect(demoDatabase(url)).rejects.toThrow(
+    /has tables that are not the demo's \(shop\.product\)\. Give an empty/,
+  );
+});
+
+test("pnpm demo says that it cannot connect to DATABASE_URL, and why", async () => {
+  await expect(demoDatabase("postgres://postgres@127.0.0.1:1/nothing")).rejects.toThrow(
+    /^The demo cannot connect to DATABASE_URL: .*ECONNREFUSED/,
+  );
+});

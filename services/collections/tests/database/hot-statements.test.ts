@@ -1,0 +1,239 @@
+/** @module-tag one-node-plan */
+import { migrate } from "@collections/database";
+import { afterFile, directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { growTables } from "./fixtures/grown-tables.ts";
+import { lendersNamed, locksManyLenders } from "./fixtures/lender-in-statement.ts";
+import { type SentStatements, statementsDuring } from "./fixtures/sent-statements.ts";
+import { aStory, askForLink, importLoans, payAll } from "./fixtures/service-story.ts";
+
+/** What names no lender, and why it may. The rest of the hot paths names one, or that of each row it is handed. */
+const WITHOUT_LENDER: Record<string, string> = {
+  "cases.own-lenders": "a field partner works for many lenders, and this asks which",
+  "cases.list-own": "a field partner's cases, of all lenders",
+  "cases.own-visit": "a field partner's visit; which lender's is what it answers",
+  "find in cases.collection_case": "a field partner's case; which lender's is what it answers",
+  "find in cases.visit": "the app names its visits itself: an id must not be anybody else's",
+  "payment-links.links-of-field-partner": "a field partner's links; whose they are is what it answers",
+  "lenders.keys-by-id": "requests say nothing but their keys; the answers are kept for a second",
+  "webhooks.due-probes": "whose callback is due, over all lenders, one row each",
+  "webhooks.due-replays": "whose replay is due, over all lenders",
+  "webhooks.lenders-with-backlog": "whose events wait, over all lenders, one row each",
+};
+
+/** What a worker sends each second and the story does not: it may be over before. */
+const EACH_SECOND = ["webhooks.due-probes", "webhooks.lenders-with-backlog", "webhooks.due-replays"];
+
+/** What a worker sends each quarter of a minute, over all lenders: on no hot path, and seen only if the story takes long. */
+const SWEPT = new Set([
+  "webhooks.overdue-waits",
+  "payment-links.forget-old-reports",
+  "payment-links.settleable-reports",
+  "payment-links.stuck-deliveries",
+  "payment-links.stuck-requested",
+]);
+
+/** A table with fewer rows than that has not grown: one row a lender, or none at all. */
+const GROWN_ROWS = 1_000;
+
+let sent: SentStatements;
+let grown: Client;
+let empty: Client;
+let lenderTables: Set<string>;
+
+beforeAll(async () => {
+  const story = await aStory();
+  const { lender } = story;
+  sent = await statementsDuring(async (sentSoFar) => {
+    let refused = 0;
+    lender.receiverBehaviour = () => ((refused += 1) === 1 ? "error500" : "ok");
+    await importLoans({ lender, loans: ["LN-1", "LN-9"] });
+    await payAll(story, await askForLink(story, "LN-1"));
+    await vi.waitUntil(() => EACH_SECOND.every((name) => sentSoFar.has(name)), 10_000);
+    // What was read of a key before the story is known for a second: the story itself may be over by then.
+    await vi.waitUntil(async () => {
+      await importLoans({ lender, loans: ["LN-1", "LN-9"] });
+      return sentSoFar.has("lenders.keys-by-id");
+    }, 10_000);
+  });
+  grown = await connected(story.service.databaseUrl);
+  await growTables(grown);
+  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  empty = await connected(url);
+  const { rows } = await grown.query<{ name: string }>(
+    `select format('%s.%s', table_schema, table_name) as name from information_schema.columns
+     where column_name = 'lender_id' and table_schema = any ($1)`,
+    [schemas.map(({ name }) => name)],
+  );
+  lenderTables = new Set(rows.map(({ name }) => name));
+}, 120_000);
+
+describe("a statement of the hot paths", () => {
+  test("is found where it is sent: confirmation, dispatcher, import, mint and the list of own cases", () => {
+    expect(namesOf(ofLenders())).toEqual(
+      expect.arrayContaining([
+        "cases.lock-free",
+        "ledger.insert-payment_booking",
+        "webhooks.emit-of-many",
+        "webhooks.lease",
+        "webhooks.record-results",
+        "cases.insert-imported",
+        "payment-links.claim-mint",
+        "cases.list-own",
+      ]),
+    );
+  });
+
+  test("names the lender of each table that it reaches, or is listed with the reason", () => {
+    const without = ofLenders().filter(([, text]) =>
+      [...lendersNamed(text, lenderTables).values()].some((named) => named === "none"),
+    );
+    expect(namesOf(without)).toEqual(Object.keys(WITHOUT_LENDER).sort());
+  });
+
+  test("locks and changes rows of one lender, whose id is a value in it", () => {
+    const many = ofLenders().filter(
+      ([name, text]) => !(name in WITHOUT_LENDER) && locksManyLenders(text, lenderTables),
+    );
+    expect(namesOf(many)).toEqual([]);
+  });
+
+  test("reads no table from end to end that has grown", async () => {
+    expect(await readsThrough(grown, await grownTables())).toEqual([]);
+  });
+
+  test("does not do so either where it was prepared while the tables were empty", async () => {
+    expect(await readsThrough(empty, await grownTables())).toEqual([]);
+  });
+
+  test("is named when the index is missing that it needs", async () => {
+    await grown.query("begin; drop index cases.collection_case_assigned_field_partner_id_id_idx");
+    const reads = await readsThrough(grown, await grownTables());
+    await grown.query("rollback");
+    expect(reads).toContainEqual(["cases.list-own", "collection_case"]);
+    expect(reads).toContainEqual(["cases.own-lenders", "collection_case"]);
+  });
+});
+
+test.each([
+  ["select from cases.visit v where v.lender_id = $1 and v.id = $2", { "cases.visit v": "one" }],
+  ["select from cases.visit where id = $2", { "cases.visit": "none" }],
+  ["select from cases.visit where lender_id = any ($1)", { "cases.visit": "many" }],
+  ["update cases.visit v set note = $1 from k where v.lender_id = k.lender_id", { "cases.visit v": "each row's" }],
+  [
+    "select from cases.visit v join cases.promise p on p.visit_id = v.id where v.lender_id = $1",
+    { "cases.visit v": "one", "cases.promise p": "none" },
+  ],
+  [
+    "select from cases.visit v join cases.promise p on p.lender_id = v.lender_id where v.id = $1",
+    { "cases.visit v": "none", "cases.promise p": "none" },
+  ],
+  [
+    "select from cases.visit v join cases.promise p on p.visit_id = v.id where lender_id = $1",
+    { "cases.visit v": "none", "cases.promise p": "none" },
+  ],
+  [
+    "select from cases.visit v where v.id = (select visit_id from cases.promise where lender_id = $1)",
+    { "cases.visit v": "none", "cases.promise": "one" },
+  ],
+  ["insert into cases.visit (id, note) select $1, $2", { "cases.visit": "none" }],
+  ["select from lenders.lender where id = $1", {}],
+])("who reads %j sees which lender it names for each table", (text, named) => {
+  expect(Object.fromEntries(lendersNamed(text, new Set(["cases.visit", "cases.promise"])))).toEqual(named);
+});
+
+test.each([
+  ["select from cases.visit where lender_id = any ($1)", false],
+  ["select from cases.visit where lender_id = any ($1) for share", true],
+  ["select from cases.visit where lender_id = $1 for key share", false],
+  ["select from cases.visit v where v.note = $1 for no key update of v skip locked", true],
+  ["delete from cases.visit where lender_id = $1 and note = $2", false],
+  ["delete from cases.visit where note = $1 returning id", true],
+  ["delete from cases.visit v using cases.promise p where v.lender_id = $1 and p.lender_id = $1", false],
+  ["delete from cases.visit v using cases.promise p where v.lender_id = $1 and p.visit_id = v.id", true],
+  ["with gone as (delete from cases.visit where note = $1 returning id) select count(*) from gone", true],
+  ["with gone as (\n delete from cases.visit where lender_id = $1 returning id) select count(*) from gone", false],
+  ["with v as (update cases.visit set note = $2 where id = $1 returning id) select count(*) from v", true],
+  ["with k as (select $1::uuid as id)\n update cases.visit v set note = $2 from k where v.id = k.id", true],
+  ["insert into cases.visit (lender_id, id) values ($1, $2), ($3, $4)", false],
+  [
+    "insert into cases.visit (lender_id, id) select * from k on conflict (lender_id, id) do update set note = ''",
+    false,
+  ],
+  [
+    "with v as (update cases.visit set note = $2 where lender_id = $1) insert into cases.promise (lender_id, id) select $1, $3",
+    false,
+  ],
+  [
+    "with v as (update cases.visit set note = $2 where lender_id = $1) insert into cases.promise (lender_id, id) select a, b",
+    true,
+  ],
+])("who reads %j sees whether it locks or changes rows of many lenders: %s", (text, many) => {
+  expect(locksManyLenders(text, new Set(["cases.visit", "cases.promise"]))).toBe(many);
+});
+
+/** The statements that reach tables of lenders; those of MikroORM by what they find. */
+function ofLenders(): [name: string, text: string][] {
+  return [...sent]
+    .filter(([name, text]) => !SWEPT.has(name) && lendersNamed(text, lenderTables).size > 0)
+    .map(
+      ([name, text]) =>
+        [/^select "\w+"\.\* from "(\w+)"\."(\w+)"/.exec(name)?.slice(1).join(".") ?? name, text] as const,
+    )
+    .map(([name, text]) => [text.startsWith('select "') ? `find in ${name}` : name, text]);
+}
+
+function namesOf(statements: readonly [string, string][]): string[] {
+  return [...new Set(statements.map(([name]) => name))].sort();
+}
+
+/** Of each statement the tables among these that its plan reads from end to end. */
+async function readsThrough(client: Client, tables: ReadonlySet<string>): Promise<[name: string, table: string][]> {
+  const reads: [string, string][] = [];
+  for (const [name, text] of ofLenders()) {
+    for (const table of scanned(await planOf(client, text))) if (tables.has(table)) reads.push([name, table]);
+  }
+  return reads;
+}
+
+async function grownTables(): Promise<Set<string>> {
+  const { rows } = await grown.query<{ name: string }>(
+    "select relname as name from pg_class where relkind = 'r' and reltuples > $1 and relnamespace::regnamespace::text = any ($2)",
+    [GROWN_ROWS, schemas.map(({ name }) => name)],
+  );
+  expect(rows.length).toBeGreaterThan(8);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** The tables that a plan reads from end to end. */
+function scanned(plan: string): string[] {
+  return [...plan.matchAll(/Seq Scan on (\w+)/g)].map(([, table]) => table!);
+}
+
+/**
+ * The plan that a connection keeps for good once it has taken the generic one. The partitions that a value would rule
+ * out are kept in, to be seen.
+ */
+async function planOf(client: Client, text: string): Promise<string> {
+  await client.query("set plan_cache_mode = force_generic_plan; set enable_partition_pruning = off");
+  await client.query(`prepare trial as ${text}`);
+  try {
+    const { rows: parameters } = await client.query<{ count: number }>(
+      "select cardinality(parameter_types) as count from pg_prepared_statements where name = 'trial'",
+    );
+    const values = Array.from({ length: parameters[0]!.count }, () => "null").join(", ");
+    const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute trial${values && `(${values})`}`);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  } finally {
+    await client.query("deallocate trial");
+  }
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: directUrl(url) });
+  await client.connect();
+  afterFile(() => client.end());
+  return client;
+}

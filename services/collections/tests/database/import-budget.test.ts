@@ -1,0 +1,108 @@
+import { AMOUNT_FIELDS } from "@collections/cases";
+import { createDatabase, type Database, migrate } from "@collections/database";
+import { importCases, onboardLender } from "@collections/flows";
+import { createVault, type Lender } from "@collections/lenders";
+import { parseJson } from "@collections/money";
+import { parseAllowList } from "@collections/outbound";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { aRow } from "../fixtures/fixture.ts";
+
+const ENVIRONMENT = "sandbox";
+const MANY = 1_000;
+const ENDS = new Set(["commit", "rollback"]);
+
+let database: Database;
+let url: string;
+let lender: Lender;
+
+beforeAll(async () => {
+  ({ url } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  }));
+  database = await createDatabase({ url, schemas });
+  const onboarding = {
+    vault: createVault({ masterKey: "a".repeat(64) }),
+    allow: parseAllowList("127.0.0.1:*"),
+    environment: ENVIRONMENT,
+  };
+  ({ lender } = await onboardLender(database.em(), onboarding, { code: "ACME", name: "Acme", currency: "INR" }));
+});
+
+afterAll(() => database.close());
+
+/** Rows for so many loans, of which each tenth is changed otherwise. */
+function rows(prefix: string, count: number, fields: (index: number) => object): unknown[] {
+  const raw = Array.from({ length: count }, (_, index) => aRow(`${prefix}-${index}`, { ...fields(index) }));
+  return (parseJson(JSON.stringify({ rows: raw }), AMOUNT_FIELDS) as { rows: unknown[] }).rows;
+}
+
+interface Sent {
+  readonly statements: readonly string[];
+  readonly roundTrips: number;
+  readonly end: string | undefined;
+  readonly summary: object;
+}
+
+/** What the rows ask of the database, up to the end of their transaction. */
+async function sentBy(given: readonly unknown[], dryRun = false): Promise<Sent> {
+  const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
+  const observed = await createDatabase({ url, schemas, onStatement: (statement) => sent.push(statement) });
+  const asked = { lender, rows: given, dryRun, atomic: false };
+  const { summary } = await importCases(observed.em(), asked, ENVIRONMENT);
+  await observed.close();
+  const end = sent.findIndex(({ text }) => ENDS.has(text));
+  const before = sent.slice(0, end);
+  return {
+    statements: before.map(({ name, text }) => name ?? text),
+    roundTrips: before.filter(({ roundTrip }) => roundTrip).length,
+    end: sent[end]?.text,
+    summary,
+  };
+}
+
+const changes = (outstandingAmount: number) => () => ({ outstandingAmount });
+const mixed = (index: number) =>
+  [
+    { outstandingAmount: 0 },
+    { outstandingAmount: 70 },
+    { action: "hold", reason: "dispute" },
+    { action: "withdraw" },
+    { outstandingAmount: 5_000, outstandingAsOf: "2026-11-20T00:00:00Z" },
+  ][index % 5]!;
+
+describe("what an import asks of the database", () => {
+  test.each([
+    { what: "new loans", of: () => ({}), before: undefined },
+    { what: "the same rows again", of: () => ({}), before: () => ({}) },
+    { what: "changed balances", of: changes(4_000), before: () => ({}) },
+    { what: "settled, changed, held, withdrawn and confirmed balances", of: mixed, before: () => ({}) },
+    { what: "loans that had ended", of: changes(5), before: changes(0) },
+  ])("is the same for 5 rows and for 1,000: $what", async ({ what, of, before }) => {
+    const made =
+      before && (await Promise.all([5, MANY].map((count) => sentBy(rows(`${what}${count}`, count, before)))));
+    const [few, many] = [await sentBy(rows(`${what}5`, 5, of)), await sentBy(rows(`${what}${MANY}`, MANY, of))];
+    expect(many.statements).toEqual(few.statements);
+    expect(many.roundTrips).toBe(few.roundTrips);
+    expect(new Set(many.statements).size).toBe(many.statements.length - repeats(many.statements));
+    expect(many.statements.length).toBeLessThanOrEqual(13);
+    expect(many.roundTrips).toBeLessThanOrEqual(5);
+    expect(made?.map(({ end }) => end) ?? []).toEqual(made ? ["commit", "commit"] : []);
+    expect(many.summary).toMatchObject({ received: MANY, rejected: 0 });
+  });
+
+  test("is the same for a rehearsal, but for its end", async () => {
+    const given = rows("rehearsed", 50, () => ({}));
+    const rehearsal = await sentBy(given, true);
+    const real = await sentBy(given);
+    expect(rehearsal.statements).toEqual(real.statements.filter((name) => name !== "cases.record-import"));
+    expect([rehearsal.end, real.end]).toEqual(["rollback", "commit"]);
+    expect(rehearsal.summary).toEqual(real.summary);
+  });
+});
+
+/** Loans that are missing are looked for once more, so that one statement may be there twice. */
+function repeats(statements: readonly string[]): number {
+  return statements.filter((name) => name === "cases.lock-imported").length - 1;
+}

@@ -1,0 +1,80 @@
+/** @module-tag without-citus */
+import { isDistributed, migrate } from "@collections/database";
+import { directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { locksManyLenders } from "./fixtures/lender-in-statement.ts";
+import { type SentStatements, statementsDuring } from "./fixtures/sent-statements.ts";
+import { aStory, askForLink, importLoans, lendersPayAtOnce, payAll } from "./fixtures/service-story.ts";
+
+/** What reaches rows of several lenders by their keys: as quick as can be on one PostgreSQL, and not for a cluster. */
+const OF_MANY = [
+  "cases.lock-free-of-many",
+  "cases.write-payments-of-many",
+  "earnings.pending-of-many",
+  "ledger.bookings-for-of-many",
+  "ledger.insert-payment_booking-of-many",
+  "ledger.insert-transfer-of-many",
+  "payment-links.links-by-lender-link-id-of-many",
+];
+
+/** Deleted by age alone once nobody asks for it: on a cluster each node deletes its own. */
+const BY_AGE = new Set(["cases.forget-gone-cases", "payment-links.forget-old-reports"]);
+
+test("on one PostgreSQL, payments of several lenders that come at once share a transaction", async () => {
+  const story = await aStory({ DATABASE_URL: await aDatabase() });
+  expect(await isDistributed(story.service.app.database.em())).toBe(false);
+  const sent = await statementsDuring(() => lendersPayAtOnce(story));
+  // Both are told of it as well, together where that comes at once.
+  expect(namesOfMany(sent).filter((name) => !name.startsWith("webhooks."))).toEqual(OF_MANY);
+});
+
+test("where the tables are distributed, a statement finds, locks and changes rows of one lender, whose id is a value in it", async () => {
+  const databaseUrl = await aDatabase();
+  await standInForCatalogOfCitus(databaseUrl);
+  const story = await aStory({ DATABASE_URL: databaseUrl });
+  expect(await isDistributed(story.service.app.database.em())).toBe(true);
+  const sent = await statementsDuring(async () => {
+    await importLoans({ lender: story.lender, loans: ["LN-1", "LN-9"] });
+    await payAll(story, await askForLink(story, "LN-1"));
+    await lendersPayAtOnce(story);
+  });
+  expect(namesOfMany(sent)).toEqual([]);
+  expect([...sent.keys()]).toEqual(expect.arrayContaining(["cases.lock-free-on-cluster", "payment-links.mark-paid"]));
+  const tables = await tablesOfLenders(databaseUrl);
+  const many = [...sent].filter(([name, text]) => !BY_AGE.has(name) && locksManyLenders(text, tables));
+  expect(many).toEqual([]);
+});
+
+function namesOfMany(sent: SentStatements): string[] {
+  return [...sent.keys()].filter((name) => name.endsWith("-of-many")).sort();
+}
+
+async function aDatabase(): Promise<string> {
+  const { url } = await testDatabase("service", async (at) => void (await migrate({ url: at, schemas, jobs: true })));
+  return url;
+}
+
+async function tablesOfLenders(databaseUrl: string): Promise<Set<string>> {
+  const client = new Client({ connectionString: directUrl(databaseUrl) });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%s.%s', table_schema, table_name) as name from information_schema.columns
+     where column_name = 'lender_id' and table_schema = any ($1)`,
+    [schemas.map(({ name }) => name)],
+  );
+  await client.end();
+  expect(rows.length).toBeGreaterThan(10);
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Not Citus: the one table of its catalog that says so, as `migrate --distribute` would leave it. */
+async function standInForCatalogOfCitus(databaseUrl: string): Promise<void> {
+  const client = new Client({ connectionString: directUrl(databaseUrl) });
+  await client.connect();
+  await client.query(`
+    create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char");
+    insert into public.pg_dist_partition values ('cases.collection_case', 'h', 's')`);
+  await client.end();
+}

@@ -1,0 +1,230 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { migrate } from "@collections/database";
+import { testDatabase } from "@collections/testing";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import { withDirectUrl } from "../fixtures/processes.ts";
+
+/** In the order in which a reader pastes their commands into one shell. */
+const PAGES = ["guide.md", "receiver.md", "retries.md", "errors.md", "keys.md"];
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+const MINT_TOKEN = "a-token-of-yours";
+/** Numbers that differ from run to run; of texts, the guide writes what differs as an ellipsis. */
+const VOLATILE_NUMBERS = new Set(["skewMs", "durationMs"]);
+
+interface Block {
+  /** Such as "HTTP 200": stands above the JSON of an answer. */
+  readonly status: string | undefined;
+  /** What follows the fence: the language, and for some a word more. */
+  readonly info: string;
+  readonly text: string;
+}
+
+/** A command of a page, with the answer that the page shows below it. */
+interface Step {
+  readonly page: string;
+  readonly script: string;
+  readonly shown: Block | undefined;
+}
+
+const documents = await Promise.all(
+  PAGES.map(async (page) => {
+    const text = await readFile(new URL(`../../../../docs/lenders/${page}`, import.meta.url), "utf8");
+    return { page, text, blocks: blocksOf(text) };
+  }),
+);
+const guide = documents[0]!;
+const steps = documents.flatMap(({ page, blocks }) =>
+  blocks.flatMap(({ info, text }, index): Step[] => {
+    const next = blocks[index + 1];
+    return info === "bash run" ? [{ page, script: text, shown: next && isAnswer(next) ? next : undefined }] : [];
+  }),
+);
+
+const run = promisify(execFile);
+const processes: ChildProcess[] = [];
+let folder: string;
+let printed: string[];
+let lender: Started;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lender-guide-"));
+  const { url } = await testDatabase("service", async (at) => {
+    await migrate({ url: at, schemas, jobs: true });
+  });
+  const settings = {
+    ...withDirectUrl({ DATABASE_URL: url }),
+    PORT: "0",
+    MASTER_KEY: "c".repeat(64),
+    OUTBOUND_ALLOW: "127.0.0.1:*",
+    LOG_LEVEL: "warn",
+  };
+  const [service, { apiKeyId, hmacSecret }] = await Promise.all([
+    start([MAIN], settings, /ready at (\S+)$/m),
+    collections(settings, "lender", "create", "--code", "ACME", "--name", "Acme Finance", "--currency", "INR"),
+  ]);
+
+  // The lender of the guide's step 4, and what it has the operator register.
+  const file = join(folder, "lender.mjs");
+  await writeFile(file, guide.blocks.find(({ info }) => info === "js file=lender.mjs")!.text);
+  lender = await start([file], { HMAC_SECRET: hmacSecret!, MINT_TOKEN, PORT: "0" }, /listening on (\S+)$/m);
+  const urls = ["--callback-url", `${lender.found}/hooks/collections`, "--mint-link-url", `${lender.found}/mint-link`];
+  await collections(settings, "lender", "update", "ACME", ...urls, "--mint-auth-header", `X-Mint-Token: ${MINT_TOKEN}`);
+
+  printed = await runInOneShell(steps, {
+    ...settings,
+    BASE_URL: service.found,
+    API_KEY_ID: apiKeyId!,
+    HMAC_SECRET: hmacSecret!,
+    LENDER_URL: lender.found,
+    MINT_TOKEN,
+  });
+}, 180_000);
+
+afterAll(async () => {
+  await Promise.all(
+    processes.map(async (child) => {
+      if (child.exitCode !== null) return;
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    }),
+  );
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("the guide has ten steps, each with a command and its answer", () => {
+  const sections = guide.text.split(/^## /m).slice(1);
+  const numbered = sections.filter((section) => /^\d/.test(section));
+  expect(numbered.map((section) => Number.parseInt(section, 10))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  expect(sections.slice(0, 10)).toEqual(numbered);
+  for (const section of numbered) expect(blocksOf(section).map(({ info }) => info)).toContain("bash run");
+});
+
+test("every command has its answer below it, but the one that defines functions", () => {
+  expect(steps.filter(({ shown }) => shown === undefined)).toEqual([steps[0]]);
+});
+
+test.each(steps.flatMap(({ shown, ...step }, index) => (shown ? [{ ...step, shown, index }] : [])))(
+  "$page: command $index prints what the page shows: $script",
+  ({ shown, index }) => {
+    const expected = answerShown(shown);
+    expect(masked(answerPrinted(shown, printed[index]!), expected)).toEqual(expected);
+  },
+);
+
+test("the guide's receiver has heard of everything, in order and once", async () => {
+  const shown = guide.blocks
+    .find(({ info }) => info === "text received")!
+    .text.trim()
+    .split("\n");
+  // Behind them come the events of what the other pages try out.
+  const told = () => lender.lines().filter((line) => !/^(listening|link) /.test(line));
+  await expect.poll(() => masked(told().slice(0, shown.length), shown)).toEqual(shown);
+});
+
+function blocksOf(text: string): Block[] {
+  return [...text.matchAll(/(?:^`(HTTP \d+)`\n\n)?^```(.+)\n([\s\S]*?)^```$/gm)].map(
+    ([, status, info = "", inner = ""]) => ({ status, info, text: inner }),
+  );
+}
+
+function isAnswer({ info }: Block): boolean {
+  return info === "text" || info === "json";
+}
+
+/** JSON as what it says, with the HTTP status if there is one; anything else as text. */
+function answerShown({ status, info, text }: Block): unknown {
+  return info === "json" ? { status, body: JSON.parse(text) as unknown } : text.trim();
+}
+
+/** The same of what a command has printed: curl puts the status behind the body. */
+function answerPrinted({ status, info }: Block, output: string): unknown {
+  const lines = output.trim().split("\n");
+  if (info !== "json") return lines.join("\n");
+  const [body, printedStatus] = status === undefined ? [lines, undefined] : [lines.slice(0, -1), lines.at(-1)];
+  return { status: printedStatus, body: JSON.parse(body.join("\n")) as unknown };
+}
+
+interface Started {
+  /** What the first group of `until` matched. */
+  readonly found: string;
+  /** What it has printed so far. */
+  lines(): string[];
+}
+
+/** Starts a Node program and resolves when a line that it prints matches. */
+async function start(args: string[], env: Record<string, string>, until: RegExp): Promise<Started> {
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  processes.push(child);
+  let output = "";
+  const found = await new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      const match = until.exec(output);
+      if (match) resolve(match[1]!);
+    });
+    child.once("exit", (code) => reject(new Error(`${args[0]} ended with ${code} before it was ready.`)));
+  });
+  return { found, lines: () => output.trim().split("\n") };
+}
+
+async function collections(env: Record<string, string>, ...args: string[]): Promise<Record<string, string>> {
+  const { stdout } = await run(process.execPath, [CLI, ...args, "--json"], {
+    env: { PATH: process.env["PATH"], ...env },
+  });
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+/** Pastes every command into one shell, and gives back what each has printed. */
+async function runInOneShell(commands: readonly Step[], env: Record<string, string>): Promise<string[]> {
+  const end = "=== end of command ===";
+  const file = join(folder, "guide.sh");
+  const pnpm = `pnpm() { shift; '${process.execPath}' --disable-warning=ExperimentalWarning '${CLI}' "$@"; }\n`;
+  const pasted = commands.map(({ script }) => `${waitBefore(script)}${script}\necho; echo '${end}'\n`);
+  await writeFile(file, pnpm + pasted.join(""));
+  const { stdout, stderr } = await run("bash", [file], { env: { PATH: process.env["PATH"], ...env } });
+  expect(stderr).toBe("");
+  return stdout.split(`${end}\n`);
+}
+
+/**
+ * A reader pastes slower than a machine. Before a command that shows the newest delivered event, waits until the last
+ * event of the story has been delivered; without this wait the command could show the event before it.
+ */
+function waitBefore(script: string): string {
+  if (!script.includes("state=delivered")) return "";
+  const delivered = "sign_and_send GET '/api/v1/partner/webhooks/deliveries?loan=LN-1001&state=delivered'";
+  return `for attempt in $(seq 100); do ${delivered} | grep -q case.closed && break; sleep 0.1; done\n`;
+}
+
+/** The actual value, with what may differ replaced by what the guide shows for it. */
+function masked(actual: unknown, shown: unknown, key = ""): unknown {
+  if (typeof shown === "string") {
+    const isText = typeof actual === "string" || shown === "…";
+    return isText && matches(String(actual), shown) ? shown : actual;
+  }
+  if (typeof shown === "number") return typeof actual === "number" && VOLATILE_NUMBERS.has(key) ? shown : actual;
+  if (Array.isArray(actual) && Array.isArray(shown)) return actual.map((value, index) => masked(value, shown[index]));
+  if (!isObject(actual) || !isObject(shown)) return actual;
+  return Object.fromEntries(Object.entries(actual).map(([name, value]) => [name, masked(value, shown[name], name)]));
+}
+
+function matches(actual: string, shown: string): boolean {
+  const pattern = shown.split("…").map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, "\\$&"));
+  return new RegExp(`^${pattern.join(".+")}$`, "s").test(actual);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,217 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "vitest";
+import { openApiDocument } from "../../src/rest/openapi/document.ts";
+import { OPERATIONS, problemsOf } from "../../src/rest/openapi/operations.ts";
+import { EVENT_KINDS } from "../../src/rest/openapi/webhooks.ts";
+import { PROBLEM_CODES, type ProblemCode } from "../../src/http/problem.ts";
+import { SWITCHES } from "../../src/rest/v1/import-cases.ts";
+import { PARAMETERS as PARAMETERS_OF_LIST } from "../../src/rest/v1/list-deliveries.ts";
+import { PARAMETERS as PARAMETERS_OF_REPLAY } from "../../src/rest/v1/replay-deliveries.ts";
+import { partnerEndpoints } from "../../src/rest/v1/router.ts";
+import { answerFaults, at, schemaFaults } from "../fixtures/documented.ts";
+
+const document = openApiDocument();
+
+describe("the OpenAPI document", () => {
+  test("is one of OpenAPI 3.1, by the official schema", async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document) as never);
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+  });
+
+  test("has every route of the router, and no other", () => {
+    // Handlers are not called: routes are known without a service.
+    const endpoints = partnerEndpoints({ credentials: {}, config: {} } as never);
+    const routes = endpoints.flatMap(({ path, methods, signed = true }) =>
+      Object.keys(methods).map(
+        (method) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")} ${signed ? "" : "un"}signed`,
+      ),
+    );
+    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => {
+        const [security] = (operation as { security: object[] }).security;
+        return `${method.toUpperCase()} ${path} ${"Signature" in security! ? "" : "un"}signed`;
+      }),
+    );
+    expect(documented.toSorted()).toEqual(routes.toSorted());
+  });
+
+  test("names each parameter of a path", () => {
+    for (const { path, parameters = [] } of OPERATIONS) {
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect(parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(named);
+    }
+  });
+
+  test("names the query parameters that the service reads", () => {
+    const read: Record<string, readonly string[]> = {
+      importCases: SWITCHES,
+      listDeliveries: PARAMETERS_OF_LIST,
+      replayDeliveries: PARAMETERS_OF_REPLAY,
+    };
+    for (const { id, parameters = [] } of OPERATIONS) {
+      expect(parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name)).toEqual(
+        read[id] ?? [],
+      );
+    }
+  });
+
+  test("gives each operation an id of its own", () => {
+    const ids = texts(document, "operationId");
+    expect(ids.length).toBeGreaterThan(25);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("groups operations under titles that it explains, each with something below it", () => {
+    const titles = (document["tags"] as { name: string }[]).map(({ name }) => name);
+    expect(titles.toSorted()).toEqual([...new Set(OPERATIONS.map(({ tag }) => tag))].toSorted());
+  });
+
+  test("says of every field what it is", () => {
+    const silent = Object.entries(document.components["schemas"]!).flatMap(([name, schema]) =>
+      silentFields(name, schema),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test("shows examples that its own schemas allow", () => {
+    const examples = examplesIn(document, "#");
+    expect(examples.length).toBeGreaterThan(150);
+    expect(examples.flatMap(({ schema, value }) => schemaFaults(schema, value))).toEqual([]);
+  });
+
+  test("has an example for each request and each answer with a body", () => {
+    const silent = contentsIn(document, "#").filter(({ content }) => Object.keys(content.examples ?? {}).length === 0);
+    expect(silent.map(({ reference }) => reference)).toEqual([]);
+  });
+
+  test("has an example of every code, and each stands where it can occur", () => {
+    const shown = new Set(texts(document, "code"));
+    expect(PROBLEM_CODES.filter((code) => !shown.has(code))).toEqual([]);
+    const answered = new Set(OPERATIONS.flatMap(problemsOf));
+    const elsewhere = PROBLEM_CODES.filter((code) => !answered.has(code));
+    // The first two are of no operation, the others are of rows of an import alone.
+    expect(elsewhere).toEqual<ProblemCode[]>([
+      "ROUTE_NOT_FOUND",
+      "METHOD_NOT_ALLOWED",
+      "INVALID_PHONE",
+      "INVALID_CURRENCY",
+      "DUPLICATE_IN_REQUEST",
+      "STALE_SNAPSHOT",
+      "CURRENCY_MISMATCH",
+    ]);
+    const rows = JSON.stringify(at("#/paths/~1api~1v1~1partner~1cases/post/responses/200"));
+    expect(elsewhere.slice(2).filter((code) => !rows.includes(`"${code}"`))).toEqual([]);
+  });
+
+  test("has a webhook for every kind of event, and the mint call", () => {
+    expect(Object.keys(document.webhooks)).toEqual([...EVENT_KINDS.map(({ kind }) => kind), "mint-link"]);
+  });
+
+  test("is found where a proxy in front puts it", () => {
+    expect(openApiDocument("/collections")["servers"]).toMatchObject([{ url: "/collections" }]);
+  });
+});
+
+describe("an answer that is not as documented is found", () => {
+  const health = {
+    ok: true,
+    lenderCode: "ACME",
+    env: "sandbox",
+    serverTime: "2026-12-03T05:20:00.000Z",
+    keyId: "lk_1",
+    skewMs: 0,
+    apiVersion: "v1",
+  };
+  const problem = {
+    type: "https://docs.example/errors/LOAN_NOT_FOUND",
+    title: "There is no such loan",
+    status: 404,
+    detail: "There is no case of this loan; import it first.",
+    success: false,
+    code: "LOAN_NOT_FOUND",
+    requestId: "req_1",
+    retryable: false,
+  };
+
+  function answered(changes: { url?: string; status?: number; type?: string; id?: string | undefined; body?: object }) {
+    const { url = "/api/v1/partner/health", status = 200, type = "application/json", body = health } = changes;
+    const headers: Record<string, unknown> = {
+      "content-type": type,
+      "X-Request-Id": "id" in changes ? changes.id : "req_1",
+    };
+    return answerFaults({ method: "GET", url, status, header: (name) => headers[name], body: JSON.stringify(body) });
+  }
+
+  test("unless it is right", () => {
+    expect(answered({})).toEqual([]);
+    const cases = "/api/v1/partner/cases/LN%2F1?a=b";
+    expect(answered({ url: cases, status: 404, type: "application/problem+json", body: problem })).toEqual([]);
+  });
+
+  test.each([
+    ["a field that is not in the document", { body: { ...health, mood: "good" } }, "additional properties"],
+    ["a field that is missing", { body: { ...health, env: undefined } }, "'env'"],
+    ["a field of another type", { body: { ...health, skewMs: "0" } }, "/skewMs must be integer"],
+    ["a time that is none", { body: { ...health, serverTime: "now" } }, 'must match format "date-time"'],
+    ["another media type", { type: "text/html" }, "is text/html"],
+    ["no request id", { id: undefined }, "has no X-Request-Id"],
+    ["a status that the operation has not", { status: 204 }, "is not documented"],
+    ["a path that is not there", { url: "/api/v1/partner/other", status: 200 }, "is not documented"],
+    [
+      "a code that the operation has not",
+      {
+        url: "/api/v1/partner/cases/1",
+        status: 404,
+        type: "application/problem+json",
+        body: { ...problem, code: "REPLAY_NOT_FOUND" },
+      },
+      "must be equal to one of the allowed values",
+    ],
+  ])("%s", (_, changes, fault) => {
+    expect(answered(changes).join("\n")).toContain(fault);
+  });
+});
+
+/** The texts that stand under a name, anywhere in the document. */
+function texts(node: unknown, name: string): string[] {
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === name && typeof value === "string" ? [value] : texts(value, name),
+  );
+}
+
+interface Content {
+  readonly schema: object;
+  readonly examples?: Readonly<Record<string, { value?: unknown; $ref?: string }>>;
+}
+
+/** Every body that the document speaks of. */
+function contentsIn(node: unknown, reference: string): { reference: string; content: Content }[] {
+  if (typeof node !== "object" || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) => {
+    const here = `${reference}/${encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))}`;
+    const isContent = /^application\/(problem\+)?json$/.test(key);
+    return isContent ? [{ reference: here, content: value as Content }] : contentsIn(value, here);
+  });
+}
+
+function examplesIn(node: unknown, reference: string): { schema: string; value: unknown }[] {
+  return contentsIn(node, reference).flatMap(({ reference, content }) =>
+    Object.values(content.examples ?? {}).map(({ value, $ref }) => ({
+      schema: `${reference}/schema`,
+      value: $ref === undefined ? value : (at($ref) as { value: unknown }).value,
+    })),
+  );
+}
+
+function silentFields(name: string, node: unknown): string[] {
+  if (typeof node !== "object" || node === null) return [];
+  const { properties } = node as {
+    properties?: Record<string, { description?: string; $ref?: string; anyOf?: object[] }>;
+  };
+  const silent = Object.entries(properties ?? {})
+    .filter(([, field]) => !field.description && !field.$ref && !field.anyOf?.some((one) => "$ref" in one))
+    .map(([field]) => `${name}.${field}`);
+  return [...silent, ...Object.entries(node).flatMap(([key, value]) => silentFields(`${name}/${key}`, value))];
+}

@@ -1,0 +1,116 @@
+import { casesSchema } from "@collections/cases/schema";
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aCaseHolder, type CaseLender } from "../fixtures/case-holder.ts";
+import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
+import type { GraphqlAnswer, Selected } from "../fixtures/graphql-client.ts";
+
+let service: TestService;
+let lender: CaseLender;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+});
+
+describe("the list of cases", () => {
+  test("comes page by page, and can be narrowed to states", async () => {
+    const me = await aCaseHolder(service);
+    const { app } = me;
+    const ids = await me.cases(lender, {}, {}, {});
+    const query = `query ($after: String, $filter: CaseFilter) { cases(first: 2, after: $after, filter: $filter) {
+      edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`;
+    const first = (await app.ask(query)).data!["cases"];
+    expect(first.pageInfo).toMatchObject({
+      hasNextPage: true,
+      hasPreviousPage: false,
+      startCursor: first.edges[0].cursor,
+    });
+    const second = (await app.ask(query, { after: first.pageInfo.endCursor })).data!["cases"];
+    expect(second.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true });
+    const seen = [...first.edges, ...second.edges].map(({ node }: { node: { id: string } }) => node.id);
+    expect(seen).toEqual(ids.toReversed());
+
+    const start = { visitId: randomUUID(), caseId: ids[1], occurredAt: new Date() };
+    await app.mutate("startVisit", start, "visit { visitId }");
+    const working = (await app.ask(query, { filter: { status: ["IN_PROGRESS", "ON_HOLD"] } })).data!["cases"];
+    expect(working.edges.map(({ node }: { node: { id: string } }) => node.id)).toEqual([ids[1]]);
+    const page = await app.ask(query, { after: "nonsense" });
+    expect(page.errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+  });
+
+  test("finds what looks the same, in whatever form its characters came or are typed, also from before", async () => {
+    const me = await aCaseHolder(service);
+    const names = ["रा\u0920\u094c\u095c", "Nguy\u00ea\u0303n", "Jose\u0301"];
+    const ids = await me.cases(lender, ...names.map((borrowerName) => ({ borrowerName, bucket: "\u095c" })));
+    const found = async (args: string): Promise<string[]> => {
+      const { data } = await me.app.ask(`{ cases(${args}) { edges { node { id } } } }`);
+      return data!["cases"].edges.map(({ node }: { node: { id: string } }) => node.id);
+    };
+    for (const [at, name] of names.entries()) {
+      for (const typed of [name, name.normalize("NFC"), name.normalize("NFD")]) {
+        expect(await found(`search: "${typed}"`)).toEqual([ids[at]]);
+      }
+    }
+    for (const bucket of ["\u095c", "\u0921\u093c"])
+      expect(await found(`filter: { bucket: ["${bucket}"] }`)).toHaveLength(3);
+
+    const { pool } = service.app.database;
+    await pool.query("update cases.collection_case set borrower_name = $1 where borrower_name = $2", [
+      names[2],
+      names[2]!.normalize(),
+    ]);
+    expect(await found('search: "josé"')).toEqual([]);
+    const migration = casesSchema.migrations.find(({ name }) => name === "0006-normal-forms")!;
+    for (const statement of migration.statements) await pool.query(statement);
+    expect(await found('search: "josé"')).toEqual([ids[2]]);
+  });
+
+  test("is narrowed, searched and sorted together, and a cursor stays with its list", async () => {
+    const me = await aCaseHolder(service);
+    const { app } = me;
+    const pune = (latitude: number) => [
+      { line1: "1 MG Road", city: "Pune", postalCode: "411001", latitude, longitude: 73.85 },
+    ];
+    const [near, far] = await me.cases(
+      lender,
+      { addresses: pune(18.53), borrowerName: "Meena Joshi", dpd: 10 },
+      { addresses: pune(18.6), borrowerName: "Joshi & Sons", dpd: 95 },
+      { addresses: pune(18.53), borrowerName: "Ravi Kumar" },
+    );
+    const query = `query ($sort: CaseSort, $near: NearInput, $after: String, $first: Int) {
+      cases(filter: { city: "pune", lender: "${lender.code}", workable: true, postalCode: "411 001" }, search: "joshi",
+        sort: $sort, near: $near, after: $after, first: $first) {
+        edges { node { id distanceM isShrunk } } pageInfo { endCursor } } }`;
+    const ids = ({ data }: GraphqlAnswer) => data!["cases"].edges.map((edge: Selected) => edge.node.id);
+    const place = { latitude: 18.52, longitude: 73.85 };
+    expect(ids(await app.ask(query))).toEqual([far, near]);
+    const sorted = await app.ask(query, { sort: "NEAR_ME", near: place });
+    expect(sorted.data!["cases"].edges).toMatchObject([
+      { node: { id: near, distanceM: 1112, isShrunk: false } },
+      { node: { id: far, distanceM: 8896 } },
+    ]);
+    expect(ids(await app.ask(query, { near: { ...place, radiusM: 2_000 } }))).toEqual([near]);
+
+    const after = (await app.ask(query, { first: 1 })).data!["cases"].pageInfo.endCursor;
+    expect(ids(await app.ask(query, { first: 1, after }))).toEqual([near]);
+    expect((await app.ask(query, { first: 1, after, sort: "AMOUNT" })).errors).toMatchObject([
+      { message: expect.stringContaining("another sort"), extensions: { code: "BAD_INPUT" } },
+    ]);
+  });
+
+  test.each([
+    ["sort: NEAR_ME", "needs `near`"],
+    ["near: { latitude: 91, longitude: 0 }", "-90 to 90"],
+    ["near: { latitude: 1, longitude: 0, radiusM: 0 }", "1 to 1000000"],
+    ['filter: { promiseDue: { from: "2026-11-21", to: "2026-11-20" } }', "ends before it begins"],
+    [`filter: { city: [${'"Pune",'.repeat(51)}] }`, "50 values"],
+    [`search: "${"x".repeat(101)}"`, "100 characters"],
+    ['search: "\\u0000"', "100 characters"],
+  ])("asked for with %.60s is BAD_INPUT that says what is expected", async (args, expected) => {
+    const { app } = await aCaseHolder(service);
+    const { data, errors } = await app.ask(`{ cases(${args}) { edges { node { id } } } }`);
+    expect(data).toEqual({ cases: null });
+    expect(errors).toMatchObject([{ message: expect.stringContaining(expected), extensions: { code: "BAD_INPUT" } }]);
+  });
+});

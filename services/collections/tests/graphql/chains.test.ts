@@ -1,0 +1,252 @@
+import { DISPOSITIONS } from "@collections/cases";
+import { newId } from "@collections/database";
+import { lenderByCode } from "@collections/lenders";
+import { beforeAll, expect, test } from "vitest";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { AppClient } from "../fixtures/graphql-client.ts";
+import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
+
+// SEED=7 vitest run graphql/chains: the same chains in the same order again.
+const CHAINS = 500;
+const SEED = seedOfRun();
+/** So many that what is held for each stays below its bound. */
+const PHONES = 8;
+const AT_ONCE = 12;
+const IN_AN_OPERATION = 6;
+const DAY_MS = 24 * 3_600_000;
+
+const draw = seededRandom(SEED);
+/** The day before, so that every visit lies before any hold, whose moment is the service's. */
+const MORNING_MS = Date.now() - DAY_MS;
+
+/** One request of a phone. `minutes` is when, by its clock; `visit` counts within the case. */
+type Step =
+  | { readonly mutation: "startVisit"; readonly visit: number; readonly minutes: number }
+  | {
+      readonly mutation: "completeVisit";
+      readonly visit: number;
+      readonly minutes: number;
+      readonly disposition: string;
+      readonly promise?: { readonly minor: string; readonly day: number };
+    }
+  | { readonly mutation: "requestPaymentLink"; readonly visit: number; readonly minor: string };
+
+/** What is done on one case, in the order in which it happened. */
+type Plan = readonly Step[];
+
+interface Sent {
+  readonly step: Step;
+  /** The number of the phone that sends it. */
+  readonly phone: number;
+  readonly input: { readonly idempotencyKey: string; readonly visitId: string };
+}
+
+/** A lender with field partners of its own, whose phones send all the plans. */
+interface Side {
+  readonly lenderId: string;
+  readonly apps: readonly AppClient[];
+  /** By the number of the plan. */
+  readonly sent: readonly (readonly Sent[])[];
+}
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+});
+
+test(`${CHAINS} chains that come doubled and in any order leave what they leave in order (SEED=${SEED})`, async () => {
+  const plans = drawPlans();
+  const [inOrder, inAnyOrder] = [await aSide(plans), await aSide(plans)];
+  const typesInOrder = new Map<string, string>();
+  await each(inOrder.sent, async (plan) => {
+    for (let from = 0; from < plan.length; from += IN_AN_OPERATION) {
+      await post(inOrder, plan.slice(from, from + IN_AN_OPERATION), typesInOrder);
+    }
+  });
+  expect([...new Set(typesInOrder.values())].toSorted()).toEqual(PAYLOADS);
+
+  const doubled = inAnyOrder.sent
+    .flat()
+    .flatMap((sent) => Array.from({ length: 1 + Math.floor(draw() * 3) }, () => sent));
+  const types = new Map<string, string>();
+  await each(batches(shuffled(doubled)), (batch) => post(inAnyOrder, batch, types));
+  const expected = await stateOf(inOrder);
+  expect(await stateOf(inAnyOrder)).toEqual(expected);
+
+  // What was held is done by now: its repeat says so, and changes nothing.
+  const held = inAnyOrder.sent.flat().filter(({ input }) => types.get(input.idempotencyKey) === "VisitNotFound");
+  expect(held.length).toBeGreaterThan(CHAINS / 10);
+  await each(batches(held), (batch) => post(inAnyOrder, batch, types));
+  expect([...new Set(types.values())].toSorted()).toEqual(PAYLOADS);
+  expect(await stateOf(inAnyOrder)).toEqual(expected);
+  expect(await cameOutOfOrder(inAnyOrder)).toBeGreaterThan(CHAINS / 10);
+  expect(await cameOutOfOrder(inOrder)).toBe(0);
+}, 300_000);
+
+const PAYLOADS = ["CompleteVisitPayload", "RequestPaymentLinkPayload", "StartVisitPayload"];
+
+/** One to four chains a case; where one of them ends in a dispute nobody asks for a link: it is refused after it. */
+function drawPlans(): Plan[] {
+  const plans: Plan[] = [];
+  for (let chains = 0; chains < CHAINS;) {
+    const visits = Math.min(1 + Math.floor(draw() * 4), CHAINS - chains);
+    chains += visits;
+    const dispositions = Array.from({ length: visits }, () => one(DISPOSITIONS));
+    const isDisputed = dispositions.includes("DISPUTE");
+    const steps = dispositions.flatMap((disposition, visit) => {
+      const wishes = isDisputed ? 0 : Math.floor(draw() * 3);
+      return chainOf(visit, disposition, wishes);
+    });
+    plans.push(steps);
+  }
+  return plans;
+}
+
+/** Some visits of a case overlap, and some happen at the very same moment. */
+function chainOf(visit: number, disposition: string, wishes: number): Step[] {
+  const minutes = Math.floor(draw() * 6) * 10;
+  const until = minutes + Math.floor(draw() * 3) * 10;
+  const promise = { minor: String(1_000 + visit), day: 1 + Math.floor(draw() * 20) };
+  const isPromised = disposition === "PROMISE_TO_PAY";
+  return [
+    { mutation: "startVisit", visit, minutes },
+    { mutation: "completeVisit", visit, minutes: until, disposition, ...(isPromised && { promise }) },
+    ...Array.from({ length: wishes }, (): Step => ({
+      mutation: "requestPaymentLink",
+      visit,
+      minor: String(10_000 * (1 + Math.floor(draw() * 3))),
+    })),
+  ];
+}
+
+async function aSide(plans: readonly Plan[]): Promise<Side> {
+  const lender = await aLender(service);
+  const fieldPartners = await Promise.all(Array.from({ length: PHONES }, () => aFieldPartner(service)));
+  const loans = plans.map((_, index) => `LN-${index}`);
+  await lender.importCases(loans.map((loan) => aRow(loan)));
+  await each([...loans.entries()], ([index, loan]) =>
+    assign(service, lender.code, loan, fieldPartners[index % PHONES]!.id),
+  );
+  const { id: lenderId } = (await lenderByCode(service.app.database.em(), lender.code))!;
+  const { rows } = await service.app.database.pool.query<{ id: string; loan: string }>(
+    "select id, source_loan_number as loan from cases.collection_case where lender_id = $1",
+    [lenderId],
+  );
+  const caseIds = new Map(rows.map(({ id, loan }) => [loan, Buffer.from(`Case:${id}`).toString("base64url")]));
+  const sent = plans.map((plan, index) => sentOf(plan, caseIds.get(`LN-${index}`)!, index % PHONES));
+  const apps = fieldPartners.map(({ accessToken }) => new AppClient(service.url, accessToken));
+  return { lenderId, apps, sent };
+}
+
+/** The ids of a case's visits grow, on either side: they decide between two visits of one moment. */
+function sentOf(plan: Plan, caseId: string, phone: number): Sent[] {
+  const visitIds: string[] = [];
+  return plan.map((step) => {
+    const visitId = (visitIds[step.visit] ??= newId());
+    const ids = { idempotencyKey: newId(), visitId };
+    switch (step.mutation) {
+      case "startVisit":
+        return { step, phone, input: { ...ids, caseId, occurredAt: at(step.minutes) } };
+      case "completeVisit": {
+        const { disposition, promise } = step;
+        const told = promise && { amount: inRupees(promise.minor), dueOn: at(promise.day * 24 * 60).slice(0, 10) };
+        return { step, phone, input: { ...ids, disposition, occurredAt: at(step.minutes), promise: told } };
+      }
+      case "requestPaymentLink":
+        return { step, phone, input: { ...ids, amount: inRupees(step.minor) } };
+    }
+  });
+}
+
+/** Sends requests of one phone in one operation, and notes the type of each answer by its key. */
+async function post({ apps }: Side, batch: readonly Sent[], types: Map<string, string>): Promise<void> {
+  const titled = ({ step: { mutation } }: Sent) => `${mutation[0]!.toUpperCase()}${mutation.slice(1)}`;
+  const fields = batch.map((sent, index) => `m${index}: ${sent.step.mutation}(input: $i${index}) { __typename }`);
+  const variables = batch.map((sent, index) => `$i${index}: ${titled(sent)}Input!`);
+  const query = `mutation (${variables.join(", ")}) { ${fields.join(" ")} }`;
+  const inputs = Object.fromEntries(batch.map(({ input }, index) => [`i${index}`, input]));
+  const { data, errors } = await apps[batch[0]!.phone]!.ask(query, inputs);
+  expect(errors).toBeUndefined();
+  for (const [index, { input }] of batch.entries()) {
+    types.set(input.idempotencyKey, (data!["m" + index] as { __typename: string }).__typename);
+  }
+}
+
+/** All that a side's requests have left, by loan, without what is different by nature: ids and moments of arrival. */
+async function stateOf({ lenderId, sent }: Side): Promise<unknown> {
+  const { rows } = await service.app.database.pool.query<Record<string, unknown>>(SELECT_STATE, [lenderId]);
+  const places = new Map(sent.flat().map(({ step, input }) => [input.visitId, step.visit]));
+  const named = (_name: string, value: unknown) =>
+    typeof value === "string" && places.has(value) ? `visit ${places.get(value)}` : value;
+  return JSON.parse(JSON.stringify(rows, named));
+}
+
+const SELECT_STATE = `select c.source_loan_number, c.status, c.status_before_hold, c.status_reason, c.field_work,
+    c.outstanding_minor, c.total_collected_minor, c.sequence, c.last_visit_id, c.last_disposition,
+    (select jsonb_agg(jsonb_build_array(v.id, v.started_at, v.completed_at, v.disposition) order by v.id)
+      from cases.visit v where v.lender_id = c.lender_id and v.case_id = c.id) as visits,
+    (select jsonb_agg(jsonb_build_array(p.visit_id, p.amount_minor, p.due_on, p.state) order by p.visit_id)
+      from cases.promise p where p.lender_id = c.lender_id and p.case_id = c.id) as promises,
+    (select jsonb_agg(jsonb_build_array(l.visit_id, l.amount_minor, l.currency, l.status, l.channels)
+        order by l.visit_id, l.amount_minor)
+      from payment_links.payment_link l where l.lender_id = c.lender_id and l.case_id = c.id) as links,
+    (select jsonb_agg(e.kind order by e.kind)
+      from webhooks.event e where e.lender_id = c.lender_id and e.source_loan_number = c.source_loan_number) as kinds,
+    (select jsonb_agg(e.sequence order by e.sequence)
+      from webhooks.event e where e.lender_id = c.lender_id and e.source_loan_number = c.source_loan_number) as sequences,
+    (select count(*) from cases.held_request h join cases.visit v on v.id = h.visit_id
+      where v.lender_id = c.lender_id and v.case_id = c.id) as held
+  from cases.collection_case c where c.lender_id = $1 order by c.source_loan_number`;
+
+async function cameOutOfOrder({ lenderId }: Side): Promise<number> {
+  const { rows } = await service.app.database.pool.query<{ count: string }>(
+    `select count(*) from (
+       select from cases.visit where lender_id = $1 and came_out_of_order
+       union all select from payment_links.payment_link where lender_id = $1 and came_out_of_order) as flagged`,
+    [lenderId],
+  );
+  return Number(rows[0]!.count);
+}
+
+/** Some at the same time. */
+async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  });
+  await Promise.all(workers);
+}
+
+/** A few of one phone at a time, the phones in turn. */
+function batches(sent: readonly Sent[]): Sent[][] {
+  const ofPhones = Map.groupBy(sent, ({ phone }) => phone);
+  return [...ofPhones.values()]
+    .flatMap((ofPhone) =>
+      Array.from({ length: Math.ceil(ofPhone.length / IN_AN_OPERATION) }, (_, index) => ({
+        index,
+        batch: ofPhone.slice(index * IN_AN_OPERATION, (index + 1) * IN_AN_OPERATION),
+      })),
+    )
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ batch }) => batch);
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, rank: draw() }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ item }) => item);
+}
+
+function one<Item>(items: readonly Item[]): Item {
+  return items[Math.floor(draw() * items.length)]!;
+}
+
+function at(minutes: number): string {
+  return new Date(MORNING_MS + minutes * 60_000).toISOString();
+}
+
+function inRupees(minor: string): object {
+  return { minor, currency: "INR" };
+}

@@ -1,0 +1,146 @@
+import { mkdtemp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterFile } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { InvalidConfigError } from "../../src/settings/config.ts";
+import { hashOf } from "../../src/graphql/requests/persisted-operations.ts";
+import { commandsHere } from "../fixtures/commands.ts";
+import { aFieldPartner, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+const WHO = "query Who { viewer { displayName } }\n";
+const ONE_OF = "query Line($first: Int!) { earningLines(first: $first) { edges { cursor } } }\n";
+
+let folder: string;
+let file: string;
+let off: TestService;
+let accessToken: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "operations-"));
+  afterFile(() => rm(folder, { recursive: true }));
+  file = join(folder, "operations.json");
+  await writeFile(file, JSON.stringify({ [hashOf(WHO)]: WHO, [hashOf(ONE_OF)]: ONE_OF }));
+  off = await startTestService({ works: false });
+  ({ accessToken } = await aFieldPartner(off));
+});
+
+function withOperations(mode: string, at = file): Promise<TestService> {
+  const settings = { DATABASE_URL: off.databaseUrl, PERSISTED_OPERATIONS: mode, PERSISTED_OPERATIONS_FILE: at };
+  return startTestService({ works: false, settings });
+}
+
+async function post({ url }: TestService, body: object) {
+  const response = await fetch(`${url}/graphql`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${accessToken}` },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as { data?: unknown; errors?: { message: string; extensions: { code: string } }[] };
+}
+
+function named(document: string, variables: object = {}) {
+  return { variables, extensions: { persistedQuery: { version: 1, sha256Hash: hashOf(document) } } };
+}
+
+describe("a registered operation", () => {
+  test("is done by its hash where it is allowed, beside any other", async () => {
+    const service = await withOperations("allow");
+    const who = { data: { viewer: { displayName: "Asha Rao" } } };
+    expect(await post(service, named(WHO))).toEqual(who);
+    expect(await post(service, { query: WHO })).toEqual(who);
+    expect(await post(service, named(ONE_OF, { first: 3 }))).toEqual({ data: { earningLines: { edges: [] } } });
+  });
+
+  test("is all that is done where only such are, and who sends another is told what to send", async () => {
+    const service = await withOperations("only");
+    expect(await post(service, named(WHO))).toMatchObject({ data: { viewer: { displayName: "Asha Rao" } } });
+    for (const query of [WHO, "{ viewer { id } }", "{ __schema { types { name } } }"]) {
+      const { data, errors } = await post(service, { query });
+      expect(data).toBeUndefined();
+      expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+      expect(errors![0]!.message).toMatch(/^Only registered operations are taken here: send .*sha256Hash/);
+    }
+    const unknown = await post(service, named("{ viewer { id } }"));
+    expect(unknown.errors).toMatchObject([
+      {
+        message: expect.stringMatching(/^No operation is registered under this hash/),
+        extensions: { code: "BAD_INPUT" },
+      },
+    ]);
+    for (const hash of ["__proto__", "constructor", ""]) {
+      const extensions = { persistedQuery: { version: 1, sha256Hash: hash } };
+      expect(await post(service, { extensions })).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
+    }
+    expect((await post(service, {})).errors![0]!.message).toMatch(/^Name a registered operation: send /);
+  });
+
+  test("is not known by its hash where it is off", async () => {
+    expect(await post(off, named(WHO))).toMatchObject({ errors: [{ extensions: { code: "BAD_INPUT" } }] });
+  });
+});
+
+describe("a service does not start", () => {
+  async function problemsWith(content: string): Promise<string[]> {
+    const at = join(folder, "wrong.json");
+    await writeFile(at, content);
+    const error: unknown = await withOperations("only", at).catch((error: unknown) => error);
+    return error instanceof InvalidConfigError ? error.problems : [];
+  }
+
+  test.each([
+    ["with text that is no JSON", "{", /cannot be read: /],
+    ["with a list", "[]", /holds one JSON object/],
+    ["with nothing", "{}", /it names no operation$/],
+    [
+      "with a hash of something else",
+      JSON.stringify({ abc: WHO }),
+      /abc is not the SHA-256 of its document, [0-9a-f]{64}$/,
+    ],
+    ["with a document that is no text", JSON.stringify({ abc: 7 }), /abc has no document$/],
+    ["with half a document", JSON.stringify({ [hashOf("{")]: "{" }), /does not fit the schema: Syntax Error/],
+    [
+      "with a field that there is not",
+      JSON.stringify({ [hashOf("{ shoe }")]: "{ shoe }" }),
+      /does not fit the schema: Cannot query field "shoe"/,
+    ],
+  ])("%s, and says so", async (_, content, words) => {
+    expect(await problemsWith(content)).toEqual([expect.stringMatching(words)]);
+  });
+
+  test("without the file, or with one that is not there", async () => {
+    await expect(withOperations("only", "")).rejects.toThrow(
+      "PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only",
+    );
+    await expect(withOperations("allow", join(folder, "none.json"))).rejects.toThrow("cannot be read: ENOENT");
+  });
+});
+
+describe("persisted-operations make", () => {
+  const cli = commandsHere({});
+
+  test("writes what a service can be started with, from files and folders", async () => {
+    await mkdir(join(folder, "app", "money"), { recursive: true });
+    await writeFile(join(folder, "app", "who.graphql"), WHO);
+    await writeFile(join(folder, "app", "money", "lines.graphql"), ONE_OF);
+    await writeFile(join(folder, "app", "notes.txt"), "not this");
+    const out = join(folder, "made.json");
+    const { operations } = await cli.json("persisted-operations", "make", join(folder, "app"), "--out", out);
+    expect(operations).toHaveLength(2);
+    expect(JSON.parse(await readFile(out, "utf8"))).toEqual({ [hashOf(WHO)]: WHO, [hashOf(ONE_OF)]: ONE_OF });
+    expect(await post(await withOperations("only", out), named(WHO))).toHaveProperty("data");
+  });
+
+  test("names every fault and writes nothing", async () => {
+    const [shoe, half] = [join(folder, "shoe.graphql"), join(folder, "half.graphql")];
+    await writeFile(shoe, "{ shoe }");
+    await writeFile(half, "{ viewer {");
+    const out = join(folder, "not-made.json");
+    const { code, stderr } = await cli("persisted-operations", "make", shoe, half, "--out", out);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${half}: Syntax Error`);
+    expect(stderr).toContain(`${shoe}: Cannot query field "shoe" on type "Query".`);
+    await expect(readFile(out)).rejects.toThrow("ENOENT");
+    expect((await cli("persisted-operations", "make", join(folder, "none"), "--out", out)).code).toBe(3);
+  });
+});

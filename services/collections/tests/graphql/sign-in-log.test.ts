@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startTestService } from "../fixtures/fixture.ts";
+import { AppClient } from "../fixtures/graphql-client.ts";
+import { operatorsCli, type ServiceProcess, startProcess } from "../fixtures/processes.ts";
+import { startSmsGateway } from "../fixtures/sms-gateway.ts";
+
+const gateway = await startSmsGateway();
+
+test("a sandbox shows the code in its log; a live service's log has no code, token or phone", async () => {
+  const { databaseUrl } = await startTestService({ works: false });
+  const settings = { DATABASE_URL: databaseUrl, LOG_LEVEL: "trace", ROLE: "all" };
+  const phone = "+919710000001";
+  await operatorsCli(settings).json("field-partner", "create", "--name", "Asha Rao", "--phone", phone);
+  const sandbox = await startProcess(settings);
+  const shown = await signInBy(sandbox, phone, async () => {
+    for (;;) {
+      const code = /sign-in code (\d{6})/.exec(sandbox.log())?.[1];
+      if (code !== undefined) return code;
+      await sleep(20);
+    }
+  });
+  sandbox.send("SIGTERM");
+  await sandbox.ended;
+  expect(sandbox.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${shown.accessToken}|${shown.refreshToken}`));
+  const live = await startProcess({
+    ...settings,
+    ENVIRONMENT: "live",
+    OTP_SMS_URL: gateway.url,
+    OTP_SMS_HEADER: "Authorization: Key x",
+  });
+  const { code, ...tokens } = await signInBy(live, phone, async (otpId) => (await gateway.next(otpId)).code!);
+  await new AppClient(live.url, tokens.accessToken).ask("{ viewer { id } }");
+  live.send("SIGTERM");
+  await live.ended;
+  expect(live.log()).toContain("answered");
+  expect(live.log()).not.toMatch(new RegExp(`${phone.slice(1)}|${tokens.accessToken}|${tokens.refreshToken}`));
+  expect(live.log()).not.toMatch(new RegExp(`\\b${code}\\b`));
+}, 60_000);
+
+async function signInBy(at: ServiceProcess, phone: string, codeFor: (otpId: string) => Promise<string>) {
+  const app = new AppClient(at.url);
+  const { otpId } = (await app.mutate("requestOtp", { phone }, "otpId")) as { otpId: string };
+  const code = await codeFor(otpId);
+  const { tokens } = await app.mutate("verifyOtp", { otpId, code }, "tokens { accessToken refreshToken }");
+  return { ...(tokens as { accessToken: string; refreshToken: string }), code };
+}

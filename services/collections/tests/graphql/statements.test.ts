@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { createDatabase, transaction } from "@collections/database";
+import { createFieldPartner } from "@collections/field-partners";
+import { startFakeWhatsApp } from "@collections/lender-twin";
+import { afterFile } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startHttpServer } from "../../src/start/http-server.ts";
+import { schemas } from "../../src/schemas.ts";
+import { aCaseHolder, type CaseHolder, type CaseLender } from "../fixtures/case-holder.ts";
+import { documentedOperations } from "../fixtures/documented-operations.ts";
+import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { AppClient, type Selected } from "../fixtures/graphql-client.ts";
+import { startSmsGateway } from "../fixtures/sms-gateway.ts";
+
+const WHATSAPP = { token: "EAAGtoken", phoneNumberId: "106540352242922" };
+/** Travels after the answer, with whatever else there is to tell by then. */
+const HINT = "pg_notify";
+
+const operations = documentedOperations();
+const statements: string[] = [];
+let service: TestService;
+let lender: CaseLender;
+/** Serves the same data from a database whose statements are counted. */
+let countedUrl: string;
+
+const gateway = await startSmsGateway();
+const whatsapp = await startFakeWhatsApp(WHATSAPP);
+afterFile(() => whatsapp.close());
+
+beforeAll(async () => {
+  const messengers = { OTP_SMS_URL: gateway.url, OTP_SMS_HEADER: "Authorization: Key x" };
+  service = await startTestService({ settings: { ...messengers, WHATSAPP_BASE_URL: whatsapp.url } });
+  const { phoneNumberId, token } = WHATSAPP;
+  lender = await aLender(service, { whatsappPhoneNumberId: phoneNumberId, whatsappToken: token });
+  const database = await createDatabase({
+    url: service.databaseUrl,
+    schemas,
+    onStatement: ({ name, text }) => text.includes(HINT) || statements.push(name ?? text),
+  });
+  await database.jobs.start();
+  const server = await startHttpServer({ ...service.app, database });
+  countedUrl = server.url;
+  afterFile(async () => {
+    await server.stop(1_000);
+    await database.close();
+  });
+});
+
+describe("the list of cases", () => {
+  const LIST = `query ($first: Int!, $filter: CaseFilter, $search: String, $sort: CaseSort, $near: NearInput) {
+    cases(first: $first, filter: $filter, search: $search, sort: $sort, near: $near) { edges { node {
+      id outstanding { minor } workable distanceM
+      borrower { displayName } lender { name } openPromise { dueOn } activeLink { id status } } } } }`;
+  const EVERYTHING = `query ($first: Int!) { cases(first: $first) { edges { node { id lender { code } openPromise { dueOn }
+    activeLink { id deliveries { status } fallback { upiUri } } earnings { id } fallback { upiUri }
+    estimatedEarning { formula } visits(first: 1) { edges { node { visitId } } } } } } }`;
+  let me: CaseHolder;
+  let counted: AppClient;
+  let bothLenders: string[];
+
+  beforeAll(async () => {
+    const other = await aLender(service, { name: "Bolt Credit" });
+    bothLenders = [lender.code, other.code];
+    me = await aCaseHolder(service);
+    await me.cases(lender, ...Array.from({ length: 95 }, () => ({})));
+    const others = await me.cases(other, ...Array.from({ length: 5 }, () => ({})));
+    for (const caseId of others) await me.mintedLink(caseId);
+    counted = new AppClient(countedUrl, me.accessToken);
+  });
+
+  test("of 100 takes the six statements of 20 and of 1, relations included and however it is asked for", async () => {
+    const filter = { status: ["ASSIGNED", "IN_PROGRESS"], lender: bothLenders, workable: true };
+    const near = { latitude: 19, longitude: 72 };
+    for (const asked of [{}, { filter }, { search: "ravi" }, { sort: "AMOUNT" }, { sort: "NEAR_ME", near, filter }]) {
+      for (const first of [1, 20, 100]) {
+        statements.length = 0;
+        const { data } = await counted.ask(LIST, { first, ...asked });
+        expect(data?.["cases"].edges).toHaveLength(first);
+        expect(statements).toHaveLength(6);
+      }
+    }
+  });
+
+  test("with every relation that there is takes as many for a page of any length", async () => {
+    for (const first of [5, 20]) {
+      statements.length = 0;
+      const { data } = await counted.ask(EVERYTHING, { first });
+      expect(data?.["cases"].edges).toHaveLength(first);
+      expect(statements).toHaveLength(9);
+    }
+  });
+});
+
+test("a sync takes no more statements for a longer page, and one more once there may be losses", async () => {
+  const SYNC = `query ($since: String, $first: Int) { sync(since: $since, first: $first) { cursor goneCaseIds
+    cases { id workable openPromise { dueOn } activeLink { id } } paymentLinks { id deliveries { status } } } }`;
+  const me = await aCaseHolder(service);
+  const cases = await me.cases(lender, ...Array.from({ length: 40 }, () => ({})));
+  await Promise.all(cases.map((caseId) => me.mintedLink(caseId)));
+  const counted = new AppClient(countedUrl, me.accessToken);
+  for (const [since, expected] of [
+    [undefined, 11],
+    [Buffer.from(String(Date.now())).toString("base64url"), 12],
+  ] as const) {
+    for (const first of [1, 10, 40]) {
+      statements.length = 0;
+      const { data } = await counted.ask(SYNC, { since, first });
+      expect(data?.["sync"]).toMatchObject({ cases: { length: first }, paymentLinks: { length: first } });
+      expect(statements.length).toBeLessThanOrEqual(expected);
+    }
+  }
+});
+
+/** Statements that each documented operation may take, the token's lookup, `begin` and `commit` included. */
+const ALLOWED: Readonly<Record<string, number>> = {
+  RequestOtp: 8,
+  VerifyOtp: 10,
+  RefreshSession: 8,
+  Today: 4,
+  MySessions: 2,
+  EndSession: 8,
+  SignOut: 7,
+  MyCases: 6,
+  OneCase: 5,
+  RevealContact: 12,
+  StartVisit: 19,
+  CompleteVisit: 21,
+  RequestPaymentLink: 15,
+  WatchLink: 6,
+  AskAgain: 3,
+  ResendPaymentLink: 17,
+  MyMoney: 3,
+  Sync: 8,
+};
+
+test("each documented operation takes so many statements, and no more", async () => {
+  const taken: Record<string, number> = {};
+  let accessToken: string | undefined;
+
+  /** The answer to an operation, and for the record what it took. */
+  async function count(name: string, variables: object = {}) {
+    const app = new AppClient(countedUrl, accessToken);
+    statements.length = 0;
+    const { data, errors } = await app.ask(operations.get(name)!, variables);
+    expect(errors, name).toBeUndefined();
+    taken[name] = statements.length;
+    return data!;
+  }
+
+  /** The payload of a mutation. */
+  async function did(name: string, input: object) {
+    const data = await count(name, { input: { idempotencyKey: randomUUID(), ...input } });
+    const [result] = Object.values(data) as [{ __typename: string }];
+    expect(result.__typename, JSON.stringify(result)).toBe(`${name}Payload`);
+    return result as Record<string, Selected>;
+  }
+
+  // Sign in on two phones.
+  const phone = "+919700000001";
+  const person = await transaction(service.app.database.em(), (tx) =>
+    createFieldPartner(tx, { displayName: "Asha Rao", phone }),
+  );
+  for (const deviceName of ["Redmi", "Nokia"]) {
+    const { otpId } = await did("RequestOtp", { phone });
+    const { code } = await gateway.next(otpId);
+    const { tokens } = await did("VerifyOtp", { otpId, code, deviceName });
+    ({ accessToken } = (await did("RefreshSession", { refreshToken: tokens.refreshToken })).tokens);
+  }
+  const { sessions } = await count("MySessions");
+  await did("EndSession", { sessionId: sessions.find(({ isCurrent }: { isCurrent: boolean }) => !isCurrent).id });
+
+  // A case, a visit, a link that is minted, sent and sent again.
+  await count("Today");
+  const me = await aCaseHolder(service, { id: person.id, accessToken: accessToken! });
+  const [caseId] = await me.cases(lender, {});
+  await count("MyCases");
+  await count("OneCase", { id: caseId });
+  await did("RevealContact", { caseId });
+  const visitId = randomUUID();
+  const occurredAt = new Date();
+  await did("StartVisit", { caseId, visitId, occurredAt });
+  const amount = { minor: "250000", currency: "INR" };
+  const { paymentLink } = await did("RequestPaymentLink", { visitId, amount, channels: ["WHATSAPP"] });
+  const { id } = paymentLink;
+  await expect.poll(async () => (await count("AskAgain", { id }))["paymentLink"].status).toBe("SENT");
+  statements.length = 0;
+  for await (const { data } of new AppClient(countedUrl, accessToken).watch(operations.get("WatchLink")!, { id })) {
+    expect(data).toMatchObject({ paymentLinkUpdated: { status: "SENT" } });
+    break;
+  }
+  taken["WatchLink"] = statements.length;
+  await did("ResendPaymentLink", { paymentLinkId: id, channels: ["WHATSAPP"] });
+  const promise = { amount, dueOn: new Date(Date.now() + 86_400_000).toISOString().slice(0, 10) };
+  await did("CompleteVisit", { visitId, disposition: "PROMISE_TO_PAY", occurredAt, promise });
+
+  await count("MyMoney");
+  await count("Sync");
+  await did("SignOut", {});
+  const tooMany = Object.entries(taken).filter(([name, count]) => !(count <= (ALLOWED[name] ?? 0)));
+  expect(tooMany, "these take more statements than before").toEqual([]);
+  const counted = Object.keys(taken).toSorted();
+  expect(counted).toEqual(Object.keys(ALLOWED).toSorted());
+  expect(counted, "count what a new operation of docs/field-app takes, and allow it").toEqual(
+    [...operations.keys()].toSorted(),
+  );
+});

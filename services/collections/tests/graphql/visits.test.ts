@@ -1,0 +1,273 @@
+import { randomUUID } from "node:crypto";
+import { publicId } from "@collections/database";
+import { releaseCase } from "@collections/flows";
+import { lenderByCode } from "@collections/lenders";
+import { eventsOf } from "@collections/webhooks";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { AppClient } from "../fixtures/graphql-client.ts";
+
+const VISIT = `visit { visitId isMine startedAt startCameLate completedAt completionCameLate disposition note }
+  case { id status workable openPromise { amount { minor } dueOn } }`;
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let fieldPartnerId: string;
+let app: AppClient;
+let loansMade = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+  const fieldPartner = await aFieldPartner(service);
+  fieldPartnerId = fieldPartner.id;
+  app = new AppClient(service.url, fieldPartner.accessToken);
+});
+
+describe("a visit", () => {
+  test("begins, puts the case to work and ends with a promise, which the lender is told", async () => {
+    const { caseId, loan } = await aCase();
+    const visitId = randomUUID();
+    const begun = await start({ visitId, caseId, latitude: 18.52, longitude: 73.85, accuracyM: 12 });
+    expect(begun).toMatchObject({
+      __typename: "StartVisitPayload",
+      visit: { visitId, isMine: true, startCameLate: false, completedAt: null, disposition: null },
+      case: { id: caseId, status: "IN_PROGRESS", workable: true, openPromise: null },
+    });
+    const promise = { amount: { minor: "250000", currency: "INR" }, dueOn: dayFromNow(5) };
+    const ended = await complete({ visitId, disposition: "PROMISE_TO_PAY", promise, note: "After payday." });
+    expect(ended).toMatchObject({
+      __typename: "CompleteVisitPayload",
+      visit: { visitId, disposition: "PROMISE_TO_PAY", note: "After payday.", completedAt: expect.any(String) },
+      case: { openPromise: { amount: { minor: "250000" }, dueOn: promise.dueOn } },
+    });
+    expect((await eventsOfLoan(loan)).slice(-2)).toMatchObject([
+      { kind: "visit.started", sequence: 3, data: { visitId: `vis_${visitId.replaceAll("-", "")}` } },
+      {
+        kind: "visit.completed",
+        sequence: 4,
+        data: {
+          disposition: "PROMISE_TO_PAY",
+          promise: { amount: 2500, currency: "INR", date: promise.dueOn },
+          fieldPartner: { id: publicId("fp", fieldPartnerId), displayName: "Asha Rao" },
+        },
+      },
+    ]);
+  });
+
+  test("that a phone tells of hours later is recorded, and flagged", async () => {
+    const { caseId } = await aCase();
+    const visitId = randomUUID();
+    const occurredAt = new Date(Date.now() - 3 * 3_600_000).toISOString();
+    const begun = await start({ visitId, caseId, occurredAt });
+    expect(begun.visit).toMatchObject({ startedAt: occurredAt, startCameLate: true });
+    const ended = await complete({ visitId, disposition: "NOT_AT_HOME", occurredAt });
+    expect(ended.visit).toMatchObject({ completedAt: occurredAt, completionCameLate: true });
+  });
+
+  test("with a dispute holds the case: the next visit is refused", async () => {
+    const { caseId } = await aCase();
+    const visitId = randomUUID();
+    await start({ visitId, caseId });
+    expect(await complete({ visitId, disposition: "DISPUTE" })).toMatchObject({
+      case: { status: "ON_HOLD", workable: false },
+    });
+    expect(await start({ visitId: randomUUID(), caseId })).toEqual({
+      __typename: "CaseNotWorkable",
+      code: "CASE_NOT_WORKABLE",
+      message: "The case is on hold: do not contact the borrower.",
+    });
+  });
+
+  test("is the case's history, page by page, also where somebody else was there before", async () => {
+    const { caseId, loan } = await aCase();
+    const before = await aFieldPartner(service);
+    await assign(service, lender.code, loan, before.id);
+    const earlier = randomUUID();
+    await start({ visitId: earlier, caseId }, new AppClient(service.url, before.accessToken));
+    await assign(service, lender.code, loan, fieldPartnerId);
+    const mine = [randomUUID(), randomUUID()];
+    for (const visitId of mine) await start({ visitId, caseId });
+    const query = `query ($id: ID!, $after: String) { case(id: $id) { visits(first: 2, after: $after) {
+      edges { node { visitId isMine } } pageInfo { hasNextPage endCursor } } } }`;
+    const { visits: first } = (await app.ask(query, { id: caseId })).data!["case"];
+    const { visits: second } = (await app.ask(query, { id: caseId, after: first.pageInfo.endCursor })).data!["case"];
+    expect([...first.edges, ...second.edges].map(({ node }) => node)).toEqual([
+      { visitId: mine[1], isMine: true },
+      { visitId: mine[0], isMine: true },
+      { visitId: earlier, isMine: false },
+    ]);
+    expect([first.pageInfo.hasNextPage, second.pageInfo.hasNextPage]).toEqual([true, false]);
+  });
+});
+
+describe("a mutation", () => {
+  test("ten times at once is done once, and every one gets the same answer", async () => {
+    const { caseId, loan } = await aCase();
+    const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => start(input)));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    expect(answers[0]).toMatchObject({ __typename: "StartVisitPayload", visit: { visitId: input.visitId } });
+    expect((await eventsOfLoan(loan)).filter(({ kind }) => kind === "visit.started")).toHaveLength(1);
+  });
+
+  test("with a used key and another input is a conflict; with the same input, whatever its form, it is a repeat", async () => {
+    const { caseId } = await aCase();
+    const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: "2026-11-20T09:00:00Z" };
+    const first = await start(input);
+    expect(await start({ ...input, occurredAt: "2026-11-20T14:30:00+05:30", latitude: null })).toEqual(first);
+    const key = input.idempotencyKey.toUpperCase();
+    expect(await start({ ...input, idempotencyKey: key, occurredAt: "2026-11-20T09:00:01Z" })).toEqual({
+      __typename: "IdempotencyConflict",
+      code: "IDEMPOTENCY_CONFLICT",
+      message: "This idempotencyKey was used with another input; make a new key for a new request.",
+    });
+    // A key belongs to one mutation: another may have the same.
+    const end = { idempotencyKey: input.idempotencyKey, visitId: input.visitId, disposition: "OTHER" };
+    expect(await complete(end)).toMatchObject({ __typename: "CompleteVisitPayload" });
+  });
+
+  test("that was refused is refused again, with the same words", async () => {
+    const { caseId } = await aCase();
+    const visitId = randomUUID();
+    await start({ visitId, caseId });
+    await complete({ visitId, disposition: "DISPUTE" });
+    const occurredAt = new Date().toISOString();
+    const next = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt };
+    const refusal = await start(next);
+    expect(refusal).toMatchObject({ __typename: "CaseNotWorkable" });
+    await release();
+    expect(await start(next)).toEqual(refusal);
+    expect(await start({ ...next, idempotencyKey: randomUUID() })).toMatchObject({ visit: { completedAt: null } });
+
+    async function release(): Promise<void> {
+      const owner = (await lenderByCode(service.app.database.em(), lender.code))!;
+      const order = { lender: owner, loan: `LN-${loansMade}`, reason: null };
+      expect(await releaseCase(service.app.database.em(), order, "test")).toMatchObject({ kind: "done" });
+    }
+  });
+
+  test("in one operation with others sees what they have done", async () => {
+    const { caseId } = await aCase();
+    const visitId = randomUUID();
+    const occurredAt = new Date().toISOString();
+    const { data, errors } = await app.ask(
+      `mutation ($begin: StartVisitInput!, $end: CompleteVisitInput!) {
+        begin: startVisit(input: $begin) { ... on StartVisitPayload { case { status } } }
+        end: completeVisit(input: $end) { ... on CompleteVisitPayload { case { status } } }
+      }`,
+      {
+        begin: { idempotencyKey: randomUUID(), visitId, caseId, occurredAt },
+        end: { idempotencyKey: randomUUID(), visitId, disposition: "DISPUTE", occurredAt },
+      },
+    );
+    expect(errors).toBeUndefined();
+    expect(data).toEqual({ begin: { case: { status: "IN_PROGRESS" } }, end: { case: { status: "ON_HOLD" } } });
+  });
+
+  test("that repeats what was done under another key finds it done", async () => {
+    const { caseId } = await aCase();
+    const visitId = randomUUID();
+    const occurredAt = new Date().toISOString();
+    const first = await start({ visitId, caseId, occurredAt });
+    expect(await start({ visitId, caseId, occurredAt })).toEqual(first);
+    await complete({ visitId, disposition: "OTHER" });
+    expect(await complete({ visitId, disposition: "REFUSED_TO_PAY" })).toEqual({
+      __typename: "VisitAlreadyCompleted",
+      code: "VISIT_ALREADY_COMPLETED",
+      message: "The visit ended as OTHER already.",
+    });
+    const { caseId: another } = await aCase();
+    expect(await start({ visitId, caseId: another })).toMatchObject({
+      __typename: "VisitIdTaken",
+      code: "VISIT_ID_TAKEN",
+    });
+  });
+});
+
+describe("input that can never be right", () => {
+  test.each([
+    ["a visit from the future", { occurredAt: "2999-01-01T00:00:00Z" }, /occurredAt must lie/],
+    ["a moment without its offset", { occurredAt: "2026-11-20T09:00:00" }, /offset/],
+    ["a moment on a day that does not exist", { occurredAt: "2026-02-30T09:00:00Z" }, /moment/],
+    ["half a place", { latitude: 18.5 }, /latitude and longitude/],
+    ["a place off the earth", { latitude: 91, longitude: 0 }, /latitude/],
+    ["an id that is no UUID", { visitId: "vis_1" }, /Expected a UUID/],
+    [
+      "an id of something else",
+      { caseId: Buffer.from(`PaymentLink:${randomUUID()}`).toString("base64url") },
+      /not of type: Case/,
+    ],
+    ["the lender's id of a case", { caseId: "case_0192f0a17c3e7d429c550b2f6a1d8e01" }, /field named `id`/],
+  ])("such as %s is refused as a whole, and its key stays free", async (_, fields, words) => {
+    const { caseId } = await aCase();
+    const input = { idempotencyKey: randomUUID(), visitId: randomUUID(), caseId, occurredAt: new Date().toISOString() };
+    const query = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";
+    const { data, errors } = await app.ask(query, { input: { ...input, ...fields } });
+    expect(data?.["startVisit"] ?? null).toBeNull();
+    expect(errors).toMatchObject([{ message: expect.stringMatching(words), extensions: { code: "BAD_INPUT" } }]);
+    expect((await app.ask(query, { input })).data).toEqual({ startVisit: { __typename: "StartVisitPayload" } });
+  });
+
+  test.each([
+    [
+      "a promise without the disposition",
+      { disposition: "OTHER", promise: { amount: { minor: "1", currency: "INR" }, dueOn: dayFromNow(1) } },
+    ],
+    ["the disposition without a promise", { disposition: "PROMISE_TO_PAY" }],
+    [
+      "a promise of nothing",
+      { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "0", currency: "INR" }, dueOn: dayFromNow(1) } },
+    ],
+    [
+      "a promise of a float",
+      { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "10.5", currency: "INR" }, dueOn: dayFromNow(1) } },
+    ],
+    [
+      "a promise in another currency",
+      { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "1", currency: "JPY" }, dueOn: dayFromNow(1) } },
+    ],
+    [
+      "a promise on no day",
+      { disposition: "PROMISE_TO_PAY", promise: { amount: { minor: "1", currency: "INR" }, dueOn: "2026-02-30" } },
+    ],
+    ["an endless note", { disposition: "OTHER", note: "x".repeat(2_001) }],
+    ["an unknown disposition", { disposition: "ON_HOLIDAY" }],
+  ])("such as %s does not end a visit", async (_, fields) => {
+    const { caseId } = await aCase();
+    const visitId = randomUUID();
+    await start({ visitId, caseId });
+    const input = { idempotencyKey: randomUUID(), visitId, occurredAt: new Date().toISOString(), ...fields };
+    const query = "mutation ($input: CompleteVisitInput!) { completeVisit(input: $input) { __typename } }";
+    const { errors } = await app.ask(query, { input });
+    expect(errors).toMatchObject([{ extensions: { code: "BAD_INPUT" } }]);
+  });
+});
+
+async function aCase(): Promise<{ loan: string; caseId: string }> {
+  loansMade += 1;
+  const loan = `LN-${loansMade}`;
+  await lender.importCases([aRow(loan)]);
+  await assign(service, lender.code, loan, fieldPartnerId);
+  const { data } = await app.ask("{ cases(first: 1) { edges { node { id } } } }");
+  return { loan, caseId: data!["cases"].edges[0].node.id };
+}
+
+function start(input: { visitId: string; caseId: string; [field: string]: unknown }, as = app) {
+  return as.mutate("startVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
+}
+
+function complete(input: { visitId: string; disposition: string; [field: string]: unknown }) {
+  return app.mutate("completeVisit", { occurredAt: new Date().toISOString(), ...input }, VISIT);
+}
+
+async function eventsOfLoan(loan: string) {
+  const em = service.app.database.em();
+  const { id } = (await lenderByCode(em, lender.code))!;
+  const events = await eventsOf(em, id, loan);
+  return events.map(({ body }) => JSON.parse(body) as { kind: string; sequence: number; data: object });
+}
+
+function dayFromNow(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,148 @@
+import { type LenderTwin, sign } from "@collections/lender-twin";
+import { afterFile } from "@collections/testing";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, describe, expect, test } from "vitest";
+import { HTTP_TIMES, type HttpServer, startHttpServer } from "../../src/start/http-server.ts";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+const IMPORT = "/api/v1/partner/cases";
+/** As the real ones, many times shorter. */
+const TIMES = {
+  operationMs: 20_000,
+  headersMs: 600,
+  requestMs: 4_800,
+  pace: { everyMs: 1_000, minBytes: 1_500 },
+  keepAliveMs: 1_000,
+};
+const DRIP_MS = 50;
+
+let service: TestService;
+let lender: LenderTwin;
+let server: HttpServer;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+  server = await startHttpServer(service.app, { ...TIMES, checkEveryMs: 50 });
+  afterFile(() => server.stop(0));
+});
+
+/** A client on a socket of its own; `answer` is what it has been sent once the server has closed the connection. */
+async function aSocket(): Promise<{ socket: Socket; answer: Promise<string> }> {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let received = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (received += text));
+  socket.on("error", () => {});
+  const answer = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
+  await once(socket, "connect");
+  return { socket, answer };
+}
+
+/** Writes a text in pieces, one each 50 ms, for as long as somebody listens. */
+async function drip(socket: Socket, text: string, piece = 1): Promise<void> {
+  for (let at = 0; at < text.length && !socket.destroyed; at += piece) {
+    socket.write(text.slice(at, at + piece));
+    await sleep(DRIP_MS);
+  }
+}
+
+/** The head of a signed import; `length` undefined sends it in chunks. */
+function headOf(body: string, length?: number): string {
+  const [keyId, secret] = [...lender.secrets][0]!;
+  const timestamp = String(Date.now());
+  const lines = {
+    Host: "service",
+    Authorization: `Bearer ${keyId}`,
+    "Content-Type": "application/json",
+    "X-Service-Timestamp": timestamp,
+    "X-Service-Signature": sign(secret, { method: "POST", path: IMPORT, timestamp, body }),
+    ...(length === undefined ? { "Transfer-Encoding": "chunked" } : { "Content-Length": length }),
+    Connection: "close",
+  };
+  const headers = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${IMPORT} HTTP/1.1\r\n${headers.join("")}\r\n`;
+}
+
+describe.concurrent("a client that holds a connection", () => {
+  test("without a word is let go", async () => {
+    const { answer } = await aSocket();
+    expect(await answer).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  });
+
+  test("and sends its headers byte by byte is told 408 and let go", async () => {
+    const { socket, answer } = await aSocket();
+    void drip(socket, headOf("{}", 2));
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test.each([5 * 1_024 * 1_024, undefined])("and sends its body byte by byte too, length %s", async (length) => {
+    const { socket, answer } = await aSocket();
+    socket.write(headOf("", length));
+    void drip(socket, length === undefined ? "1\r\n \r\n".repeat(1_000) : " ".repeat(1_000), 6);
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 [^]*Connection: close/);
+  });
+
+  test("and sends its body fast enough, but for ever, is let go as well", async () => {
+    const { socket, answer } = await aSocket();
+    socket.write(headOf("", undefined));
+    void drip(socket, `3e8\r\n${" ".repeat(1_000)}\r\n`.repeat(200), 1_007);
+    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("and has sent nothing more after its answer is let go", async () => {
+    const { socket, answer } = await aSocket();
+    socket.write("GET /healthz HTTP/1.1\r\nHost: service\r\n\r\n");
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test("keeps nobody else from being answered, be there two hundred of them", async () => {
+    const slow = await Promise.all(Array.from({ length: 200 }, aSocket));
+    for (const { socket } of slow) socket.write("GET /healthz HTTP/1.1\r\nHost: se");
+    expect(await fetch(`${server.url}/healthz`)).toMatchObject({ status: 200 });
+    for (const answer of await Promise.all(slow.map(({ answer }) => answer))) expect(answer).toMatch(/ 408 /);
+  });
+});
+
+test("a large import over a slow line is taken", async () => {
+  const body = JSON.stringify({ rows: [aRow("LN-SLOW")] }) + " ".repeat(16_000);
+  const { socket, answer } = await aSocket();
+  socket.write(headOf(body, body.length));
+  await drip(socket, body, 800);
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 [^]*"created":1/);
+});
+
+test("5 MiB at 1 Mbit/s fit into the times that the service gives", () => {
+  const bytesPerMs = 1_000_000 / 8 / 1_000;
+  const { requestMs, pace } = HTTP_TIMES;
+  expect((5 * 1_024 * 1_024) / bytesPerMs).toBeLessThan(requestMs / 2);
+  expect(bytesPerMs * pace.everyMs).toBeGreaterThan(pace.minBytes * 2);
+});
+
+test("headers of more than 16 KiB are refused, and what is no HTTP", async () => {
+  const answers = [
+    "GET /healthz HTTP/1.1\r\nHost: service\r\nX: " + "x".repeat(17_000) + "\r\n\r\n",
+    "\u0000\r\n\r\n",
+  ].map(async (text) => {
+    const { socket, answer } = await aSocket();
+    socket.write(text);
+    return (await answer).split("\r\n", 1)[0];
+  });
+  expect(await Promise.all(answers)).toEqual([
+    "HTTP/1.1 431 Request Header Fields Too Large",
+    "HTTP/1.1 400 Bad Request",
+  ]);
+});
+
+test("who goes away in the middle of a body is no fault of ours", async () => {
+  const { socket } = await aSocket();
+  socket.write(headOf("", 1_000) + "{");
+  await sleep(50);
+  socket.destroy();
+  await expect
+    .poll(() => service.app.metrics.registry.metrics())
+    .toMatch(/duration_seconds_count\{endpoint="import",status="400"\} [1-9]/);
+  expect(await service.app.metrics.registry.metrics()).not.toContain('status="500"');
+});

@@ -1,0 +1,89 @@
+import { readFile } from "node:fs/promises";
+import { type EntityManager, query, statement, transaction } from "@collections/database";
+import { lenderByCode } from "@collections/lenders";
+import { changeEndpoint } from "@collections/webhooks";
+import { expect, test, vi } from "vitest";
+import { aLender, aRow, startTestService } from "../fixtures/fixture.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+test("a worker's metrics tell of attempts, deliveries, probes, what waits and what is under way", async () => {
+  const service = await startTestService({
+    settings: { WEBHOOK_SUSPEND_AFTER: "3", WEBHOOK_PROBE_INTERVAL: "1h", WEBHOOK_LADDER: "0s,1ms,6h" },
+  });
+  const em = () => service.app.database.em();
+  const [well, hanging, broken] = [await aLender(service), await aLender(service), await aLender(service)];
+  const nowhere = await aLender(service);
+  await unregister(em(), nowhere.code);
+  hanging.receiverBehaviour = "hang";
+  broken.receiverBehaviour = "status:500";
+  await well.importCases([aRow("LN-1"), aRow("LN-2")]);
+  await hanging.importCases([aRow("LN-1")]);
+  await nowhere.importCases([aRow("LN-1")]);
+  await broken.importCases([aRow("LN-1"), aRow("LN-2")]);
+  await well.waitForEvents((events) => events.length === 2);
+  await hanging.waitFor(() => hanging.deliveries.length === 1);
+  const brokenId = (await lenderByCode(em(), broken.code))!.id;
+  await vi.waitUntil(async () => (await query(em(), isSuspended, [brokenId])).length > 0, { timeout: 10_000 });
+  await query(em(), probeNow, [brokenId]);
+  await vi.waitUntil(async () => (await query(em(), isProbed, [brokenId])).length > 0, { timeout: 10_000 });
+
+  const metrics = await scrape(service.url);
+  expect(metrics.get(`attempts_total{outcome="delivered",cause="NONE"}`)).toBe(2);
+  expect(metrics.get(`attempts_total{outcome="retrying",cause="NON_2XX"}`)).toBeGreaterThanOrEqual(3);
+  expect(metrics.get(`attempt_duration_seconds_count{outcome="delivered"}`)).toBe(2);
+  expect(metrics.get("delivery_latency_seconds_count")).toBe(2);
+  expect(metrics.get("delivery_latency_seconds_sum")).toBeGreaterThan(0);
+  expect(metrics.get(`probes_total{outcome="failed",cause="NON_2XX"}`)).toBe(1);
+  expect(metrics.get(`in_flight{lender="${hanging.code}"}`)).toBe(1);
+  expect(metrics.get(`in_flight{lender="${well.code}"}`)).toBe(0);
+  expect(metrics.get(`endpoints{state="active"}`)).toBe(2);
+  expect(metrics.get(`endpoints{state="suspended"}`)).toBe(1);
+  expect(metrics.get(`endpoints{state="unregistered"}`)).toBe(1);
+  const [waiting, retrying] = ["waiting", "retrying"].map((state) => metrics.get(`backlog{state="${state}"}`)!);
+  expect(waiting! + retrying!).toBe(4);
+  expect(metrics.get(`backlog{state="parked"}`)).toBe(0);
+  expect(metrics.get(`oldest_waiting_seconds{endpoint="unregistered"}`)).toBeGreaterThan(0);
+
+  // Read ten seconds ago at the most: what is scraped often costs the database little.
+  await nowhere.importCases([aRow("LN-2")]);
+  const soon = await scrape(service.url);
+  expect(soon.get(`backlog{state="waiting"}`)).toBe(waiting);
+  hanging.receiverBehaviour = "ok";
+});
+
+test("every metric of ours is in the runbook, and every one of the runbook is measured", async () => {
+  const service = await startTestService();
+  const runbook = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
+  const told = [...runbook.matchAll(/^\| `(collections_\w+)`/gm)].map(([, name]) => name!);
+  const measured = (await service.app.metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
+  expect(new Set(measured.filter((name) => name.startsWith("collections_")))).toEqual(new Set(told));
+});
+
+async function unregister(em: EntityManager, lenderCode: string): Promise<void> {
+  const { id: lenderId } = (await lenderByCode(em, lenderCode))!;
+  await transaction(em, (tx) => changeEndpoint(tx, { lenderId, url: null }));
+}
+
+/** Values of the metrics of webhooks by what follows "collections_webhook_". */
+async function scrape(url: string): Promise<Map<string, number>> {
+  const response = await fetch(`${url}/metrics`);
+  expect(response.status).toBe(200);
+  const lines = (await response.text()).matchAll(/^collections_webhook_(\S+) (\S+)$/gm);
+  return new Map([...lines].map(([, name, value]) => [name!, Number(value)]));
+}
+
+const isSuspended = statement(
+  "metrics-test.is-suspended",
+  `select from webhooks.endpoint where lender_id = $1 and state = 'suspended'`,
+);
+
+const isProbed = statement(
+  "metrics-test.is-probed",
+  `select from webhooks.endpoint where lender_id = $1 and probed_at is not null`,
+);
+
+const probeNow = statement(
+  "metrics-test.probe-now",
+  `update webhooks.endpoint set next_probe_at = now() where lender_id = $1`,
+);

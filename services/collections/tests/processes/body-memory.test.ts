@@ -1,0 +1,117 @@
+import { type Answer, type LenderTwin } from "@collections/lender-twin";
+import { emptyDatabase } from "@collections/testing";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { beforeAll, expect, test, vi } from "vitest";
+import { aLoan, aRegisteredLender, operatorsCli, type ServiceProcess, startProcess } from "../fixtures/processes.ts";
+import { answersIn } from "../fixtures/raw-socket.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
+
+/** BODY_MEMORY_CONNECTIONS=500 vitest run processes/body-memory: as many as an attacker may have. */
+const CONNECTIONS = Number(process.env["BODY_MEMORY_CONNECTIONS"] ?? 150);
+const MIB = 1_024 * 1_024;
+const BODY_BYTES = 5 * MIB;
+/** Bodies of one address take 32 MiB. Connections, buffers on their way and garbage take the rest, more on a busy machine. */
+const MAX_GROWTH_BYTES = 200 * MIB;
+const IMPORT = "/api/v1/partner/cases";
+const INVENTED_KEY = "lk_000000000000000000000000";
+
+let service: ServiceProcess;
+let lender: LenderTwin;
+
+beforeAll(async () => {
+  const settings = { DATABASE_URL: (await emptyDatabase()).url };
+  service = await startProcess({ ...settings, TRUST_PROXY: "loopback" });
+  lender = await aRegisteredLender(operatorsCli(settings), service.url);
+  // What a process takes once and for all is not what an attack takes.
+  for (let round = 0; round < 20; round += 1) {
+    await importAs("203.0.113.9", "x".repeat(MIB));
+    await lender.importCases([aLoan(`LN-${round}`, 5_000)]);
+  }
+});
+
+async function residentBytes(): Promise<number> {
+  const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(service.pid)]);
+  return Number(stdout) * 1_024;
+}
+
+function importAs(address: string, body: unknown): Promise<Answer> {
+  return lender.call("POST", IMPORT, body as never, { headers: { "X-Forwarded-For": address } });
+}
+
+/** A connection that sends an import of 5 MiB but for its last byte. */
+async function halfSent(keyId: string): Promise<{ socket: Socket; received: Buffer[] }> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  const received: Buffer[] = [];
+  socket.on("data", (part) => received.push(part)).on("error", () => {});
+  await once(socket, "connect");
+  const lines = [
+    `POST ${IMPORT} HTTP/1.1`,
+    "Host: service",
+    "X-Forwarded-For: 203.0.113.7",
+    `Authorization: Bearer ${keyId}`,
+    "Content-Type: application/json",
+    `X-Service-Timestamp: ${Date.now()}`,
+    `X-Service-Signature: ${"00".repeat(32)}`,
+    `Content-Length: ${BODY_BYTES}`,
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  socket.write(Buffer.alloc(BODY_BYTES - 1, " "));
+  return { socket, received };
+}
+
+/** Sends as many imports as there are connections, and holds them; the most memory that the process took meanwhile. */
+async function attack(keyId: string) {
+  const before = await residentBytes();
+  const attackers = await Promise.all(Array.from({ length: CONNECTIONS }, () => halfSent(keyId)));
+  let most = before;
+  const isSent = () => attackers.every(({ socket }) => socket.destroyed || socket.writableLength === 0);
+  for (let rounds = 0; rounds < 10 || !isSent(); rounds += 1) {
+    most = Math.max(most, await residentBytes());
+    await delay(50);
+  }
+  return { attackers, growth: most - before };
+}
+
+function codesOf(attackers: Awaited<ReturnType<typeof attack>>["attackers"]): (string | undefined)[] {
+  const texts = attackers.map(({ received }) => Buffer.concat(received));
+  return texts.map((bytes) => answersIn(bytes)[0]?.body["code"] as string | undefined);
+}
+
+test(`${CONNECTIONS} imports of a key that nobody has take little memory, and are answered`, async () => {
+  const { attackers, growth } = await attack(INVENTED_KEY);
+  report(growth);
+  expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
+  for (const { socket } of attackers) socket.write(" ");
+  const areDone = () => attackers.every(({ socket, received }) => socket.destroyed || received.length > 0);
+  await expect.poll(areDone, { timeout: 30_000 }).toBe(true);
+  // After 60 failures in a minute the address is told so instead. On a busy machine some bodies come too slowly.
+  const codes = codesOf(attackers).filter((code) => code === "UNKNOWN_KEY" || code === "RATE_LIMITED");
+  expect(codes.length).toBeGreaterThan(CONNECTIONS / 2);
+  for (const { socket } of attackers) socket.destroy();
+});
+
+test(`${CONNECTIONS} imports under a known key take little memory, and keep no lender out`, async () => {
+  const [[keyId]] = [...lender.secrets] as [[string, string]];
+  const { attackers, growth } = await attack(keyId);
+  report(growth);
+  expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
+  const refused = codesOf(attackers).filter((code) => code === "RATE_LIMITED");
+  expect(refused.length).toBeGreaterThan(CONNECTIONS / 2);
+  expect(await importAs("203.0.113.8", { rows: [aLoan("LN-MEANWHILE", 5_000)] })).toMatchObject({ status: 200 });
+  const large = { rows: [aLoan("LN-LARGE", 5_000)], note: " ".repeat(4 * MIB) };
+  expect(await importAs("203.0.113.8", large)).toMatchObject({ status: 200 });
+  for (const { socket } of attackers) socket.destroy();
+});
+
+/** For whoever asked for a run of their own. */
+function report(growth: number): void {
+  if (process.env["BODY_MEMORY_CONNECTIONS"] === undefined) return;
+  process.stdout.write(`${CONNECTIONS} connections: ${(growth / MIB).toFixed(0)} MiB more\n`);
+}

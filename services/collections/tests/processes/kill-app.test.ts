@@ -1,0 +1,286 @@
+/** @module-tag own-server */
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { transaction } from "@collections/database";
+import { createFieldPartner } from "@collections/field-partners";
+import type { Crew } from "@collections/faults";
+import { afterFile } from "@collections/testing";
+import { beforeAll, expect, test, vi } from "vitest";
+import type { App } from "../../src/app.ts";
+import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
+import { WRONG_THINGS } from "./fixtures/half-effects.ts";
+import { aLender, aRow, assign, testApp } from "../fixtures/fixture.ts";
+import type { Selected } from "../fixtures/graphql-client.ts";
+import { MortalPhone, type Queued, queued } from "./fixtures/mortal-phone.ts";
+import { operatorsCli, type ServiceProcess, type Settings, startCrew, startProcess } from "../fixtures/processes.ts";
+import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const SEED = seedOfRun();
+const SERVERS = 3;
+const PEOPLE = 8;
+/** A case takes ten links a day: with three cases, a person reached that limit before the last kill. */
+const CASES_EACH = 12;
+const KILLS = 20;
+/** Enough for a machine that does much else, on which a process takes ten seconds to start. */
+const KILLS_IF_SLOW = 6;
+const SLOW_MS = 40_000;
+/** A run in which no commit lost its answer has shown nothing, so it goes on. */
+const MOST_KILLS = 60;
+const SIGN_INS = [1, 4];
+
+const random = seededRandom(SEED);
+let settings: Settings;
+let worker: ServiceProcess;
+let servers: Crew;
+let app: App;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let people: Person[];
+let kills = 0;
+/** Commits whose answer nobody heard, found in the database before the request was repeated. */
+let unheard = 0;
+
+interface Person {
+  readonly id: string;
+  readonly number: string;
+  readonly phone: MortalPhone;
+  readonly caseIds: string[];
+  refreshToken: string;
+  usedRefreshToken: string;
+  readonly wrongCodes: Map<string, number>;
+}
+
+beforeAll(async () => {
+  const postgres = await aDurablePostgres();
+  settings = { DATABASE_URL: postgres.url, RATE_LIMITS: "off" };
+  // It sends the codes and mints the links; that workers may die is shown elsewhere.
+  worker = await startProcess({ ...settings, ROLE: "worker" });
+  servers = await startCrew({ ...settings, ROLE: "server" }, SERVERS);
+  app = await testApp(postgres.url);
+  afterFile(() => app.close());
+  lender = await aLender({ app, url: await serverUrl() });
+  people = await Promise.all(Array.from({ length: PEOPLE }, (_, index) => aPerson(index)));
+});
+
+test(`kill -9 amid every mutation: what was acknowledged is there once, and nothing is there in half (SEED=${SEED})`, async () => {
+  const startedAt = Date.now();
+  const isSlow = () => Date.now() - startedAt > SLOW_MS;
+  const hasKilledEnough = () => (unheard > 0 && kills >= (isSlow() ? KILLS_IF_SLOW : KILLS)) || kills >= MOST_KILLS;
+  const acknowledged = () => people.reduce((sum, { phone }) => sum + phone.done.length, 0);
+
+  async function keepKilling(): Promise<void> {
+    while (!hasKilledEnough()) {
+      const enough = acknowledged() + 5 + random() * 20;
+      while (acknowledged() < enough && !hasKilledEnough()) await pause(1);
+      await pause(random() * 10);
+      await servers.gathered(2);
+      await servers.replaceOne(random);
+      kills += 1;
+    }
+  }
+
+  await Promise.all([keepKilling(), ...people.map((person) => keepWorking(person, hasKilledEnough))]);
+  await servers.gathered(SERVERS);
+  process.stdout.write(`${kills} kills, ${unheard} commits whose answer nobody heard\n`);
+  expect(unheard, `no commit lost its answer in ${kills} kills: nothing was shown`).toBeGreaterThan(0);
+
+  await Promise.all(people.map(expectSameAnswers));
+  expect(await rowsOf(WRONG_THINGS)).toEqual([]);
+  for (const person of people) await expectOwnRows(person);
+  for (const person of people) await expectNothingForThieves(person);
+  await expectBooksHold();
+});
+
+let turn = 0;
+
+/** The URL of a server that is not known to be dead, another one each time; waits while all are. */
+async function serverUrl(): Promise<string> {
+  await servers.gathered(1);
+  turn += 1;
+  const urls = servers.livingUrls;
+  return urls[turn % urls.length]!;
+}
+
+/** One round after the other: a visit with all that belongs to it, new tokens, now and then another phone. */
+async function keepWorking(person: Person, isOver: () => boolean): Promise<void> {
+  for (let round = 0; !isOver() || round <= Math.max(...SIGN_INS); round += 1) {
+    await renew(person);
+    await visit(person, person.caseIds[round % CASES_EACH]!);
+    if (SIGN_INS.includes(round)) await useAnotherPhone(person, round === SIGN_INS[0]);
+  }
+}
+
+/** The requests of a visit, sometimes in an order in which its start comes last. */
+async function visit({ phone }: Person, caseId: string): Promise<void> {
+  const [visitId, occurredAt] = [randomUUID(), new Date().toISOString()];
+  const start = queued("startVisit", { visitId, caseId, occurredAt });
+  const ask = queued("requestPaymentLink", { visitId, amount: { minor: "1000", currency: "INR" }, channels: [] });
+  const end = queued("completeVisit", { visitId, disposition: "NOT_AT_HOME", occurredAt });
+  if (random() < 0.1) return phone.sendOnce(start);
+  if (random() < 0.3) {
+    expect(await phone.send(end)).toMatchObject({ __typename: "VisitNotFound", isHeld: true });
+    phone.done.pop();
+  }
+  expect(await phone.send(start)).toMatchObject({ visit: { visitId } });
+  const asked = await phone.send(ask);
+  expect(asked).toMatchObject({ paymentLink: { id: expect.any(String) } });
+  expect(await phone.send(end)).toMatchObject({ visit: { disposition: "NOT_AT_HOME" } });
+  expect(await phone.send(queued("revealContact", { caseId }))).toHaveProperty("contact");
+  await resend(phone, asked.paymentLink.id);
+}
+
+async function resend(phone: MortalPhone, paymentLinkId: string): Promise<void> {
+  const query = "query ($id: ID!) { paymentLink(id: $id) { status } }";
+  while ((await phone.read(query, { id: paymentLinkId })).paymentLink.status === "REQUESTED") await pause(5);
+  const answer = await phone.send(queued("resendPaymentLink", { paymentLinkId, channels: ["EMAIL"] }));
+  expect(answer).toEqual({ __typename: "ResendPaymentLinkPayload", paymentLink: { id: paymentLinkId } });
+}
+
+/** As docs/field-app says: the key of the request that uses a refresh token is kept with it. */
+async function renew(person: Person): Promise<void> {
+  const { refreshToken } = person;
+  const { tokens, code } = await person.phone.send(queued("refreshSession", { refreshToken }));
+  expect(code, "a client that repeats its request is never signed out").toBeUndefined();
+  person.usedRefreshToken = refreshToken;
+  takeTokens(person, tokens);
+}
+
+/** Signs in once more after a wrong code, and ends that session, or goes on in it and ends it itself. */
+async function useAnotherPhone(person: Person, endsFromHere: boolean): Promise<void> {
+  const other = new MortalPhone(serverUrl, onLost);
+  const { otpId } = await other.send(queued("requestOtp", { phone: person.number }));
+  const code = await codeFor(otpId);
+  const wrong = code === "000000" ? "000001" : "000000";
+  for (const triesLeft of [4, 3]) {
+    const refusal = await other.send(queued("verifyOtp", { otpId, code: wrong }));
+    expect(refusal).toEqual({ __typename: "OtpWrong", code: "OTP_WRONG", triesLeft });
+    if (!endsFromHere) break;
+  }
+  person.wrongCodes.set(otpId, endsFromHere ? 2 : 1);
+  const { tokens } = await other.send(queued("verifyOtp", { otpId, code, deviceName: "another" }));
+  other.accessToken = tokens.accessToken;
+  if (endsFromHere) {
+    const { sessions } = await other.read("{ sessions { id isCurrent } }");
+    const { id: sessionId } = sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
+    expect(await person.phone.send(queued("endSession", { sessionId }))).toEqual({ __typename: "EndSessionPayload" });
+  } else {
+    const left = await other.send(queued("signOut", {}));
+    expect([left.signedOut, left.error]).toContainEqual(left.error === undefined ? true : "UNAUTHENTICATED");
+  }
+  expect((await other.attempt(queued("signOut", {}))) ?? { result: { error: "UNAUTHENTICATED" } }).toEqual({
+    result: { error: "UNAUTHENTICATED" },
+  });
+  // Those of a session that has ended cannot be repeated under its token.
+  person.phone.done.push(...other.done.filter(({ mutation }) => mutation !== "signOut"));
+}
+
+/** What is acknowledged answers its repeats with the same: done then, and there since. */
+async function expectSameAnswers({ phone }: Person): Promise<void> {
+  for (const { mutation, input, answer } of phone.done) {
+    if (["verifyOtp", "refreshSession"].includes(mutation)) continue;
+    expect(await phone.attempt({ mutation, input }), mutation).toEqual({ result: answer });
+  }
+}
+
+async function expectOwnRows({ id, phone, wrongCodes }: Person): Promise<void> {
+  const count = (mutation: string) => phone.done.filter((one) => one.mutation === mutation).length;
+  const [rows] = await rowsOf<object>(OWN_ROWS, [id]);
+  expect(rows).toEqual({
+    links: count("requestPaymentLink"),
+    messages: count("resendPaymentLink"),
+    completed: count("completeVisit"),
+    reveals: count("revealContact"),
+    sessions: phone.done.filter(({ answer }) => answer.__typename === "VerifyOtpPayload").length,
+    codes: count("requestOtp"),
+  });
+  const { rows: tries } = await app.database.pool.query(
+    "select id, wrong_tries from field_partners.otp where id = any($1)",
+    [[...wrongCodes.keys()]],
+  );
+  expect(new Map(tries.map(({ id: otpId, wrong_tries }) => [otpId, wrong_tries]))).toEqual(wrongCodes);
+  for (const otpId of wrongCodes.keys()) expect(codesSent(otpId)).toHaveLength(1);
+}
+
+/** Whoever finds an old refresh token gets nothing, and the owner learns of it. */
+async function expectNothingForThieves({ phone, refreshToken, usedRefreshToken }: Person): Promise<void> {
+  const thief = new MortalPhone(serverUrl, onLost);
+  expect(await thief.send(queued("refreshSession", { refreshToken: usedRefreshToken }))).toEqual(ENDED);
+  expect(await phone.send(queued("refreshSession", { refreshToken }))).toEqual(ENDED);
+}
+
+/** Links that were minted meanwhile can be paid, and the books are right. */
+async function expectBooksHold(): Promise<void> {
+  lender.connect({ serviceUrl: await serverUrl() });
+  for (const linkId of [...lender.links.keys()].slice(-5)) expect((await lender.pay(linkId)).status).toBe(200);
+  const cli = operatorsCli(settings);
+  expect(await cli.json("ledger", "verify")).toMatchObject({ ok: true, totalProblems: 0, counts: { bookings: 5 } });
+  expect(await rowsOf(WRONG_THINGS)).toEqual([]);
+}
+
+const ENDED = { __typename: "SessionEnded", code: "SESSION_ENDED" };
+
+/** Signed in by a code, with cases to work on. */
+async function aPerson(index: number): Promise<Person> {
+  const number = `+91970000000${index}`;
+  const { id } = await transaction(app.database.em(), (tx) =>
+    createFieldPartner(tx, { displayName: "Asha Rao", phone: number }),
+  );
+  const loans = Array.from({ length: CASES_EACH }, (_, at) => `LN-${index}-${at}`);
+  await lender.importCases(loans.map((loan) => aRow(loan)));
+  for (const loan of loans) await assign({ app }, lender.code, loan, id);
+  const phone = new MortalPhone(serverUrl, onLost);
+  const { otpId } = await phone.send(queued("requestOtp", { phone: number }));
+  const { tokens } = await phone.send(queued("verifyOtp", { otpId, code: await codeFor(otpId) }));
+  phone.accessToken = tokens.accessToken;
+  const { cases } = await phone.read("{ cases { edges { node { id } } } }");
+  const caseIds = cases.edges.map(({ node }: Selected) => node.id as string);
+  const wrongCodes = new Map<string, number>([[otpId, 0]]);
+  return { id, number, phone, caseIds, wrongCodes, refreshToken: tokens.refreshToken, usedRefreshToken: "" };
+}
+
+function takeTokens(
+  person: Person,
+  { accessToken, refreshToken }: { accessToken: string; refreshToken: string },
+): void {
+  person.phone.accessToken = accessToken;
+  person.refreshToken = refreshToken;
+}
+
+function codesSent(otpId: string): string[] {
+  const lines = worker.log().split("\n");
+  return lines.filter((line) => line.includes(otpId)).flatMap((line) => /sign-in code (\d{6})/.exec(line)?.[1] ?? []);
+}
+
+async function codeFor(otpId: string): Promise<string> {
+  while (codesSent(otpId).length === 0) await pause(10);
+  return codesSent(otpId)[0]!;
+}
+
+/** An attempt has had no answer: was it done all the same? */
+async function onLost({ input }: Queued): Promise<void> {
+  const { idempotencyKey } = input;
+  if ((await rowsOf(DONE_UNDER_KEY, [idempotencyKey])).length > 0) unheard += 1;
+}
+
+async function rowsOf<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+  return (await app.database.pool.query<Row>(text, values)).rows;
+}
+
+const DONE_UNDER_KEY = `
+  select key from field_partners.mutation_result where key = $1
+  union all select used_key from field_partners.token_pair where used_key = $1
+  union all select idempotency_key from field_partners.otp where idempotency_key = $1 or verified_key = $1`;
+
+const OWN_ROWS = `
+  select
+    (select count(*)::int from payment_links.payment_link l where l.field_partner_id = $1) as links,
+    (select count(*)::int from payment_links.link_delivery d
+     join payment_links.payment_link l on l.lender_id = d.lender_id and l.id = d.payment_link_id
+     where l.field_partner_id = $1) as messages,
+    (select count(*)::int from cases.visit v where v.field_partner_id = $1 and v.completed_at is not null) as completed,
+    (select count(*)::int from field_partners.audit_entry a
+     where a.field_partner_id = $1 and a.act = 'contact.revealed') as reveals,
+    (select count(*)::int from field_partners.session s where s.field_partner_id = $1) as sessions,
+    (select count(*)::int from field_partners.otp o where o.field_partner_id = $1) as codes`;

@@ -1,0 +1,151 @@
+import { publicId } from "@collections/database";
+import { type PayoutToRecord, recordPayout, verifyBooks } from "@collections/flows";
+import { currency } from "@collections/money";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test, vi } from "vitest";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { operatorsCli } from "../fixtures/processes.ts";
+import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
+
+const SEED = seedOfRun();
+const RECORDER = fileURLToPath(new URL("fixtures/payout-process.ts", import.meta.url));
+const LOANS = 2;
+const KILLS = 10;
+/** A run that killed hardly any amid its transaction, or none behind it, has shown nothing, so it goes on. */
+const AMID = 3;
+const MOST_KILLS = 60;
+
+let service: TestService;
+let lenders: Awaited<ReturnType<typeof aLender>>[];
+let fieldPartnerId: string;
+let orders = 0;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lenders = [await aLender(service), await aLender(service)];
+  fieldPartnerId = (await aFieldPartner(service)).id;
+});
+
+test(`kill -9 leaves a payout recorded whole or not at all, and the same again ends it (SEED=${SEED})`, async () => {
+  const random = seededRandom(SEED);
+  const seen = { kills: 0, amid: 0, recorded: 0 };
+  let spare = startRecorder();
+  let withinMs = 15;
+  while (seen.kills < KILLS || seen.amid < AMID || seen.recorded === 0) {
+    expect(seen.kills, `kills so far: ${JSON.stringify(seen)}`).toBeLessThan(MOST_KILLS);
+    const order = await anOrder();
+    const recorder = await spare;
+    spare = startRecorder();
+    recorder.send(order);
+    await pause(random() * withinMs);
+    const hadBegun = await isInTransaction(recorder);
+    await kill(recorder);
+    seen.kills += 1;
+
+    const traces = await tracesOf(order);
+    expect(traces).toBeOneOf([nothing, everything]);
+    if (hadBegun && traces === nothing) seen.amid += 1;
+    if (traces === everything) seen.recorded += 1;
+    // However fast the machine is, about half of the kills come before the commit.
+    withinMs *= traces === everything ? 0.7 : 1.3;
+    const again = await recordPayout(service.app.database.em(), order);
+    expect(again.kind).toBe(traces === everything ? "repeated" : "recorded");
+    expect(await tracesOf(order)).toBe(everything);
+  }
+  await kill(await spare);
+  await expectBooks();
+});
+
+test("commands at the same time record a payout once, and each prints it", async () => {
+  const { reference, paidOn } = await anOrder();
+  const cli = operatorsCli({ DATABASE_URL: service.databaseUrl });
+  const args = ["payout", "record", publicId("fp", fieldPartnerId), "--currency", "INR", "--amount", "500"];
+  const answers = await Promise.all(
+    [1, 2, 3].map(() => cli.json(...args, "--reference", reference, "--paid-on", paidOn)),
+  );
+  expect(answers.map(({ outcome }) => String(outcome)).toSorted()).toEqual(["recorded", "repeated", "repeated"]);
+  expect(new Set(answers.map(({ payoutId }) => payoutId)).size).toBe(1);
+  await expectBooks();
+});
+
+/** A payout of what is credited now: 2.5 % of 5,000 on new loans at each lender. */
+async function anOrder(): Promise<PayoutToRecord> {
+  orders += 1;
+  for (const lender of lenders) {
+    const loans = Array.from({ length: LOANS }, (_, index) => `LN-${orders}/${index}`);
+    await lender.importCases(loans.map((loan) => aRow(loan)));
+    await Promise.all(loans.map((loan) => assign(service, lender.code, loan, fieldPartnerId)));
+    const payment = { amount: 5000, reference: "pay_1", paidAt: new Date().toISOString(), mode: "upi" };
+    await Promise.all(loans.map((loan) => lender.confirm(loan, payment)));
+  }
+  return {
+    fieldPartnerId,
+    currency: currency("INR"),
+    reference: `UTR${orders}`,
+    paidOn: new Date().toISOString().slice(0, 10),
+    until: null,
+    amountMinor: BigInt(2 * LOANS) * 12_500n,
+  };
+}
+
+async function startRecorder(): Promise<ChildProcess> {
+  const recorder = fork(RECORDER, {
+    env: { ...process.env, DATABASE_URL: service.databaseUrl },
+    serialization: "advanced",
+  });
+  await once(recorder, "message");
+  return recorder;
+}
+
+/** Kills a process, and waits until PostgreSQL has noticed. */
+async function kill(recorder: ChildProcess): Promise<void> {
+  const ended = once(recorder, "exit");
+  recorder.kill("SIGKILL");
+  expect(await ended).toEqual([null, "SIGKILL"]);
+  const { pool } = service.app.database;
+  await vi.waitFor(async () => {
+    const { rowCount } = await pool.query("select from pg_stat_activity where application_name = $1", [
+      nameOf(recorder),
+    ]);
+    expect(rowCount).toBe(0);
+  }, 30_000);
+}
+
+async function isInTransaction(recorder: ChildProcess): Promise<boolean> {
+  const { rowCount } = await service.app.database.pool.query(
+    "select from pg_stat_activity where application_name = $1 and xact_start is not null",
+    [nameOf(recorder)],
+  );
+  return rowCount === 1;
+}
+
+function nameOf({ pid }: ChildProcess): string {
+  return `payout-${pid}`;
+}
+
+const nothing = "0 parts, 0 lines, 0 transfers, 0 acts";
+const everything = `2 parts, ${2 * LOANS} lines, ${2 * LOANS} transfers, 2 acts`;
+
+/** What a payout has left in each table. */
+async function tracesOf({ reference }: PayoutToRecord): Promise<string> {
+  const { rows } = await service.app.database.pool.query<{ traces: string }>(
+    `select format('%s parts, %s lines, %s transfers, %s acts',
+       (select count(*) from earnings.payout where reference = $1),
+       (select count(*) from earnings.earning where payout_id in (select id from earnings.payout where reference = $1)),
+       (select count(*) from ledger.transfer where memo = 'Paid out: ' || $1),
+       (select count(*) from lenders.audit_entry where act = 'payout.recorded' and data->>'reference' = $1)) as traces`,
+    [reference],
+  );
+  return rows[0]!.traces;
+}
+
+async function expectBooks(): Promise<void> {
+  const { em } = service.app.database;
+  expect(await verifyBooks(em(), { now: new Date() })).toMatchObject({ ok: true, problems: [] });
+}

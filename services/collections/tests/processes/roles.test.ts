@@ -1,0 +1,163 @@
+import { emptyDatabase } from "@collections/testing";
+import { LenderClient, type LenderTwin } from "@collections/lender-twin";
+import { beforeAll, expect, test, vi } from "vitest";
+import { AppClient } from "../fixtures/graphql-client.ts";
+import {
+  aLoan,
+  anApp,
+  aRegisteredFieldPartner,
+  aRegisteredLender,
+  askForLink,
+  aWire,
+  type Cli,
+  linkNow,
+  operatorsCli,
+  type ServiceProcess,
+  startProcess,
+} from "../fixtures/processes.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const LOANS = Array.from({ length: 12 }, (_, index) => `LN-${index}`);
+
+let wire: Awaited<ReturnType<typeof aWire>>;
+let cli: Cli;
+let servers: ServiceProcess[];
+let workers: ServiceProcess[];
+let lender: LenderTwin;
+/** The lender's connection to the second server; the twin's own leads to the first. */
+let elsewhere: LenderClient;
+
+beforeAll(async () => {
+  wire = await aWire((await emptyDatabase()).url);
+  const settings = { DATABASE_URL: wire.url };
+  const roles = ["server", "worker", "server", "worker"];
+  const started = await Promise.all(roles.map((role) => startProcess({ ...settings, ROLE: role })));
+  servers = started.filter((_, index) => roles[index] === "server");
+  workers = started.filter((_, index) => roles[index] === "worker");
+  cli = operatorsCli(settings);
+  lender = await aRegisteredLender(cli, servers[0]!.url);
+  elsewhere = new LenderClient();
+  const [apiKeyId, hmacSecret] = [...lender.secrets][0]!;
+  elsewhere.connect({ serviceUrl: servers[1]!.url, apiKeyId, hmacSecret });
+  await lender.importCases(LOANS.map((loan) => aLoan(loan, 5_000)));
+});
+
+test("of four processes that start at once on an empty database, one migrates it", () => {
+  const applied = [...servers, ...workers].map(
+    ({ log }) => logLines(log()).find(({ msg }) => msg === "database is up to date")?.["applied"] as string[],
+  );
+  const [most = [], ...others] = applied.sort((one, other) => other.length - one.length);
+  expect(most).toContain("ledger/0001");
+  expect(others).toEqual([[], [], []]);
+});
+
+test("what is confirmed at either server is booked once, and each event is delivered once", async () => {
+  const answers = await Promise.all(
+    LOANS.flatMap((loan) =>
+      [1, 2, 3, 4].flatMap((number) => [
+        lender.confirm(loan, aPayment(`both_${number}`)),
+        elsewhere.confirm(loan, aPayment(`both_${number}`)),
+      ]),
+    ),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(LOANS.length * 4);
+  expect(answers.filter(({ status }) => status === 409)).toHaveLength(LOANS.length * 4);
+  for (const loan of LOANS) {
+    expect((await elsewhere.getCase(loan)).body).toMatchObject({ sequence: 5, totalCollected: 400 });
+  }
+
+  await lender.waitForEvents(() => LOANS.every((loan) => lender.loans.get(loan)?.sequence === 5));
+  expect(lender.deliveries).toHaveLength(LOANS.length * 5);
+  expect(lender.events).toHaveLength(LOANS.length * 5);
+  expect(lender.gaps).toEqual([]);
+});
+
+test("a link asked for at one server is minted by a worker and seen at the other server", async () => {
+  const fieldPartnerId = await aRegisteredFieldPartner(cli);
+  await cli.json("case", "assign", "ACME", "LN-0", fieldPartnerId);
+  const app = await anApp(cli, servers[0]!.url, fieldPartnerId);
+  const link = await askForLink(app);
+  const appElsewhere = new AppClient(servers[1]!.url, app.accessToken);
+  await expect
+    .poll(() => linkNow(appElsewhere, link))
+    .toMatchObject({
+      status: "MINTED",
+      url: expect.stringContaining(lender.url) as string,
+    });
+  expect(lender.mints).toHaveLength(1);
+});
+
+test("every process tells its health, and only a server has an API", async () => {
+  for (const { url } of [...servers, ...workers]) {
+    expect(await get(`${url}/healthz`)).toEqual({ status: 200, body: '{"ok":true}' });
+    expect(await get(`${url}/readyz`)).toMatchObject({ status: 200 });
+  }
+  expect((await get(`${servers[0]!.url}/api/v1/partner/health`)).status).toBe(401);
+  for (const { url } of workers) {
+    expect((await get(`${url}/api/v1/partner/health`)).status).toBe(404);
+    expect((await fetch(`${url}/graphql`, { method: "POST" })).status).toBe(404);
+  }
+});
+
+test("metrics count answers, batches and attempts under the names of the runbook", async () => {
+  const [server, worker] = await Promise.all([servers[0]!, workers[0]!].map(({ url }) => get(`${url}/metrics`)));
+  expect(server?.body).toMatch(
+    /^collections_http_request_duration_seconds_count\{endpoint="confirm",status="(200|409)"\} \d/m,
+  );
+  expect(server?.body).toMatch(
+    /^collections_http_request_duration_seconds_count\{endpoint="graphql",status="200"\} \d/m,
+  );
+  expect(server?.body).toMatch(/^collections_confirmations_total [1-9]/m);
+  expect(server?.body).toMatch(/^collections_confirmation_batches_total [1-9]/m);
+  expect(server?.body).toMatch(/^process_cpu_seconds_total /m);
+  expect(worker?.body).toMatch(/^nodejs_eventloop_lag_seconds /m);
+  await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
+});
+
+test("nobody is ready while PostgreSQL is away, and everybody is again by themselves once it is back", async () => {
+  const all = [...servers, ...workers];
+  wire.cut();
+  for (const { url } of all) expect((await get(`${url}/readyz`)).status).toBe(503);
+  expect((await get(`${servers[0]!.url}/healthz`)).status).toBe(200);
+  const refused = await lender.confirm("LN-1", aPayment("away"));
+  expect(refused).toMatchObject({ status: 503, body: { code: "SERVICE_UNAVAILABLE", retryable: true } });
+  expect(refused.headers["retry-after"]).toMatch(/^\d+$/);
+
+  wire.mend();
+  for (const { url } of all) await expect.poll(async () => (await get(`${url}/readyz`)).status).toBe(200);
+  expect((await lender.confirm("LN-1", aPayment("away"))).status).toBe(200);
+  await lender.waitForEvents(() => lender.loans.get("LN-1")?.sequence === 6);
+});
+
+test("every process stops in time although PostgreSQL is away", async () => {
+  await expect.poll(recordedDeliveries).toBe(lender.deliveries.length);
+  wire.cut();
+  const all = [...servers, ...workers];
+  for (const { send } of all) send("SIGTERM");
+  const signalledAt = performance.now();
+  expect(await Promise.all(all.map(({ ended }) => ended))).toEqual(all.map(() => ({ code: 0, signal: null })));
+  expect(performance.now() - signalledAt).toBeLessThan(15_000);
+});
+
+async function recordedDeliveries(): Promise<number> {
+  const counts = workers.map(async ({ url }) => {
+    const { body } = await get(`${url}/metrics`);
+    return Number(/^collections_webhook_attempt_duration_seconds_count\{outcome="delivered"\} (\d+)/m.exec(body)?.[1]);
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + (count || 0), 0);
+}
+
+function aPayment(reference: string): object {
+  return { amount: 100, reference, paidAt: new Date().toISOString(), mode: "upi", amountIsMajorUnits: true };
+}
+
+async function get(url: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(url);
+  return { status: response.status, body: await response.text() };
+}
+
+function logLines(log: string): Record<string, unknown>[] {
+  return log.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Record<string, unknown>]));
+}

@@ -1,0 +1,175 @@
+import { migrate, type PackageSchema } from "@collections/database";
+import type { LenderTwin } from "@collections/lender-twin";
+import { afterFile, directUrl, emptyDatabase } from "@collections/testing";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { Client } from "pg";
+import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { schemas } from "../../src/schemas.ts";
+import {
+  aLoan,
+  anApp,
+  aRegisteredFieldPartner,
+  aRegisteredLender,
+  askForLink,
+  linkNow,
+  operatorsCli,
+  runService,
+  type ServiceProcess,
+  startProcess,
+} from "../fixtures/processes.ts";
+
+// A process starts in a second, and in ten on a machine that does much else.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+/** A checkout of the version before, as `pnpm rolling` gives it; else this version is the older one of two. */
+const CHECKOUT = process.env["OLDER_CHECKOUT"];
+const OLDER = CHECKOUT === undefined ? undefined : join(CHECKOUT, "services/collections/src/main.ts");
+const LOANS = Array.from({ length: 10 }, (_, index) => `LN-${index}`);
+
+/** What a later version could do to the schema: a table where no row may be changed, a column, an index of its own. */
+const NEXT = "9999-next";
+const laterSchemas: readonly PackageSchema[] = schemas.map((schema) =>
+  schema.name === "cases"
+    ? {
+        ...schema,
+        appendOnly: [...(schema.appendOnly ?? []), "cases.note"],
+        migrations: [
+          ...schema.migrations,
+          {
+            name: NEXT,
+            statements: [
+              "create table cases.note (lender_id uuid not null, id uuid not null, primary key (lender_id, id))",
+              "alter table cases.collection_case add column colour text not null default 'none'",
+            ],
+          },
+        ],
+      }
+    : schema,
+);
+
+let url: string;
+let runtimeUrl: string;
+let owner: Client;
+
+beforeAll(async () => {
+  const role = await aRuntimeRole();
+  const database = await emptyDatabase();
+  url = directUrl(database.url);
+  runtimeUrl = asRole(database.url, role);
+  await migrate({ url, runtimeUrl, schemas: laterSchemas, jobs: true });
+  owner = new Client({ connectionString: url });
+  await owner.connect();
+  afterFile(() => owner.end());
+});
+
+describe("on a database that a later version has migrated", () => {
+  test("this version's migrate changes nothing, not even a right, and says so", async () => {
+    const before = await schemaNow();
+    const { code, stderr } = await runService({ ...settings(), LOG_LEVEL: "info" }, "migrate");
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("is of a later version") });
+    expect(stderr).toContain(`cases/${NEXT}`);
+    expect(await schemaNow()).toEqual(before);
+    expect(before).toContain("cases.note: SELECT, INSERT");
+    const { unknown } = await operatorsCli(settings()).json("migrate");
+    expect(unknown).toEqual([`cases/${NEXT}`]);
+  });
+
+  test("servers and workers of two versions work beside each other: each payment once, each event once", async () => {
+    const roles = ["server", "worker"];
+    const older = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE }, OLDER)));
+    const newer = await Promise.all(roles.map((ROLE) => startProcess({ ...settings(), ROLE })));
+    const lender = await aRegisteredLender(operatorsCli(settings()), older[0]!.url);
+    await lender.importCases(LOANS.slice(0, 5).map((loan) => aLoan(loan, 5_000)));
+    lender.connect({ serviceUrl: newer[0]!.url });
+    await lender.importCases(LOANS.slice(5).map((loan) => aLoan(loan, 5_000)));
+    for (const [first, second] of [older, newer, older].map((one, at, all) => [one, all[at + 1] ?? newer] as const)) {
+      await payAtBoth(lender, first[0]!, second[0]!);
+    }
+    await lender.waitForEvents(() => LOANS.every((loan) => lender.loans.get(loan)?.sequence === 4));
+    expect(lender.gaps).toEqual([]);
+    // A worker that is killed between sending and writing sends again; nobody is killed here.
+    expect(lender.deliveries).toHaveLength(LOANS.length * 4);
+    expect(await operatorsCli(settings()).json("ledger", "verify")).toMatchObject({ ok: true });
+    await endWithoutFaults([...older, ...newer]);
+  });
+
+  test.each([
+    { asked: "OLDER", worked: "newer", server: OLDER, worker: undefined, phone: "+919820000001" },
+    { asked: "NEWER", worked: "older", server: undefined, worker: OLDER, phone: "+919820000002" },
+  ])("a link that is asked for at the $asked server is made by the $worked worker, and paid", async (one) => {
+    const processes = await Promise.all([
+      startProcess({ ...settings(), ROLE: "server" }, one.server),
+      startProcess({ ...settings(), ROLE: "worker" }, one.worker),
+    ]);
+    const cli = operatorsCli(settings());
+    const lender = await aRegisteredLender(cli, processes[0].url, { code: one.asked });
+    await lender.importCases([aLoan("LN-1", 5_000)]);
+    const person = await aRegisteredFieldPartner(cli, one.phone);
+    await cli.json("case", "assign", one.asked, "LN-1", person);
+    const app = await anApp(cli, processes[0].url, person);
+    const asked = await askForLink(app);
+    await expect.poll(() => linkNow(app, asked), { timeout: 30_000 }).toMatchObject({ status: "MINTED" });
+    const [linkId] = lender.links.keys();
+    expect(await lender.pay(linkId!)).toMatchObject({ status: 200 });
+    expect(await linkNow(app, asked)).toMatchObject({ status: "PAID" });
+    await endWithoutFaults(processes);
+  });
+});
+
+/** So that whoever comes next is alone. */
+async function endWithoutFaults(processes: readonly ServiceProcess[]): Promise<void> {
+  for (const one of processes) one.send("SIGTERM");
+  await Promise.all(processes.map(({ ended }) => ended));
+  expect(processes.flatMap(({ log }) => log().match(/"level":[56]0.*/g) ?? [])).toEqual([]);
+}
+
+let payments = 0;
+
+/** Pays once for each loan at one server, and says it again at the other, where it is known. */
+async function payAtBoth(lender: LenderTwin, first: ServiceProcess, second: ServiceProcess): Promise<void> {
+  payments += 1;
+  const payment = { amount: 100, reference: `pay_${payments}`, paidAt: new Date().toISOString(), mode: "upi" };
+  for (const [server, status] of [[first, 200] as const, [second, 409] as const]) {
+    lender.connect({ serviceUrl: server.url });
+    const answers = await Promise.all(LOANS.map((loan) => lender.confirm(loan, payment)));
+    expect(answers.map((answer) => answer.status)).toEqual(LOANS.map(() => status));
+  }
+}
+
+function settings() {
+  return { DATABASE_URL: runtimeUrl, DATABASE_MIGRATION_URL: url };
+}
+
+/** Every column, and every right of the role that the service runs as. */
+async function schemaNow(): Promise<string[]> {
+  const role = new URL(runtimeUrl).username;
+  const { rows } = await owner.query<{ line: string }>(
+    `select table_schema || '.' || table_name || '.' || column_name || ' ' || data_type as line
+     from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema')
+     union select table_schema || '.' || table_name || ': ' || string_agg(privilege_type, ', ' order by
+       array_position(array['SELECT', 'INSERT', 'UPDATE', 'DELETE'], privilege_type::text))
+     from information_schema.table_privileges where grantee = $1 group by table_schema, table_name order by 1`,
+    [role],
+  );
+  return rows.map(({ line }) => line);
+}
+
+/** A role that owns nothing, as operators are told to give the service one. */
+async function aRuntimeRole(): Promise<string> {
+  const role = `rolling_${randomBytes(6).toString("hex")}`;
+  const admin = new Client({ connectionString: inject("adminUrl") });
+  await admin.connect();
+  await admin.query(`create role ${role} login password 'rolling'`);
+  afterFile(async () => {
+    await admin.query(`drop role ${role}`);
+    await admin.end();
+  });
+  return role;
+}
+
+function asRole(ownerUrl: string, role: string): string {
+  const runtime = new URL(ownerUrl);
+  [runtime.username, runtime.password] = [role, "rolling"];
+  return runtime.href;
+}

@@ -1,0 +1,168 @@
+import { type Answer, type LenderTwin, sign } from "@collections/lender-twin";
+import { transaction } from "@collections/database";
+import { CREDENTIAL_MAX_AGE_MS, lenderByCode, revokeKey } from "@collections/lenders";
+import { connect, type Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { beforeAll, describe, expect, test } from "vitest";
+import { BODY_MEMORY_LIMITS, type HeldBody } from "../../src/http/body-memory.ts";
+import { aFieldPartner, aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+import { answerTo } from "../fixtures/raw-socket.ts";
+
+const IMPORT = "/api/v1/partner/cases";
+const MIB = 1_024 * 1_024;
+const { addressBytes } = BODY_MEMORY_LIMITS;
+
+let service: TestService;
+let lender: LenderTwin;
+let fieldPartner: { accessToken: string };
+
+beforeAll(async () => {
+  service = await startTestService({ works: false, settings: { TRUST_PROXY: "loopback" } });
+  lender = await aLender(service);
+  fieldPartner = await aFieldPartner(service);
+  await lender.importCases([aRow("LN-1")]);
+});
+
+const heldBytes = () => service.app.bodyMemory.heldBytes;
+
+/** As if requests from there were sending this much. */
+function holdFrom(address: string, bytes: number): HeldBody {
+  const held = service.app.bodyMemory.hold(address);
+  held.grow(bytes);
+  return held;
+}
+
+/** The head of an import, signed with `secret` by the key `keyId`; `length` undefined announces chunks. */
+function head(body: string | Buffer, length?: number, [keyId, secret] = [...lender.secrets][0]!): string {
+  const timestamp = String(Date.now());
+  const lines = [
+    `POST ${IMPORT} HTTP/1.1`,
+    "Host: service",
+    "X-Forwarded-For: 203.0.113.5",
+    `Authorization: Bearer ${keyId}`,
+    "Content-Type: application/json",
+    `X-Service-Timestamp: ${timestamp}`,
+    `X-Service-Signature: ${sign(secret, { method: "POST", path: IMPORT, timestamp, body })}`,
+    length === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`,
+    "Connection: close",
+  ];
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+function opened(text: string): Socket {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname, () => socket.write(text));
+  return socket.on("error", () => {}).resume();
+}
+
+describe("a body takes memory as it arrives, until its signature is known to hold", () => {
+  test.each([
+    ["of the announced length", (body: string) => head(body, body.length) + body],
+    ["in chunks", (body: string) => `${head(body)}${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+    ["in chunks of one byte", (body: string) => `${head(body)}${body.replaceAll(/./gs, "1\r\n$&\r\n")}0\r\n\r\n`],
+  ])("%s", async (_, text) => {
+    const body = JSON.stringify({ rows: [aRow("LN-1")] }) + " ".repeat(100_000);
+    expect(await answerTo(service.url, text(body))).toMatchObject({ status: 200, body: { success: true } });
+    expect(heldBytes()).toBe(0);
+  });
+
+  test("not as it is announced", async () => {
+    const socket = opened(head("", 5 * MIB) + "x".repeat(100_000));
+    await expect.poll(heldBytes).toBeGreaterThanOrEqual(100_000);
+    expect(heldBytes()).toBeLessThan(300_000);
+    socket.destroy();
+    await expect.poll(heldBytes).toBe(0);
+  });
+
+  test("and nothing is kept for a key that nobody has", async () => {
+    const socket = opened(head("", 5 * MIB, ["lk_000000000000000000000000", "sk"]) + "x".repeat(4 * MIB));
+    await expect.poll(() => socket.bytesWritten - socket.writableLength).toBeGreaterThan(4 * MIB);
+    expect(heldBytes()).toBe(0);
+    socket.destroy();
+  });
+});
+
+test("a key that is revoked while a body arrives does not pass", async () => {
+  const victim = await aLender(service);
+  const em = service.app.database.em();
+  const { id: lenderId } = (await lenderByCode(em, victim.code))!;
+  const [key] = [...victim.secrets] as [[keyId: string, secret: string]];
+  const body = JSON.stringify({ rows: [aRow("LN-LATE")] });
+  const socket = opened(head(body, body.length, key) + body.slice(0, -1));
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
+  await expect.poll(heldBytes).toBe(body.length);
+  await transaction(em, (tx) => revokeKey(tx, { lenderId, keyId: key[0], reason: "leaked", evenIfLast: true }));
+  await delay(CREDENTIAL_MAX_AGE_MS);
+  socket.write("}");
+  await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 401 [^]*"code":"KEY_REVOKED"/);
+});
+
+describe("the memory is given back", () => {
+  const broken = Buffer.alloc(200_000, "x");
+
+  test.each<[name: string, code: string, send: () => Promise<Answer>]>([
+    ["a wrong signature", "BAD_SIGNATURE", () => lender.call("POST", IMPORT, broken, { signature: "00".repeat(32) })],
+    ["what is no JSON", "MALFORMED_JSON", () => lender.call("POST", IMPORT, broken)],
+    ["too large a body in chunks", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, chunks(6 * MIB))],
+    ["chunks that are none", "MALFORMED_HTTP", () => answerTo(service.url, `${head("")}5\r\nxxxxx\r\nzz\r\n`)],
+    ["a body for a key that nobody has", "UNKNOWN_KEY", () => answerTo(service.url, invented(100))],
+    ["too large a body for such a key", "PAYLOAD_TOO_LARGE", () => answerTo(service.url, invented(6 * MIB))],
+  ])("after %s", async (_, code, send) => {
+    expect(await send()).toMatchObject({ body: { code } });
+    await expect.poll(heldBytes).toBe(0);
+  });
+
+  function chunks(bytes: number): string {
+    return `${head("x".repeat(bytes))}${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n0\r\n\r\n`;
+  }
+
+  function invented(bytes: number): string {
+    const text = head("", undefined, ["lk_000000000000000000000000", "sk"]);
+    return `${text}${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n0\r\n\r\n`;
+  }
+});
+
+describe("an address whose bodies take too much", () => {
+  const headers = { "X-Forwarded-For": "203.0.113.7" };
+  const graphql = () =>
+    fetch(`${service.url}/graphql`, {
+      method: "POST",
+      headers: {
+        ...headers,
+        "Content-Type": "application/json",
+        Authorization: `Bearer ${fieldPartner.accessToken}`,
+      },
+      body: JSON.stringify({ query: "{ viewer { id } }" }),
+    });
+
+  test("is told to send less at once, and nobody else is", async () => {
+    const held = holdFrom("203.0.113.7", addressBytes);
+    const refused = await lender.call("POST", IMPORT, { rows: [] }, { headers });
+    expect(refused).toMatchObject({ status: 429, headers: { "retry-after": "2" }, body: { code: "RATE_LIMITED" } });
+    expect(refused.body["detail"]).toMatch(/^Bodies from this address take more than 32 MiB/);
+    expect(await graphql()).toMatchObject({ status: 429 });
+    expect(await lender.call("GET", "/api/v1/partner/health", "", { headers })).toMatchObject({ status: 200 });
+    expect(await lender.call("POST", IMPORT, { rows: [] })).toMatchObject({ status: 200 });
+    held.release();
+    expect(await lender.call("POST", IMPORT, { rows: [] }, { headers })).toMatchObject({ status: 200 });
+    expect(await graphql()).toMatchObject({ status: 200 });
+    await expect.poll(heldBytes).toBe(0);
+  });
+
+  test("has its oldest request cut off for another address, when no memory is left", async () => {
+    const socket = opened(head("", 5 * MIB) + "x".repeat(4 * MIB));
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
+    await expect.poll(heldBytes).toBeGreaterThan(4 * MIB);
+    const held = [
+      holdFrom("203.0.113.5", addressBytes - 5 * MIB),
+      holdFrom("203.0.113.6", addressBytes - MIB),
+      holdFrom("203.0.113.8", MIB),
+    ];
+    expect(await lender.call("POST", IMPORT, { rows: [] }, { headers })).toMatchObject({ status: 200 });
+    await expect.poll(() => answer).toMatch(/^HTTP\/1\.1 503 [^]*Connection: close[^]*"code":"SERVICE_UNAVAILABLE"/);
+    for (const one of held) one.release();
+    await expect.poll(heldBytes).toBe(0);
+  });
+});

@@ -1,0 +1,292 @@
+import { lenderByCode } from "@collections/lenders";
+import { statementOf } from "@collections/ledger";
+import { caseByLoan } from "@collections/cases";
+import { verifyBooks } from "@collections/flows";
+import { eventsOf } from "@collections/webhooks";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+
+beforeAll(async () => {
+  service = await startTestService();
+  lender = await aLender(service);
+});
+
+function payment(fields: object = {}) {
+  return { amount: 2500, reference: "pay_1", paidAt: "2026-11-20T09:40:55Z", mode: "upi", ...fields };
+}
+
+async function lenderId(): Promise<string> {
+  return (await lenderByCode(service.app.database.em(), lender.code))!.id;
+}
+
+async function events(loan: string) {
+  const found = await eventsOf(service.app.database.em(), await lenderId(), loan);
+  return found.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+}
+
+describe("a confirmation", () => {
+  test("that leaves an amount makes the case in progress and tells the lender", async () => {
+    await lender.importCases([aRow("LN-1")]);
+    const answer = await lender.confirm("LN-1", payment());
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      success: true,
+      outstandingAfter: 2500,
+      status: "in_progress",
+      reference: "pay_1",
+      sequence: 2,
+      totalCollected: 2500,
+      excessAmount: 0,
+      attribution: "none",
+      warnings: [],
+    });
+    expect(answer.body["caseId"]).toMatch(/^case_[0-9a-f]{32}$/);
+    const [created, collected] = await events("LN-1");
+    expect(created).toMatchObject({ kind: "case.created", sequence: 1, status: "new", outstandingAfter: 5000 });
+    expect(collected).toMatchObject({
+      eventId: expect.stringMatching(/^evt_[0-9a-f]{32}$/) as string,
+      kind: "payment.collected",
+      version: 1,
+      env: "sandbox",
+      lenderCode: lender.code,
+      sourceLoanNumber: "LN-1",
+      caseId: answer.body["caseId"],
+      cycle: 1,
+      sequence: 2,
+      status: "in_progress",
+      currency: "INR",
+      totalCollected: 2500,
+      outstandingAfter: 2500,
+      data: { reference: "pay_1", amount: 2500, mode: "upi", paidAt: "2026-11-20T09:40:55.000Z", linkId: null },
+    });
+  });
+
+  test("that clears the case closes it once: two events, the earning credited, the rest excess", async () => {
+    const fieldPartner = await aFieldPartner(service);
+    await lender.importCases([aRow("LN-2", { outstandingAmount: 100 })]);
+    await assign(service, lender.code, "LN-2", fieldPartner.id);
+    const answer = await lender.confirm("LN-2", payment({ amount: 130.5, paidAt: new Date().toISOString() }));
+    expect(answer.body).toMatchObject({
+      outstandingAfter: 0,
+      status: "collected",
+      totalCollected: 130.5,
+      excessAmount: 30.5,
+      attribution: "inferred",
+    });
+    const kinds = (await events("LN-2")).map(({ kind, outstandingAfter, status }) => [kind, outstandingAfter, status]);
+    expect(kinds.slice(2)).toEqual([
+      ["payment.collected", 0, "collected"],
+      ["case.closed", 0, "collected"],
+    ]);
+    const { rows } = await service.app.database.pool.query(
+      "select amount_minor::text, status from earnings.earning where source_loan_number = 'LN-2'",
+    );
+    expect(rows).toEqual([{ amount_minor: "250", status: "credited" }]);
+
+    const after = await lender.confirm("LN-2", payment({ reference: "pay_2", amount: 1 }));
+    expect(after.body).toMatchObject({
+      status: "collected",
+      outstandingAfter: 0,
+      totalCollected: 131.5,
+      excessAmount: 1,
+    });
+    expect((await events("LN-2")).map(({ kind }) => kind).filter((kind) => kind === "case.closed")).toHaveLength(1);
+  });
+
+  test("that repeats a booking is answered with the original and says what differs", async () => {
+    await lender.importCases([aRow("LN-3")]);
+    const first = await lender.confirm("LN-3", payment({ linkId: "unknown" }));
+    expect(first.body["warnings"]).toMatchObject([{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId" }]);
+    const same = await lender.confirm("LN-3", payment({ linkId: "unknown" }));
+    expect(same.status).toBe(409);
+    expect(same.body).toMatchObject({
+      code: "DUPLICATE_CONFIRMATION",
+      retryable: false,
+      matches: true,
+      differences: [],
+      original: { ...first.body, amount: 2500, mode: "upi", paidAt: "2026-11-20T09:40:55.000Z", linkId: "unknown" },
+    });
+    const changed = await lender.confirm("LN-3", payment({ amount: 10, linkId: "unknown", reference: " pay_1 " }));
+    expect(changed.body).toMatchObject({ matches: false, differences: ["amount"], original: same.body["original"] });
+  });
+
+  test("is read from the text of its amount, in every way to write it", async () => {
+    await lender.importCases([aRow("LN-4", { outstandingAmount: 1_000_000 })]);
+    const texts = ["2500", "2500.0", "2.5E3", "25e2", "0.1", "0.10", "1234.56"];
+    for (const [index, amount] of texts.entries()) {
+      const body = JSON.stringify(payment({ reference: `r${index}` })).replace("2500", amount);
+      expect((await lender.call("POST", "/api/v1/partner/cases/LN-4/payments/confirm", body)).status).toBe(200);
+    }
+    expect((await lender.getCase("LN-4")).body).toMatchObject({
+      totalCollected: 11_234.76,
+      outstandingAfter: 988_765.24,
+    });
+    const refused = ["1e400", "-0", "1.0000000001", "0", "1e999999999", "true", '"2500"', "[2500]", "null"];
+    for (const amount of refused) {
+      const body = JSON.stringify(payment({ reference: "odd" })).replace("2500", amount);
+      const answer = await lender.call("POST", "/api/v1/partner/cases/LN-4/payments/confirm", body);
+      expect([amount, answer.status]).toEqual([amount, 422]);
+    }
+  });
+
+  test("of 100 times what is owed is refused unless it is meant", async () => {
+    await lender.importCases([aRow("LN-5", { outstandingAmount: 25 })]);
+    const doubtful = await lender.confirm("LN-5", payment());
+    expect(doubtful.body).toMatchObject({ code: "AMOUNT_LOOKS_LIKE_MINOR_UNITS" });
+    const meant = await lender.confirm("LN-5", payment({ amountIsMajorUnits: true }));
+    expect(meant.body).toMatchObject({ status: "collected", excessAmount: 2475 });
+  });
+
+  test("with an unknown mode or a misspelt field is booked and warned about", async () => {
+    await lender.importCases([aRow("LN-6")]);
+    const answer = await lender.confirm("LN-6", payment({ mode: "Barter", linkID: "x" }));
+    expect(answer.status).toBe(200);
+    expect(answer.body["warnings"]).toMatchObject([
+      { code: "UNKNOWN_FIELD", pointer: "/linkID", detail: expect.stringContaining("linkId") as string },
+      { code: "UNKNOWN_MODE", pointer: "/mode" },
+    ]);
+  });
+
+  test("is not refused for a linkId that no link can have", async () => {
+    await lender.importCases([aRow("LN-7")]);
+    const blank = await lender.confirm("LN-7", payment({ linkId: " " }));
+    expect([blank.status, blank.body["warnings"]]).toEqual([200, []]);
+    for (const linkId of ["x".repeat(129), "a\u0000b"]) {
+      const odd = await lender.confirm("LN-7", payment({ reference: linkId.slice(0, 1), amount: 1, linkId }));
+      expect(odd.status).toBe(200);
+      expect(odd.body["warnings"]).toMatchObject([{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId" }]);
+    }
+  });
+
+  test("is booked whatever its unknown fields are called", async () => {
+    await lender.importCases([aRow("LN-8")]);
+    const names = ["a\u0000b", "\ud800", `${"x".repeat(63)}😀`, "__proto__", ""];
+    for (const [index, name] of names.entries()) {
+      const body = JSON.stringify(payment({ reference: `r${index}`, amount: 1 })).replace(
+        "{",
+        `{${JSON.stringify(name)}:1,`,
+      );
+      const answer = await lender.call("POST", "/api/v1/partner/cases/LN-8/payments/confirm", body);
+      expect([name, answer.status]).toEqual([name, 200]);
+      expect(answer.body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD" }]);
+    }
+  });
+
+  test("of a loan that no database could hold is of no loan", async () => {
+    const answer = await lender.call("POST", "/api/v1/partner/cases/LN%00/payments/confirm", payment());
+    expect(answer.body).toMatchObject({ status: 404, code: "LOAN_NOT_FOUND" });
+  });
+
+  test("without a body is not JSON, whatever its type", async () => {
+    const path = "/api/v1/partner/cases/LN-1/payments/confirm";
+    const empty = await lender.call("POST", path, "", { contentType: null });
+    expect(empty.body).toMatchObject({ code: "MALFORMED_JSON" });
+  });
+
+  test("works for a loan number with a slash, signed as it stands in the path", async () => {
+    await lender.importCases([aRow("MUM/2023/00123")]);
+    expect((await lender.confirm("MUM/2023/00123", payment())).status).toBe(200);
+    expect((await lender.getCase("MUM/2023/00123")).body).toMatchObject({ sourceLoanNumber: "MUM/2023/00123" });
+  });
+});
+
+describe("at the same time", () => {
+  test("24 identical confirmations are one booking and 23 repeats of it", async () => {
+    await lender.importCases([aRow("RACE-1")]);
+    const answers = await Promise.all(Array.from({ length: 24 }, () => lender.confirm("RACE-1", payment())));
+    const booked = answers.filter(({ status }) => status === 200);
+    const repeats = answers.filter(({ status }) => status === 409);
+    expect([booked.length, repeats.length]).toEqual([1, 23]);
+    for (const { body } of repeats) expect(body["original"]).toMatchObject(booked[0]!.body);
+    expect(new Set(repeats.map(({ body }) => JSON.stringify(body["original"]))).size).toBe(1);
+  });
+
+  test("100 different ones add up exactly, without a gap in the sequence", async () => {
+    await lender.importCases([aRow("RACE-2", { outstandingAmount: 1_000 })]);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        lender.confirm("RACE-2", payment({ reference: `r${index}`, amount: 9.99 })),
+      ),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const sequences = answers.map(({ body }) => Number(body["sequence"])).toSorted((a, b) => a - b);
+    expect(sequences).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
+    expect((await lender.getCase("RACE-2")).body).toMatchObject({
+      totalCollected: 999,
+      outstandingAfter: 1,
+      sequence: 101,
+    });
+  });
+
+  test("30 racing payments of one case close it exactly once", async () => {
+    await lender.importCases([aRow("RACE-3", { outstandingAmount: 300 })]);
+    await Promise.all(
+      Array.from({ length: 30 }, (_, index) =>
+        lender.confirm("RACE-3", payment({ reference: `r${index}`, amount: 20 })),
+      ),
+    );
+    const kinds = (await events("RACE-3")).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "case.closed")).toHaveLength(1);
+    expect((await lender.getCase("RACE-3")).body).toMatchObject({
+      totalCollected: 600,
+      outstandingAfter: 0,
+      excessAmount: 300,
+      sequence: 32,
+    });
+  });
+
+  test("a loan that somebody has locked holds up no other loan", async () => {
+    const other = await aLender(service);
+    await lender.importCases(["HELD-1", "HELD-2", "HELD-3"].map((loan) => aRow(loan)));
+    await other.importCases([aRow("FREE-1")]);
+    const holder = await service.app.database.pool.connect();
+    await holder.query("begin");
+    await holder.query(
+      "select from cases.collection_case where lender_id = $1 and source_loan_number like 'HELD-%' for update",
+      [await lenderId()],
+    );
+    const waiting = ["HELD-1", "HELD-2", "HELD-3"].map((loan) => lender.confirm(loan, payment()));
+    const free = await Promise.all(
+      [1, 2, 3].map((n) => other.confirm("FREE-1", payment({ reference: `r${n}`, amount: n }))),
+    );
+    expect(free.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await holder.query("rollback");
+    holder.release();
+    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test("two processes book what arrives at both exactly once", async () => {
+    const second = await startTestService({ works: false, settings: { DATABASE_URL: service.databaseUrl } });
+    await lender.importCases([aRow("RACE-4", { outstandingAmount: 10_000 })]);
+    const before = service.url;
+    const both = Array.from({ length: 60 }, (_, index) => {
+      lender.connect({ serviceUrl: index % 2 === 0 ? before : second.url });
+      return lender.confirm("RACE-4", payment({ reference: `r${index % 30}`, amount: 1 }));
+    });
+    lender.connect({ serviceUrl: before });
+    const statuses = (await Promise.all(both)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(30);
+    expect((await lender.getCase("RACE-4")).body).toMatchObject({ totalCollected: 30, sequence: 31 });
+  });
+});
+
+test("afterwards the books hold and every event has arrived, in order", async () => {
+  const em = service.app.database.em();
+  const verdict = await verifyBooks(em, { now: new Date() });
+  expect(verdict.problems).toEqual([]);
+  expect(verdict.ok).toBe(true);
+  const loans = ["LN-1", "LN-2", "LN-3", "RACE-1", "RACE-2", "RACE-3"];
+  await lender.waitFor(() => loans.every((loan) => lender.loans.has(loan)), 10_000);
+  for (const loan of loans) {
+    const theCase = (await caseByLoan(em, await lenderId(), loan))!;
+    await lender.waitFor(() => lender.loans.get(loan)?.sequence === Number(theCase.sequence), 10_000);
+    const sequences = lender.events.filter((event) => event.sourceLoanNumber === loan).map(({ sequence }) => sequence);
+    expect(sequences).toEqual(Array.from({ length: Number(theCase.sequence) }, (_, index) => index + 1));
+    const [statement] = await statementOf(em, { lenderId: theCase.lenderId, caseIds: [theCase.id] });
+    expect(statement!.totals.outstandingMinor).toBe(theCase.outstandingMinor);
+  }
+});

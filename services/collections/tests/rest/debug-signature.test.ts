@@ -1,0 +1,325 @@
+import { transaction } from "@collections/database";
+import { createKey, lenderByCode, openDebugger, revokeKey, suspendLender } from "@collections/lenders";
+import type { Answer } from "@collections/lender-twin";
+import { diagnose, type Finding, SIGNATURE_CAUSES } from "@collections/signing";
+import { createHash, createHmac } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { beforeAll, describe, expect, test } from "vitest";
+import { aLender, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+type Lender = Awaited<ReturnType<typeof aLender>>;
+
+const DEBUG = "/api/v1/partner/debug/signature";
+const PATH = "/api/v1/partner/cases/MUM%2F2023/payments/confirm";
+const BODY = '{"reference":"pay_1","amount":2500,"note":"आशा/x"}';
+
+let service: TestService;
+let lender: Lender;
+let secret: string;
+
+beforeAll(async () => {
+  service = await startTestService({ works: false });
+  lender = await aLender(service);
+  secret = identityOf(lender).hmacSecret;
+});
+
+/** Asks the debugger with nothing but the key id. */
+function ask(body: unknown, asking: Lender = lender): Promise<Answer> {
+  return asking.call("POST", DEBUG, body as object, { signature: null, headers: { "X-Service-Timestamp": null } });
+}
+
+function findings(answer: Answer): Finding[] {
+  return answer.body["diagnosis"] as Finding[];
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
+/** Ways to sign wrongly: each gets the right text and the key, and answers a signature. */
+const CLIENTS: Record<string, (timestamp: string, lender: Lender) => string> = {
+  METHOD_IN_LOWER_CASE: (timestamp) => hmac(secret, `post\n${PATH}\n${timestamp}\n${BODY}`).toString("hex"),
+  QUERY_STRING_SIGNED: (timestamp) => hmac(secret, `POST\n${PATH}?a=1\n${timestamp}\n${BODY}`).toString("hex"),
+  PATH_DECODED: (timestamp) => hmac(secret, `POST\n${decodeURIComponent(PATH)}\n${timestamp}\n${BODY}`).toString("hex"),
+  PATH_WITH_HOST: (timestamp) => hmac(secret, `POST\n${service.url}${PATH}\n${timestamp}\n${BODY}`).toString("hex"),
+  TIMESTAMP_IN_SECONDS: (timestamp) =>
+    hmac(secret, `POST\n${PATH}\n${timestamp.slice(0, 10)}\n${BODY}`).toString("hex"),
+  BODY_SORTED_KEYS: (timestamp) =>
+    hmac(secret, `POST\n${PATH}\n${timestamp}\n{"amount":2500,"note":"आशा/x","reference":"pay_1"}`).toString("hex"),
+  BODY_TRAILING_NEWLINE: (timestamp) => hmac(secret, `POST\n${PATH}\n${timestamp}\n${BODY}\n`).toString("hex"),
+  SECRET_WITH_NEWLINE: (timestamp) => hmac(`${secret}\n`, `POST\n${PATH}\n${timestamp}\n${BODY}`).toString("hex"),
+  SECRET_IS_KEY_ID: (timestamp, caller) =>
+    hmac(identityOf(caller).apiKeyId, `POST\n${PATH}\n${timestamp}\n${BODY}`).toString("hex"),
+  SIGNATURE_IN_BASE64: (timestamp) => hmac(secret, `POST\n${PATH}\n${timestamp}\n${BODY}`).toString("base64"),
+  SEPARATORS_LITERAL: (timestamp) => hmac(secret, `POST\\n${PATH}\\n${timestamp}\\n${BODY}`).toString("hex"),
+  PLAIN_HASH: (timestamp) => createHash("sha256").update(`POST\n${PATH}\n${timestamp}\n${BODY}`).digest("hex"),
+};
+
+describe("a mistake is named for certain, by the debugger and by the 401 of a sandbox:", () => {
+  test.each(Object.keys(CLIENTS))("%s", async (cause) => {
+    const timestamp = String(Date.now());
+    const signature = CLIENTS[cause]!(timestamp, lender);
+    const asked = await ask({ method: "POST", path: `${PATH}?a=1`, timestamp, body: BODY, signature });
+    expect(asked.status).toBe(200);
+    expect(asked.body).toMatchObject({ success: true, signatureMatches: false, searchComplete: true });
+    expect(findings(asked)).toMatchObject([{ cause, certain: true }]);
+
+    const refused = await lender.call("POST", `${PATH}?a=1`, BODY, { timestamp, signature });
+    expect(refused.body).toMatchObject({ code: "BAD_SIGNATURE", diagnosis: findings(asked) });
+    const { canonicalSha256, bodySha256 } = asked.body;
+    const known = new Set([signature, canonicalSha256, bodySha256]);
+    for (const { rawBody } of [asked, refused]) {
+      expect((rawBody.match(/[0-9a-f]{40,}/gi) ?? []).filter((digest) => !known.has(digest))).toEqual([]);
+    }
+    expect(known).not.toContain(rightSignature(timestamp));
+  });
+});
+
+test("the answer says what has to be signed, and how far the clock is away", async () => {
+  const timestamp = String(Date.now());
+  const signature = rightSignature(timestamp);
+  const answer = await ask({ method: "post", path: PATH, timestamp: Number(timestamp), body: BODY, signature });
+  const canonicalString = `POST\n${PATH}\n${timestamp}\n${BODY}`;
+  expect(answer.body).toEqual({
+    success: true,
+    signatureMatches: true,
+    canonicalString,
+    canonicalSha256: createHash("sha256").update(canonicalString).digest("hex"),
+    bodyBytes: Buffer.byteLength(BODY),
+    bodySha256: createHash("sha256").update(BODY).digest("hex"),
+    clock: {
+      serverTime: expect.stringMatching(/^20.*Z$/) as string,
+      skewMs: expect.any(Number) as number,
+      withinTolerance: true,
+    },
+    diagnosis: [],
+    searchComplete: true,
+  });
+});
+
+test("seconds that are sent as they were signed are named although the signature matches", async () => {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const answer = await ask({ method: "POST", path: PATH, timestamp, body: BODY, signature: rightSignature(timestamp) });
+  expect(answer.body).toMatchObject({
+    signatureMatches: true,
+    clock: { withinTolerance: false },
+    diagnosis: [{ cause: "TIMESTAMP_IN_SECONDS", certain: true, fix: `Sign and send milliseconds: ${timestamp}000.` }],
+  });
+});
+
+test("a secret of another key of the lender is found, by its id, also when that key is revoked", async () => {
+  const rotated = await aLender(service);
+  const { em, id } = await registered(rotated);
+  const older = identityOf(rotated);
+  const issued = await transaction(em, (tx) =>
+    createKey(tx, service.app.vault, { lenderId: id, environment: "sandbox" }),
+  );
+  await transaction(em, (tx) => revokeKey(tx, { lenderId: id, keyId: older.apiKeyId, reason: "rotated" }));
+  rotated.connect({ serviceUrl: service.url, ...issued });
+  const refused = await rotated.call("GET", "/api/v1/partner/health", "", { hmacSecret: older.hmacSecret });
+  expect(findings(refused)).toMatchObject([{ cause: "SECRET_OF_ANOTHER_KEY", certain: true }]);
+  expect(findings(refused)[0]!.fix).toContain(older.apiKeyId);
+});
+
+test("the headers that were sent, a whole URL and bytes are understood", async () => {
+  const [sent, signed] = ["1795167667123", "1795160000000"];
+  const body = Buffer.from([0xff, 0x00, 0x80]);
+  const path = "https://acme.example:8443/hooks/collections?x=1";
+  const message = Buffer.concat([Buffer.from(`POST\nacme.example/hooks/collections\n${signed}\n`), body]);
+  const answer = await ask({
+    method: "POST",
+    path,
+    timestamp: signed,
+    bodyBase64: body.toString("base64"),
+    signature: createHmac("sha256", secret).update(message).digest("hex"),
+    headers: { "x-service-TIMESTAMP": ` ${sent}`, "Content-Type": "application/json" },
+  });
+  expect(answer.body).toMatchObject({
+    canonicalString: `POST\n/hooks/collections\n${sent}\n\uFFFD\u0000\uFFFD`,
+    bodyBytes: 3,
+  });
+  expect(findings(answer).map(({ cause, certain }) => [cause, certain])).toEqual([
+    ["TIMESTAMP_DIFFERS_FROM_HEADER", true],
+    ["PATH_WITH_HOST", true],
+  ]);
+});
+
+describe("outside of a sandbox", () => {
+  let live: TestService;
+  let customer: Lender;
+  beforeAll(async () => {
+    live = await startTestService({ works: false, settings: { ENVIRONMENT: "live" } });
+    customer = await aLender(live);
+  });
+  const request = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
+
+  test("the debugger is closed until an operator opens it for one key, and closes by itself", async () => {
+    const { em, id, keyId } = await registered(customer, live);
+    expect((await ask({}, customer)).body).toMatchObject({ status: 403, code: "DEBUGGER_CLOSED" });
+    await transaction(em, (tx) => openDebugger(tx, { lenderId: id, keyId, reason: "first deployment" }));
+    await expect.poll(async () => (await ask(request, customer)).status).toBe(200);
+    expect((await ask(request, await aLender(live))).status).toBe(403);
+    await live.app.database.pool.query("update lenders.api_key set debug_until = now() where id = $1", [keyId]);
+    await expect.poll(async () => (await ask(request, customer)).status).toBe(403);
+  });
+
+  test("a wrong signature is answered without the text that was signed and without a diagnosis", async () => {
+    const { body } = await customer.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
+    expect(body).toMatchObject({ code: "BAD_SIGNATURE", bodyBytes: 0 });
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["canonicalString"]));
+    expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["diagnosis"]));
+  });
+});
+
+describe("who asks", () => {
+  test("has to name a key that is known and in use; the lender may be suspended", async () => {
+    const unsigned = { signature: null, headers: { "X-Service-Timestamp": null } };
+    const without = await lender.call("POST", DEBUG, {}, { ...unsigned, authorization: null });
+    const unknown = await lender.call("POST", DEBUG, {}, { ...unsigned, authorization: "Bearer lk_nobody" });
+    const complete = { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
+    const [revoked, suspended] = [await aLender(service), await aLender(service)];
+    const [{ em, id, keyId }, other] = [await registered(revoked), await registered(suspended)];
+    await transaction(em, (tx) => revokeKey(tx, { lenderId: id, keyId, reason: "leaked", evenIfLast: true }));
+    await transaction(em, (tx) => suspendLender(tx, other.id, "asked for"));
+    const answers = [without, unknown, await ask({}, revoked), await ask(complete, suspended)];
+    expect(answers.map(({ status, body }) => [status, body["code"]])).toEqual([
+      [401, "MISSING_AUTHORIZATION"],
+      [401, "UNKNOWN_KEY"],
+      [401, "KEY_REVOKED"],
+      [200, undefined],
+    ]);
+  });
+
+  test("has not used the key by that: only a signature does", async () => {
+    const fresh = await aLender(service);
+    service.app.keyUses.take();
+    const signature = hmac(identityOf(fresh).hmacSecret, "GET\n/x\n1795167667123\n").toString("hex");
+    const { body } = await ask({ method: "GET", path: "/x", timestamp: "1795167667123", signature }, fresh);
+    expect(body).toMatchObject({ signatureMatches: true });
+    expect(service.app.keyUses.take()).toEqual([]);
+  });
+
+  test.each<[string, unknown, object]>([
+    ["no JSON", "{", { status: 400, code: "MALFORMED_JSON" }],
+    [
+      "nothing",
+      {},
+      {
+        code: "VALIDATION_FAILED",
+        errors: ["/method", "/path", "/timestamp", "/signature"].map((pointer) => ({ code: "REQUIRED", pointer })),
+      },
+    ],
+    [
+      "a body as an object",
+      { ...aRequest(), body: { a: 1 } },
+      { code: "WRONG_TYPE", detail: expect.stringContaining("exact text") as string },
+    ],
+    [
+      "two bodies",
+      { ...aRequest(), body: "", bodyBase64: "" },
+      { code: "VALIDATION_FAILED", errors: [{ pointer: "/bodyBase64" }] },
+    ],
+    [
+      "bytes that are no base64",
+      { ...aRequest(), bodyBase64: "?" },
+      { code: "WRONG_TYPE", errors: [{ pointer: "/bodyBase64" }] },
+    ],
+    [
+      "headers of numbers",
+      { ...aRequest(), headers: { Host: 1 } },
+      { code: "WRONG_TYPE", errors: [{ pointer: "/headers/Host" }] },
+    ],
+    ["a signature without end", { ...aRequest(), signature: "0".repeat(2_000) }, { code: "TOO_LONG" }],
+    [
+      "more than 64 KiB",
+      { ...aRequest(), body: "x".repeat(65_536) },
+      { code: "PAYLOAD_TOO_LARGE", limitBytes: 65_536 },
+    ],
+  ])("and sends %s is told what to send", async (_, body, expected) => {
+    expect((await ask(body)).body).toMatchObject(expected);
+  });
+
+  test("and misspells a field is told its name", async () => {
+    const { body } = await ask({ ...aRequest(), bodyBase46: "" });
+    expect(body["warnings"]).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/bodyBase46" }]);
+  });
+
+  test("is limited by key and address: a stranger who knows the key's id does not use up its owner's limit", async () => {
+    const settings = { RATE_LIMITS: "debug-signature=3", TRUST_PROXY: "loopback" };
+    const limited = await startTestService({ works: false, settings });
+    const owner = await aLender(limited);
+    const from = async (address: string, count: number) => {
+      const headers = { "X-Service-Timestamp": null, "X-Forwarded-For": address };
+      const call = () => owner.call("POST", DEBUG, aRequest(), { signature: null, headers });
+      const answers = await Promise.all(Array.from({ length: count }, call));
+      return answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    };
+    expect(await from("203.0.113.7", 6)).toEqual([200, 200, 200, 429, 429, 429]);
+    expect(await from("203.0.113.8", 4)).toEqual([200, 200, 200, 429]);
+    // Of an IPv6 address its /64 network counts.
+    expect(await from("2001:db8::1", 2)).toEqual([200, 200]);
+    expect(await from("2001:db8::2", 2)).toEqual([200, 429]);
+  });
+
+  test("is limited by key, and told where it stands", async () => {
+    const limited = await startTestService({ works: false, settings: { RATE_LIMITS: "debug-signature=1" } });
+    const asking = await aLender(limited);
+    const first = await ask(aRequest(), asking);
+    expect(first.headers["ratelimit-policy"]).toBe('"debug-signature";q=1;w=60');
+    expect((await ask(aRequest(), asking)).body).toMatchObject({ code: "RATE_LIMITED" });
+  });
+
+  test("and fails too often is not diagnosed any more: that is work", async () => {
+    const limited = await startTestService({ works: false, settings: { RATE_LIMITS: "failed-authentication=2" } });
+    const failing = await aLender(limited);
+    const fail = () => failing.call("GET", "/api/v1/partner/health", "", { hmacSecret: "another" });
+    const answers = [await fail(), await fail(), await fail()];
+    expect(answers.map(({ status, body }) => [status, "diagnosis" in body])).toEqual([
+      [401, true],
+      [401, true],
+      [429, false],
+    ]);
+  });
+});
+
+describe("the contract", () => {
+  let section: string;
+  beforeAll(async () => {
+    const contract = await readFile(new URL("../../../../docs/interface.md", import.meta.url), "utf8");
+    section = /^### Signature debugger$([\s\S]*?)^##/m.exec(contract)![1]!;
+  });
+
+  test("lists every cause that there is", () => {
+    const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+    const cells = rows.map((row) => row.split("|")[1]!);
+    const listed = cells.flatMap((cell) => [...cell.matchAll(/`([A-Z_0-9]+)`/g)].map(([, cause]) => cause!));
+    expect(listed.toSorted()).toEqual([...SIGNATURE_CAUSES].toSorted());
+  });
+
+  test("shows what is answered to the request that it shows", () => {
+    const [asked, answered] = [...section.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => JSON.parse(text!));
+    const secrets = { secret: "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f" };
+    const { search, ...answer } = diagnose(asked, secrets, Date.parse(answered.clock.serverTime));
+    expect({ success: true, ...answer, searchComplete: search.complete }).toEqual(answered);
+  });
+});
+
+function rightSignature(timestamp: string): string {
+  return hmac(secret, `POST\n${PATH}\n${timestamp}\n${BODY}`).toString("hex");
+}
+
+function aRequest(): object {
+  return { method: "GET", path: "/x", timestamp: "1795167667123", signature: "00" };
+}
+
+async function registered(twin: Lender, { app }: TestService = service) {
+  const em = app.database.em();
+  const { id } = (await lenderByCode(em, twin.code))!;
+  return { em, id, keyId: identityOf(twin).apiKeyId };
+}
+
+/** The key that the lender was registered with. */
+function identityOf({ secrets }: Lender): { apiKeyId: string; hmacSecret: string } {
+  const [[apiKeyId, hmacSecret]] = [...secrets] as [[string, string]];
+  return { apiKeyId, hmacSecret };
+}

@@ -1,0 +1,138 @@
+import { type Browser, type OpenPage, startBrowser } from "@collections/browser";
+import { afterFile } from "@collections/testing";
+import { beforeAll, describe, expect, test } from "vitest";
+import { openApiDocument } from "../../src/rest/openapi/document.ts";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+/** A real browser on a busy machine. */
+const BROWSER_TIMEOUT_MS = 60_000;
+
+let service: TestService;
+let lender: Awaited<ReturnType<typeof aLender>>;
+let browser: Browser;
+let open: OpenPage;
+
+beforeAll(async () => {
+  [service, browser] = await Promise.all([startTestService({ works: false }), startBrowser()]);
+  afterFile(() => browser.close());
+  lender = await aLender(service);
+});
+
+describe("the OpenAPI document", () => {
+  test("is at /openapi.json, and a browser that has it asks whether it has changed", async () => {
+    const answer = await fetch(`${service.url}/openapi.json`);
+    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(await answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+    const headers = { "If-None-Match": answer.headers.get("etag")!, "Cache-Control": "max-age=0" };
+    expect((await fetch(`${service.url}/openapi.json`, { headers })).status).toBe(304);
+  });
+
+  test("names the path that a proxy takes off", async () => {
+    const behind = await startTestService({ works: false, settings: { PUBLIC_BASE_PATH: "/collections" } });
+    const document = await (await fetch(`${behind.url}/openapi.json`)).json();
+    expect(document).toMatchObject({ servers: [{ url: "/collections" }] });
+    const page = await (await fetch(`${behind.url}/docs/reference`)).text();
+    expect(page).toContain('data-document="/collections/openapi.json"');
+    expect(page).toMatch(/data-library="\/collections\/docs\/swagger-ui\/[\d.]+\/swagger-ui-bundle\.js"/);
+  });
+});
+
+describe("the reference page", { timeout: BROWSER_TIMEOUT_MS }, () => {
+  beforeAll(async () => {
+    open = await browser.open(`${service.url}/docs/reference`);
+    await open.page.getByText("Check your signature").waitFor({ timeout: BROWSER_TIMEOUT_MS });
+  }, BROWSER_TIMEOUT_MS);
+
+  test("may load and ask from here only", async () => {
+    const { headers } = await fetch(`${service.url}/docs/reference`);
+    const policy = headers.get("content-security-policy")!;
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).toContain("connect-src 'self';");
+    expect(policy).not.toMatch(/https?:|unsafe|\*/);
+  });
+
+  test("keeps the library for good, by its version, and serves nothing else of it", async () => {
+    const page = await (await fetch(`${service.url}/docs/reference`)).text();
+    const [library = ""] = /\/docs\/swagger-ui\/[\d.]+\/swagger-ui-bundle\.js/.exec(page) ?? [];
+    const { status, headers } = await fetch(service.url + library);
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    for (const other of ["package.json", "swagger-ui-bundle.js.map", "..%2Findex.js"]) {
+      expect((await fetch(service.url + library.replace("swagger-ui-bundle.js", other))).status).toBe(404);
+    }
+    expect((await fetch(service.url + library.replace(/[\d.]+\/swagger/, "1.0.0/swagger"))).status).toBe(404);
+  });
+
+  test("shows every operation and event", async () => {
+    const { paths, webhooks } = openApiDocument();
+    const operations = Object.values(paths).flatMap((methods) => Object.keys(methods));
+    expect(await open.page.locator(".opblock").count()).toBe(operations.length + Object.keys(webhooks).length);
+    await open.screenshot("reference");
+  });
+
+  test("fits on a phone, with an operation unfolded", async () => {
+    const phone = await browser.open(`${service.url}/docs/reference#/Payments/confirmPayment`, { screen: "phone" });
+    await phone.page.getByText("The payment is booked already").first().waitFor({ timeout: BROWSER_TIMEOUT_MS });
+    expect(await phone.overflow()).toBe(0);
+    expect(phone.errors).toEqual([]);
+    expect(phone.requestsElsewhere()).toEqual([]);
+    await phone.screenshot("reference");
+    await phone.close();
+  });
+
+  test("signs what it tries out, in the browser: the secret goes nowhere", async () => {
+    const secret = await fillKey();
+    const sent: { url: string; headers: object; body: string | null }[] = [];
+    open.page.on("request", (request) => {
+      sent.push({ url: request.url(), headers: request.headers(), body: request.postData() });
+    });
+    expect(await tried("Check your signature")).toContain(`"lenderCode": "${lender.code}"`);
+    expect(sent).toMatchObject([{ url: `${service.url}/api/v1/partner/health` }]);
+    expect(Object.keys(sent[0]!.headers)).toContain("x-service-signature");
+    const stored = await open.page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])");
+    const shown = await open.page.locator("body").textContent();
+    expect(JSON.stringify(sent) + String(stored) + shown).not.toContain(secret);
+  });
+
+  test("signs the exact body, and a path as the browser encodes it", async () => {
+    await fillKey();
+    await lender.importCases([aRow("MUM/2023 ü'1")]);
+    expect(await tried("Import cases, or rehearse an import")).toContain('"received": 3');
+    const answer = await tried("Read the state of a loan's current case", async (operation) => {
+      await operation.getByPlaceholder("loan", { exact: true }).fill("MUM/2023 ü'1");
+    });
+    expect(answer).toContain(`"sourceLoanNumber": "MUM/2023 ü'1"`);
+  });
+
+  test("without a key it shows what the service says to that", async () => {
+    await open.page.getByLabel("Key id").fill("");
+    expect(await tried("List your events and how their delivery stands")).toContain("MISSING_AUTHORIZATION");
+  });
+
+  test("has met no fault of its own, and asked nobody else", () => {
+    // What the service refuses is logged by every browser.
+    expect(open.errors.filter((error) => !error.includes("status of 401"))).toEqual([]);
+    expect(open.requestsElsewhere()).toEqual([]);
+  });
+});
+
+async function fillKey(): Promise<string> {
+  const [[keyId, secret] = ["", ""]] = lender.secrets;
+  await open.page.getByLabel("Key id").fill(keyId);
+  await open.page.getByLabel("Secret").fill(secret);
+  return secret;
+}
+
+type Operation = ReturnType<OpenPage["page"]["locator"]>;
+
+/** Tries out the operation with this summary and answers what came back. */
+async function tried(summary: string, fill?: (operation: Operation) => Promise<void>): Promise<string> {
+  const operation = open.page.locator(".opblock", { hasText: summary });
+  await operation.locator(".opblock-summary").getByText(summary).click();
+  await operation.getByRole("button", { name: "Try it out" }).click();
+  await fill?.(operation);
+  await operation.getByRole("button", { name: "Execute" }).click();
+  const answer = operation.locator(".live-responses-table .highlight-code").first();
+  await answer.waitFor();
+  return (await answer.textContent()) ?? "";
+}

@@ -1,0 +1,241 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { type FakeWhatsApp, startFakeWhatsApp } from "@collections/lender-twin";
+import { afterFile } from "@collections/testing";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type DoorStage, doorStage, type DoorVisit } from "../fixtures/door-stage.ts";
+import { answerTo } from "../fixtures/raw-socket.ts";
+import { startTestService, type TestService } from "../fixtures/fixture.ts";
+
+const ACCOUNT = { token: "EAAG-token", phoneNumberId: "106540352242922" };
+const APP_SECRET = "0123456789abcdef0123456789abcdef";
+const VERIFY_TOKEN = "verify-me-please";
+
+let service: TestService;
+let whatsapp: FakeWhatsApp;
+let stage: DoorStage;
+let url: string;
+
+beforeAll(async () => {
+  whatsapp = await startFakeWhatsApp(ACCOUNT);
+  afterFile(() => whatsapp.close());
+  service = await startTestService({ settings: { WHATSAPP_BASE_URL: whatsapp.url } });
+  stage = await doorStage(service, {
+    whatsappPhoneNumberId: ACCOUNT.phoneNumberId,
+    whatsappToken: ACCOUNT.token,
+    whatsappAppSecret: APP_SECRET,
+    whatsappVerifyToken: VERIFY_TOKEN,
+  });
+  url = `${service.url}/webhooks/whatsapp/${stage.lender.code}`;
+  await whatsapp.registerCallback({ url, appSecret: APP_SECRET, verifyToken: VERIFY_TOKEN });
+});
+
+beforeEach(() => {
+  whatsapp.behaviour = "ok";
+  whatsapp.journey = [];
+});
+
+/** A link on its way by WhatsApp, of which nothing has been told yet. */
+async function aSentLink(fields = {}): Promise<DoorVisit & { id: string; messageId: string }> {
+  const visit = await stage.visit(fields);
+  const { paymentLink } = await stage.request(visit.visitId, { channels: ["WHATSAPP"] });
+  await expect.poll(() => statusOf(paymentLink.id)).toBe("SENT");
+  const { url: linkUrl } = await stage.link(paymentLink.id);
+  const messageId = whatsapp.messages.find(({ parameters }) => parameters.includes(linkUrl))!.id;
+  return { ...visit, id: paymentLink.id, messageId };
+}
+
+async function statusOf(linkId: string): Promise<string | undefined> {
+  return (await stage.link(linkId)).deliveries[0]?.status;
+}
+
+async function kindsOf(loan: string): Promise<string[]> {
+  const events = await stage.lender.waitForEvents((all) =>
+    all.some(({ sourceLoanNumber }) => sourceLoanNumber === loan),
+  );
+  return events.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan).map(({ kind }) => kind);
+}
+
+describe("a message", () => {
+  test("is sent, delivered and read before the eyes of the field partner, and the lender hears once", async () => {
+    whatsapp.journey = ["sent", "delivered", "read"];
+    const { loan, visitId } = await stage.visit();
+    const { paymentLink } = await stage.request(visitId, { channels: ["WHATSAPP"] });
+    const watch = `subscription ($id: ID!) { paymentLinkUpdated(id: $id) { deliveries { status } } }`;
+    const seen: string[] = [];
+    for await (const { data } of stage.app.watch(watch, { id: paymentLink.id })) {
+      seen.push(data!["paymentLinkUpdated"].deliveries[0]?.status);
+      if (seen.at(-1) === "READ") break;
+    }
+    expect(seen).toEqual(expect.arrayContaining(["SENT", "READ"]));
+    await expect.poll(() => kindsOf(loan)).toContain("payment_link.delivered");
+    expect((await kindsOf(loan)).filter((kind) => kind.startsWith("payment_link.d"))).toHaveLength(1);
+  });
+
+  test("keeps its best status, told in whatever order, twice, or many in one call", async () => {
+    const [one, other] = [await aSentLink(), await aSentLink()];
+    expect(await whatsapp.report([{ id: one.messageId, status: "read" }])).toBe(200);
+    expect(await statusOf(one.id)).toBe("READ");
+    const jumble = [
+      { id: one.messageId, status: "delivered" as const },
+      { id: "wamid.of-somebody-else", status: "read" as const },
+      { id: other.messageId, status: "delivered" as const },
+      { id: other.messageId, status: "sent" as const },
+      { id: one.messageId, status: "failed" as const },
+    ];
+    expect(await Promise.all([whatsapp.report(jumble), whatsapp.report(jumble), whatsapp.report(jumble)])).toEqual([
+      200, 200, 200,
+    ]);
+    expect([await statusOf(one.id), await statusOf(other.id)]).toEqual(["READ", "DELIVERED"]);
+  });
+
+  test("that fails after all is told to the lender as undelivered, once, and says why", async () => {
+    const { loan, id, messageId } = await aSentLink();
+    const failed = [{ id: messageId, status: "failed" as const, errorCode: 131_026 }];
+    await Promise.all([whatsapp.report(failed), whatsapp.report(failed)]);
+    expect((await stage.link(id)).deliveries).toEqual([
+      { channel: "WHATSAPP", status: "FAILED", failureCode: "UNDELIVERABLE" },
+    ]);
+    await expect.poll(() => kindsOf(loan)).toContain("payment_link.undelivered");
+    expect((await kindsOf(loan)).filter((kind) => kind.startsWith("payment_link."))).toEqual([
+      "payment_link.created",
+      "payment_link.delivered",
+      "payment_link.undelivered",
+    ]);
+    // It arrives in the end: then it has not failed.
+    expect(await whatsapp.report([{ id: messageId, status: "read" }])).toBe(200);
+    expect((await stage.link(id)).deliveries).toEqual([{ channel: "WHATSAPP", status: "READ", failureCode: null }]);
+  });
+
+  test("of which only a broken answer came is not sent again, and its first status settles what became of it", async () => {
+    const visit = await stage.visit();
+    whatsapp.behaviour = "edge502";
+    const { paymentLink } = await stage.request(visit.visitId, { channels: ["WHATSAPP"] });
+    await expect.poll(() => statusOf(paymentLink.id)).toBe("FAILED");
+    const { url: linkUrl, deliveries } = await stage.link(paymentLink.id);
+    expect(deliveries).toEqual([{ channel: "WHATSAPP", status: "FAILED", failureCode: "OUTCOME_UNKNOWN" }]);
+    const messages = whatsapp.messages.filter(({ parameters }) => parameters.includes(linkUrl));
+    expect(messages).toHaveLength(1);
+
+    const { id, callbackData } = messages[0]!;
+    expect(await whatsapp.report([{ id: "wamid.other", status: "sent", callbackData: randomUUID() }])).toBe(200);
+    expect(await whatsapp.report([{ id, status: "sent", callbackData }])).toBe(200);
+    expect((await stage.link(paymentLink.id)).deliveries).toEqual([
+      { channel: "WHATSAPP", status: "SENT", failureCode: null },
+    ]);
+    expect(await whatsapp.report([{ id, status: "read" }])).toBe(200);
+    expect(await statusOf(paymentLink.id)).toBe("READ");
+    await expect.poll(() => kindsOf(visit.loan)).toContain("payment_link.delivered");
+  });
+
+  test("whose status is faster than its own answer has it all the same", async () => {
+    whatsapp.journey = ["delivered"];
+    whatsapp.statusAfterMs = 0;
+    const links = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const { visitId } = await stage.visit();
+        return (await stage.request(visitId, { channels: ["WHATSAPP"] })).paymentLink.id as string;
+      }),
+    );
+    for (const id of links) await expect.poll(() => statusOf(id), { timeout: 5_000 }).toBe("DELIVERED");
+    whatsapp.statusAfterMs = 50;
+  });
+});
+
+describe("a call", () => {
+  test.each([
+    ["without a signature", undefined, undefined],
+    ["with a signature of something else", `sha256=${"0".repeat(64)}`, undefined],
+    ["with another app's signature", "of another secret", undefined],
+    ["about a lender that there is not", "right", "NOBODY"],
+    ["about what is no lender's code", "right", "x';drop"],
+  ])("%s is refused alike, without effects", async (_, signature, lenderCode) => {
+    const { id, messageId } = await aSentLink();
+    const body = JSON.stringify(told(messageId, "read"));
+    const sign = (secret: string) => `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
+    const header = { right: sign(APP_SECRET), "of another secret": sign("another secret of an app") }[signature ?? ""];
+    const response = await post(body, header ?? signature, lenderCode);
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 401,
+      body: expect.objectContaining({
+        code: "BAD_SIGNATURE",
+        detail: "The call is not signed by, or bears no token of, the lender's registered app.",
+      }) as unknown,
+    });
+    expect(await statusOf(id)).toBe("SENT");
+  });
+
+  test("that is signed is answered 200, however odd", async () => {
+    const odd = ["", "{", "null", "[]", '{"entry":7}', '{"entry":[{"changes":[{"value":{"statuses":[null,{}]}}]}]}'];
+    odd.push("[".repeat(100_000), JSON.stringify(told("x".repeat(600), "read")), '{"__proto__":{"entry":[]}}');
+    odd.push(JSON.stringify(told("wamid.\u0000", "read")), JSON.stringify(told("wamid.\ud800", "read")));
+    for (const body of odd) expect((await signed(body)).status).toBe(200);
+    expect((await signed(Buffer.from([0xff, 0xfe, 0x00]))).status).toBe(200);
+    const many = { entry: Array.from({ length: 2_000 }, (_, n) => told(`wamid.${n}`, "sent").entry[0]) };
+    expect((await signed(JSON.stringify(many))).status).toBe(200);
+  });
+
+  test.each([
+    ["without a signature", ""],
+    ["with what is none", "X-Hub-Signature-256: sha256=abc\r\n"],
+    ["with one of SHA-1", `X-Hub-Signature-256: sha1=${"0".repeat(40)}\r\n`],
+  ])("%s is refused before any of its body is read", async (_, header) => {
+    const path = new URL(urlOf()).pathname;
+    const length = 3 * 1_024 * 1_024;
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\n${header}Content-Length: ${length}\r\n\r\n`;
+    const answer = await answerTo(service.url, head);
+    expect(answer).toMatchObject({ status: 401, body: { code: "BAD_SIGNATURE" } });
+  });
+
+  test("of more than 3 MiB, or with another method, is refused", async () => {
+    const large = await signed(" ".repeat(3 * 1_024 * 1_024 + 1));
+    expect(large.status).toBe(413);
+    const put = await fetch(url, { method: "PUT" });
+    expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, POST"]);
+  });
+});
+
+describe("the handshake", () => {
+  const handshake = { "hub.mode": "subscribe", "hub.challenge": "1158201444", "hub.verify_token": VERIFY_TOKEN };
+
+  test("gives the challenge back to who knows the verify token", async () => {
+    const response = await fetch(`${url}?${new URLSearchParams(handshake)}`);
+    expect([response.status, await response.text()]).toEqual([200, "1158201444"]);
+    expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
+  });
+
+  test.each([
+    ["another token", { ...handshake, "hub.verify_token": "guess-guess" }, undefined],
+    ["no token", { "hub.mode": "subscribe", "hub.challenge": "1" }, undefined],
+    ["another mode", { ...handshake, "hub.mode": "unsubscribe" }, undefined],
+    ["an unknown lender", handshake, "NOBODY"],
+  ])("with %s is refused", async (_, query, lenderCode) => {
+    const response = await fetch(`${urlOf(lenderCode)}?${new URLSearchParams(query)}`);
+    expect(response.status).toBe(401);
+    expect(await response.text()).not.toContain("1158201444");
+  });
+
+  test("of a lender that has registered nothing is refused, with an empty token too", async () => {
+    const bare = await doorStage(service);
+    const empty = new URLSearchParams({ ...handshake, "hub.verify_token": "" });
+    expect((await fetch(`${urlOf(bare.lender.code)}?${empty}`)).status).toBe(401);
+    const signature = createHmac("sha256", "").update("{}").digest("hex");
+    expect((await post("{}", `sha256=${signature}`, bare.lender.code)).status).toBe(401);
+  });
+});
+
+function told(id: string, status: string) {
+  return { object: "whatsapp_business_account", entry: [{ changes: [{ value: { statuses: [{ id, status }] } }] }] };
+}
+
+function signed(body: string | Buffer): Promise<Response> {
+  return post(body, `sha256=${createHmac("sha256", APP_SECRET).update(body).digest("hex")}`);
+}
+
+function post(body: string | Buffer, signature?: string, lenderCode?: string): Promise<Response> {
+  const headers = { "Content-Type": "application/json", ...(signature && { "X-Hub-Signature-256": signature }) };
+  return fetch(urlOf(lenderCode), { method: "POST", headers, body: new Uint8Array(Buffer.from(body)) });
+}
+
+function urlOf(lenderCode = stage.lender.code): string {
+  return `${service.url}/webhooks/whatsapp/${encodeURIComponent(lenderCode)}`;
+}

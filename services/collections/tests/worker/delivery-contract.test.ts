@@ -1,0 +1,263 @@
+import { assignCase, type CaseOrder, holdCase, releaseCase, unassignCase } from "@collections/flows";
+import { lenderByCode } from "@collections/lenders";
+import type { LenderTwin, ReceivedEvent, ReceiverBehaviour } from "@collections/lender-twin";
+import {
+  type Arbitrary,
+  array,
+  constant,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  option,
+  record,
+  sample,
+  tuple,
+} from "fast-check";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { firstAttemptsOutOfOrder } from "../fixtures/delivery-order.ts";
+import { aFieldPartner, aLender, aRow, startTestService } from "../fixtures/fixture.ts";
+import { type MortalWorkers, startMortalWorkers } from "./fixtures/mortal-workers.ts";
+import { seedOfRun } from "../fixtures/seeded-random.ts";
+import { webhookRows } from "../fixtures/webhook-rows.ts";
+
+// Half a minute on a machine of its own.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 60_000 });
+
+const SEED = seedOfRun();
+const RUNS = 200;
+/** Most of a run is waiting for retries and probes. */
+const RUNS_AT_A_TIME = 40;
+const SETTLED_WITHIN_MS = 90_000;
+const REPLAYS = "/api/v1/partner/webhooks/deliveries/replay";
+const SETTINGS = {
+  WEBHOOK_TIMEOUT: "1s",
+  WEBHOOK_LADDER: "0s,20ms",
+  WEBHOOK_SUSPEND_AFTER: "4",
+  WEBHOOK_PROBE_INTERVAL: "200ms",
+};
+
+const behaviour = oneof(
+  { weight: 6, arbitrary: constant<ReceiverBehaviour>("ok") },
+  { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("error500", "status:404", "status:429", "status:410") },
+  { weight: 3, arbitrary: constant<ReceiverBehaviour>("lost") },
+  { weight: 2, arbitrary: constantFrom<ReceiverBehaviour>("reset", "redirect", "drip") },
+  // So that a kill finds attempts under way.
+  { weight: 3, arbitrary: constantFrom<ReceiverBehaviour>("slow:30", "slow:300") },
+  // Later than we wait: one is taken all the same.
+  { weight: 1, arbitrary: constantFrom<ReceiverBehaviour>("hang", "slow:1100") },
+);
+
+/** What the receiver does with one delivery after the other; then it behaves, but for the poison. */
+const trouble = array(tuple(behaviour, integer({ min: 1, max: 6 })), { minLength: 1, maxLength: 10 }).map((stretches) =>
+  stretches.flatMap(([answer, times]) => Array.from({ length: times }, () => answer)),
+);
+
+const change = record({
+  what: constantFrom("import", "pay", "pay", "pay", "payOff", "assign", "unassign", "hold", "release"),
+  loan: nat(3),
+  amount: integer({ min: 1, max: 3_000 }),
+  pauseMs: constantFrom(0, 0, 5, 50),
+});
+
+const incident = record({
+  what: oneof(
+    { weight: 1, arbitrary: constantFrom("replaceWorker", "killWorkers", "killWorkers") },
+    { weight: 8, arbitrary: constantFrom("replayOne", "replayAll") },
+  ),
+  afterMs: integer({ min: 0, max: 1_500 }),
+  which: nat(20),
+});
+
+const scenarios = record({
+  loans: integer({ min: 1, max: 4 }),
+  changes: array(change, { minLength: 3, maxLength: 12 }),
+  trouble,
+  /** An event of the first loan that is refused as long as the receiver does not behave. */
+  poison: option(integer({ min: 1, max: 4 })),
+  incidents: array(incident, { maxLength: 2 }),
+  /** How long the trouble goes on after the last change. */
+  lastsMs: integer({ min: 0, max: 2_000 }),
+});
+
+type Scenario = typeof scenarios extends Arbitrary<infer Value> ? Value : never;
+
+test(`a receiver that keeps the contract converges to the cases, whatever happens in between (SEED=${SEED})`, async () => {
+  const service = await startTestService({ works: false, settings: SETTINGS });
+  const workers = await startMortalWorkers(service, SETTINGS, 2);
+  const world: World = {
+    service,
+    workers,
+    rows: webhookRows(service.databaseUrl),
+    person: await aFieldPartner(service),
+  };
+  const seen: Seen[] = [];
+  const waiting = sample(scenarios, { seed: SEED, numRuns: RUNS }).entries();
+
+  async function playOneByOne(): Promise<void> {
+    for (const [index, scenario] of waiting) {
+      try {
+        seen.push(await play(scenario, world));
+      } catch (error) {
+        waiting.return?.();
+        throw new Error(`Run ${index} of SEED=${SEED}: ${JSON.stringify(scenario)}`, { cause: error });
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: RUNS_AT_A_TIME }, playOneByOne));
+
+  // All of it has happened, and was not only drawn.
+  expect(seen).toHaveLength(RUNS);
+  const total = (count: keyof Seen) => seen.reduce((sum, one) => sum + one[count], 0);
+  for (const happened of Object.keys(seen[0]!) as (keyof Seen)[]) {
+    expect(total(happened), happened).toBeGreaterThan(0);
+  }
+});
+
+interface World {
+  readonly service: Awaited<ReturnType<typeof startTestService>>;
+  readonly workers: MortalWorkers;
+  readonly rows: ReturnType<typeof webhookRows>;
+  readonly person: { readonly id: string };
+}
+
+/** How often something happened in a run. */
+type Seen = Record<
+  | "events"
+  | "refused"
+  | "duplicates"
+  | "gaps"
+  | "unanswered"
+  | "replays"
+  | "probes"
+  | "parked"
+  | "replacedWorkers"
+  | "orphanedLeases",
+  number
+>;
+
+async function play(scenario: Scenario, world: World): Promise<Seen> {
+  const lender = await aLender(world.service);
+  const loans = Array.from({ length: scenario.loans }, (_, index) => `LN-${index}`);
+  lender.receiverBehaviour = troubled(scenario, loans[0]!);
+  await changed(lender.importCases(loans.map((loan) => aRow(loan))));
+  const incidents = scenario.incidents.map((incident) => happen(incident, lender, world));
+  for (const step of scenario.changes) {
+    await apply(step, loans[step.loan % loans.length]!, lender, world);
+    await pause(step.pauseMs);
+  }
+  await pause(scenario.lastsMs);
+  const happened = await Promise.all(incidents);
+
+  lender.receiverBehaviour = "ok";
+  const parked = await drain(lender, world);
+  await lender.settled();
+  await expectConverged(lender, loans, world);
+  const count = (isSo: (delivery: LenderTwin["deliveries"][number]) => boolean) =>
+    lender.deliveries.filter(isSo).length;
+  return {
+    events: lender.events.length,
+    refused: count(({ outcome }) => outcome === "refused"),
+    duplicates: count(({ outcome }) => outcome === "duplicate"),
+    gaps: lender.gaps.length,
+    unanswered: lender.unanswered.length,
+    replays: count(({ headers }) => headers["x-service-replay"] === "true"),
+    probes: count(({ kind }) => kind === "ping"),
+    parked,
+    replacedWorkers: scenario.incidents.filter(({ what }) => what === "replaceWorker").length,
+    orphanedLeases: happened.reduce((sum, leases) => sum + leases, 0),
+  };
+}
+
+function troubled({ trouble, poison }: Scenario, loan: string): (event: ReceivedEvent) => ReceiverBehaviour {
+  const left = [...trouble];
+  return ({ sourceLoanNumber, sequence }) =>
+    sourceLoanNumber === loan && sequence === poison ? "error500" : (left.shift() ?? "ok");
+}
+
+/** A change that the case does not allow now is refused, and is no event. */
+async function apply(
+  { what, amount }: Scenario["changes"][number],
+  loan: string,
+  lender: LenderTwin & { code: string },
+  { service, person }: World,
+): Promise<void> {
+  const em = service.app.database.em();
+  const { environment } = service.app.config;
+  if (what === "import") return changed(lender.importCases([aRow(loan, { outstandingAmount: amount })]));
+  if (what === "pay") return changed(lender.confirm(loan, aPayment(amount)));
+  if (what === "payOff") return changed(lender.confirm(loan, aPayment(10_000)));
+  const order: CaseOrder = { lender: (await lenderByCode(em, lender.code))!, loan, reason: "for a reason" };
+  if (what === "assign") await assignCase(em, { ...order, fieldPartnerId: person.id }, environment);
+  else if (what === "unassign") await unassignCase(em, order, environment);
+  else if (what === "hold") await holdCase(em, order, environment);
+  else await releaseCase(em, order, environment);
+}
+
+/** Returns how many leases were left behind. */
+async function happen(
+  { what, which, afterMs }: Scenario["incidents"][number],
+  lender: LenderTwin,
+  { workers }: World,
+): Promise<number> {
+  await pause(afterMs);
+  if (what === "killWorkers") return workers.killAll();
+  if (what === "replaceWorker") await workers.replaceOne();
+  else if (what === "replayAll") {
+    await changed(lender.call("POST", REPLAYS, { state: which % 2 ? "parked" : "delivered", ratePerSecond: 1_000 }));
+  } else {
+    const known = lender.deliveries.filter(({ kind }) => kind !== "ping");
+    const one = known[which % known.length];
+    if (one) await changed(lender.call("POST", `/api/v1/partner/webhooks/deliveries/${one.eventId}/replay`));
+  }
+  return 0;
+}
+
+/** Waits until nothing is left to deliver, and asks for what was parked meanwhile; returns how many that were. */
+async function drain(lender: LenderTwin & { code: string }, { rows }: World): Promise<number> {
+  let parked = 0;
+  for (;;) {
+    await rows.settled([lender.code], SETTLED_WITHIN_MS);
+    const left = (await rows.published(lender.code)).filter(({ state }) => state === "parked");
+    if (left.length === 0) return parked;
+    parked += left.length;
+    const answer = await lender.call("POST", REPLAYS, { ratePerSecond: 1_000 });
+    expect(answer.status, answer.rawBody).toBe(202);
+  }
+}
+
+/** contract: Receiver contract. The lender knows of each loan what the service knows, and has had each event. */
+async function expectConverged(
+  lender: LenderTwin & { code: string },
+  loans: readonly string[],
+  { rows }: World,
+): Promise<void> {
+  for (const loan of loans) {
+    const { sequence, status, totalCollected, outstandingAfter, caseId } = (await lender.getCase(loan)).body;
+    expect(lender.loans.get(loan)).toMatchObject({ sequence, status, totalCollected, outstandingAfter, caseId });
+  }
+  const published = await rows.published(lender.code);
+  const taken = new Set(lender.events.map(({ eventId }) => eventId));
+  expect(published.filter(({ eventId, state }) => !taken.has(eventId) || state !== "delivered")).toEqual([]);
+  expect(firstAttemptsOutOfOrder(lender.deliveries)).toEqual([]);
+  const bodies = Map.groupBy(lender.deliveries, ({ eventId }) => eventId);
+  const isRewritten = (deliveries: { rawBody: string }[]) => new Set(deliveries.map(({ rawBody }) => rawBody)).size > 1;
+  expect([...bodies].filter(([, deliveries]) => isRewritten(deliveries))).toEqual([]);
+  expect(lender.rejected).toEqual([]);
+  expect(lender.strayRequests).toEqual([]);
+}
+
+let payments = 0;
+
+function aPayment(amount: number): object {
+  payments += 1;
+  const paidAt = new Date().toISOString();
+  return { amount, reference: `pay_${payments}`, paidAt, mode: "upi", amountIsMajorUnits: true };
+}
+
+/** The service has answered, with or without a change. */
+async function changed(answered: Promise<{ status: number; rawBody: string }>): Promise<void> {
+  const { status, rawBody } = await answered;
+  expect(status, rawBody).toBeLessThan(500);
+}

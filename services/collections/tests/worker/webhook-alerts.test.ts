@@ -1,0 +1,107 @@
+import { type CaughtMail, type LenderTwin, type MailCatcher, startMailCatcher } from "@collections/lender-twin";
+import { lenderByCode } from "@collections/lenders";
+import { afterFile } from "@collections/testing";
+import { endpointOf, releaseHeldBack } from "@collections/webhooks";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { aLender, aRow, startTestService, type TestService } from "../fixtures/fixture.ts";
+
+const CONTACTS = ["ops@acme.example", "asha@acme.example"];
+
+type Lender = Awaited<ReturnType<typeof aLender>>;
+
+let mails: MailCatcher;
+let service: TestService;
+
+// Two of them on one database: what one has mailed the other does not mail again.
+beforeAll(async () => {
+  mails = await startMailCatcher();
+  afterFile(() => mails.close());
+  const settings = {
+    SMTP_URL: mails.smtpUrl,
+    WEBHOOK_LADDER: "0s,20ms,20ms",
+    WEBHOOK_SUSPEND_AFTER: "12",
+    WEBHOOK_PROBE_INTERVAL: "500ms",
+  };
+  service = await startTestService({ settings });
+  await startTestService({ settings: { ...settings, DATABASE_URL: service.databaseUrl } });
+});
+
+afterEach(() => {
+  mails.behaviour = "ok";
+});
+
+/** A lender whose callback behaves like this, with so many loans, each with its first event. */
+async function aLenderWith(loans: number, behaviour: LenderTwin["receiverBehaviour"]): Promise<Lender> {
+  const lender = await aLender(service, { technicalContacts: CONTACTS, timeZone: "Asia/Calcutta" });
+  lender.receiverBehaviour = behaviour;
+  await lender.importCases(Array.from({ length: loans }, (_, index) => aRow(`LN/${index}`)));
+  return lender;
+}
+
+async function endpoint({ code }: Lender) {
+  const em = service.app.database.em();
+  return (await endpointOf(em, (await lenderByCode(em, code))!.id))!;
+}
+
+/** All mails of a lender with these words in their subject, once each contact has got one. */
+async function mailsTo({ code }: Lender, words: string): Promise<CaughtMail[]> {
+  const isOne = ({ subject }: CaughtMail) => subject.startsWith(`[${code} sandbox] `) && subject.includes(words);
+  for (const contact of CONTACTS) await mails.waitForMail((mail) => isOne(mail) && mail.to.includes(contact));
+  return mails.mails.filter(isOne);
+}
+
+test("a lender hears once that its webhooks are suspended and why, and once that they go out again", async () => {
+  const lender = await aLenderWith(15, "status:503");
+  const suspended = await mailsTo(lender, "Webhooks suspended");
+  expect(new Set(suspended.flatMap(({ to }) => to))).toEqual(new Set(CONTACTS));
+  expect(suspended[0]?.text).toMatch(/suspended: 1\d attempts in a row failed\. No event is lost\./);
+  expect(suspended[0]?.text).toContain(`Callback:      ${lender.callbackUrl}\n`);
+  expect(suspended[0]?.text).toContain("Last answer:   HTTP 503\n");
+  expect(suspended[0]?.text).toMatch(/A signed ping goes to your callback at .* Asia\/Calcutta \(.* UTC\)/);
+  expect(suspended[0]?.text).toContain("\n\n| The lender twin was told to answer 503.\n");
+
+  lender.receiverBehaviour = "ok";
+  const recovered = await mailsTo(lender, "Webhooks recovered");
+  expect(recovered[0]?.text).toMatch(/Recovered at: +20.* Asia\/Calcutta/);
+  expect((await endpoint(lender)).state).toBe("active");
+  expect(await mailsTo(lender, "Webhooks suspended")).toHaveLength(2);
+  expect(await mailsTo(lender, "Webhooks recovered")).toHaveLength(2);
+});
+
+test("a lender hears of a parked event, and of those that follow it an hour later", async () => {
+  const lender = await aLenderWith(1, "error500");
+  await mailsTo(lender, "A webhook is parked");
+  await lender.importCases([aRow("LN/8"), aRow("LN/9")]);
+  await vi.waitUntil(async () => (await endpoint(lender)).parked === 3, { timeout: 10_000 });
+  const parked = await mailsTo(lender, "A webhook is parked");
+  expect(parked).toHaveLength(2);
+  const eventId = lender.deliveries[0]?.eventId;
+  expect(parked[0]?.text).toContain("3 attempts to deliver it failed");
+  expect(parked[0]?.text).toContain(`POST /api/v1/partner/webhooks/deliveries/${eventId}/replay`);
+
+  const { database } = service.app;
+  await database.pool.query("update webhooks.alert set raised_at = now() - interval '1 hour'");
+  await releaseHeldBack(database.em());
+  const later = await mails.waitForMail(({ text }) => text.includes(`(${lender.code})`) && text.includes("(3 by now)"));
+  expect(later.messageId).not.toBe(parked[0]?.messageId);
+  await vi.waitUntil(async () => (await mailsTo(lender, "A webhook is parked")).length === 4, { timeout: 10_000 });
+});
+
+test("a lender hears of an answer of 410 while its event is still tried", async () => {
+  const lender = await aLenderWith(1, "status:410");
+  const gone = await mailsTo(lender, "410 Gone");
+  await mailsTo(lender, "A webhook is parked");
+  expect(gone).toHaveLength(2);
+  expect(gone[0]?.text).toContain("Your server says that the callback is gone for good (410).");
+  expect(await mailsTo(lender, "410 Gone")).toHaveLength(2);
+});
+
+test("a mail server that hangs keeps no webhook waiting", async () => {
+  mails.behaviour = "hang";
+  const lender = await aLenderWith(1, "status:410");
+  await vi.waitUntil(async () => (await endpoint(lender)).parked === 1, { timeout: 10_000 });
+  lender.receiverBehaviour = "ok";
+  await lender.importCases([aRow("LN/9")]);
+  const events = await lender.waitForEvents(({ length }) => length === 1);
+  expect(events).toMatchObject([{ sourceLoanNumber: "LN/9" }]);
+});

@@ -1,0 +1,1 @@
+export { documentationSite, type SiteOptions } from "./site.ts";

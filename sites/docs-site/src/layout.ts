@@ -1,0 +1,75 @@
+import { escapeHtml } from "@collections/web-pages";
+import { CHAPTERS, type Page } from "./contents.ts";
+import type { Heading } from "./markdown.ts";
+
+/** What a page of the site consists of; the frame around it is made here. */
+export interface PageContent {
+  /** Its path in the navigation, such as /docs/reference; left out where no link leads to it. */
+  readonly path?: string;
+  readonly title: string;
+  /** The HTML of the main part, its h1 included. */
+  readonly main: string;
+  /** Its headings: those of level 2 stand below the page in the navigation. */
+  readonly headings?: readonly Heading[];
+  /** Modules that it runs, such as `pages/document.ts`, below /docs/modules. */
+  readonly scripts?: readonly string[];
+  /** Further style sheets, as paths of this site. */
+  readonly styles?: readonly string[];
+  /** True gives the main part the whole width, for what is no running text. */
+  readonly wide?: boolean;
+}
+
+/** A tick on a square; in the page itself, so that a page needs no image from anywhere. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f766e"/>` +
+    `<path d="M9 17.5l4.5 4.5L23 11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>`,
+)}`;
+
+/** A whole HTML page. `base` is the path that a proxy in front takes off, or empty. */
+export function layoutPage(content: PageContent, base: string): string {
+  const { title, main, scripts = [], styles = [], wide = false } = content;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} · Partner Collections</title>
+<link rel="icon" href="${ICON}">
+${["/docs/assets/site.css", ...styles].map((path) => `<link rel="stylesheet" href="${base}${path}">`).join("\n")}
+${scripts.map((path) => `<script type="module" src="${base}/docs/modules/${path}"></script>`).join("\n")}
+</head>
+<body>
+<a class="skip" href="#main">Skip to the text</a>
+<header class="top">
+<button class="menu" type="button" popovertarget="navigation">Menu</button>
+<a class="brand" href="${base}/docs">Partner Collections <span>for lenders</span></a>
+</header>
+<div class="frame">
+<nav id="navigation" popover aria-label="Documentation">
+${navigation(content, base)}
+</nav>
+<main id="main"${wide ? ' class="wide"' : ""}>
+${main}
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function navigation({ path, headings = [] }: PageContent, base: string): string {
+  const sections = headings.filter(({ level }) => level === 2);
+  return CHAPTERS.map(({ title, pages }) => {
+    const items = pages.map((page) => navigationItem(page, page.path === path ? sections : undefined, base));
+    return `<h2>${title}</h2>\n<ul>\n${items.join("\n")}\n</ul>`;
+  }).join("\n");
+}
+
+/** A link, and for the page that is open (the one with `sections`) links to its sections. */
+function navigationItem({ path, title }: Page, sections: readonly Heading[] | undefined, base: string): string {
+  const link = `<a href="${base}${path}"${sections ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
+  if (!sections || sections.length === 0) return `<li>${link}</li>`;
+  const links = sections.map(({ text, anchor }) => `<li><a href="#${anchor}">${escapeHtml(text)}</a></li>`);
+  return `<li>${link}<ul>${links.join("")}</ul></li>`;
+}

@@ -1,0 +1,24 @@
+import { writeToClipboard } from "@collections/web-pages/browser";
+
+const DONE_MS = 1_500;
+
+/** Gives each block of code a button that copies it, where the browser lets a page write to the clipboard. */
+export function addCopyButtons(within: ParentNode): void {
+  // Browsers have it in secure contexts alone, which is https and this machine.
+  if (!("clipboard" in navigator)) return;
+  for (const block of within.querySelectorAll("pre")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => void copy(block.textContent, button));
+    block.parentElement?.append(button);
+  }
+}
+
+async function copy(text: string, button: HTMLButtonElement): Promise<void> {
+  button.textContent = (await writeToClipboard(text)) ? "Copied" : "Not allowed";
+  setTimeout(() => {
+    button.textContent = "Copy";
+  }, DONE_MS);
+}

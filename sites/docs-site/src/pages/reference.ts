@@ -1,0 +1,95 @@
+import { byId } from "@collections/web-pages/browser";
+import { signedHeaders } from "./sign-request.ts";
+
+/** A request of Swagger UI, that of the document included. */
+interface SwaggerRequest {
+  url: string;
+  method: string;
+  body?: unknown;
+  headers: Record<string, string>;
+  loadSpec?: boolean;
+}
+
+interface SwaggerUi {
+  (options: object): void;
+  readonly presets: { readonly apis: unknown };
+}
+
+const reference = byId("reference", HTMLElement);
+const keyId = byId("key-id", HTMLInputElement);
+const secret = byId("secret", HTMLInputElement);
+
+byId("key", HTMLFormElement).addEventListener("submit", (event) => event.preventDefault());
+followColors(matchMedia("(prefers-color-scheme: dark)"));
+show(await library());
+
+function show(swaggerUi: SwaggerUi): void {
+  swaggerUi({
+    domNode: reference,
+    url: reference.dataset["document"],
+    presets: [swaggerUi.presets.apis],
+    plugins: [ourLayout],
+    layout: "ReferenceLayout",
+    deepLinking: true,
+    docExpansion: "list",
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    supportedSubmitMethods: ["get", "post"],
+    // Else it asks a validator on the internet.
+    validatorUrl: null,
+    requestInterceptor: signed,
+  });
+}
+
+/** What Swagger UI hands to plugins and to the component of the layout. */
+interface System {
+  readonly React: { createElement(type: unknown, props?: object | null, ...children: unknown[]): object };
+  readonly specSelectors: { loadingStatus(): string | undefined };
+  getComponent(name: string, container?: true): unknown;
+}
+
+/**
+ * The operations and the webhooks alone. The page has a title of its own, and there is nothing to authorize once:
+ * requests are signed one by one.
+ */
+function ourLayout({ React }: System): object {
+  function ReferenceLayout({ getComponent, specSelectors }: System): object {
+    const show = (name: string) => React.createElement(getComponent(name, true), { key: name });
+    const isLoaded = specSelectors.loadingStatus() === "success";
+    const shown = isLoaded ? ["errors", "operations", "Webhooks", "Models"] : ["errors"];
+    const icons = React.createElement(getComponent("SvgAssets"));
+    return React.createElement("div", { className: "swagger-ui" }, icons, shown.map(show));
+  }
+  const nothing = () => () => null;
+  return { components: { ReferenceLayout }, wrapComponents: { authorizeOperationBtn: nothing } };
+}
+
+/** Without a key a request goes out as it is, and the answer says what is missing. */
+function signed(request: SwaggerRequest): SwaggerRequest {
+  if (request.loadSpec) return request;
+  const key = { keyId: keyId.value.trim(), secret: secret.value };
+  if (key.keyId === "" || key.secret === "") return request;
+  const body = typeof request.body === "string" ? request.body : undefined;
+  const url = new URL(request.url, location.href).href;
+  const headers = signedHeaders({ method: request.method, url, body }, key, Date.now());
+  request.headers = { ...request.headers, ...headers };
+  return request;
+}
+
+/** Swagger UI is no module: it leaves a global behind. */
+async function library(): Promise<SwaggerUi> {
+  const script = document.createElement("script");
+  script.src = reference.dataset["library"]!;
+  await new Promise((resolve, reject) => {
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
+  return (window as unknown as { SwaggerUIBundle: SwaggerUi }).SwaggerUIBundle;
+}
+
+function followColors(dark: MediaQueryList): void {
+  const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+  dark.addEventListener("change", follow);
+  follow();
+}

@@ -1,0 +1,107 @@
+import {
+  madeOnce,
+  answerPage,
+  browserModules,
+  packageFolder,
+  serveBrowserModules,
+  type SourceFolders,
+  SHARED_BROWSER_MODULES,
+  sourceFolder,
+  staticFiles,
+} from "@collections/web-pages";
+import { fileURLToPath } from "node:url";
+import { type NextFunction, type Request, type RequestHandler, type Response, Router } from "express";
+import type { Logger } from "pino";
+import { CHAPTERS, type Page } from "./contents.ts";
+import { documentPage, OPENAPI, SAMPLES, VECTORS } from "./document-page.ts";
+import { layoutPage } from "./layout.ts";
+import { openApiFile, referencePage, swaggerUiFiles, swaggerUiVersion } from "./reference-page.ts";
+import { signaturePage } from "./signature-page.ts";
+
+const PAGES = new URL("./pages/", import.meta.url);
+const ENTRIES = ["document.ts", "reference.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
+
+export interface SiteOptions {
+  /** The path that a proxy in front takes off, or empty. */
+  readonly publicBasePath: string;
+  readonly log: Logger;
+  /** Makes the OpenAPI document for that path. */
+  readonly openApi: (publicBasePath: string) => object;
+}
+
+/**
+ * The documentation for lenders, below /docs: guides from docs/, the signature debugger, and what they load. Nothing is
+ * asked of another host, and nothing is made before somebody asks for it.
+ */
+export function documentationSite({ publicBasePath, log, openApi }: SiteOptions): Router {
+  const router = Router({ caseSensitive: true });
+  for (const page of CHAPTERS.flatMap(({ pages }) => pages)) {
+    if (page.file !== undefined) router.get(page.path, document({ ...page, file: page.file }, publicBasePath));
+  }
+  router.get("/docs/signature", (_, response) => answerPage(response, signaturePage(publicBasePath)));
+  router.get("/docs/reference", async (_, response) => {
+    answerPage(response, referencePage(publicBasePath, await swaggerUiVersion()), "'self'");
+  });
+  router.get(
+    OPENAPI.path,
+    openApiFile(() => openApi(publicBasePath)),
+  );
+  router.use(swaggerUiFiles());
+  router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
+  // Where the `type` of a problem leads, on the host that it names.
+  router.get("/errors/:code", ({ params }, response) => {
+    response.redirect(301, `${publicBasePath}/docs/errors#${encodeURIComponent(params.code)}`);
+  });
+  router.use("/docs/assets", staticFiles(new URL("./assets/", import.meta.url)));
+  router.use("/docs/modules", modules());
+  router.use(SAMPLES.path, staticFiles(SAMPLES.folder, asText));
+  router.get(VECTORS.path, (_, response) => response.sendFile(fileURLToPath(VECTORS.file)));
+  router.use("/docs", (_, response) => {
+    answerPage(response.status(404), layoutPage(NOT_FOUND, publicBasePath));
+  });
+  router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    const { status = 500 } = error as { status?: number };
+    if (status >= 500) log.error({ error }, "unexpected error of a page");
+    const page = status >= 500 ? BROKEN : NOT_FOUND;
+    answerPage(response.status(status >= 500 ? 500 : 404), layoutPage(page, publicBasePath));
+  });
+  return router;
+}
+
+const NOT_FOUND = {
+  title: "Not found",
+  main: `<h1>There is no such page</h1>
+<p>The link may be old, or have a letter too many. All pages are in the navigation.</p>`,
+};
+
+const BROKEN = {
+  title: "Something went wrong",
+  main: `<h1>This page could not be made</h1>
+<p>It is our fault, and it is written down. The other pages are in the navigation.</p>`,
+};
+
+function document(page: Page & { file: string }, base: string): RequestHandler {
+  const made = madeOnce(() => documentPage(page, base));
+  return async (_, response) => answerPage(response, await made());
+}
+
+function modules(): RequestHandler {
+  const made = madeOnce(async () => serveBrowserModules(await browserModules(ENTRIES, await folders())));
+  return async (request, response, next) => (await made())(request, response, next);
+}
+
+async function folders(): Promise<SourceFolders> {
+  const signing = new URL(import.meta.resolve("@collections/signing"));
+  const hashes = await packageFolder("@noble/hashes", signing);
+  return {
+    pages: sourceFolder(PAGES),
+    signing: sourceFolder(new URL(".", signing)),
+    hashes,
+    shared: SHARED_BROWSER_MODULES,
+  };
+}
+
+/** To be read, not to be run or saved. */
+function asText(response: Response): void {
+  response.setHeader("Content-Type", "text/plain; charset=utf-8");
+}

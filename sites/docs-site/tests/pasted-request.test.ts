@@ -1,0 +1,147 @@
+import { describe, expect, test } from "vitest";
+import { readPasted, UnreadablePasteError } from "../src/pages/paste.ts";
+import { shellWords } from "../src/pages/shell-words.ts";
+
+const CONFIRM = "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm";
+const BODY = `{"amount":2500,"note":"Ravi's"}`;
+
+describe("words of a shell", () => {
+  test.each([
+    ["plain ones", "a  b\tc", ["a", "b", "c"]],
+    ["single quotes", `'a "b" \\n' c`, [`a "b" \\n`, "c"]],
+    ["double quotes", `"a 'b' \\"c\\" \\\\ \\n"`, [`a 'b' "c" \\ \\n`]],
+    ["ANSI quotes", `$'it\\'s \\u0905\\n\\x41'`, ["it's अ\nA"]],
+    ["quotes side by side", `a'b'"c"d`, ["abcd"]],
+    ["an escaped space", "a\\ b", ["a b"]],
+    ["an empty word", `a '' b`, ["a", "", "b"]],
+    ["lines that go on", "a \\\n  b \\\r\n c", ["a", "b", "c"]],
+    ["the end of the first command", "a b | c", ["a", "b"]],
+    ["the end of the line", "a b\nc", ["a", "b"]],
+    ["a quote that lacks its end", "a 'b c", ["a", "b c"]],
+    ["nothing", "", []],
+  ])("%s", (_, text, words) => {
+    expect(shellWords(text).words).toEqual(words);
+  });
+
+  test("what the shell would fill in stays, and is told", () => {
+    const text = `-H "X: $KEY" '$NOT' $(date +%s)000 "\${A}b" "\\$no" "$(cat "a b")"`;
+    expect(shellWords(text)).toEqual({
+      words: ["-H", "X: $KEY", "$NOT", "$(date +%s)000", "${A}b", "$no", '$(cat "a b")'],
+      expansions: ["$KEY", "$(date +%s)", "${A}", '$(cat "a b")'],
+    });
+  });
+});
+
+describe("a curl command", () => {
+  test("gives method, path, host, headers and body", () => {
+    const text = `curl -sS -X POST 'https://api.example:8443${CONFIRM}?dryRun=true#top' \\
+      -H 'X-Service-Timestamp: 1795167667000' -H "Content-Type: application/json" \\
+      --max-time 10 --data-binary $'{"amount":2500,"note":"Ravi\\'s"}' -o answer.json | jq .`;
+    expect(readPasted(text)).toEqual({
+      method: "POST",
+      path: `${CONFIRM}?dryRun=true`,
+      host: "api.example:8443",
+      headers: [
+        ["X-Service-Timestamp", "1795167667000"],
+        ["Content-Type", "application/json"],
+      ],
+      body: BODY,
+      notes: [],
+    });
+  });
+
+  test.each([
+    ["GET without a body", "curl https://a.example/b", "GET"],
+    ["POST with one", "curl -d x https://a.example/b", "POST"],
+    ["what -X says, also joined to it", "curl -XPUT https://a.example/b -d x", "PUT"],
+    ["what -X says, also behind other flags", "curl -sSX DELETE https://a.example/b", "DELETE"],
+    ["HEAD by -I", "curl -I https://a.example/b", "HEAD"],
+    ["POST by --json", "curl --json '{}' https://a.example/b", "POST"],
+    ["POST with a file", "curl -d @body.json https://a.example/b", "POST"],
+  ])("has the method: %s", (_, text, method) => {
+    expect(readPasted(text)).toMatchObject({ method, path: "/b" });
+  });
+
+  test("joins several pieces of data, and takes only what is data", () => {
+    const text = "curl -u me:secret -A agent -d a=1 --data-raw @b https://a.example";
+    expect(readPasted(text)).toMatchObject({ path: "/", body: "a=1&@b", notes: [] });
+  });
+
+  test("of a terminal may have its prompts, and variables for the base", () => {
+    const text = `$ curl -X GET "$BASE_URL/api/v1/partner/health" \\\n> -H "Authorization: Bearer $API_KEY_ID"\n{"ok":true}`;
+    expect(readPasted(text)).toEqual({
+      method: "GET",
+      path: "/api/v1/partner/health",
+      headers: [["Authorization", "Bearer $API_KEY_ID"]],
+      notes: ["The shell fills in $BASE_URL, $API_KEY_ID: put the values in their places."],
+    });
+  });
+
+  test.each([
+    ["a file", "curl -d @/tmp/body.json https://a.example/b", "The body is in the file /tmp/body.json"],
+    ["data to encode", "curl --data-urlencode a=ä https://a.example/b", "--data-urlencode was not taken over"],
+  ])("with %s says that the body is still missing", (_, text, note) => {
+    const { body, notes } = readPasted(text);
+    expect(body).toBeUndefined();
+    expect(notes.join()).toContain(note);
+  });
+});
+
+describe("an HTTP request", () => {
+  const head = `POST ${CONFIRM}?a=b HTTP/1.1\r\nHost: api.example\r\nx-service-signature: ab12\r\n`;
+  const read = {
+    method: "POST",
+    path: `${CONFIRM}?a=b`,
+    host: "api.example",
+    headers: expect.arrayContaining([["x-service-signature", "ab12"]]) as unknown,
+    notes: [],
+  };
+
+  test("gives what stands in it, whatever its line ends", () => {
+    expect(readPasted(`${head}\r\n${BODY}`)).toEqual({ ...read, body: BODY });
+    expect(readPasted(`${head}\r\n${BODY}`.replaceAll("\r\n", "\n"))).toEqual({ ...read, body: BODY });
+    expect(readPasted(`\n${head}`)).toEqual(read);
+  });
+
+  test.each([
+    ["a last line end that pasting added", `${BODY}\n`, BODY.length, BODY],
+    ["a last line end that pasting lost", BODY, BODY.length + 1, `${BODY}\n`],
+    ["CRLF that pasting made LF", "{\n}\n", 6, "{\r\n}\r\n"],
+  ])("is mended by its length: %s", (_, pasted, length, body) => {
+    expect(readPasted(`${head}Content-Length: ${length}\r\n\r\n${pasted}`)).toMatchObject({ body, notes: [] });
+  });
+
+  test("of which a part is missing says so", () => {
+    expect(readPasted(`${head}Content-Length: 999\r\n\r\n${BODY}`)).toMatchObject({
+      body: BODY,
+      notes: [`Content-Length is 999, and the body that was pasted has ${BODY.length} bytes.`],
+    });
+  });
+
+  test("may be what curl -v printed", () => {
+    const text = `* Connected to api.example\n> GET /b HTTP/2\n> Host: api.example\n> X-Service-Timestamp: 1\n>\n< HTTP/2 401\n< date: x\n`;
+    expect(readPasted(text)).toMatchObject({
+      method: "GET",
+      path: "/b",
+      headers: [
+        ["Host", "api.example"],
+        ["X-Service-Timestamp", "1"],
+      ],
+    });
+  });
+
+  test("may have a whole URL in its first line, and speak of curl", () => {
+    expect(readPasted("POST http://api.example/b\n\nsee curl https://other.example")).toMatchObject({
+      path: "/b",
+      host: "api.example",
+      body: "see curl https://other.example",
+    });
+  });
+});
+
+test.each(["hello", "curl", "curl -s", "{}", "GET", "select * from t", ""])(
+  "%j is neither, and that is said",
+  (text) => {
+    expect(() => readPasted(text)).toThrow(UnreadablePasteError);
+  },
+);

@@ -1,0 +1,1 @@
+export { fieldApp, type FieldAppOptions } from "./site.ts";

@@ -1,0 +1,72 @@
+import { caseScreen } from "./screens/case.ts";
+import { caseListScreen } from "./screens/case-list.ts";
+import { earningsScreen } from "./screens/earnings.ts";
+import { forgetAnswers } from "./data/kept-answers.ts";
+import { meScreen } from "./screens/me.ts";
+import { outcomeScreen } from "./screens/outcome.ts";
+import { flush, startOutbox } from "./data/outbox.ts";
+import { askedLinkScreen, paymentLinkScreen } from "./screens/payment-link.ts";
+import { go, PATHS, type Screen } from "./ui/screen.ts";
+import { onSessionEnd, signedInAs } from "./data/session.ts";
+import { show, startShell } from "./ui/shell.ts";
+import { signInScreen } from "./screens/sign-in.ts";
+import { todayScreen } from "./screens/today.ts";
+import { visitScreen } from "./screens/visit.ts";
+import { waitingScreen } from "./screens/waiting.ts";
+
+/** Every screen by the hash that leads to it; what is in parentheses goes to it. */
+const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = [
+  [/^#\/cases$/, caseListScreen],
+  [/^#\/money$/, earningsScreen],
+  [/^#\/me$/, meScreen],
+  [/^#\/waiting$/, waitingScreen],
+  [/^#\/case\/([\w-]+)$/, caseScreen],
+  [/^#\/case\/([\w-]+)\/visit$/, visitScreen],
+  [/^#\/case\/([\w-]+)\/end(?:\/(\w+))?$/, outcomeScreen],
+  [/^#\/case\/([\w-]+)\/link\/([\w-]+)$/, paymentLinkScreen],
+  [/^#\/case\/([\w-]+)\/asked\/([\w-]+)$/, askedLinkScreen],
+];
+
+let shownTo: string | undefined;
+startShell();
+startOutbox();
+// Somebody has signed in or out in another window of the app.
+globalThis.addEventListener("storage", () => {
+  if (signedInAs()?.fieldPartnerId === shownTo) return;
+  if (signedInAs()) enter();
+  else showScreen();
+});
+globalThis.addEventListener("hashchange", showScreen);
+onSessionEnd(() => {
+  forgetAnswers();
+  showScreen();
+});
+showScreen();
+keepForOffline();
+
+function showScreen(): void {
+  shownTo = signedInAs()?.fieldPartnerId;
+  if (!signedInAs()) return show(signInScreen(enter));
+  for (const [pattern, screen] of SCREENS) {
+    const found = pattern.exec(location.hash);
+    if (found) return show(screen(...found.slice(1)));
+  }
+  show(todayScreen());
+}
+
+/** Somebody has signed in: what waited for that goes out. */
+function enter(): void {
+  void flush();
+  if (location.hash === PATHS.today) showScreen();
+  else go(PATHS.today, "replace");
+}
+
+/** The app opens without a network, too, where the browser allows that: pages from https or from this machine. */
+function keepForOffline(): void {
+  if (!("serviceWorker" in navigator)) return;
+  const base = document.documentElement.dataset["base"] ?? "";
+  navigator.serviceWorker
+    .register(`${base}/app/modules/worker/offline.ts`, { scope: `${base}/app` })
+    // Without it everything works but opening without a network.
+    .catch(() => undefined);
+}

@@ -1,0 +1,16 @@
+import type { WholeCase } from "../data/answers.ts";
+import { element } from "@collections/web-pages/browser";
+import { icon } from "../ui/icon.ts";
+import { PATHS } from "../ui/screen.ts";
+import { LINK_WORDS } from "../ui/words.ts";
+
+/** The case's live link in a line, and the way to it. */
+export function linkNotice(caseId: string, { id, status }: NonNullable<WholeCase["activeLink"]>): HTMLElement {
+  return element(
+    "a",
+    { class: "notice good", href: PATHS.link(caseId, id) },
+    icon("link"),
+    element("div", {}, element("b", {}, "Payment link"), ` ${LINK_WORDS[status].toLowerCase()}`),
+    icon("forward"),
+  );
+}

@@ -1,0 +1,212 @@
+import type { PaymentLink, Result } from "../data/answers.ts";
+import { type CaseAnswer, earnedLines } from "./case.ts";
+import { copyButton } from "../ui/copying.ts";
+import { element, fill } from "@collections/web-pages/browser";
+import { fallbackView } from "./fallback.ts";
+import { questionName } from "../ui/follow.ts";
+import { NoAnswerError } from "../data/graphql.ts";
+import { icon } from "../ui/icon.ts";
+import { keepAnswer } from "../data/kept-answers.ts";
+import { watchLink } from "../data/live-link.ts";
+import { ONE_CASE, RESEND_LINK } from "../data/operations.ts";
+import { itemOf, onOutboxChange } from "../data/outbox.ts";
+import { bigAmount, button, card, faultBelow, nothing, notice, skeleton, titledCard } from "../ui/parts.ts";
+import { codeOf } from "./picture-code.ts";
+import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
+import { ask, inWords, SignedOutError } from "../data/session.ts";
+import { say } from "../ui/shell.ts";
+import { uuid } from "../data/uuid.ts";
+import { withCase } from "./visit.ts";
+import { LINK_WORDS } from "../ui/words.ts";
+
+const CHANNELS = { EMAIL: "E-mail", WHATSAPP: "WhatsApp" } as const;
+const DELIVERY_WORDS: Readonly<Record<string, string>> = { QUEUED: "On its way", SUPPRESSED: "Not sent" };
+const STEPS = ["REQUESTED", "MINTED", "SENT", "PAID"] as const;
+const STEP_WORDS = { REQUESTED: "Asked", MINTED: "Ready", SENT: "Sent", PAID: "Paid" } as const;
+
+/** A link on its way: how far it is, as it happens, and how to bring it to the borrower. */
+export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
+  return {
+    title: "Payment link",
+    back: PATHS.visit(caseId),
+    open(place) {
+      const live = element("p", { class: "live", role: "status" });
+      const content = element("div", {}, skeleton(1));
+      const gain = element("div");
+      fill(place.main, content, gain, live);
+      void watchLink(
+        linkId,
+        {
+          onLink(link) {
+            fill(content, ...(link ? linkView(link) : [nothing("link", "There is no such link of yours")]));
+            fill(place.actions, ...(link ? linkActions(link, caseId) : []));
+            if (link?.status === "PAID") void showGain(gain, caseId);
+          },
+          onLive: (isLive) => fill(live, isLive ? "" : "The line is weak: asking every few seconds."),
+          onFault: (error) => fill(content, nothing("alert", inWords(error))),
+        },
+        place.signal,
+      );
+    },
+  };
+}
+
+/** What the payment has brought, once it is known. */
+async function showGain(place: HTMLElement, caseId: string): Promise<void> {
+  const question = { operation: ONE_CASE, variables: { id: caseId } };
+  try {
+    const answer = await ask<CaseAnswer>(ONE_CASE, question.variables);
+    keepAnswer(questionName(question), answer);
+    if (!answer.case) return;
+    const { outstanding, earnings } = answer.case;
+    fill(
+      place,
+      earnings.length > 0 && titledCard("You have earned here", earnedLines(earnings)),
+      outstanding.minor !== "0" &&
+        element("p", { class: "hint centre after" }, `${outstanding.display} is still owed.`),
+    );
+  } catch (error) {
+    // The payment stands on the screen already; this is an addition.
+    if (!(error instanceof NoAnswerError || error instanceof SignedOutError)) throw error;
+  }
+}
+
+/** A link that the service has not been asked for yet: there is no network. The lender's own code needs none. */
+export function askedLinkScreen(caseId = "", key = ""): Screen {
+  return {
+    title: "Payment link",
+    back: PATHS.visit(caseId),
+    open(place) {
+      const look = () => lookAtWish(place, caseId, key);
+      onOutboxChange(look, place.signal);
+      look();
+    },
+  };
+}
+
+function lookAtWish(place: Place, caseId: string, key: string): void {
+  const item = itemOf(key);
+  if (item?.linkId !== undefined) return go(PATHS.link(caseId, item.linkId), "replace");
+  if (item?.state !== "waiting" && item?.state !== "refused") return go(PATHS.visit(caseId), "replace");
+  void withCase(caseId, place, ({ fallback }) => {
+    fill(
+      place.main,
+      item.state === "refused"
+        ? notice("bad", "alert", item.message ?? "There is no link.")
+        : notice("warn", "offline", element("b", {}, "Waiting to be sent"), " The link comes once there is a network."),
+      titledCard("Pay without a link", ...fallbackView(fallback)),
+    );
+  });
+}
+
+function linkView(link: PaymentLink): Node[] {
+  const { amount, status, url } = link;
+  const head = element(
+    "div",
+    { class: `link-head ${status.toLowerCase()}` },
+    status === "PAID" && element("span", { class: "tick" }, icon("check")),
+    bigAmount(amount.display),
+    element("p", { class: "state", role: "status" }, LINK_WORDS[status]),
+    status !== "UNAVAILABLE" && status !== "SUPERSEDED" && steps(status),
+  );
+  if (status === "UNAVAILABLE") return [head, ...unavailable(link)];
+  if (status === "SUPERSEDED") return [head];
+  const isToShow = url !== null && status !== "PAID";
+  return [
+    head,
+    ...(isToShow ? [toShow(url, amount.display)] : []),
+    ...(status === "REQUESTED" ? [element("p", { class: "hint centre" }, "It usually takes a second or two.")] : []),
+    ...(link.deliveries.length > 0 && status !== "PAID" ? [deliveries(link)] : []),
+  ];
+}
+
+function steps(status: PaymentLink["status"]): HTMLElement {
+  const reached = STEPS.findIndex((step) => step === status);
+  const items = STEPS.map((step, index) =>
+    element(
+      "li",
+      { class: index < reached ? "done" : "", "aria-current": index === reached && "step" },
+      STEP_WORDS[step],
+    ),
+  );
+  return element("ol", { class: "steps", "aria-label": "How far it is" }, ...items);
+}
+
+function toShow(url: string, amount: string): HTMLElement {
+  return card(
+    element(
+      "div",
+      { class: "scan" },
+      codeOf(url, `QR code of the payment link for ${amount}`),
+      element("p", { class: "hint" }, "The borrower scans this with the camera"),
+    ),
+    element("p", { class: "url" }, url),
+    element(
+      "div",
+      { class: "press two" },
+      copyButton(url, "the link"),
+      "share" in navigator &&
+        element(
+          "button",
+          {
+            type: "button",
+            class: "secondary small",
+            // Who closes the sheet has not made a mistake.
+            click: () => void navigator.share({ url }).catch(() => undefined),
+          },
+          icon("share"),
+          "Share",
+        ),
+    ),
+  );
+}
+
+function deliveries({ id, status, deliveries }: PaymentLink): HTMLElement {
+  const lines = deliveries.map(({ channel, status, failureCode }) =>
+    element(
+      "li",
+      {},
+      element("span", {}, CHANNELS[channel], failureCode !== null && element("small", {}, failureWords(failureCode))),
+      element("span", { class: `delivery ${status.toLowerCase()}` }, DELIVERY_WORDS[status] ?? sentence(status)),
+    ),
+  );
+  const again = button(
+    "Send it again",
+    async (pressed) => {
+      const input = { idempotencyKey: uuid(), paymentLinkId: id };
+      const { result } = await ask<{ result: Result<object> }>(RESEND_LINK, { input });
+      if (result.code !== undefined) return faultBelow(pressed, result.message);
+      say("It is on its way once more.");
+    },
+    "secondary small",
+    "send",
+  );
+  const hasLeft = deliveries.some(({ status }) => status !== "SUPPRESSED");
+  const mayResend = hasLeft && (status === "MINTED" || status === "SENT");
+  return titledCard("Messages", element("ul", { class: "lines" }, ...lines), mayResend ? again : null);
+}
+
+function unavailable({ unavailableReason, fallback }: PaymentLink): Node[] {
+  return [
+    notice("warn", "alert", unavailableReason ?? "The lender could not make one.", " The borrower can pay like this:"),
+    card(...fallbackView(fallback ?? { upiUri: null, qrSvg: null, bankAccount: null, instructions: null })),
+  ];
+}
+
+function linkActions({ status }: PaymentLink, caseId: string): Node[] {
+  if (status === "PAID") {
+    return [element("a", { class: "button primary", href: PATHS.end(caseId, "PAID_VIA_LINK") }, "End the visit")];
+  }
+  const end = element("a", { class: "button plain", href: PATHS.end(caseId) }, "End the visit");
+  if (status !== "UNAVAILABLE" && status !== "SUPERSEDED") return [end];
+  return [element("a", { class: "button primary", href: PATHS.visit(caseId) }, "Ask for a link again"), end];
+}
+
+/** `CONSENT_REFUSED` as people say it. */
+function failureWords(code: string): string {
+  return sentence(code.replaceAll("_", " "));
+}
+
+function sentence(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+}

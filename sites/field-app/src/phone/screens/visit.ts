@@ -1,0 +1,179 @@
+import type { WholeCase } from "../data/answers.ts";
+import type { CaseAnswer } from "./case.ts";
+import { type CurrentVisit, currentVisitOn } from "../data/current-visit.ts";
+import { element, fill } from "@collections/web-pages/browser";
+import { questionName } from "../ui/follow.ts";
+import { icon } from "../ui/icon.ts";
+import { keepAnswer, keptAnswer } from "../data/kept-answers.ts";
+import { linkNotice } from "./link-notice.ts";
+import { ESTIMATE, ONE_CASE } from "../data/operations.ts";
+import { outbox, perform } from "../data/outbox.ts";
+import { button, faultBelow, field, nothing, notice, skeleton, working } from "../ui/parts.ts";
+import { go, PATHS, type Place, type Screen } from "../ui/screen.ts";
+import { ask, inWords, SignedOutError } from "../data/session.ts";
+import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
+import { momentOf } from "../ui/words.ts";
+
+const TYPING_PAUSE_MS = 400;
+/** A person at a door does not wait longer for a screen that the phone can draw by itself. */
+const PATIENCE_MS = 1_500;
+
+/** At the door: ask for a payment link, or end the visit. */
+export function visitScreen(id = ""): Screen {
+  return {
+    title: "At the door",
+    back: PATHS.case(id),
+    open(place) {
+      void withCase(id, place, (shown) => {
+        const visit = currentVisitOn(shown);
+        if (visit) drawVisit(place, shown, visit);
+        else go(PATHS.case(id), "replace");
+      });
+    },
+  };
+}
+
+/** The case, drawn once: what is typed on a screen is not to be drawn over. A kept one does where there is no network. */
+export async function withCase(id: string, place: Place, draw: (shown: WholeCase) => void): Promise<void> {
+  const question = { operation: ONE_CASE, variables: { id } };
+  const name = questionName(question);
+  const kept = keptAnswer<CaseAnswer>(name)?.data.case;
+  fill(place.main, skeleton());
+  try {
+    const asked = ask<CaseAnswer>(ONE_CASE, question.variables).then((data) => {
+      keepAnswer(name, data);
+      return data;
+    });
+    const data = await answerOrKept(asked, kept && { case: kept });
+    if (place.signal.aborted) return;
+    if (data.case) draw(data.case);
+    else fill(place.main, nothing("cases", "This case is not yours any more"));
+  } catch (error) {
+    if (error instanceof SignedOutError || place.signal.aborted) return;
+    fill(
+      place.main,
+      nothing(
+        "offline",
+        inWords(error),
+        button("Try again", () => withCase(id, place, draw), "secondary"),
+      ),
+    );
+  }
+}
+
+/** What the service says, if it says it soon; else what is kept, if anything is. */
+async function answerOrKept<Data>(asked: Promise<Data>, kept: Data | null | undefined): Promise<Data> {
+  if (!kept) return asked;
+  const late = new Promise<Data>((resolve) => setTimeout(() => resolve(kept), PATIENCE_MS));
+  return Promise.race([asked.catch(() => kept), late]);
+}
+
+function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: CurrentVisit): void {
+  const { id, borrower, outstanding, minimum, activeLink } = shown;
+  const amount = element("input", {
+    id: "amount",
+    class: "money-input",
+    inputmode: "decimal",
+    autocomplete: "off",
+    value: outstanding.decimal,
+  });
+  const send = element("input", { type: "checkbox", id: "send", checked: true });
+  const earn = element("p", { class: "earn", "aria-live": "polite" });
+  const asked = element("button", { type: "button", class: "primary" }, "Get a payment link");
+  asked.addEventListener("click", () => void working(asked, requestLink));
+  amount.addEventListener("input", estimateSoon(shown, amount, earn, signal));
+  drawEarning(earn, shown.estimatedEarning);
+  fill(
+    main,
+    element(
+      "div",
+      { class: "person" },
+      element("p", { class: "who" }, borrower.displayName),
+      element("p", { class: "where" }, icon("clock"), `Since ${momentOf(new Date(visit.startedAt))}`),
+    ),
+    isUnsent(visit) && notice("quiet", "offline", "The start waits for a network. You can go on: nothing is lost."),
+    activeLink && linkNotice(id, activeLink),
+    element(
+      "section",
+      { class: "card ask" },
+      field(`How much will they pay? (${outstanding.currency})`, amount),
+      element(
+        "div",
+        { class: "chips" },
+        preset(`All of it, ${outstanding.display}`, outstanding.decimal),
+        minimum !== null && preset(`The least, ${minimum.display}`, minimum.decimal),
+      ),
+      element("label", { class: "option" }, send, element("span", {}, "Also send it to the borrower")),
+      earn,
+    ),
+  );
+  fill(
+    actions,
+    element("div", { class: "press" }, asked),
+    element("a", { class: "button plain", href: PATHS.end(id) }, "End the visit"),
+  );
+
+  function preset(text: string, decimal: string): HTMLElement {
+    const press = () => {
+      amount.value = decimal;
+      amount.dispatchEvent(new Event("input"));
+    };
+    return element("button", { type: "button", class: "chip", click: press }, text);
+  }
+
+  async function requestLink(): Promise<void> {
+    const typed = typedAmount(amount.value, digitsOf(outstanding));
+    if ("fault" in typed) return faultBelow(amount, typed.fault);
+    faultBelow(amount, "");
+    const input = {
+      visitId: visit.visitId,
+      amount: { minor: typed.minor, currency: outstanding.currency },
+      ...(!send.checked && { channels: [] }),
+    };
+    const deed = { mutation: "requestPaymentLink", input, caseId: id, borrowerName: borrower.displayName } as const;
+    const { key, state, message, linkId } = await perform(deed);
+    if (state === "refused") return faultBelow(asked, message ?? "There is no link.");
+    go(linkId === undefined ? PATHS.waitingLink(id, key) : PATHS.link(id, linkId));
+  }
+}
+
+function isUnsent({ visitId }: CurrentVisit): boolean {
+  return outbox().some(({ input, state }) => input.visitId === visitId && state === "waiting");
+}
+
+/** Tells what the typed amount would earn, once there is a pause in the typing. */
+function estimateSoon(
+  { id, outstanding }: WholeCase,
+  amount: HTMLInputElement,
+  place: HTMLElement,
+  signal: AbortSignal,
+) {
+  let typing: number | undefined;
+  signal.addEventListener("abort", () => clearTimeout(typing));
+  return () => {
+    clearTimeout(typing);
+    faultBelow(amount, "");
+    typing = setTimeout(() => void estimate(), TYPING_PAUSE_MS);
+  };
+
+  async function estimate(): Promise<void> {
+    const typed = typedAmount(amount.value, digitsOf(outstanding));
+    if ("fault" in typed) return fill(place);
+    try {
+      const money = { minor: typed.minor, currency: outstanding.currency };
+      const answer = await ask<EstimateAnswer>(ESTIMATE, { id, amount: money });
+      if (answer.case) drawEarning(place, answer.case.estimatedEarning);
+    } catch {
+      // What is not known is not shown: the amount is asked for all the same.
+      fill(place);
+    }
+  }
+}
+
+interface EstimateAnswer {
+  readonly case: Pick<WholeCase, "estimatedEarning"> | null;
+}
+
+function drawEarning(place: HTMLElement, { amount, formula }: WholeCase["estimatedEarning"]): void {
+  fill(place, element("span", {}, "You would earn"), element("b", {}, amount.display), element("small", {}, formula));
+}

@@ -1,0 +1,18 @@
+import { element, writeToClipboard } from "@collections/web-pages/browser";
+import { icon } from "./icon.ts";
+import { say } from "./shell.ts";
+
+/** A button that puts a text into the clipboard. */
+export function copyButton(text: string, what: string, words = "Copy"): HTMLElement {
+  return element(
+    "button",
+    { type: "button", class: "secondary small", "aria-label": `Copy ${what}`, click: () => void copy(text, what) },
+    icon("copy"),
+    words,
+  );
+}
+
+async function copy(text: string, what: string): Promise<void> {
+  const isCopied = await writeToClipboard(text);
+  say(isCopied ? `Copied: ${what}` : "This browser does not let the app copy: press long on the text.");
+}

@@ -1,0 +1,89 @@
+import { element, fill } from "@collections/web-pages/browser";
+import { keepAnswer, keptAnswer } from "../data/kept-answers.ts";
+import { onOutboxChange, outbox } from "../data/outbox.ts";
+import { button, notice, nothing, skeleton } from "./parts.ts";
+import type { Place } from "./screen.ts";
+import { ask, inWords, SignedOutError } from "../data/session.ts";
+import { momentOf } from "./words.ts";
+
+/** What is asked, and under which name its answer is kept on the phone. */
+export interface Question {
+  readonly operation: string;
+  readonly variables?: object;
+}
+
+/**
+ * Draws the answer to a question: what is kept of last time at once, then what the service says, and again whenever it
+ * may have changed. Where there is no network it says how old the answer is.
+ */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
+export function follow<Data>({ main, signal }: Place, question: Question, draw: (data: Data) => Node[]): void {
+  const { operation, variables = {} } = question;
+  const name = questionName(question);
+  const kept = keptAnswer<Data>(name);
+  const about = element("div");
+  const content = element("div");
+  let shown = "";
+  let atMs = kept?.atMs;
+  fill(main, about, content);
+
+  function drawNew(data: Data): void {
+    const text = JSON.stringify(data);
+    if (text === shown) return;
+    shown = text;
+    fill(content, ...draw(data));
+  }
+
+  async function load(): Promise<void> {
+    try {
+      const data = await ask<Data>(operation, variables);
+      if (signal.aborted) return;
+      keepAnswer(name, data);
+      atMs = Date.now();
+      fill(about);
+      drawNew(data);
+    } catch (error) {
+      if (error instanceof SignedOutError || signal.aborted) return;
+      tell(inWords(error));
+    }
+  }
+
+  function tell(words: string): void {
+    if (shown === "") {
+      fill(content, nothing("offline", words, button("Try again", load, "secondary")));
+      return;
+    }
+    const asOf = `As it was at ${momentOf(new Date(atMs ?? Date.now()))}.`;
+    // Without a network the line on top says so already.
+    fill(
+      about,
+      navigator.onLine ? notice("quiet", "offline", `${words} ${asOf}`) : element("p", { class: "hint" }, asOf),
+    );
+  }
+
+  if (kept) drawNew(kept.data);
+  else fill(content, skeleton());
+  void load();
+  reloadWhenever(() => void load(), signal);
+}
+
+/** The name under which the answer to a question is kept. */
+export function questionName({ operation, variables = {} }: Question): string {
+  return `${/\w+ (\w+)/.exec(operation)?.[1] ?? ""}.${JSON.stringify(variables)}`;
+}
+
+/** When something of this phone has reached the service, when the network is back, when the phone is looked at again. */
+export function reloadWhenever(reload: () => void, signal: AbortSignal): void {
+  let open = stillOpen();
+  onOutboxChange(() => {
+    const now = stillOpen();
+    if (now < open) reload();
+    open = now;
+  }, signal);
+  globalThis.addEventListener("online", reload, { signal });
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && reload(), { signal });
+}
+
+function stillOpen(): number {
+  return outbox().filter(({ state }) => state === "waiting").length;
+}

@@ -1,0 +1,134 @@
+import { element, type Content } from "@collections/web-pages/browser";
+import { icon, type IconName } from "./icon.ts";
+import { inWords, SignedOutError } from "../data/session.ts";
+import type { Label } from "./words.ts";
+
+/** What fits beside itself on the narrowest phone. */
+const LONG_AMOUNT = 12;
+
+type Press = (button: HTMLButtonElement) => unknown;
+
+/** A button that cannot be pressed twice while it works; a failure is told below it. */
+export function button(text: string, press: Press, kind = "primary", picture?: IconName): HTMLElement {
+  const pressed = element("button", { type: "button", class: kind }, picture && icon(picture), text);
+  pressed.addEventListener("click", () => void working(pressed, () => press(pressed)));
+  return element("div", { class: "press" }, pressed);
+}
+
+/** A form with one button, which works as `button` does. */
+export function form(submitText: string, submit: Press, ...content: readonly Content[]): HTMLFormElement {
+  const pressed = element("button", { type: "submit", class: "primary" }, submitText);
+  const made = element("form", { novalidate: true }, ...content, element("div", { class: "press" }, pressed));
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void working(pressed, () => submit(pressed));
+  });
+  return made;
+}
+
+/** Does what a button is for, shows that it takes its time, and tells what went wrong. */
+export async function working(pressed: HTMLButtonElement, work: () => unknown): Promise<void> {
+  if (pressed.getAttribute("aria-busy") === "true") return;
+  faultBelow(pressed, "");
+  pressed.setAttribute("aria-busy", "true");
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof SignedOutError)) faultBelow(pressed, inWords(error));
+  } finally {
+    pressed.removeAttribute("aria-busy");
+  }
+}
+
+/** Says below an input or a button what is wrong; an empty text takes it away. */
+export function faultBelow(what: HTMLElement, text: string): void {
+  const around = what.closest(".field, .press") ?? what;
+  around.querySelector(".fault")?.remove();
+  const isField = what instanceof HTMLInputElement;
+  if (isField) what.toggleAttribute("aria-invalid", text !== "");
+  if (text === "") return;
+  around.append(element("p", { class: "fault", role: "alert" }, text));
+  if (isField) what.focus();
+}
+
+/** A labelled input. */
+export function field(label: string, input: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement, hint?: string) {
+  const hintId = `${input.id}-hint`;
+  if (hint !== undefined) input.setAttribute("aria-describedby", hintId);
+  return element(
+    "div",
+    { class: "field" },
+    element("label", { for: input.id }, label),
+    input,
+    hint !== undefined && element("p", { class: "hint", id: hintId }, hint),
+  );
+}
+
+/** One of a few, side by side. */
+export function choice<Value extends string>(
+  name: string,
+  label: string,
+  options: Readonly<Record<Value, string>>,
+  chosen: Value,
+  choose: (value: Value) => void,
+): HTMLElement {
+  const made = (Object.entries(options) as [Value, string][]).map(([value, text]) =>
+    element(
+      "label",
+      {},
+      element("input", {
+        type: "radio",
+        name,
+        value,
+        checked: value === chosen,
+        change: () => choose(value),
+      }),
+      element("span", {}, text),
+    ),
+  );
+  return element("fieldset", { class: "choice" }, element("legend", { class: "unseen" }, label), ...made);
+}
+
+export function card(...content: readonly Content[]): HTMLElement {
+  return element("section", { class: "card" }, ...content);
+}
+
+export function titledCard(title: string, ...content: readonly Content[]): HTMLElement {
+  return element("section", { class: "card" }, element("h2", {}, title), ...content);
+}
+
+/** The figure that a screen is about. */
+export function bigAmount(display: string): HTMLElement {
+  return element("p", { class: display.length > LONG_AMOUNT ? "amount long" : "amount" }, display);
+}
+
+export function pill({ text, tone }: Label): HTMLElement {
+  return element("span", { class: `pill ${tone}` }, text);
+}
+
+export function notice(kind: "quiet" | "warn" | "bad" | "good", picture: IconName, ...content: readonly Content[]) {
+  return element("div", { class: `notice ${kind}` }, icon(picture), element("div", {}, ...content));
+}
+
+/** What stands where a list would be, when there is nothing. */
+export function nothing(picture: IconName, title: string, ...content: readonly Content[]): HTMLElement {
+  return element("div", { class: "nothing" }, icon(picture), element("p", { class: "title" }, title), ...content);
+}
+
+/** Facts in pairs: what it is, and how much. */
+export function facts(...pairs: readonly (readonly [string, Content] | false)[]): HTMLElement {
+  const rows = pairs.filter((pair) => pair !== false).map(([name, value]) => fact(name, value));
+  return element("dl", { class: "facts" }, ...rows);
+}
+
+function fact(name: string, value: Content): HTMLElement {
+  return element("div", {}, element("dt", {}, name), element("dd", {}, value ?? "–"));
+}
+
+/** Grey bars where something will be in a moment. */
+export function skeleton(cards = 3): HTMLElement {
+  const bars = Array.from({ length: cards }, () =>
+    element("div", { class: "card ghost" }, element("i"), element("i"), element("i")),
+  );
+  return element("div", { "aria-busy": "true", "aria-label": "Loading" }, ...bars);
+}

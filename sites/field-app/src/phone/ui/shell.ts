@@ -1,0 +1,93 @@
+import { element, fill } from "@collections/web-pages/browser";
+import { icon, type IconName } from "./icon.ts";
+import { onOutboxChange, outbox } from "../data/outbox.ts";
+import { PATHS, type Screen, type TabName } from "./screen.ts";
+
+const TABS = { today: "Today", cases: "Cases", money: "Money", me: "Me" } as const satisfies Record<
+  TabName & IconName,
+  string
+>;
+
+const SAID_FOR_MS = 5_000;
+
+const status = element("div", { class: "status-line", role: "status" });
+const said = element("p", { class: "said", role: "status" });
+let leave = new AbortController();
+let saidTimer: number | undefined;
+
+/** The frame around every screen: a line about the network, and a voice for what has just happened. */
+export function startShell(): void {
+  for (const event of ["online", "offline"]) globalThis.addEventListener(event, showStatus);
+  onOutboxChange(showStatus);
+}
+
+/** Leaves the screen that is shown, and shows another one. */
+export function show(screen: Screen): void {
+  leave.abort();
+  leave = new AbortController();
+  const heading = element("h1", { tabindex: "-1" }, screen.title);
+  const main = element("main", { class: "main" });
+  const actions = element("div", { class: "actions" });
+  const app = document.getElementById("app");
+  if (!app) throw new TypeError("The page has no #app.");
+  fill(
+    app,
+    status,
+    element(
+      "header",
+      { class: screen.back === undefined ? "top root" : "top" },
+      screen.mark === true && element("span", { class: "mark" }, icon("door")),
+      screen.back !== undefined &&
+        element("a", { class: "back", href: screen.back, "aria-label": "Back" }, icon("back")),
+      heading,
+    ),
+    main,
+    element("footer", { class: "bottom" }, actions, screen.tab && tabs(screen.tab)),
+    said,
+  );
+  document.title = `${screen.title} · Partner Collections`;
+  showStatus();
+  scrollTo(0, 0);
+  screen.open({ main, actions, signal: leave.signal });
+  // Who cannot see that the screen has changed is told by where they are.
+  heading.focus({ preventScroll: true });
+}
+
+/** Tells what has happened, over whatever screen is shown, for a few seconds. */
+export function say(text: string): void {
+  said.textContent = text;
+  clearTimeout(saidTimer);
+  saidTimer = setTimeout(() => {
+    said.textContent = "";
+  }, SAID_FOR_MS);
+}
+
+function tabs(current: TabName): HTMLElement {
+  const links = Object.entries(TABS).map(([name, text]) =>
+    element(
+      "a",
+      { href: PATHS[name as TabName], "aria-current": name === current && "page" },
+      icon(name as TabName),
+      element("span", {}, text),
+    ),
+  );
+  return element("nav", { class: "tabs", "aria-label": "Screens" }, ...links);
+}
+
+/** What waits for a network, and what was refused: nothing of a day's work may be lost unseen. */
+function showStatus(): void {
+  const waiting = outbox().filter(({ state }) => state === "waiting").length;
+  const refused = outbox().filter(({ state }) => state === "refused").length;
+  const isOffline = !navigator.onLine;
+  const words = [
+    isOffline && "Offline",
+    waiting > 0 && `${waiting} to be sent`,
+    refused > 0 && `${refused} could not be done`,
+  ].filter((part) => part !== false);
+  status.classList.toggle("shown", words.length > 0);
+  status.classList.toggle("bad", refused > 0);
+  const line = [icon(refused > 0 ? "alert" : isOffline ? "offline" : "clock"), element("span", {}, words.join(" · "))];
+  if (words.length === 0) fill(status);
+  else if (waiting + refused === 0) fill(status, element("div", {}, ...line));
+  else fill(status, element("a", { href: PATHS.waiting }, ...line, element("span", { class: "more" }, "Show")));
+}

@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, realpath } from "node:fs/promises";
+import { findPackageJSON, isBuiltin, stripTypeScriptTypes } from "node:module";
+import { posix } from "node:path";
+import { pathToFileURL } from "node:url";
+import { init, parse } from "es-module-lexer";
+import { type RequestHandler, Router } from "express";
+
+/** Where the sources of modules are, by the first part of their paths; each a folder with its package.json above it. */
+export type SourceFolders = Readonly<Record<string, URL>>;
+
+/** What browsers get, by path: `pages/reference.ts`, `signing/index.ts`. */
+export type BrowserModules = ReadonlyMap<string, string>;
+
+/** A module that no browser can run; `detail` names it and says why. */
+export class BrowserModuleError extends Error {
+  override readonly name = "BrowserModuleError";
+  readonly code = "BROWSER_MODULE";
+}
+
+/**
+ * The TypeScript modules `entries` with all that they import, as ES modules for browsers: without types, importing each
+ * other by relative paths, so that they can be served below any path. Packages give the files of their conditions
+ * `browser`, `import` and `default`.
+ */
+export async function browserModules(entries: readonly URL[], folders: SourceFolders): Promise<BrowserModules> {
+  await init;
+  const modules = new Map<string, string>();
+  const toLoad = [...entries];
+  for (let file = toLoad.pop(); file; file = toLoad.pop()) {
+    const path = pathOf(file, folders);
+    if (modules.has(path)) continue;
+    const { text, imported } = await translated(file, path, folders);
+    modules.set(path, text);
+    toLoad.push(...imported);
+  }
+  return modules;
+}
+
+/** The folder with the modules of `@collections/web-pages/browser`. */
+export const SHARED_BROWSER_MODULES = new URL("./browser", import.meta.url);
+
+/** A folder's URL without the slash at its end, as `SourceFolders` takes it. */
+export function sourceFolder(folder: URL): URL {
+  return new URL(folder.href.replace(/\/$/, ""));
+}
+
+/** The folder of a package that the module `from` imports. */
+export async function packageFolder(name: string, from: URL): Promise<URL> {
+  return sourceFolder(new URL(".", await manifestOf(name, from)));
+}
+
+/** Serves modules by their paths. Browsers keep them and ask whether they have changed. */
+export function serveBrowserModules(modules: BrowserModules): RequestHandler {
+  const router = Router({ caseSensitive: true });
+  for (const [path, text] of modules) {
+    const etag = `"${createHash("sha256").update(text).digest("base64url")}"`;
+    router.get(`/${path}`, (_, response) => {
+      response.set({ ETag: etag, "Cache-Control": "no-cache" }).type("text/javascript").send(text);
+    });
+  }
+  return router;
+}
+
+async function translated(file: URL, path: string, folders: SourceFolders) {
+  // Source maps are not served.
+  const source = stripTypeScriptTypes(await readFile(file, "utf8")).replace(/^\/\/# sourceMappingURL=.*$/m, "");
+  const imported: URL[] = [];
+  let text = "";
+  let end = 0;
+  for (const { n: specifier, s: from, e: to, d: dynamicAt } of parse(source, path)[0]) {
+    if (specifier === undefined || dynamicAt !== -1) {
+      throw new BrowserModuleError(`${path} may only use static imports, and no import.meta.`);
+    }
+    const target = await resolved(specifier, file);
+    imported.push(target);
+    text += source.slice(end, from) + relativePath(path, pathOf(target, folders));
+    end = to;
+  }
+  return { text: text + source.slice(end), imported };
+}
+
+async function resolved(specifier: string, from: URL): Promise<URL> {
+  if (specifier.startsWith(".")) return new URL(specifier, from);
+  if (isBuiltin(specifier)) throw new BrowserModuleError(`${specifier} is a module of Node.`);
+  if (specifier.startsWith("#")) return inPackage(manifestAbove(from), "imports", specifier);
+  const [name] = /^(?:@[^/]+\/)?[^/]+/.exec(specifier) as unknown as [string];
+  return inPackage(await manifestOf(name, from), "exports", `.${specifier.slice(name.length)}`);
+}
+
+/** The file that a package gives to browsers for one of its entry points. */
+async function inPackage(manifest: URL, field: "imports" | "exports", entry: string): Promise<URL> {
+  const { [field]: entries = {} } = JSON.parse(await readFile(manifest, "utf8")) as Manifest;
+  const target = targetForBrowsers(entries[entry]);
+  if (target === undefined)
+    throw new BrowserModuleError(`${field} of ${manifest.pathname} has no ${entry} for browsers.`);
+  return new URL(target, manifest);
+}
+
+type Target = string | { readonly [condition: string]: Target };
+
+interface Manifest {
+  readonly imports?: Readonly<Record<string, Target>>;
+  readonly exports?: Readonly<Record<string, Target>>;
+}
+
+const BROWSER_CONDITIONS: ReadonlySet<string> = new Set(["browser", "import", "default"]);
+
+function targetForBrowsers(target: Target | undefined): string | undefined {
+  if (typeof target !== "object") return target;
+  const [, chosen] = Object.entries(target).find(([condition]) => BROWSER_CONDITIONS.has(condition)) ?? [];
+  return targetForBrowsers(chosen);
+}
+
+/** The real path, because Node's own resolution follows links as well. */
+async function manifestOf(name: string, from: URL): Promise<URL> {
+  const path = findPackageJSON(name, from);
+  if (path === undefined) throw new BrowserModuleError(`${from.pathname} imports ${name}, which is not installed.`);
+  return pathToFileURL(await realpath(path));
+}
+
+/** The manifest of the package that a module is in. */
+function manifestAbove(file: URL): URL {
+  for (let folder = new URL(".", file); ; folder = new URL("..", folder)) {
+    const manifest = new URL("package.json", folder);
+    if (existsSync(manifest)) return manifest;
+    if (folder.pathname === "/") throw new BrowserModuleError(`${file.pathname} is in no package.`);
+  }
+}
+
+function pathOf(file: URL, folders: SourceFolders): string {
+  for (const [name, folder] of Object.entries(folders)) {
+    if (file.href.startsWith(`${folder.href}/`)) return `${name}/${file.href.slice(folder.href.length + 1)}`;
+  }
+  throw new BrowserModuleError(`${file.href} is in no folder for browsers.`);
+}
+
+function relativePath(from: string, to: string): string {
+  const path = posix.relative(posix.dirname(from), to);
+  return path.startsWith(".") ? path : `./${path}`;
+}

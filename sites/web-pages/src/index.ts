@@ -1,0 +1,14 @@
+export { answerPage, type MayConnect } from "./answer-page.ts";
+export {
+  BrowserModuleError,
+  type BrowserModules,
+  browserModules,
+  packageFolder,
+  serveBrowserModules,
+  SHARED_BROWSER_MODULES,
+  sourceFolder,
+  type SourceFolders,
+} from "./browser-modules.ts";
+export { escapeHtml } from "./html.ts";
+export { madeOnce } from "./made-once.ts";
+export { staticFiles } from "./static-files.ts";

@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+import express, { type RequestHandler, type Response } from "express";
+
+/** Serves the files of a folder. Browsers keep them and ask whether they have changed. */
+export function staticFiles(folder: URL, setHeaders?: (response: Response) => void): RequestHandler {
+  return express.static(fileURLToPath(folder), {
+    index: false,
+    redirect: false,
+    cacheControl: false,
+    setHeaders(response: Response) {
+      response.setHeader("Cache-Control", "no-cache");
+      setHeaders?.(response);
+    },
+  });
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import type { BenchServer } from "../server/bench-server.ts";
+import { fillBooks } from "../books/books.ts";
+import { type ListReport, measureCaseList } from "./case-list.ts";
+import { type Child, startChild } from "../load/child.ts";
+import { askGraphql } from "./graphql-call.ts";
+import { type HostileFigures, measureHostile } from "./hostile.ts";
+import type { LenderQuestion, LinkQuestion, LinkTimes } from "./link-load.ts";
+import type { AppPlan } from "../plan.ts";
+import { operator, type Service, startService } from "../server/service.ts";
+import { type Spread, spreadOf } from "../figures/statistics.ts";
+import { leastDisturbed } from "../figures/undisturbed.ts";
+
+/** The field partners' app: its list, the time of a link without the lender's part, and documents meant to be costly. */
+export interface AppReport {
+  readonly list: ListReport;
+  readonly links: readonly LinkFigures[];
+  readonly hostile: readonly HostileFigures[];
+}
+
+/** Medians and spreads over the rounds. */
+export interface LinkFigures {
+  readonly clients: number;
+  readonly hearsBy: LinkQuestion["hearsBy"];
+  readonly p50Ms: Spread;
+  readonly p99Ms: Spread;
+  readonly othersBusy: number | undefined;
+}
+
+export interface AppBench {
+  readonly plan: AppPlan;
+  readonly server: BenchServer;
+  readonly onProgress: (message: string) => void;
+}
+
+/** The first page has some of everything: links that are live, and promises. */
+const LINKS = 8;
+const PROMISES = 6;
+const WAYS = ["subscription", "polling"] as const;
+const LENDER = "DOOR";
+const PAGE =
+  "query ($after: String) { cases(first: 100, after: $after) { edges { node { id } } pageInfo { hasNextPage endCursor } } }";
+const START = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";
+const COMPLETE = "mutation ($input: CompleteVisitInput!) { completeVisit(input: $input) { __typename } }";
+
+/** A server and a worker as processes of their own, a lender who mints, and a field partner at many doors. */
+export async function measureApp(bench: AppBench): Promise<AppReport> {
+  const { plan, server, onProgress } = bench;
+  const door = startChild(new URL("link-load.ts", import.meta.url));
+  try {
+    const mintUrl = await door.ask<string>({ ask: "listen", mintMs: plan.links.mintMs } satisfies LenderQuestion);
+    onProgress("filling the books of a field partner");
+    const databaseUrl = await server.createDatabase("app");
+    const loans = { lenderCodes: [LENDER], perLender: plan.list.cases };
+    const { fieldPartnerId } = await fillBooks(databaseUrl, [{ loans, options: [`--mint-link-url=${mintUrl}`] }]);
+    const { accessToken } = await operator(databaseUrl, "field-partner", "token", fieldPartnerId);
+    const asked = { server, databaseUrl, accessToken: String(accessToken), rounds: plan.rounds, onProgress };
+    const [service, worker] = [
+      await startService({ databaseUrl, role: "server" }),
+      await startService({ databaseUrl, role: "worker" }),
+    ];
+    let links: LinkFigures[];
+    try {
+      const caseIds = await visited(service, asked.accessToken, door);
+      links = await measureLinks({ ...bench, service, door, caseIds, accessToken: asked.accessToken });
+    } finally {
+      await Promise.all([service.stop(), worker.stop()]);
+    }
+    await server.checkpoint();
+    const list = await measureCaseList({ ...asked, plan: plan.list });
+    return { list, links, hostile: await measureHostile({ ...asked, roundMs: plan.list.roundMs }) };
+  } finally {
+    await door.stop();
+  }
+}
+
+/** Makes the first page what a field partner's is: promises, links that are live, cases with neither. All cases' ids. */
+async function visited({ url }: Service, accessToken: string, door: Child): Promise<string[]> {
+  const caseIds: string[] = [];
+  for (let after: string | null = null; caseIds.length === 0 || after !== null;) {
+    const page = await askGraphql(url, accessToken, PAGE, { after });
+    const { edges, pageInfo } = page["cases"];
+    caseIds.push(...edges.map(({ node }: { node: { id: string } }) => node.id));
+    after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+  }
+  const linked = caseIds.slice(0, LINKS);
+  await door.ask({ ask: "links", serviceUrl: url, accessToken, caseIds: linked, clients: 1, hearsBy: "polling" });
+  for (const caseId of caseIds.slice(LINKS, LINKS + PROMISES)) {
+    const visitId = randomUUID();
+    const occurredAt = new Date();
+    const input = { idempotencyKey: randomUUID(), visitId, occurredAt };
+    await askGraphql(url, accessToken, START, { input: { ...input, caseId } });
+    const promise = { amount: { minor: "250000", currency: "INR" }, dueOn: occurredAt.toISOString().slice(0, 10) };
+    await askGraphql(url, accessToken, COMPLETE, { input: { ...input, disposition: "PROMISE_TO_PAY", promise } });
+  }
+  return caseIds;
+}
+
+interface LinkBench extends AppBench {
+  readonly service: Service;
+  readonly door: Child;
+  readonly caseIds: readonly string[];
+  readonly accessToken: string;
+}
+
+async function measureLinks({ plan, server, service, door, caseIds, accessToken, onProgress }: LinkBench) {
+  const { clients: numbers, perClient } = plan.links;
+  // In turn, over all rounds: a case may have so many links a day.
+  let asked = 0;
+  const measure = (clients: number, hearsBy: LinkQuestion["hearsBy"]) => {
+    const wanted = Array.from({ length: clients * perClient }, () => caseIds[(asked += 1) % caseIds.length]!);
+    const question: LinkQuestion = {
+      ask: "links",
+      serviceUrl: service.url,
+      accessToken,
+      caseIds: wanted,
+      clients,
+      hearsBy,
+    };
+    return door.ask<LinkTimes>(question);
+  };
+  onProgress("links: warming up");
+  await measure(Math.max(...numbers), "subscription");
+  await server.checkpoint();
+  const figures: LinkFigures[] = [];
+  for (const clients of numbers) {
+    for (const hearsBy of WAYS) {
+      onProgress(`links by ${hearsBy}, ${clients} at once`);
+      const ours = [process.pid, server.pid];
+      const watched = await leastDisturbed(plan.rounds, ours, () => measure(clients, hearsBy));
+      const rounds = watched.map(({ round }) => round);
+      figures.push({
+        clients,
+        hearsBy,
+        p50Ms: spreadOf(rounds.map(({ p50Ms }) => p50Ms)),
+        p99Ms: spreadOf(rounds.map(({ p99Ms }) => p99Ms)),
+        othersBusy: watched.at(-1)?.othersBusy,
+      });
+    }
+  }
+  return figures;
+}

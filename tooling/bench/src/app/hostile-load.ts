@@ -1,0 +1,30 @@
+import { answerQuestions } from "../load/child.ts";
+import { closedLoop } from "../load/closed-loop.ts";
+import { graphqlPost } from "./graphql-call.ts";
+import { HttpConnection } from "../load/http-connection.ts";
+
+/** Documents of 4 KB that are expensive to validate, each a little different, so that no cache knows it. */
+export interface HostileLoad {
+  readonly url: string;
+  readonly accessToken: string;
+  readonly durationMs: number;
+  /** The code that each answer must have. */
+  readonly code: string;
+}
+
+const SELECTIONS = 390;
+let sent = 0;
+
+answerQuestions(async ({ url: at, accessToken, durationMs, code }: HostileLoad) => {
+  const url = new URL(at);
+  const connection = await HttpConnection.open(url);
+  const ask = async () => {
+    sent += 1;
+    const query = `{a${sent}:viewer{id}${"viewer{id}".repeat(SELECTIONS - 1)}}`;
+    const { body } = await connection.send(graphqlPost(url.host, accessToken, { query }));
+    if (!body.includes(`"code":"${code}"`)) throw new Error(`A hostile document was answered with ${body}`);
+  };
+  const result = await closedLoop([ask], { durationMs });
+  connection.close();
+  return result;
+});

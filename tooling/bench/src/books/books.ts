@@ -1,0 +1,108 @@
+import { signingKey } from "@collections/signing";
+import { Client } from "pg";
+import { HttpConnection } from "../load/http-connection.ts";
+import { CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "../load/payment.ts";
+import { operator, startService } from "../server/service.ts";
+import { signedPost } from "../load/signed-request.ts";
+
+/** A lender's first key. */
+export interface LenderKey {
+  readonly lenderCode: string;
+  readonly apiKeyId: string;
+  readonly hmacSecret: string;
+}
+
+/** Lenders and their loans to set up. */
+export interface Group {
+  readonly loans: Loans;
+  /** More of the operators' options for a lender. */
+  readonly options: readonly string[];
+}
+
+/** Lenders whose loans a field partner holds. */
+export interface Books {
+  readonly keys: readonly LenderKey[];
+  /** By their codes. */
+  readonly lenderIds: Readonly<Record<string, string>>;
+  /** Who holds them: `fp_…`. */
+  readonly fieldPartnerId: string;
+}
+
+const IMPORT_PATH = "/api/v1/partner/cases";
+const ROWS_AT_A_TIME = 1_000;
+
+/**
+ * Fills an empty database over the public interfaces: operators register lenders and a field partner, lenders import
+ * loans. Operators assign one case at a time, so only the first of each lender goes their way; the other cases are
+ * given to the same person by SQL.
+ */
+export async function fillBooks(databaseUrl: string, groups: readonly Group[]): Promise<Books> {
+  const service = await startService({ databaseUrl, role: "server" });
+  const url = new URL(service.url);
+  const person = await operator(databaseUrl, "field-partner", "create", "--name=Asha Rao", "--phone=+919800000001");
+  const keys: LenderKey[] = [];
+  for (const { loans, options } of groups) {
+    for (const lenderCode of loans.lenderCodes) {
+      const key = await createLender(databaseUrl, lenderCode, options);
+      await importLoans(url, key, loans);
+      const firstLoan = loanNumber(lenderCode, 0);
+      await operator(databaseUrl, "case", "assign", lenderCode, firstLoan, String(person["fieldPartnerId"]));
+      keys.push(key);
+    }
+  }
+  await service.stop();
+  return { keys, lenderIds: await assignOthers(databaseUrl), fieldPartnerId: String(person["fieldPartnerId"]) };
+}
+
+/** Registers a lender over the operators' commands, which bring the database up to date first. */
+export async function createLender(
+  databaseUrl: string,
+  lenderCode: string,
+  options: readonly string[],
+): Promise<LenderKey> {
+  const answer = await operator(
+    databaseUrl,
+    "lender",
+    "create",
+    `--code=${lenderCode}`,
+    `--name=Lender ${lenderCode}`,
+    `--currency=${CURRENCY}`,
+    ...options,
+  );
+  return { lenderCode, apiKeyId: String(answer["apiKeyId"]), hmacSecret: String(answer["hmacSecret"]) };
+}
+
+export async function importLoans(url: URL, key: LenderKey, loans: Loans): Promise<void> {
+  // Not before: the service ends connections that rest, and an operator's command can take a while.
+  const connection = await HttpConnection.open(url);
+  const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
+  const rows = loansOf({ ...loans, lenderCodes: [key.lenderCode] }).map(({ number }) => ({
+    sourceLoanNumber: number,
+    borrowerName: "Ravi Kumar",
+    borrowerPhone: "+919800000002",
+    outstandingAmount: OUTSTANDING,
+  }));
+  for (let first = 0; first < rows.length; first += ROWS_AT_A_TIME) {
+    const body = JSON.stringify({ rows: rows.slice(first, first + ROWS_AT_A_TIME), atomic: true });
+    const { status, body: answer } = await connection.send(signedPost(signer, url.host, IMPORT_PATH, body, Date.now()));
+    if (status !== 200) throw new Error(`An import was answered with ${status}: ${answer}`);
+  }
+  connection.close();
+}
+
+async function assignOthers(databaseUrl: string): Promise<Record<string, string>> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  const { rows: holders } = await client.query<{ id: string }>(
+    "select assigned_field_partner_id as id from cases.collection_case where assigned_field_partner_id is not null limit 1",
+  );
+  await client.query(
+    `update cases.collection_case set status = 'assigned', assigned_field_partner_id = $1
+     where assigned_field_partner_id is null`,
+    [holders[0]?.id],
+  );
+  await client.query("vacuum analyze cases.collection_case");
+  const { rows } = await client.query<{ code: string; id: string }>("select code, id from lenders.lender");
+  await client.end();
+  return Object.fromEntries(rows.map(({ code, id }) => [code, id]));
+}

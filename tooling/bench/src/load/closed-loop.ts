@@ -1,0 +1,52 @@
+import { quantile } from "../figures/statistics.ts";
+
+/** One client: does one piece of work and resolves when it is answered. */
+export type Client = () => Promise<void>;
+
+/** How long a load goes on: until its time is over, or until its work is done. */
+export type Extent = { readonly durationMs: number } | { readonly count: number };
+
+export interface LoadResult {
+  readonly completed: number;
+  readonly elapsedMs: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Microseconds of this process's own processor time per piece: what the measuring itself takes. */
+  readonly generatorUs: number;
+}
+
+/**
+ * Lets every client work in a closed loop: its next piece begins when the last one is answered. What is under way when
+ * the time is over still counts, and so does the time that it takes.
+ */
+export async function closedLoop(clients: readonly Client[], extent: Extent): Promise<LoadResult> {
+  const latencies: number[] = [];
+  const startedAt = performance.now();
+  const usedBefore = process.cpuUsage();
+  const endsAt = "durationMs" in extent ? startedAt + extent.durationMs : Infinity;
+  let left = "count" in extent ? extent.count : Infinity;
+
+  async function work(client: Client): Promise<void> {
+    for (let now = performance.now(); now < endsAt && left > 0;) {
+      left -= 1;
+      await client();
+      const answeredAt = performance.now();
+      latencies.push(answeredAt - now);
+      now = answeredAt;
+    }
+  }
+
+  await Promise.all(clients.map(work));
+  const elapsedMs = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(usedBefore);
+  const sorted = Float64Array.from(latencies).sort();
+  return {
+    completed: sorted.length,
+    elapsedMs,
+    perSecond: (sorted.length / elapsedMs) * 1_000,
+    p50Ms: quantile(sorted, 0.5),
+    p99Ms: quantile(sorted, 0.99),
+    generatorUs: (user + system) / sorted.length,
+  };
+}

@@ -1,0 +1,107 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** One process of the service. */
+export interface Service {
+  readonly pid: number;
+  readonly url: string;
+  /** The value of one of its metrics. */
+  metric(name: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export interface ServiceSettings {
+  readonly databaseUrl: string;
+  readonly role: "server" | "worker";
+  /** What needs a session of its own connects here; `databaseUrl` when absent. */
+  readonly directUrl?: string;
+  /** Further settings, by their names. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export const MASTER_KEY = "0123456789abcdef".repeat(4);
+
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const MAIN = "services/collections/src/main.ts";
+const CLI = "services/collections/src/cli/main.ts";
+const FLAGS = ["--disable-warning=ExperimentalWarning"];
+
+const run = promisify(execFile);
+
+/** Starts the service as an operator would; resolves when it says that it is ready. */
+export async function startService({ databaseUrl, role, directUrl, env }: ServiceSettings): Promise<Service> {
+  return startProcess(MAIN, {
+    databaseUrl,
+    env: { ROLE: role, ...(directUrl && { DATABASE_DIRECT_URL: directUrl }), ...env },
+  });
+}
+
+/** Starts a file of the project, whose standard output says where it is ready. */
+export async function startProcess(
+  file: string,
+  { databaseUrl, env }: { readonly databaseUrl: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<Service> {
+  const child = spawn(process.execPath, [...FLAGS, file], {
+    cwd: ROOT,
+    env: { ...environment(databaseUrl), ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  void exited.then(() => process.off("exit", kill));
+  const url = await Promise.race([
+    readyUrl(child.stdout),
+    exited.then(() => {
+      throw new Error(`${file} ended before it was ready; its log is above.`);
+    }),
+  ]);
+  return {
+    pid: child.pid!,
+    url,
+    async metric(name) {
+      const text = await (await fetch(new URL("/metrics", url))).text();
+      const value = new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1];
+      if (value === undefined) throw new Error(`The service has no metric ${name}.`);
+      return Number(value);
+    },
+    async stop() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+/** Runs an operator's command and answers with its JSON. */
+export async function operator(databaseUrl: string, ...command: string[]): Promise<Record<string, unknown>> {
+  const args = [...FLAGS, CLI, ...command, "--json"];
+  const { stdout } = await run(process.execPath, args, { cwd: ROOT, env: environment(databaseUrl) });
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+function environment(databaseUrl: string): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    // Lets a profiler in: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…" pnpm bench
+    NODE_OPTIONS: process.env["NODE_OPTIONS"],
+    DATABASE_URL: databaseUrl,
+    MASTER_KEY,
+    PORT: "0",
+    LOG_LEVEL: "warn",
+    RATE_LIMITS: "off",
+    OUTBOUND_ALLOW: "127.0.0.1:*",
+  };
+}
+
+async function readyUrl(stdout: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stdout })) {
+    const url = / is ready at (\S+)$/.exec(line)?.[1];
+    if (url === undefined) continue;
+    stdout.resume();
+    return url;
+  }
+  return new Promise(() => {});
+}

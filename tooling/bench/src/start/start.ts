@@ -1,0 +1,140 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { BenchServer } from "../server/bench-server.ts";
+import { fillBooks } from "../books/books.ts";
+import { startChild } from "../load/child.ts";
+import type { LoadResult } from "../load/closed-loop.ts";
+import type { ConfirmLoad } from "../load/confirm-load.ts";
+import { type Line, ratioLine } from "../figures/line.ts";
+import { residentMemoryMb } from "../figures/peak-memory.ts";
+import type { StartPlan } from "../plan.ts";
+import { type Service, startProcess, startService } from "../server/service.ts";
+import { type Spread, spreadOf } from "../figures/statistics.ts";
+import { milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
+import { leastDisturbed } from "../figures/undisturbed.ts";
+
+/** From exec to the first answer that says "ready", and memory; the service as a server, on a database that is up to date. */
+export interface StartReport {
+  readonly serviceMs: Spread;
+  readonly bareMs: Spread;
+  readonly startRatio: Spread;
+  /** Absent where the system does not say, as what follows. */
+  readonly idleMb: Spread | undefined;
+  readonly bareMb: Spread | undefined;
+  readonly idleRatio: Spread | undefined;
+  /** After confirming payments for as long as the plan says, and a moment of rest. */
+  readonly loadedMb: number | undefined;
+  readonly confirmations: number;
+}
+
+export interface StartBench {
+  readonly plan: StartPlan;
+  readonly server: BenchServer;
+  readonly onProgress: (message: string) => void;
+}
+
+interface Started {
+  readonly readyMs: number;
+  readonly residentMb: number | undefined;
+}
+
+const BARE = "tooling/bench/src/start/bare-process.ts";
+const LOANS = { lenderCodes: ["START"], perLender: 1_000 };
+/** What a start leaves to be done, and to be thrown away. */
+const REST_MS = 2_000;
+
+/** Starts a bare process and the service in turn, and then loads the service for a while. */
+export async function measureStart({ plan, server, onProgress }: StartBench): Promise<StartReport> {
+  onProgress("filling the books");
+  const databaseUrl = await server.createDatabase("started");
+  const books = await fillBooks(databaseUrl, [{ loans: LOANS, options: [] }]);
+  const round = async () => ({
+    bare: await started(() => startProcess(BARE, { databaseUrl })),
+    service: await started(() => startService({ databaseUrl, role: "server" })),
+  });
+  onProgress("starting");
+  await round();
+  const watched = await leastDisturbed(plan.rounds, [process.pid, server.pid], round);
+  const rounds = watched.map((one) => one.round);
+  onProgress(`confirming for ${plan.loadMs / 1_000} s`);
+  const loaded = await underLoad(plan, databaseUrl, books.keys);
+  return {
+    serviceMs: spreadOf(rounds.map(({ service }) => service.readyMs)),
+    bareMs: spreadOf(rounds.map(({ bare }) => bare.readyMs)),
+    startRatio: spreadOf(rounds.map(({ service, bare }) => service.readyMs / bare.readyMs)),
+    idleMb: known(rounds.map(({ service }) => service.residentMb)),
+    bareMb: known(rounds.map(({ bare }) => bare.residentMb)),
+    idleRatio: known(
+      rounds.map(({ service, bare }) => service.residentMb && bare.residentMb && service.residentMb / bare.residentMb),
+    ),
+    ...loaded,
+  };
+}
+
+async function started(start: () => Promise<Service>): Promise<Started> {
+  const startedAt = performance.now();
+  const service = await start();
+  const { status } = await fetch(new URL("/readyz", service.url));
+  if (status !== 200) throw new Error(`A process that says it is ready answers ${status}.`);
+  const readyMs = performance.now() - startedAt;
+  await delay(REST_MS);
+  const residentMb = residentMemoryMb(service.pid);
+  await service.stop();
+  return { readyMs, residentMb };
+}
+
+async function underLoad({ clients, loadMs }: StartPlan, databaseUrl: string, keys: ConfirmLoad["keys"]) {
+  const service = await startService({ databaseUrl, role: "server" });
+  const http = startChild(new URL("../load/confirm-load.ts", import.meta.url));
+  const extent = { durationMs: loadMs };
+  const load: ConfirmLoad = { serviceUrls: [service.url], keys, loans: LOANS, series: "start", clients, extent };
+  const { completed } = await http.ask<LoadResult>(load);
+  await delay(REST_MS);
+  const loadedMb = residentMemoryMb(service.pid);
+  await Promise.all([http.stop(), service.stop()]);
+  return { loadedMb, confirmations: completed };
+}
+
+function known(values: readonly (number | undefined)[]): Spread | undefined {
+  const numbers = values.filter((value) => value !== undefined);
+  return numbers.length === 0 ? undefined : spreadOf(numbers);
+}
+
+/** One table for people. */
+export function startText({ rounds, loadMs }: StartPlan, report: StartReport): string {
+  const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
+  const after = `resident MB after ${loadMs / 1_000} s and ${whole(confirmations)} confirmations`;
+  return [
+    `A server process, beside a bare one of Express and pg; ${rounds} rounds in turn`,
+    table(
+      "figure,service,bare,ratio",
+      [
+        ["exec to ready, ms", milliseconds(serviceMs), milliseconds(bareMs), ratioText(startRatio)],
+        ["resident MB, idle", ...[idleMb, bareMb, idleRatio].map((spread) => (spread ? ratioText(spread) : ""))],
+        [after, loadedMb === undefined ? "" : whole(loadedMb), "", ""],
+      ],
+      "left",
+    ),
+  ].join("\n");
+}
+
+/** Beside a bare process. */
+export function startLines({ rounds, loadMs }: StartPlan, report: StartReport): Line[] {
+  const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
+  const ready = { figure: "exec to ready", ours: `${whole(serviceMs.median)} ms` };
+  const beside = (figure: string) => `bare node, Express and pg: ${figure}`;
+  const lines = [ratioLine({ ...ready, beside: beside(`${whole(bareMs.median)} ms`), ratio: startRatio, rounds })];
+  if (!idleMb || !bareMb || !idleRatio || loadedMb === undefined) return lines;
+  const idle = { figure: "resident memory, idle", ours: `${whole(idleMb.median)} MB` };
+  const loaded = loadedMb / idleMb.median;
+  return [
+    ...lines,
+    ratioLine({ ...idle, beside: beside(`${whole(bareMb.median)} MB`), ratio: idleRatio, rounds }),
+    {
+      figure: `resident memory after ${loadMs / 1_000} s of load`,
+      ours: `${whole(loadedMb)} MB`,
+      beside: `idle; ${whole(confirmations)} confirmations between`,
+      ratio: loaded.toFixed(2),
+      rounds: 1,
+    },
+  ];
+}

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Child } from "../load/child.ts";
+import type { Arrivals, ReceiverQuestion } from "./receiver.ts";
+import type { Sender } from "./sender.ts";
+import { quantile, type Spread, spreadOf } from "../figures/statistics.ts";
+
+/** How long one lender's events take from commit to receipt: on an idle system, and beside a slow lender's backlog. */
+export interface IsolationFigures {
+  readonly idle: Latency;
+  readonly besideSlow: Latency;
+  /** `besideSlow` ÷ `idle` of the same round. */
+  readonly ratio: Latency;
+}
+
+/** In milliseconds, or as a ratio. */
+export interface Latency {
+  readonly p50: Spread;
+  readonly p99: Spread;
+}
+
+export interface IsolationBench {
+  readonly rounds: number;
+  /** Of the prompt lender in each part of a round, one after the other. */
+  readonly streamEvents: number;
+  /** Events that wait for the slow lender. */
+  readonly slowBacklog: number;
+  readonly service: Sender;
+  readonly naive: Sender;
+  readonly receiver: Child;
+}
+
+/** How long the slow lender takes for an answer. */
+export const SLOW_ANSWER_MS = 3_000;
+
+/** A new event that often: the one before has long arrived when nothing is in its way. */
+const EVENT_EVERY_MS = 25;
+const COMMITTING_CLIENTS = 32;
+
+interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+interface Round {
+  readonly idle: Percentiles;
+  readonly besideSlow: Percentiles;
+}
+
+/** Measures both senders in turn, each without and with the slow lender's backlog. */
+export async function measureIsolation(
+  bench: IsolationBench,
+): Promise<{ service: IsolationFigures; naive: IsolationFigures }> {
+  const rounds: { service: Round; naive: Round }[] = [];
+  while (rounds.length < bench.rounds) {
+    rounds.push({ service: await round(bench, bench.service), naive: await round(bench, bench.naive) });
+  }
+  return {
+    service: figuresOf(rounds.map(({ service }) => service)),
+    naive: figuresOf(rounds.map(({ naive }) => naive)),
+  };
+}
+
+async function round(bench: IsolationBench, sender: Sender): Promise<Round> {
+  const { receiver, slowBacklog } = bench;
+  await sender.untilNothingWaits();
+  const idle = await stream(bench, sender);
+  await receiver.ask({ ask: "answerAfter", delayMs: SLOW_ANSWER_MS } satisfies ReceiverQuestion);
+  await sender.hold("slow");
+  await sender.commit("slow", slowBacklog, COMMITTING_CLIENTS);
+  await sender.letGo("slow");
+  await receiver.ask({ ask: "keptWaiting" } satisfies ReceiverQuestion);
+  const besideSlow = await stream(bench, sender);
+  await receiver.ask({ ask: "answerAfter", delayMs: 0 } satisfies ReceiverQuestion);
+  await sender.untilNothingWaits();
+  return { idle, besideSlow };
+}
+
+/** Commits the prompt lender's events at a steady pace, whether or not those before have arrived. */
+async function stream({ receiver, streamEvents }: IsolationBench, sender: Sender): Promise<Percentiles> {
+  await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
+  const startedAt = performance.now();
+  for (let sent = 0; sent < streamEvents; sent += 1) {
+    await delay(Math.max(0, startedAt + sent * EVENT_EVERY_MS - performance.now()));
+    await sender.commit("prompt", 1, 1);
+  }
+  const question: ReceiverQuestion = { ask: "arrivals", expected: streamEvents };
+  const arrivals = Object.entries(await receiver.ask<Arrivals>(question));
+  const committedAtMs = await sender.committedAtMs(arrivals.map(([deliveryId]) => deliveryId));
+  const latencies = arrivals.map(([deliveryId, atMs]) => atMs - committedAtMs.get(deliveryId)!);
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}
+
+function figuresOf(rounds: readonly Round[]): IsolationFigures {
+  return {
+    idle: latencyOf(rounds.map(({ idle }) => idle)),
+    besideSlow: latencyOf(rounds.map(({ besideSlow }) => besideSlow)),
+    ratio: latencyOf(
+      rounds.map(({ idle, besideSlow }) => ({ p50: besideSlow.p50 / idle.p50, p99: besideSlow.p99 / idle.p99 })),
+    ),
+  };
+}
+
+function latencyOf(rounds: readonly Percentiles[]): Latency {
+  return { p50: spreadOf(rounds.map(({ p50 }) => p50)), p99: spreadOf(rounds.map(({ p99 }) => p99)) };
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { Client } from "pg";
+import { startChild } from "../load/child.ts";
+import { CREATE_CHANGE_TABLE, installNaiveQueue, NAIVE_QUEUE, type NaiveJob } from "./naive-change.ts";
+import type { NaiveCommits } from "./naive-commits.ts";
+import type { NaiveSettings, NaiveWorkerQuestion } from "./naive-worker.ts";
+import type { Callbacks } from "./receiver.ts";
+import { pollUntil, type Sender } from "./sender.ts";
+
+export interface NaiveSenderOptions {
+  /** An empty database of the same server. */
+  readonly databaseUrl: string;
+  /** Of events of the service, to be posted again and again. */
+  readonly bodies: readonly string[];
+  readonly callbacks: Callbacks;
+}
+
+/** The fastest of those tried, from a batch of 1 in 16 workers up to 256 in 2. */
+export const NAIVE_SETTINGS: NaiveSettings = { batchSize: 64, localConcurrency: 4, perJobResults: true };
+
+/**
+ * What anybody would build first: one pg-boss job per event, written in the transaction of the change, and a worker that
+ * signs and posts. It keeps no order, no log of attempts and no lender apart from another.
+ */
+export async function startNaiveSender({ databaseUrl, bodies, callbacks }: NaiveSenderOptions): Promise<Sender> {
+  await installNaiveQueue(databaseUrl);
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(CREATE_CHANGE_TABLE);
+  const [commits, worker] = [
+    startChild(new URL("naive-commits.ts", import.meta.url)),
+    startChild(new URL("naive-worker.ts", import.meta.url)),
+  ];
+  const work: NaiveWorkerQuestion = { ask: "work", databaseUrl, settings: NAIVE_SETTINGS };
+  await worker.ask(work);
+
+  function jobFor(url: string, index: number): NaiveJob {
+    const deliveryId = `evt_${randomUUID().replaceAll("-", "")}`;
+    return { url, deliveryId, kind: "payment.collected", body: bodies[index % bodies.length]! };
+  }
+
+  async function nothingWaits(): Promise<boolean> {
+    const { rows } = await client.query<{ waits: boolean }>(
+      "select exists (select from pgboss.job where name = $1 and state <> 'completed') as waits",
+      [NAIVE_QUEUE],
+    );
+    return rows[0]?.waits === false;
+  }
+
+  return {
+    pid: worker.pid,
+    async commit(role, count, clients) {
+      const jobs = Array.from({ length: count }, (_, index) => jobFor(callbacks[role], index));
+      await commits.ask({ databaseUrl, clients, jobs } satisfies NaiveCommits);
+    },
+    // One queue for all: who holds one lender's events holds everybody's.
+    hold: () => worker.ask({ ask: "rest" } satisfies NaiveWorkerQuestion),
+    letGo: () => worker.ask(work),
+    untilNothingWaits: () => pollUntil(nothingWaits, "There are jobs that pg-boss does not work."),
+    async committedAtMs(deliveryIds) {
+      const { rows } = await client.query<{ id: string; atMs: number }>(
+        `select id, (extract(epoch from pg_xact_commit_timestamp(xmin)) * 1000)::float8 as "atMs"
+         from change where id = any ($1)`,
+        [deliveryIds],
+      );
+      return new Map(rows.map(({ id, atMs }) => [id, atMs]));
+    },
+    async lastAcknowledgedAtMs() {
+      const { rows } = await client.query<{ atMs: number }>(
+        `select (extract(epoch from max(completed_on)) * 1000)::float8 as "atMs" from pgboss.job where name = $1`,
+        [NAIVE_QUEUE],
+      );
+      return rows[0]!.atMs;
+    },
+    async close() {
+      await Promise.all([client.end(), commits.stop(), worker.stop()]);
+    },
+  };
+}

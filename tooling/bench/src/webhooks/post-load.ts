@@ -1,0 +1,43 @@
+import { HEADERS } from "@collections/signing";
+import { Pool } from "undici";
+import { answerQuestions } from "../load/child.ts";
+import { closedLoop } from "../load/closed-loop.ts";
+
+/** Event bodies to post as requests of the service's shape, each as soon as one of the connections is free. */
+export interface PostLoad {
+  readonly url: string;
+  readonly connections: number;
+  readonly events: readonly { readonly deliveryId: string; readonly body: string }[];
+}
+
+/** As many headers as an attempt has, of the same length: a loop that sends less would set another task. */
+const HEADERS_OF_ALL = {
+  "Content-Type": "application/json",
+  "User-Agent": "PartnerCollections-Webhooks/1.0",
+  [HEADERS.event]: "payment.collected",
+  [HEADERS.attempt]: "1",
+  [HEADERS.keyId]: "lk_0123456789abcdef01234567",
+  [HEADERS.timestamp]: "1795167667000",
+  [HEADERS.signature]: "0123456789abcdef".repeat(4),
+};
+
+answerQuestions(async ({ url, connections, events }: PostLoad) => {
+  const { origin, pathname: path } = new URL(url);
+  const pool = new Pool(origin, { connections, pipelining: 1 });
+  let next = 0;
+
+  async function post(): Promise<void> {
+    const { deliveryId, body } = events[next++]!;
+    const headers = { ...HEADERS_OF_ALL, [HEADERS.delivery]: deliveryId };
+    const answer = await pool.request({ method: "POST", path, headers, body });
+    await answer.body.dump();
+    if (answer.statusCode !== 200) throw new Error(`The receiver answered ${answer.statusCode}.`);
+  }
+
+  const result = await closedLoop(
+    Array.from({ length: connections }, () => post),
+    { count: events.length },
+  );
+  await pool.close();
+  return result;
+});

@@ -1,0 +1,19 @@
+import { migrate } from "@collections/database";
+import { directUrl, testDatabase } from "@collections/testing";
+import { Client } from "pg";
+import { type Catalog, readCatalog } from "./catalog.ts";
+import { type Registry } from "../registry/registry.ts";
+
+/** For tests: the catalog of a database with all our tables, and its address. */
+export async function migratedCatalog({ schemas }: Registry): Promise<{ catalog: Catalog; url: string }> {
+  const { url } = await testDatabase("citus", async (url) => {
+    await migrate({ url, schemas: schemas.map((schema) => ({ ...schema, entities: [] })), jobs: true });
+  });
+  const client = new Client({ connectionString: directUrl(url) });
+  await client.connect();
+  try {
+    return { catalog: await readCatalog(client, schemas), url };
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,278 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { appendFileSync, chownSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { Client, Pool } from "pg";
+import { until } from "../deadline.ts";
+import { freePort } from "../processes/free-port.ts";
+
+/** The setting that names the folder of PostgreSQL's programs, with the extension citus installed beside them. */
+const BIN_SETTING = "CITUS_BIN";
+const NODES = 3;
+const READY_WITHIN_MS = 120_000;
+const NOBODY = 65534;
+const DATABASE = "collections";
+
+/** Settings that operators are told to make, and those of this machine. */
+const SETTINGS = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+shared_preload_libraries = 'citus'
+max_prepared_transactions = 200
+max_connections = 300
+wal_level = logical
+citus.shard_count = 8
+citus.node_connection_timeout = '5s'
+citus.recover_2pc_interval = '5s'
+citus.node_conninfo = 'sslmode=disable keepalives_idle=5 keepalives_interval=2 keepalives_count=3 tcp_user_timeout=10000'
+`;
+
+/** Why no cluster can be made here; undefined when one can. */
+export function whyNoCluster(): string | undefined {
+  if (process.platform !== "linux") return "the processes of a node are found by /proc, which needs Linux";
+  const bin = process.env[BIN_SETTING];
+  if (bin === undefined) {
+    return `${BIN_SETTING} is not set. It names the folder of initdb and postgres of an installation that has Citus, such as /usr/lib/postgresql/17/bin`;
+  }
+  const missing = ["initdb", "postgres", "pg_config"].find((program) => !existsSync(join(bin, program)));
+  if (missing !== undefined) return `${BIN_SETTING} is ${bin}, which has no ${missing}`;
+  const folder = spawnSync(join(bin, "pg_config"), ["--sharedir"], { encoding: "utf8" }).stdout.trim();
+  const control = join(folder, "extension", "citus.control");
+  return existsSync(control) ? undefined : `the extension citus is not installed: there is no ${control}`;
+}
+
+/** One server of the cluster. Node 0 is the coordinator. */
+class Node {
+  readonly port: number;
+  readonly #bin: string;
+  readonly #dataDir: string;
+  readonly #owner: { uid?: number; gid?: number };
+  #process: ChildProcess | undefined;
+  #stopped: number[] = [];
+
+  constructor(bin: string, dataDir: string, port: number) {
+    this.#bin = bin;
+    this.#dataDir = dataDir;
+    this.port = port;
+    // PostgreSQL does not run as root.
+    this.#owner = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  }
+
+  init(): void {
+    mkdirSync(this.#dataDir, { recursive: true });
+    const { uid, gid } = this.#owner;
+    if (uid !== undefined && gid !== undefined) chownSync(this.#dataDir, uid, gid);
+    const args = ["-D", this.#dataDir, "-U", "postgres", "--auth=trust", "--no-locale", "-E", "UTF8"];
+    const { status, stderr } = spawnSync(join(this.#bin, "initdb"), args, { encoding: "utf8", ...this.#owner });
+    if (status !== 0) throw new Error(`initdb ended with ${status}: ${stderr}`);
+    appendFileSync(join(this.#dataDir, "postgresql.conf"), `${SETTINGS}port = ${this.port}\n`);
+  }
+
+  url(database: string): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`;
+  }
+
+  async start(): Promise<void> {
+    const log = openSync(`${this.#dataDir}.log`, "a");
+    const child = spawn(join(this.#bin, "postgres"), ["-D", this.#dataDir], {
+      stdio: ["ignore", log, log],
+      ...this.#owner,
+    });
+    this.#process = child;
+    running.add(this);
+    child.once("exit", () => running.delete(this));
+    await until(`the node at port ${this.port} is ready`, READY_WITHIN_MS, () => this.#isReady(child), 50);
+  }
+
+  /** Kills the server and its children with SIGKILL: what is left is what was on the disk. */
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (child?.pid === undefined || hasEnded(child)) return;
+    const ended = once(child, "exit");
+    const children = childrenOf(child.pid);
+    child.kill("SIGKILL");
+    for (const pid of children) signalIfThere(pid, "SIGKILL");
+    await ended;
+  }
+
+  /** Shuts the server down at once, without telling anybody. */
+  async shutDown(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || hasEnded(child)) return;
+    const ended = once(child, "exit");
+    this.quit();
+    await ended;
+  }
+
+  /** Sends SIGQUIT, on which a stopped process would not act. */
+  quit(): void {
+    this.answerAgain();
+    this.#process?.kill("SIGQUIT");
+  }
+
+  /** Stops all processes of the server. The kernel goes on to accept its connections, and nothing answers on them. */
+  fallSilent(): void {
+    const child = this.#process;
+    if (child?.pid === undefined || hasEnded(child)) throw new Error(`The node at port ${this.port} is not running.`);
+    child.kill("SIGSTOP");
+    // The server itself is stopped, so it starts no further process.
+    this.#stopped = childrenOf(child.pid);
+    for (const pid of this.#stopped) signalIfThere(pid, "SIGSTOP");
+  }
+
+  /** Lets the processes go on that `fallSilent` has stopped. */
+  answerAgain(): void {
+    for (const pid of this.#stopped.splice(0)) signalIfThere(pid, "SIGCONT");
+    this.#process?.kill("SIGCONT");
+  }
+
+  async #isReady(child: ChildProcess): Promise<boolean> {
+    if (hasEnded(child)) throw new Error(`The node at port ${this.port} ended: see ${this.#dataDir}.log.`);
+    const client = new Client({ connectionString: this.url("postgres"), connectionTimeoutMillis: 2_000 });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+}
+
+/** Nothing of ours outlives us, whatever ends this process short of kill -9. */
+const running = new Set<Node>();
+process.once("exit", () => {
+  for (const node of running) node.quit();
+});
+
+/** A cluster of the run's own: a coordinator and two workers, with durable commits. */
+export class OwnCluster {
+  readonly #nodes: readonly Node[];
+  readonly #folder: string;
+  #pool: Pool | undefined;
+
+  private constructor(nodes: readonly Node[], folder: string) {
+    this.#nodes = nodes;
+    this.#folder = folder;
+  }
+
+  /** Makes and starts the cluster in a folder, with an empty database whose extension knows all nodes. */
+  static async start(folder: string): Promise<OwnCluster> {
+    const bin = process.env[BIN_SETTING]!;
+    const nodes: Node[] = [];
+    for (let number = 0; number < NODES; number += 1) {
+      nodes.push(new Node(bin, join(folder, `node-${number}`), await freePort()));
+    }
+    const cluster = new OwnCluster(nodes, folder);
+    try {
+      for (const node of nodes) node.init();
+      await Promise.all(nodes.map((node) => node.start()));
+      for (const node of nodes) {
+        await run(node.url("postgres"), [`create database ${DATABASE}`]);
+        await run(node.url(DATABASE), ["create extension citus"]);
+      }
+      const [coordinator, ...workers] = nodes;
+      await run(coordinator!.url(DATABASE), [
+        `select citus_set_coordinator_host('127.0.0.1', ${coordinator!.port})`,
+        ...workers.map(({ port }) => `select citus_add_node('127.0.0.1', ${port})`),
+      ]);
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** The database, by the coordinator. */
+  get url(): string {
+    return this.#nodes[0]!.url(DATABASE);
+  }
+
+  /** Connections of the run's own, for statements and for the checks. */
+  get pool(): Pool {
+    this.#pool ??= new Pool({ connectionString: this.url, max: 3, connectionTimeoutMillis: 20_000 }).on(
+      "error",
+      () => {},
+    );
+    return this.#pool;
+  }
+
+  /** Makes an empty database without Citus on the coordinator's server; returns its address. */
+  async plainDatabase(name: string): Promise<string> {
+    await run(this.#nodes[0]!.url("postgres"), [`create database ${name}`]);
+    return this.#nodes[0]!.url(name);
+  }
+
+  /** Kills a node, 0 for the coordinator, with SIGKILL. */
+  async kill(node: number): Promise<void> {
+    await this.#nodes[node]!.kill();
+  }
+
+  /** Shuts a node down at once. */
+  async shutDown(node: number): Promise<void> {
+    await this.#nodes[node]!.shutDown();
+  }
+
+  /** Makes a node silent: it takes connections and statements, and answers nothing. */
+  fallSilent(node: number): void {
+    this.#nodes[node]!.fallSilent();
+  }
+
+  /** Ends the silence of a node. */
+  answerAgain(node: number): void {
+    this.#nodes[node]!.answerAgain();
+  }
+
+  /** Starts a node again and resolves when it takes connections. */
+  async startAgain(node: number): Promise<void> {
+    await this.#nodes[node]!.start();
+  }
+
+  /** The number of the node that has the rows of each lender. */
+  async nodesOf(lenderIds: readonly string[]): Promise<number[]> {
+    const { rows } = await this.pool.query<{ port: number }>(
+      `select n.nodeport as port from unnest($1::uuid[]) with ordinality as l (id, place)
+       join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('lenders.api_key', l.id)
+       join pg_dist_node n on n.groupid = p.groupid and n.noderole = 'primary' order by l.place`,
+      [lenderIds],
+    );
+    return rows.map(({ port }) => this.#nodes.findIndex((node) => node.port === port));
+  }
+
+  async stop(): Promise<void> {
+    await this.#pool?.end();
+    this.#pool = undefined;
+    await Promise.all(this.#nodes.map((node) => node.shutDown()));
+    for (const number of this.#nodes.keys()) {
+      rmSync(join(this.#folder, `node-${number}`), { recursive: true, force: true });
+    }
+  }
+}
+
+async function run(url: string, texts: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const text of texts) await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,77 @@
+import type { LenderTwin } from "@collections/lender-twin";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Evidence, LenderSide, Verification } from "./evidence.ts";
+import { type CommandResult, startOperator } from "../processes/service-process.ts";
+import type { Stage } from "../stage/stage.ts";
+import { unsettled } from "./unsettled.ts";
+
+/** Longer than any call to a lender takes, its record included where PostgreSQL is there. */
+const CALM_MS = 4_000;
+/** A lost mint call is given up after a minute, a lost message after two, and then a sweep has to come. */
+const GOES_ON_WITHIN_MS = 240_000;
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Waits until everything has come to rest, however it did, or nothing is delivered any more: the checks find what is left.
+ * @param options.hurries lets the time pass at once after which calls and messages of dead processes count as lost
+ */
+export async function settle(stage: Stage, options: { hurries: boolean }): Promise<void> {
+  const rows = stage.postgres.pool;
+  if ((await unsettled(rows)).length > 0) {
+    await pause(CALM_MS);
+    if (options.hurries) await letTimePass(stage);
+  }
+  let delivered = -1;
+  let deadline = 0;
+  while ((await unsettled(rows)).length > 0) {
+    const now = performance.now();
+    const count = await deliveredOf(stage);
+    if (count !== delivered) deadline = now + GOES_ON_WITHIN_MS;
+    if (now > deadline) return;
+    delivered = count;
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+async function deliveredOf({ postgres }: Stage): Promise<number> {
+  const { rows } = await postgres.pool.query<{ count: string }>(
+    "select count(*) from webhooks.delivery where state = 'delivered'",
+  );
+  return Number(rows[0]!.count);
+}
+
+/** Nobody is under way any more who began before the calm. */
+async function letTimePass({ postgres }: Stage): Promise<void> {
+  await postgres.pool.query(
+    `update payment_links.payment_link set mint_started_at = mint_started_at - interval '2 minutes',
+       created_at = created_at - interval '2 minutes'
+     where status = 'requested'`,
+  );
+  await postgres.pool.query(
+    `update payment_links.link_delivery set started_at = started_at - interval '3 minutes',
+       updated_at = updated_at - interval '3 minutes'
+     where status = 'queued'`,
+  );
+}
+
+/** Everything that the invariants look at, as it is now. */
+export async function gatherEvidence({ lender, model, postgres, settings }: Stage): Promise<Evidence> {
+  const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
+  return { rows: postgres.pool, model, lender: seenBy(lender), verification };
+}
+
+/** What the lender's own systems have seen. */
+export function seenBy(lender: LenderTwin): LenderSide {
+  const calls = Map.groupBy(lender.mints, ({ idempotencyKey }) => idempotencyKey ?? "no key");
+  return {
+    arrived: new Set(lender.events.map(({ eventId }) => eventId)),
+    madeLinks: new Set(lender.links.keys()),
+    mintCalls: new Map([...calls].map(([key, records]) => [key, records.length])),
+  };
+}
+
+/** The command ends with 1 when something is wrong, and says what. */
+export function readVerification({ code, stdout, stderr }: CommandResult): Verification {
+  if (code !== 0 && code !== 1) throw new Error(`\`ledger verify\` ended with ${code}: ${stdout}${stderr}`);
+  return JSON.parse(stdout) as Verification;
+}

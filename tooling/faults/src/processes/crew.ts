@@ -1,0 +1,112 @@
+import { freePort } from "./free-port.ts";
+import { oneOf, type Random } from "../traffic/seeded-random.ts";
+import {
+  type Ending,
+  type ServiceOptions,
+  type ServiceProcess,
+  type Settings,
+  startService,
+} from "./service-process.ts";
+
+/** Several processes of one role; each has a port of its own, which its successors take over. */
+export class Crew {
+  readonly #settings: Settings;
+  readonly #options: ServiceOptions;
+  readonly #places: Place[] = [];
+
+  constructor(settings: Settings, options: ServiceOptions = {}) {
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  /** Starts one more for each of these, which add to its settings. */
+  async start(extras: readonly Settings[]): Promise<void> {
+    for (const extra of extras) {
+      const port = await freePort();
+      this.#places.push({ port, settings: extra, process: undefined, starting: undefined });
+    }
+    await this.revive();
+  }
+
+  /** Where they listen, the dead ones too. */
+  get urls(): string[] {
+    return this.#places.map(({ port }) => `http://127.0.0.1:${port}`);
+  }
+
+  /** Where those listen that live. */
+  get livingUrls(): string[] {
+    return this.#living.map(({ process }) => process!.url);
+  }
+
+  /** The process ids of the living processes. */
+  get pids(): number[] {
+    return this.#living.map(({ process }) => process!.pid);
+  }
+
+  get size(): number {
+    return this.#places.length;
+  }
+
+  /** Kills one with SIGKILL; `revive` starts its successor. */
+  async killOne(random: Random): Promise<void> {
+    await kill(oneOf(random, this.#places));
+  }
+
+  /** Kills one that lives with SIGKILL, and starts its successor without waiting for it. */
+  async replaceOne(random: Random): Promise<void> {
+    const place = oneOf(random, this.#living);
+    const ending = await kill(place);
+    if (ending?.signal !== "SIGKILL") throw new Error(`A process ended with ${ending?.code} before it was killed.`);
+    place.starting = this.#startIn(place).finally(() => (place.starting = undefined));
+    // `gathered` throws if the successor does not start. Unhandled, the rejection would end this process.
+    place.starting.catch(() => {});
+  }
+
+  /** Resolves when at least so many live. */
+  async gathered(least: number): Promise<void> {
+    while (this.#living.length < least) {
+      const starting = this.#places.flatMap((place) => place.starting ?? []);
+      if (starting.length === 0) throw new Error(`${least} processes are needed, and ${this.#living.length} live.`);
+      await Promise.race(starting);
+    }
+  }
+
+  /** Kills all with SIGKILL at the same moment. */
+  async killAll(): Promise<void> {
+    await Promise.all(this.#places.map(kill));
+  }
+
+  /** Starts a successor of each that has ended; resolves when all are ready. Returns how many there were. */
+  async revive(): Promise<number> {
+    const vacant = this.#places.filter(({ process }) => process === undefined || process.hasEnded());
+    await Promise.all(vacant.map((place) => this.#startIn(place)));
+    return vacant.length;
+  }
+
+  /** How many processes have ended and have no successor yet. */
+  get lost(): number {
+    return this.#places.filter(({ process }) => process?.hasEnded() === true).length;
+  }
+
+  get #living(): Place[] {
+    return this.#places.filter(({ process }) => process?.hasEnded() === false);
+  }
+
+  async #startIn(place: Place): Promise<void> {
+    const settings = { ...this.#settings, ...place.settings, PORT: String(place.port) };
+    place.process = await startService(settings, this.#options);
+  }
+}
+
+interface Place {
+  readonly port: number;
+  readonly settings: Settings;
+  process: ServiceProcess | undefined;
+  /** The start of a successor, until it is ready. */
+  starting: Promise<void> | undefined;
+}
+
+async function kill({ process }: Place): Promise<Ending | undefined> {
+  process?.send("SIGKILL");
+  return process?.ended;
+}

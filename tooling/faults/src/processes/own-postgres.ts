@@ -1,0 +1,115 @@
+import { type Postgres, startPostgres } from "@collections/postgres";
+import { Client, Pool } from "pg";
+import { setTimeout as pause } from "node:timers/promises";
+import { until } from "../deadline.ts";
+
+/** How a server is brought down: at once and untold (its log is replayed at the start), or orderly. */
+export type Downfall = "SIGQUIT" | "SIGINT";
+
+export interface OwnPostgresOptions {
+  readonly dataDir: string;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Added to the environment that the server is started with. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const GONE_WITHIN_MS = 60_000;
+
+/** A PostgreSQL of the run's own, with durable commits, that can be broken in every way. */
+export class OwnPostgres {
+  readonly dataDir: string;
+  readonly #options: OwnPostgresOptions;
+  readonly #started: Postgres[] = [];
+  #pool: Pool | undefined;
+
+  private constructor(options: OwnPostgresOptions) {
+    this.#options = options;
+    this.dataDir = options.dataDir;
+  }
+
+  static async start(options: OwnPostgresOptions): Promise<OwnPostgres> {
+    const postgres = new OwnPostgres(options);
+    await postgres.#start();
+    return postgres;
+  }
+
+  /** Stays the same over restarts. */
+  get url(): string {
+    return this.#current.url;
+  }
+
+  get pid(): number {
+    return this.#current.pid;
+  }
+
+  /** Connections of the run's own, for statements and for the checks. */
+  get pool(): Pool {
+    this.#pool ??= new Pool({ connectionString: this.url, max: 3, connectionTimeoutMillis: 20_000 }).on(
+      "error",
+      () => {},
+    );
+    return this.#pool;
+  }
+
+  /** A connection that the caller ends. */
+  async connect(url: string = this.url): Promise<Client> {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+    client.on("error", () => {});
+    await client.connect();
+    return client;
+  }
+
+  isUp(): boolean {
+    try {
+      return process.kill(this.pid, 0);
+    } catch {
+      return false;
+    }
+  }
+
+  /** Brings it down; resolves when its process is gone. */
+  async bringDown(downfall: Downfall): Promise<void> {
+    if (this.isUp()) process.kill(this.pid, downfall);
+    await until("PostgreSQL is down", GONE_WITHIN_MS, () => !this.isUp());
+  }
+
+  /** Starts it again after it went down, be it by itself. */
+  async startAgain(): Promise<void> {
+    const { url } = this;
+    await this.#start();
+    if (this.url !== url) throw new Error(`PostgreSQL came back at ${this.url} instead of ${url}.`);
+  }
+
+  async restart(downfall: Downfall, awayMs: number): Promise<void> {
+    await this.bringDown(downfall);
+    await pause(awayMs);
+    await this.startAgain();
+  }
+
+  async stop(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await pool?.end();
+    // Each start has a guard, and each of them may have entered again what another one has started.
+    await Promise.all(this.#started.map(({ stop }) => stop()));
+  }
+
+  get #current(): Postgres {
+    return this.#started.at(-1)!;
+  }
+
+  async #start(): Promise<void> {
+    const { dataDir, settings = {}, environment = {} } = this.#options;
+    // The server inherits what this process has at that moment; nothing runs in between.
+    const before = { ...process.env };
+    Object.assign(process.env, environment);
+    const starting = startPostgres({ dataDir, durable: true, temporary: true, settings });
+    for (const name of Object.keys(environment)) restore(name, before[name]);
+    this.#started.push(await starting);
+  }
+}
+
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}

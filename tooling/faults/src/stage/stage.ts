@@ -1,0 +1,130 @@
+import { type Answer, LenderClient, type LenderTwin, startLenderTwin } from "@collections/lender-twin";
+import { join } from "node:path";
+import { isNotNow } from "../traffic/confirm-traffic.ts";
+import { Crew } from "../processes/crew.ts";
+import type { LyingFront } from "../processes/lying-front.ts";
+import { Model } from "../traffic/model.ts";
+import { copyCluster, MINT_AUTH, originalBooks } from "./original.ts";
+import { OwnPostgres } from "../processes/own-postgres.ts";
+import { Relay } from "../processes/relay.ts";
+import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
+import { type Random, seededRandom } from "../traffic/seeded-random.ts";
+import type { Settings } from "../processes/service-process.ts";
+
+/** What a fault may want otherwise. */
+export interface StageOptions {
+  readonly settings?: Settings;
+  /** One process for each, with settings of its own; one of either unless told. */
+  readonly servers?: readonly Settings[];
+  readonly workers?: readonly Settings[];
+  readonly postgres?: Readonly<Record<string, string>>;
+  readonly postgresEnvironment?: Readonly<Record<string, string>>;
+  /** The folder of the database; in the run's own folder unless told. */
+  readonly dataDir?: string;
+  /** Lets the service reach PostgreSQL by a relay only, which can be led elsewhere. */
+  readonly throughRelay?: boolean;
+  /** Where the lender seems to be: an address of a process before the twin. */
+  readonly front?: (twinUrl: string) => Promise<LyingFront>;
+  /** The mail server; without it links are shown only. */
+  readonly smtpUrl?: string;
+  /** What else than a 503 is a fair answer while the fault lasts. */
+  readonly mayRefuse?: (answer: Answer) => boolean;
+}
+
+/** The service, everything around it, and what the world outside knows. */
+export interface Stage {
+  readonly seed: number;
+  readonly random: Random;
+  readonly folder: string;
+  readonly model: Model;
+  readonly servers: Crew;
+  readonly workers: Crew;
+  readonly lender: LenderTwin;
+  readonly settings: Settings;
+  readonly relay: Relay | undefined;
+  readonly front: LyingFront | undefined;
+  /** Loans that payments without a link go to. */
+  readonly loans: readonly string[];
+  readonly accessToken: string;
+  readonly sendsMail: boolean;
+  readonly mayRefuse: (answer: Answer) => boolean;
+  /** Changes when a standby takes over. */
+  postgres: OwnPostgres;
+  /** One of the lender's own servers, with connections of its own. */
+  client(): LenderClient;
+  close(): Promise<void>;
+}
+
+/** Starts all of it on a copy of the original books. */
+export function openStage(seed: number, options: StageOptions): Promise<Stage> {
+  return openInFolder((folder, onClose) => setUp(seed, folder, options, onClose));
+}
+
+async function setUp(
+  seed: number,
+  folder: string,
+  options: StageOptions,
+  onClose: OnClose,
+): Promise<Omit<Stage, "close">> {
+  const original = await originalBooks(STAGE_SETTINGS);
+  const dataDir = options.dataDir ?? join(folder, "data");
+  await copyCluster(original.dataDir, dataDir);
+  const postgres = await OwnPostgres.start({
+    dataDir,
+    settings: { max_connections: "100", ...options.postgres },
+    ...(options.postgresEnvironment && { environment: options.postgresEnvironment }),
+  });
+  onClose(() => postgres.stop());
+  const relay = options.throughRelay === true ? await Relay.open(postgres.url) : undefined;
+  onClose(() => relay?.close());
+
+  const settings: Settings = {
+    ...STAGE_SETTINGS,
+    FAULTS_RUN: folder,
+    DATABASE_URL: relay?.url ?? postgres.url,
+    ...(options.smtpUrl !== undefined && { SMTP_URL: options.smtpUrl }),
+    ...options.settings,
+  };
+  const servers = new Crew({ ...settings, ROLE: "server" }, { logFile: join(folder, "servers.log") });
+  const workers = new Crew({ ...settings, ROLE: "worker" }, { logFile: join(folder, "workers.log") });
+  onClose(() => Promise.all([servers.killAll(), workers.killAll()]));
+
+  const twin = await startLenderTwin({ mintAuth: MINT_AUTH });
+  onClose(() => twin.close());
+  const front = await options.front?.(twin.url);
+  onClose(() => front?.close());
+  await tellWhereTheLenderIs(postgres, twin, front?.url ?? twin.url);
+  await Promise.all([servers.start(options.servers ?? [{}]), workers.start(options.workers ?? [{}])]);
+  const connection = { serviceUrl: servers.urls[0]!, ...original.lender };
+  twin.connect(connection);
+
+  return {
+    seed,
+    random: seededRandom(seed),
+    folder,
+    model: new Model(),
+    servers,
+    workers,
+    lender: twin,
+    settings,
+    relay,
+    front,
+    loans: original.loans,
+    accessToken: original.accessToken,
+    sendsMail: options.smtpUrl !== undefined,
+    mayRefuse: (answer) => isNotNow(answer) || options.mayRefuse?.(answer) === true,
+    postgres,
+    client() {
+      const client = new LenderClient();
+      client.connect(connection);
+      return client;
+    },
+  };
+}
+
+/** Before any process has read it. */
+async function tellWhereTheLenderIs({ pool }: OwnPostgres, twin: LenderTwin, seenAt: string): Promise<void> {
+  const at = (url: string) => url.replace(twin.url, seenAt);
+  await pool.query("update lenders.lender set mint_link_url = $1", [at(twin.mintUrl)]);
+  await pool.query("update webhooks.endpoint set url = $1", [at(twin.callbackUrl)]);
+}

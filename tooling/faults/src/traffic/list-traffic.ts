@@ -1,0 +1,33 @@
+import { askUntilAnswered } from "./door-traffic.ts";
+import type { Pace, Scene } from "./pace.ts";
+
+const CASES = `{
+  cases(first: 50) { edges { node { id status outstanding { minor } } } pageInfo { hasNextPage endCursor } }
+}`;
+const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
+
+/**
+ * A field partner looks at their cases, and the lender at its deliveries, in turn. `onDeliveries` is told of each list
+ * that has deliveries: one that is refused or empty is no fault by itself, but if all are, nothing was looked at.
+ */
+export async function lookAtLists(stage: Scene, pace: Pace, onDeliveries: () => void): Promise<void> {
+  const { isOver, rest, onAnswer } = pace;
+  const client = stage.client();
+  try {
+    while (!isOver()) {
+      const startedAt = performance.now();
+      await askUntilAnswered(stage, pace, CASES, {});
+      onAnswer?.(performance.now() - startedAt);
+      await rest();
+      const answer = await client.call("GET", DELIVERIES).catch(() => undefined);
+      if (answer?.status === 200) {
+        if ((answer.body["deliveries"] as unknown[]).length > 0) onDeliveries();
+      } else if (answer !== undefined && !stage.mayRefuse(answer)) {
+        stage.model.odd(`a list of deliveries was answered ${answer.status}: ${answer.rawBody.slice(0, 300)}`);
+      }
+      await rest();
+    }
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,100 @@
+import { LenderClient } from "@collections/lender-twin";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, expect, test } from "vitest";
+import { isNotNow } from "./confirm-traffic.ts";
+import { until } from "../deadline.ts";
+import { askUntilAnswered } from "./door-traffic.ts";
+import { lookAtLists } from "./list-traffic.ts";
+import { Model } from "./model.ts";
+import type { Scene } from "./pace.ts";
+import { startTraffic } from "./traffic.ts";
+
+const closings: (() => void)[] = [];
+afterAll(() => closings.forEach((close) => close()));
+
+/** A service that answers everything in this way. */
+async function serviceThat(answers: RequestListener): Promise<string> {
+  const server = createServer(answers);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closings.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function sceneAt(serviceUrl: string): Scene {
+  return {
+    seed: 7,
+    model: new Model(),
+    servers: { urls: [serviceUrl] },
+    lender: { links: new Map() },
+    loans: ["LN-0", "LN-1"],
+    accessToken: "token",
+    sendsMail: false,
+    mayRefuse: isNotNow,
+    client() {
+      const client = new LenderClient();
+      client.connect({ serviceUrl, apiKeyId: "lk_test", hmacSecret: "secret" });
+      return client;
+    },
+  };
+}
+
+test("a service that never recovers ends the traffic all the same, and each that goes without an answer is told", async () => {
+  const scene = sceneAt(
+    await serviceThat((_, answer) => {
+      answer.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
+      answer.end('{"code":"UNAVAILABLE"}');
+    }),
+  );
+  const options = { clients: 3, restMs: 1, linkRestMs: 1, importRestMs: 1, patienceMs: 300 };
+  const traffic = startTraffic(scene, options);
+  await until("everybody is refused", 10_000, () => scene.model.counts.refused > 10);
+  await traffic.stop();
+  const told = scene.model.oddities.join("\n");
+  // Some payments are given up on purpose before the end, so not each client has one left.
+  expect(told).toMatch(/the payment pay_\d+_\d+ had no answer when the traffic ended/);
+  expect(told).toMatch(/the import of NEW\/\d+-1-0 and others had no answer/);
+  expect(told).toMatch(/a request of the app had no answer/);
+  const open = [...scene.model.payments.values()];
+  expect(open.every(({ isDoubtful, acknowledged }) => isDoubtful && acknowledged === undefined)).toBe(true);
+  const sent = scene.model.counts.refused;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(scene.model.counts.refused).toBe(sent);
+});
+
+test("an answer without data and without an error is odd, and not taken for a refusal", async () => {
+  let asked = 0;
+  const scene = sceneAt(
+    await serviceThat((_, answer) => {
+      asked += 1;
+      answer.writeHead(200, { "content-type": "application/json" });
+      answer.end(asked === 1 ? "{}" : '{"data":{}}');
+    }),
+  );
+  expect(await askUntilAnswered(scene, { random: () => 0, isTooLate: () => false }, "{ cases }", {})).toEqual({});
+  expect(scene.model.oddities).toEqual(['the app was answered {"status":200}']);
+});
+
+test.each([
+  ["has some", 200, '{"deliveries":[{}]}', 3],
+  ["is empty", 200, '{"deliveries":[]}', 0],
+  ["is always refused", 503, '{"code":"UNAVAILABLE"}', 0],
+])("a list of deliveries that %s is told as such: of three that were asked for", async (_, status, body, told) => {
+  let asked = 0;
+  const scene = sceneAt(
+    await serviceThat(({ url }, answer) => {
+      const isOfDeliveries = url?.includes("deliveries") === true;
+      if (isOfDeliveries) asked += 1;
+      answer.writeHead(isOfDeliveries ? status : 200, { "content-type": "application/json", "retry-after": "1" });
+      answer.end(isOfDeliveries ? body : '{"data":{}}');
+    }),
+  );
+  let seen = 0;
+  const pace = { random: () => 0, isOver: () => asked === 3, isTooLate: () => false, rest: async () => {} };
+  await lookAtLists(scene, pace, () => void (seen += 1));
+  expect(seen).toBe(told);
+  expect(scene.model.oddities).toEqual([]);
+});

@@ -1,0 +1,117 @@
+import { glob, readFile } from "node:fs/promises";
+import { join, posix } from "node:path";
+import { moduleSpecifiers } from "./module-specifiers.ts";
+import { ROOT } from "./workspace.ts";
+
+/** A file and the files of its own package that it imports, types included; all as paths from the root. */
+export interface ImportingFile {
+  readonly path: string;
+  readonly imports: readonly string[];
+}
+
+/** A newcomer reads a longer list of files from the start each time. */
+const MOST_SOURCES = 30;
+const MOST_TESTS = 40;
+
+/** Reads the TypeScript files in some folders, such as `packages/ledger`. */
+export async function importingFiles(folders: readonly string[]): Promise<ImportingFile[]> {
+  const paths = await Array.fromAsync(glob(`{${folders.join(",")},}/{src,tests,demo}/**/*.ts`, { cwd: ROOT }));
+  return Promise.all(paths.toSorted().map(readImports));
+}
+
+/** Names each folder that has too many files: at most 30 sources, and 40 tests beside them. */
+export function largeFolders(files: readonly ImportingFile[]): string[] {
+  const paths = files.map(({ path }) => path);
+  return [...Map.groupBy(paths, posix.dirname)].flatMap(([folder, inside]) => {
+    const tests = inside.filter(isTest).length;
+    const sources = inside.length - tests;
+    return [
+      ...(sources > MOST_SOURCES
+        ? [`${folder} has ${sources} source files, and ${MOST_SOURCES} at most are read at one look`]
+        : []),
+      ...(tests > MOST_TESTS
+        ? [`${folder} has ${tests} test files, and ${MOST_TESTS} at most are read at one look`]
+        : []),
+    ];
+  });
+}
+
+/**
+ * Names each circle of imports between the files and folders that stand side by side in one folder. So of two folders at
+ * most one imports the other. Tests may import what they like.
+ */
+export function importCircles(files: readonly ImportingFile[]): string[] {
+  const sources = files.filter(({ path }) => !isTest(path));
+  const folders = new Set(sources.flatMap(({ path }) => foldersAbove(path)));
+  return [...folders].flatMap((folder) => {
+    const arrows = arrowsIn(folder, sources);
+    return circlesOf(arrows).map(
+      (circle) =>
+        `${folder}: ${circle.map((from, index) => `${from} imports ${circle[index + 1] ?? circle[0]}`).join(", ")}`,
+    );
+  });
+}
+
+/** What stands in a folder, and for each file or folder those beside it that it imports. */
+function arrowsIn(folder: string, files: readonly ImportingFile[]): Map<string, Set<string>> {
+  const arrows = new Map<string, Set<string>>();
+  for (const { path, imports } of files) {
+    const from = childOf(folder, path);
+    if (from === undefined) continue;
+    const known = arrows.get(from) ?? new Set();
+    arrows.set(from, known);
+    for (const imported of imports) {
+      const to = childOf(folder, imported);
+      if (to !== undefined && to !== from) known.add(to);
+    }
+  }
+  return arrows;
+}
+
+/** One shortest circle for each file or folder that is on one; a circle is named once, from its first by name. */
+function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
+  const circles = new Map<string, string[]>();
+  for (const start of [...arrows.keys()].toSorted()) {
+    const circle = shortestWay(arrows, start);
+    if (circle) circles.set(circle.toSorted().join(" "), circles.get(circle.toSorted().join(" ")) ?? circle);
+  }
+  return [...circles.values()];
+}
+
+/** The shortest way from `start` back to it. */
+function shortestWay(arrows: ReadonlyMap<string, ReadonlySet<string>>, start: string): string[] | undefined {
+  const seen = new Set<string>();
+  let ways = [[start]];
+  while (ways.length > 0) {
+    const next: string[][] = [];
+    for (const way of ways) {
+      for (const to of arrows.get(way.at(-1)!) ?? []) {
+        if (to === start) return way;
+        if (seen.has(to)) continue;
+        seen.add(to);
+        next.push([...way, to]);
+      }
+    }
+    ways = next;
+  }
+  return undefined;
+}
+
+function childOf(folder: string, path: string): string | undefined {
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1).split("/")[0] : undefined;
+}
+
+function foldersAbove(path: string): string[] {
+  const folder = posix.dirname(path);
+  return folder === "." ? [] : [...foldersAbove(folder), folder];
+}
+
+function isTest(path: string): boolean {
+  return path.endsWith(".test.ts");
+}
+
+async function readImports(path: string): Promise<ImportingFile> {
+  const specifiers = moduleSpecifiers(path, await readFile(join(ROOT, path), "utf8"));
+  const relative = specifiers.filter((specifier) => specifier.startsWith("."));
+  return { path, imports: relative.map((specifier) => posix.join(posix.dirname(path), specifier)) };
+}

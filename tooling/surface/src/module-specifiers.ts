@@ -1,0 +1,11 @@
+import { parseSync } from "oxc-parser";
+
+/** The modules that a TypeScript file imports or hands on, types included, as they are written there. */
+export function moduleSpecifiers(file: string, text: string): string[] {
+  const { module } = parseSync(file, text);
+  return [
+    ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...module.staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+    ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
+  ];
+}

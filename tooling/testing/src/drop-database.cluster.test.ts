@@ -1,0 +1,18 @@
+import { expect, inject, test } from "vitest";
+import { onNode } from "./cluster.ts";
+import { emptyDatabase } from "./index.ts";
+
+test("a database is dropped together with a transaction that was prepared in it and never ended", async () => {
+  const database = await emptyDatabase();
+  await onNode(database.url, async (client) => {
+    await client.query("begin");
+    await client.query("create table dogs (name text)");
+    await client.query("prepare transaction 'left behind'");
+  });
+  await database.drop();
+  const name = new URL(database.url).pathname.slice(1);
+  const found = await onNode(inject("adminUrl"), (admin) =>
+    admin.query("select from pg_database where datname = $1", [name]),
+  );
+  expect(found.rowCount).toBe(0);
+});

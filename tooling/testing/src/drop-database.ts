@@ -1,0 +1,27 @@
+import { DatabaseError, escapeIdentifier, escapeLiteral } from "pg";
+import { onNode, withDatabase } from "./cluster.ts";
+
+const IN_USE = "55006";
+
+/** Drops this database of a server, with the connections and the prepared transactions that tests left in it. */
+export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  const drop = () =>
+    onNode(serverUrl, (client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
+  try {
+    await drop();
+  } catch (error) {
+    // `force` ends connections, but refuses where a transaction of Citus was prepared and its coordinator ended.
+    if (!(error instanceof DatabaseError) || error.code !== IN_USE) throw error;
+    await rollBackPrepared(withDatabase(serverUrl, name));
+    await drop();
+  }
+}
+
+async function rollBackPrepared(url: string): Promise<void> {
+  await onNode(url, async (client) => {
+    const { rows } = await client.query<{ gid: string }>(
+      "select gid from pg_prepared_xacts where database = current_database()",
+    );
+    for (const { gid } of rows) await client.query(`rollback prepared ${escapeLiteral(gid)}`);
+  });
+}

@@ -1,0 +1,20 @@
+import type { Pool } from "pg";
+
+/**
+ * The plan that PostgreSQL keeps for a prepared statement whatever its parameters are. It is the plan of a pooled
+ * connection that prepared the statement early, so tests hold it to an index.
+ *
+ * @param values the parameters as SQL literals, separated by commas
+ * @param options of EXPLAIN, such as `analyze, timing off`
+ */
+export async function genericPlan(pool: Pool, text: string, values: string, options = "costs on"): Promise<string> {
+  const client = await pool.connect();
+  try {
+    await client.query(`set plan_cache_mode = force_generic_plan; prepare trial as ${text}`);
+    const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain (${options}) execute trial (${values})`);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  } finally {
+    // The setting and the statement end with the connection.
+    client.release(true);
+  }
+}
