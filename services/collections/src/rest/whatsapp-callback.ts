@@ -12,7 +12,7 @@ import type { App } from "../app.ts";
 import { drainBody, readBody } from "../http/read-body.ts";
 import { addressOf } from "../http/address-of.ts";
 import { Problem } from "../http/problem.ts";
-import { countFailure } from "./rate-limit.ts";
+import { countFailure } from "./caller/rate-limit.ts";
 
 const PATH = "/webhooks/whatsapp/:lenderCode";
 /** What Meta puts into one call at most. */

@@ -20,7 +20,7 @@ import { masterKeysOf } from "../settings/master-key.ts";
 import { createCourier, pingTo } from "../worker/callbacks.ts";
 import { createOtpChannels, messengerHosts } from "./otp-channels.ts";
 
-/** Puts the service together, once per process, and connects to the database. */
+/** Creates the parts of the service, once per process, and connects to the database. */
 export async function createApp(config: Config, given: Essentials, log: Logger): Promise<App> {
   const { environment } = config;
   const metrics = createMetrics();
@@ -31,7 +31,7 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     applicationName: `collections-${config.role}`,
     works: config.role !== "server",
     lenderIds,
-    onError: (error) => log.warn({ error }, "fault in the background"),
+    onError: (error) => log.warn({ error }, "background error of the database"),
   });
   await database.jobs.start();
   const oneLenderABatch = await isDistributed(database.em());
@@ -83,8 +83,8 @@ export async function createApp(config: Config, given: Essentials, log: Logger):
     },
     async close() {
       await rateLimiter.close();
-      const doors = [mailer, outbound, messengerOutbound, anchorOutbound];
-      await Promise.all(doors.map((door) => door.close({ graceMs: 0 })));
+      const clients = [mailer, outbound, messengerOutbound, anchorOutbound];
+      await Promise.all(clients.map((client) => client.close({ graceMs: 0 })));
       await database.close();
     },
   };

@@ -14,41 +14,42 @@ import { listen, urlOf } from "../http/listen.ts";
 import { Problem } from "../http/problem.ts";
 import { answerErrors } from "../http/error-answers.ts";
 import { answerUnreadable } from "../http/unreadable-request.ts";
-import { partnerRouter } from "../rest/v1/router.ts";
+import { endpointRouter } from "../rest/endpoint/endpoint-router.ts";
+import { ENDPOINTS } from "../rest/v1/endpoints.ts";
 import { whatsappCallback } from "../rest/whatsapp-callback.ts";
 
 /** A listening HTTP server. */
 export interface HttpServer {
   readonly url: string;
-  /** Not ready any more: load balancers look elsewhere, requests are still taken. */
+  /** Reports "not ready", so that load balancers choose other processes. Requests are still answered. */
   drain(): void;
-  /** Takes nothing new and resolves once what runs is answered, or after `graceMs`. */
+  /** Accepts no new connections, and resolves when all running requests are answered, or after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 /** How long a client may take (contract: Limits). */
 export interface HttpTimes {
-  /** From the connection, or from the first byte of a further request, to the end of the headers. */
+  /** From the opening of the connection, or from the first byte of a later request, to the end of the headers. */
   headersMs: number;
-  /** To the end of the body. */
+  /** From the same moment to the end of the body. */
   requestMs: number;
   pace: Pace;
-  /** From the end of the body to the answer, of an operation of the app's API; what is watched may last. */
+  /** From the end of the body to the answer, for operations of the app's API other than subscriptions. */
   operationMs: number;
   /** Between two requests of a connection. */
   keepAliveMs: number;
-  /** How often connections are looked through for those that take longer. */
+  /** How often connections are checked against these times. */
   checkEveryMs: number;
 }
 
-/** An import of 5 MiB at 1 Mbit/s takes 42 s; what trickles in is cut off long before that. */
+/** An import of 5 MiB at 1 Mbit/s takes 42 s. A body that arrives more slowly than `pace` is cut off long before. */
 export const HTTP_TIMES: HttpTimes = {
   headersMs: 10_000,
   requestMs: 120_000,
   pace: { everyMs: 10_000, minBytes: 65_536 },
-  // Whoever stands at a door asks again by then.
+  // A field partner at a door would send the request again by then.
   operationMs: 20_000,
-  // Longer than the idle time of usual load balancers: they close first, so that no request meets a closing socket.
+  // Longer than the idle time of usual load balancers. They close first, so no request is sent into a closing socket.
   keepAliveMs: 75_000,
   checkEveryMs: 1_000,
 };
@@ -56,10 +57,10 @@ export const HTTP_TIMES: HttpTimes = {
 const MAX_HEADER_BYTES = 16_384;
 const READY_TIMEOUT_MS = 2_000;
 
-const askAnything = statement("collections.ready", "select 1");
+const probeQuery = statement("collections.ready", "select 1");
 const CLOSE_IDLE_EVERY_MS = 50;
 
-/** Serves the APIs where this process is a server, health in any case, and metrics unless they have their own address. */
+/** Serves health, the APIs unless the role is `worker`, and metrics unless they have their own address. */
 export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): Promise<HttpServer> {
   const { config } = app;
   let draining = false;
@@ -67,7 +68,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   web.disable("x-powered-by").disable("etag").set("trust proxy", config.trustProxy).set("query parser", false);
   web.use(helmet());
   web.use((_, response, next) => {
-    // Else a busy client goes on over the connection that it has.
+    // Otherwise a busy client would keep using its connection.
     if (draining) response.setHeader("Connection", "close");
     next();
   });
@@ -89,7 +90,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     if (config.isSandbox) web.use(fieldApp(config));
     web.use(documentationSite({ publicBasePath: config.publicBasePath, log: app.log, openApi: openApiDocument }));
     web.use(whatsappCallback(app));
-    web.use(partnerRouter(app));
+    web.use(endpointRouter(ENDPOINTS, app));
   }
   web.use(answerErrors(app.log));
   const server = createServer(
@@ -99,7 +100,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: times.checkEveryMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // Node would answer without a body: `requireHost` does it.
+      // Node would answer without a body. `requireHost` answers with a problem.
       requireHostHeader: false,
     },
     web,
@@ -120,7 +121,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
     async stop(graceMs) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       graphql?.close();
-      // A connection falls idle when its answer has ended, and its client would keep it open.
+      // A connection becomes idle after its answer, and its client would keep it open.
       const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
       await Promise.race([closed, delay(graceMs, undefined, { ref: false })]);
       clearInterval(idle);
@@ -130,7 +131,7 @@ export async function startHttpServer(app: App, times: HttpTimes = HTTP_TIMES): 
   };
 }
 
-/** @throws Problem MALFORMED_HTTP: HTTP/1.1 demands the header */
+/** @throws Problem MALFORMED_HTTP for an HTTP/1.1 request without Host */
 function requireHost({ httpVersion, headers }: Request, _: Response, next: NextFunction): void {
   if (httpVersion === "1.1" && headers.host === undefined) {
     throw new Problem("MALFORMED_HTTP", "Send a Host header: HTTP/1.1 demands it.");
@@ -139,7 +140,7 @@ function requireHost({ httpVersion, headers }: Request, _: Response, next: NextF
 }
 
 async function isDatabaseReady({ database }: App): Promise<boolean> {
-  const answer = query(database.em(), askAnything, [], { timeoutMs: READY_TIMEOUT_MS }).then(
+  const answer = query(database.em(), probeQuery, [], { timeoutMs: READY_TIMEOUT_MS }).then(
     () => true,
     () => false,
   );

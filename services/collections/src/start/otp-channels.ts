@@ -3,18 +3,21 @@ import { createSmsGateway, type WhatsApp } from "@collections/messaging";
 import type { Outbound } from "@collections/outbound";
 import type { Config } from "../settings/config.ts";
 
-/** The hosts of the operator's own messengers: these may be private, whatever OUTBOUND_ALLOW says. */
+/** The hosts of the operator's messaging services. They may be private, whatever OUTBOUND_ALLOW says. */
 export function messengerHosts({ whatsappBaseUrl, otp }: Config): string {
   const urls = [whatsappBaseUrl, ...(otp.sms ? [otp.sms.url] : [])];
   return [...new Set(urls.map((url) => `${new URL(url).hostname}:*`))].join(",");
 }
 
-/** The ways that are set up, WhatsApp first: what it does not take goes by SMS. */
+/** The channels that are set up, in the order in which they are tried: first WhatsApp, then SMS. */
 export function createOtpChannels(
   { whatsapp: account, sms }: Config["otp"],
-  doors: { whatsapp: WhatsApp; outbound: Outbound },
+  clients: { whatsapp: WhatsApp; outbound: Outbound },
 ): OtpChannel[] {
-  return [...(account ? [overWhatsApp(account, doors.whatsapp)] : []), ...(sms ? [overSms(sms, doors.outbound)] : [])];
+  return [
+    ...(account ? [overWhatsApp(account, clients.whatsapp)] : []),
+    ...(sms ? [overSms(sms, clients.outbound)] : []),
+  ];
 }
 
 function overWhatsApp(account: NonNullable<Config["otp"]["whatsapp"]>, whatsapp: WhatsApp): OtpChannel {

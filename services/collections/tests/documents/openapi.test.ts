@@ -1,13 +1,10 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
-import { OPERATIONS, problemsOf } from "../../src/rest/openapi/operations.ts";
+import { problemCodesOf } from "../../src/rest/openapi/problem-codes.ts";
 import { EVENT_KINDS } from "../../src/rest/openapi/webhooks.ts";
 import { PROBLEM_CODES, type ProblemCode } from "../../src/http/problem.ts";
-import { SWITCHES } from "../../src/rest/v1/import-cases.ts";
-import { PARAMETERS as PARAMETERS_OF_LIST } from "../../src/rest/v1/list-deliveries.ts";
-import { PARAMETERS as PARAMETERS_OF_REPLAY } from "../../src/rest/v1/replay-deliveries.ts";
-import { partnerEndpoints } from "../../src/rest/v1/router.ts";
+import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { answerFaults, at, schemaFaults } from "../fixtures/documented.ts";
 
 const document = openApiDocument();
@@ -19,13 +16,9 @@ describe("the OpenAPI document", () => {
     expect(valid).toBe(true);
   });
 
-  test("has every route of the router, and no other", () => {
-    // Handlers are not called: routes are known without a service.
-    const endpoints = partnerEndpoints({ credentials: {}, config: {} } as never);
-    const routes = endpoints.flatMap(({ path, methods, signed = true }) =>
-      Object.keys(methods).map(
-        (method) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")} ${signed ? "" : "un"}signed`,
-      ),
+  test("has every endpoint, and asks for a signature where the endpoint does", () => {
+    const endpoints = ENDPOINTS.map(
+      ({ method, path, signed = true }) => `${method} ${path} ${signed ? "" : "un"}signed`,
     );
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => {
@@ -33,26 +26,14 @@ describe("the OpenAPI document", () => {
         return `${method.toUpperCase()} ${path} ${"Signature" in security! ? "" : "un"}signed`;
       }),
     );
-    expect(documented.toSorted()).toEqual(routes.toSorted());
+    expect(documented.toSorted()).toEqual(endpoints.toSorted());
   });
 
   test("names each parameter of a path", () => {
-    for (const { path, parameters = [] } of OPERATIONS) {
+    for (const { path, operation } of ENDPOINTS) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const { parameters = [] } = operation;
       expect(parameters.filter((parameter) => parameter.in === "path").map(({ name }) => name)).toEqual(named);
-    }
-  });
-
-  test("names the query parameters that the service reads", () => {
-    const read: Record<string, readonly string[]> = {
-      importCases: SWITCHES,
-      listDeliveries: PARAMETERS_OF_LIST,
-      replayDeliveries: PARAMETERS_OF_REPLAY,
-    };
-    for (const { id, parameters = [] } of OPERATIONS) {
-      expect(parameters.filter((parameter) => parameter.in === "query").map(({ name }) => name)).toEqual(
-        read[id] ?? [],
-      );
     }
   });
 
@@ -64,7 +45,7 @@ describe("the OpenAPI document", () => {
 
   test("groups operations under titles that it explains, each with something below it", () => {
     const titles = (document["tags"] as { name: string }[]).map(({ name }) => name);
-    expect(titles.toSorted()).toEqual([...new Set(OPERATIONS.map(({ tag }) => tag))].toSorted());
+    expect(titles.toSorted()).toEqual([...new Set(ENDPOINTS.map(({ operation }) => operation.tag))].toSorted());
   });
 
   test("says of every field what it is", () => {
@@ -88,7 +69,7 @@ describe("the OpenAPI document", () => {
   test("has an example of every code, and each stands where it can occur", () => {
     const shown = new Set(texts(document, "code"));
     expect(PROBLEM_CODES.filter((code) => !shown.has(code))).toEqual([]);
-    const answered = new Set(OPERATIONS.flatMap(problemsOf));
+    const answered = new Set(ENDPOINTS.flatMap(problemCodesOf));
     const elsewhere = PROBLEM_CODES.filter((code) => !answered.has(code));
     // The first two are of no operation, the others are of rows of an import alone.
     expect(elsewhere).toEqual<ProblemCode[]>([

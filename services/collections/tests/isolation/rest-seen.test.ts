@@ -6,8 +6,10 @@ import express from "express";
 import type { ClientBase } from "pg";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
-import { type Endpoint, signedRouter } from "../../src/rest/server.ts";
-import { partnerEndpoints } from "../../src/rest/v1/router.ts";
+import type { App } from "../../src/app.ts";
+import type { Endpoint } from "../../src/rest/endpoint/endpoint.ts";
+import { endpointRouter } from "../../src/rest/endpoint/endpoint-router.ts";
+import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { testApp } from "../fixtures/fixture.ts";
 import { asText, type Caller, findingsOf, send } from "./fixtures/isolation-findings.ts";
 import { ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
@@ -17,8 +19,6 @@ import { changesAtB, isolationWorld, leaksIn, type World } from "./fixtures/isol
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 const document = openApiDocument();
-// Handlers are not called: the table is known without a service.
-const names = partnerEndpoints({ credentials: {}, config: {} } as never).map(({ name }) => name);
 const OF_LENDER = /((?:"?\w+"?\.)?"?lender_id"?) = (\$\d+|'[0-9a-f-]{36}')/g;
 let world: World;
 
@@ -27,17 +27,15 @@ beforeAll(async () => {
 });
 
 describe("the matrix sees it when who calls is forgotten", () => {
-  test.each(names)("by %s", async (name) => {
+  test.each(ENDPOINTS)("by $name", async (endpoint) => {
     const { app } = world.service;
     const lender = (await lenderById(app.database.em(), world.b.id))!;
-    const endpoint = partnerEndpoints(app).find((one) => one.name === name);
-    const methods = Object.entries(endpoint!.methods as Record<string, (request: object) => Promise<never>>);
-    // Its own handlers, told that whoever calls were B.
-    const forgetful = methods.map(([method, handle]) => [
-      method,
-      (request: object) => handle({ ...request, lender, keyId: world.b.key.apiKeyId }),
-    ]);
-    const broken = { ...endpoint!, methods: Object.fromEntries(forgetful) };
+    const handle = endpoint.handle as (request: object, app: App) => Promise<never>;
+    // The endpoint's own handler, which takes every caller for B.
+    const broken: Endpoint = {
+      ...endpoint,
+      handle: (request: object) => handle({ ...request, lender, keyId: world.b.key.apiKeyId }, app),
+    };
     const asA = { url: await served([broken], app), key: world.a.key };
     expect(await findingsAt(asA, [broken])).not.toEqual([]);
   });
@@ -51,7 +49,10 @@ describe("the matrix sees it when a statement does not say whose rows it means,"
       const careless = await testApp(databaseUrl);
       afterFile(() => careless.close());
       careless.database.pool.on("acquire", forgetLender);
-      const endpoints = partnerEndpoints(careless).filter((one) => one.name === name);
+      const endpoints = ENDPOINTS.filter((one) => one.name === name).map((one) => ({
+        ...one,
+        handle: (request: never) => one.handle(request, careless),
+      }));
       const asA = { url: await served(endpoints, app), key: world.a.key };
       expect(await findingsAt(asA, endpoints)).not.toEqual([]);
     },
@@ -78,10 +79,8 @@ function forgetLender(client: ClientBase): void {
 }
 
 /** The router of the service with other endpoints, on a socket of its own. */
-async function served(endpoints: readonly Endpoint[], app: World["service"]["app"]): Promise<string> {
-  const { credentials, keyUses, rateLimiter, bodyMemory, config, log } = app;
-  const rules = { credentials, keyUses, rateLimiter, bodyMemory, log, publicBasePath: "", sandbox: config.isSandbox };
-  const server = createServer(express().use(signedRouter(endpoints, rules)));
+async function served(endpoints: readonly Endpoint[], app: App): Promise<string> {
+  const server = createServer(express().use(endpointRouter(endpoints, app)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   afterFile(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openApiDocument } from "../../src/rest/openapi/document.ts";
-import { partnerEndpoints } from "../../src/rest/v1/router.ts";
+import { ENDPOINTS } from "../../src/rest/v1/endpoints.ts";
 import { asText, bothAnswers, type Caller, differences, findingsOf, send } from "./fixtures/isolation-findings.ts";
 import { type Call, NoValueError, ownCalls, trialsOf } from "./fixtures/isolation-requests.ts";
 import { changesAtB, isolationWorld, leaksIn, usedUpNowhere, type World } from "./fixtures/isolation-world.ts";
@@ -17,11 +17,9 @@ beforeAll(async () => {
   asA = { url: world.service.url, key: world.a.key };
 });
 
-const endpoints = () => partnerEndpoints(world.service.app);
-
 test("another lender's ids are to a lender what ids of nothing are, and what they name stays as it is", async () => {
   const changes = await changesAtB(world, async () => {
-    for (const trial of trialsOf(endpoints(), document, world)) {
+    for (const trial of trialsOf(ENDPOINTS, document, world)) {
       expect(await findingsOf(world, asA, trial), `${trial.title} ${JSON.stringify(trial.theirs)}`).toEqual([]);
     }
   });
@@ -31,13 +29,13 @@ test("another lender's ids are to a lender what ids of nothing are, and what the
 test("with one's own ids one is answered by every route, and finds nothing of another lender's", async () => {
   const accepted = new Set<string>();
   const changes = await changesAtB(world, async () => {
-    for (const { endpoint, call } of ownCalls(endpoints(), document, world)) {
+    for (const { endpoint, call } of ownCalls(ENDPOINTS, document, world)) {
       const answer = await send(asA, call);
       if (answer.status < 300) accepted.add(endpoint);
       expect(leaksIn(world, asText(answer)), `${endpoint} ${JSON.stringify(call)}`).toEqual([]);
     }
   });
-  expect(accepted).toEqual(new Set(endpoints().map(({ name }) => name)));
+  expect(accepted).toEqual(new Set(ENDPOINTS.map(({ name }) => name)));
   expect(changes).toEqual([]);
 });
 
@@ -53,7 +51,7 @@ describe("signed by what is not a key of the caller's,", () => {
   ])("%s, no route tells or does anything", async (_, status, keyOf, signature) => {
     const caller = { ...asA, key: keyOf(world) };
     // Who names a key is answered by the debugger, which tells nothing of what the key is of.
-    const needsNone = new Set(endpoints().flatMap(({ name, signed }): string[] => (signed === false ? [name] : [])));
+    const needsNone = new Set(ENDPOINTS.flatMap(({ name, signed }): string[] => (signed === false ? [name] : [])));
     const changes = await changesAtB(world, async () => {
       for (const { endpoint, call } of eachOnce()) {
         const answer = await send(caller, call, signature);
@@ -68,7 +66,7 @@ describe("signed by what is not a key of the caller's,", () => {
 });
 
 test("a secret of another lender's is to the caller's key no other than one that nobody has", async () => {
-  const [call] = ownCalls(endpoints(), document, usedUpNowhere(world)).map((own) => own.call);
+  const [call] = ownCalls(ENDPOINTS, document, usedUpNowhere(world)).map((own) => own.call);
   const answers = [world.b.key.hmacSecret, "0".repeat(64)].map(async (hmacSecret) => {
     const { status, body } = await send({ ...asA, key: { ...world.a.key, hmacSecret } }, call!);
     return { status, code: body["code"], diagnosis: body["diagnosis"] };
@@ -81,7 +79,7 @@ test("a secret of another lender's is to the caller's key no other than one that
 test("at each place that is tried, what is theirs tells its owner something", async () => {
   const asB = { ...asA, key: world.b.key };
   const told = new Map<string, boolean>();
-  for (const trial of trialsOf(endpoints(), document, world)) {
+  for (const trial of trialsOf(ENDPOINTS, document, world)) {
     const [theirs, nobodys] = await bothAnswers(asB, trial);
     told.set(trial.title, told.get(trial.title) || differences(theirs, nobodys, trial).length > 0);
   }
@@ -90,8 +88,8 @@ test("at each place that is tried, what is theirs tells its owner something", as
 });
 
 test("a parameter that nobody has thought of stops the matrix, and is told where to go", () => {
-  const [health] = endpoints();
-  const grown = { ...health!, path: `${health!.path}/:colleague` };
+  const [health] = ENDPOINTS;
+  const grown = { ...health!, path: `${health!.path}/{colleague}` };
   const paths = { [`/api/v1/partner/health/{colleague}`]: document.paths["/api/v1/partner/health"]! };
   const trials = () => trialsOf([grown], { ...document, paths }, usedUpNowhere(world));
   expect(trials).toThrow(NoValueError);
@@ -102,7 +100,7 @@ test("a field of a body that nobody has thought of stops the matrix as well", ()
   const schemas = structuredClone(document.components["schemas"]!) as Record<string, { properties: object }>;
   Object.assign(schemas["PaymentConfirmation"]!.properties, { caseId: { type: "string" } });
   const grown = { ...document, components: { ...document.components, schemas } };
-  expect(() => trialsOf(endpoints(), grown, usedUpNowhere(world))).toThrow(
+  expect(() => trialsOf(ENDPOINTS, grown, usedUpNowhere(world))).toThrow(
     "no value for PaymentConfirmation.caseId of POST /api",
   );
 });
@@ -110,8 +108,8 @@ test("a field of a body that nobody has thought of stops the matrix as well", ()
 /** Of each route one request about one's own and, for each place that names something, one about what is B's. */
 function eachOnce(): { endpoint: string; call: Call }[] {
   const still = usedUpNowhere(world);
-  const own = ownCalls(endpoints(), document, still).map((one) => ({ ...one, title: one.endpoint }));
-  const theirs = trialsOf(endpoints(), document, still).map((trial) => ({ ...trial, call: trial.theirs }));
+  const own = ownCalls(ENDPOINTS, document, still).map((one) => ({ ...one, title: one.endpoint }));
+  const theirs = trialsOf(ENDPOINTS, document, still).map((trial) => ({ ...trial, call: trial.theirs }));
   return [...new Map([...own, ...theirs].map((one) => [one.title, one])).values()];
 }
 

@@ -50,7 +50,11 @@ beforeAll(async () => {
     urls.push(url);
     loop = await watchLoop(`${url}/metrics`);
   }
-  known = { keyId, secret, loans, eventIds, replayIds: [String(replay.body["replayId"])] };
+  known = {
+    keyId,
+    secret,
+    parameters: { loan: loans, eventId: eventIds, replayId: [String(replay.body["replayId"])] },
+  };
 });
 
 test(`${REQUESTS} odd requests: no fault of ours, no word too many, nothing changed by what is refused`, async () => {

@@ -1,10 +1,11 @@
-import { warningAnswer } from "../answer-parts.ts";
-import { originalAnswer } from "../v1/booking-answer.ts";
-import { fieldFaultAnswer, PROBLEM_ANSWERS } from "../problem-answer.ts";
-import type { Operation, OperationAnswer, Parameter } from "./operation.ts";
-import { OPERATIONS, problemsOf } from "./operations.ts";
+import { warningAnswer } from "../endpoint/answer-parts.ts";
+import type { Endpoint, NamedSchemas, OperationAnswer, Parameter } from "../endpoint/endpoint.ts";
+import { originalAnswer } from "../v1/confirm-payment.ts";
+import { ENDPOINTS } from "../v1/endpoints.ts";
+import { fieldFaultAnswer, PROBLEM_ANSWERS } from "./problem-answer.ts";
+import { problemCodesOf } from "./problem-codes.ts";
 import { headerReferences, problemExamples, problemResponses } from "./problems.ts";
-import { componentSchemas, type NamedSchemas, referenceTo } from "./schemas.ts";
+import { componentSchemas, referenceTo } from "./schemas.ts";
 import { HEADERS, INFO, SECURITY_SCHEMES, TAGS } from "./texts.ts";
 import { webhookPaths, webhookSchemas } from "./webhook-paths.ts";
 
@@ -17,14 +18,15 @@ export interface OpenApiDocument {
   readonly [member: string]: unknown;
 }
 
-const SIGNED = [{ KeyId: [], Timestamp: [], Signature: [] }];
-const NAMED = [{ KeyId: [] }];
-const OF_EVERY_ANSWER = ["X-Request-Id"];
-const OF_COUNTED_ANSWERS = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
+const SECURITY_WITH_SIGNATURE = [{ KeyId: [], Timestamp: [], Signature: [] }];
+const SECURITY_WITH_KEY_ID = [{ KeyId: [] }];
+const HEADERS_OF_ALL_ANSWERS = ["X-Request-Id"];
+/** Of answers to requests that have been counted by a rate limit. */
+const HEADERS_OF_COUNTED_ANSWERS = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
 
 /**
- * The REST API and the webhooks as an OpenAPI document, from the schemas that requests are checked by and that answers
- * are held to. `basePath` is the path that a proxy in front takes off, or empty.
+ * Derives the OpenAPI document of the REST API and the webhooks from the endpoints: from the schemas that check requests,
+ * and from the schemas of answers, which tests check. `basePath` is the path that a proxy in front removes, or empty.
  */
 export function openApiDocument(basePath = ""): OpenApiDocument {
   return {
@@ -37,8 +39,8 @@ export function openApiDocument(basePath = ""): OpenApiDocument {
     components: {
       schemas: schemas(),
       responses: {
-        RouteNotFound: problemResponses(["ROUTE_NOT_FOUND"], OF_EVERY_ANSWER)["404"]!,
-        MethodNotAllowed: problemResponses(["METHOD_NOT_ALLOWED"], OF_COUNTED_ANSWERS)["405"]!,
+        RouteNotFound: problemResponses(["ROUTE_NOT_FOUND"], HEADERS_OF_ALL_ANSWERS)["404"]!,
+        MethodNotAllowed: problemResponses(["METHOD_NOT_ALLOWED"], HEADERS_OF_COUNTED_ANSWERS)["405"]!,
       },
       headers: HEADERS,
       examples: problemExamples(),
@@ -48,31 +50,31 @@ export function openApiDocument(basePath = ""): OpenApiDocument {
 }
 
 function paths(): Record<string, Record<string, object>> {
-  const byPath = Map.groupBy(OPERATIONS, ({ path }) => path);
+  const byPath = Map.groupBy(ENDPOINTS, ({ path }) => path);
   return Object.fromEntries(
-    [...byPath].map(([path, operations]) => [
+    [...byPath].map(([path, endpoints]) => [
       path,
-      Object.fromEntries(operations.map((operation) => [operation.method.toLowerCase(), operationObject(operation)])),
+      Object.fromEntries(endpoints.map((endpoint) => [endpoint.method.toLowerCase(), operationObject(endpoint)])),
     ]),
   );
 }
 
-function operationObject(operation: Operation): object {
-  const { id, tag, summary, description, parameters = [], request, answers, signed } = operation;
-  const problems = problemsOf(operation);
+function operationObject(endpoint: Endpoint): object {
+  const { id, tag, summary, description, parameters = [], request, answers } = endpoint.operation;
+  const problems = problemCodesOf(endpoint);
   return {
     operationId: id,
     tags: [tag],
     summary,
     description,
-    security: signed === false ? NAMED : SIGNED,
+    security: endpoint.signed === false ? SECURITY_WITH_KEY_ID : SECURITY_WITH_SIGNATURE,
     ...(parameters.length > 0 && { parameters: parameters.map(parameterObject) }),
     ...(request && {
       requestBody: { required: request.required, content: jsonContent(request.schemas, request.examples) },
     }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerObject(answer)])),
-      ...problemResponses(problems, OF_EVERY_ANSWER),
+      ...problemResponses(problems, HEADERS_OF_ALL_ANSWERS),
     },
     "x-problem-codes": problems,
   };
@@ -85,7 +87,7 @@ function parameterObject(parameter: Parameter): object {
 function answerObject({ description, schemas, examples = {}, headers = [] }: OperationAnswer): object {
   return {
     description,
-    headers: headerReferences([...OF_COUNTED_ANSWERS, ...headers]),
+    headers: headerReferences([...HEADERS_OF_COUNTED_ANSWERS, ...headers]),
     ...(schemas && { content: jsonContent(schemas, examples) }),
   };
 }
@@ -101,14 +103,14 @@ function keyOf(summary: string): string {
 }
 
 function schemas(): Record<string, object> {
-  const requests = OPERATIONS.flatMap(({ request }) => (request ? [request.schemas] : []));
-  const answers = OPERATIONS.flatMap((operation) =>
+  const requests = ENDPOINTS.flatMap(({ operation }) => (operation.request ? [operation.request.schemas] : []));
+  const answers = ENDPOINTS.flatMap(({ operation }) =>
     Object.values(operation.answers).flatMap(({ schemas }) => (schemas ? [schemas] : [])),
   );
   const parts = { Warning: warningAnswer, FieldFault: fieldFaultAnswer, OriginalBooking: originalAnswer };
-  const said = [...answers, PROBLEM_ANSWERS, webhookSchemas(), parts];
+  const outputs = [...answers, PROBLEM_ANSWERS, webhookSchemas(), parts];
   return {
     ...componentSchemas(Object.assign({}, ...requests) as NamedSchemas, "input"),
-    ...componentSchemas(Object.assign({}, ...said) as NamedSchemas, "output"),
+    ...componentSchemas(Object.assign({}, ...outputs) as NamedSchemas, "output"),
   };
 }

@@ -1,7 +1,12 @@
 import { Problem, problemBody, type ProblemCode, PROBLEM_CODES } from "../../http/problem.ts";
-import { problemShape } from "../problem-answer.ts";
-import * as example from "./examples.ts";
+import { canonicalExample, findingExample } from "../v1/debug-signature.ts";
+import { KEY_ID } from "../v1/examples.ts";
+import { originalExample } from "../v1/confirm-payment.ts";
+import { rejectedRowsExample } from "../v1/import-examples.ts";
+import { problemShape } from "./problem-answer.ts";
 import { type JsonSchema, referenceTo } from "./schemas.ts";
+
+const REQUEST_ID = "req_019aa3c2e09f7a66b2c3d4e5f6071829";
 
 /** What a status means, whatever the code. */
 const STATUS_MEANINGS: Readonly<Record<number, string>> = {
@@ -48,11 +53,11 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   KEY_REVOKED: ["Sign with an active key of this lender."],
   BAD_SIGNATURE: [
     "The signature is not the HMAC-SHA256 of what the server received.",
-    { ...example.canonical, diagnosis: [example.finding] },
+    { ...canonicalExample, diagnosis: [findingExample] },
   ],
   LENDER_SUSPENDED: ["The operator has suspended this lender: imports are refused until it is resumed."],
   DEBUGGER_CLOSED: [
-    `Ask the operator to open the signature debugger for ${example.health.keyId} (for an hour), or debug in the sandbox.`,
+    `Ask the operator to open the signature debugger for ${KEY_ID} (for an hour), or debug in the sandbox.`,
   ],
   ROUTE_NOT_FOUND: ["There is nothing at /api/v1/partner/case."],
   LOAN_NOT_FOUND: ["There is no case of this loan; import it first."],
@@ -63,7 +68,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   UNSUPPORTED_MEDIA_TYPE: ["Send Content-Type: application/json; got text/plain."],
   DUPLICATE_CONFIRMATION: [
     "This payment is booked already; treat this answer as success.",
-    { matches: true, differences: [], original: example.original },
+    { matches: true, differences: [], original: originalExample },
   ],
   CALLBACK_NOT_CONFIGURED: ["No callback URL is registered; register one, then send the test again."],
   PAYLOAD_TOO_LARGE: ["The body may have 16384 bytes at most.", { limitBytes: 16_384 }],
@@ -102,7 +107,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
   TOO_MANY_ROWS: ["Send at most 1000 rows at a time; got 1200."],
   IMPORT_REJECTED: [
     "5 of 5 rows are wrong; nothing was applied.",
-    { ...example.rejectedRows, dryRun: false, success: false },
+    { ...rejectedRowsExample, dryRun: false, success: false },
   ],
   RATE_LIMITED: ["This key may send 60 requests a minute here; go on in 12 s."],
   HEADERS_TOO_LARGE: ["Request line and headers may have 16 KiB together; send less."],
@@ -114,7 +119,7 @@ const EXAMPLES: Readonly<Record<ProblemCode, readonly [detail: string, members?:
 export function problemExamples(): Record<ProblemCode, object> {
   const examples = PROBLEM_CODES.map((code) => {
     const problem = exampleOf(code);
-    const value = problemBody(problem, example.REQUEST_ID);
+    const value = problemBody(problem, REQUEST_ID);
     return [code, { summary: value["title"], value }] as const;
   });
   return Object.fromEntries(examples) as Record<ProblemCode, object>;

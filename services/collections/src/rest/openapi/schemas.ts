@@ -1,12 +1,10 @@
 import { z } from "zod";
+import type { NamedSchemas } from "../endpoint/endpoint.ts";
 
 /** A JSON Schema of draft 2020-12, as OpenAPI 3.1 takes them. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
-
-/** Schemas by the names that the document gives them. */
-export type NamedSchemas = Readonly<Record<string, z.ZodType>>;
 
 /**
  * The JSON Schemas of what the service reads (`input`) or answers (`output`), from the zod schemas that do the reading.

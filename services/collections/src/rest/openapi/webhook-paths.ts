@@ -1,7 +1,14 @@
 import { HEADERS } from "@collections/signing";
-import { mintRequest as mintRequestExample, mintAnswer as mintAnswerExample } from "./examples.ts";
-import { type NamedSchemas, referenceTo } from "./schemas.ts";
-import { EVENT_KINDS, type EventKind, mintAnswer, mintRequest } from "./webhooks.ts";
+import type { NamedSchemas } from "../endpoint/endpoint.ts";
+import { referenceTo } from "./schemas.ts";
+import {
+  EVENT_KINDS,
+  type EventKind,
+  mintAnswer,
+  mintAnswerExample,
+  mintRequest,
+  mintRequestExample,
+} from "./webhooks.ts";
 
 const SIGNING_HEADERS = [
   header(HEADERS.keyId, "The key that signed: find its secret by this id."),

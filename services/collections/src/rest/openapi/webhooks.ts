@@ -1,11 +1,19 @@
 import { type CaseEventKind, CLOSE_REASONS } from "@collections/cases";
 import { CHANNELS, UNAVAILABLE_REASONS } from "@collections/payment-links";
 import { z } from "zod";
-import { amountAnswer, caseIdAnswer, countAnswer, instantAnswer, loanAnswer, statusAnswer } from "../answer-parts.ts";
-import { attributionAnswer, captured } from "../v1/booking-answer.ts";
-import { dispositionAnswer, fieldPartnerAnswer } from "../v1/case-answer.ts";
+import {
+  amountAnswer,
+  caseIdAnswer,
+  countAnswer,
+  instantAnswer,
+  loanAnswer,
+  statusAnswer,
+} from "../endpoint/answer-parts.ts";
+import { attributionAnswer, capturedPaymentAnswer } from "../v1/captured-payment.ts";
+import { CASE_ID, fieldPartner, paymentCollected, ping, VISIT_ID } from "../v1/examples.ts";
+import { dispositionAnswer, fieldPartnerAnswer } from "../v1/get-case.ts";
 import { changeAnswer } from "../v1/import-answer.ts";
-import * as example from "./examples.ts";
+import { importResultExample } from "../v1/import-examples.ts";
 
 /** An event as the document shows it. */
 export interface EventKind {
@@ -41,19 +49,21 @@ const ofPromise = z.object({
   paidAmount: amountAnswer("What the case was paid from the promise to the end of its day."),
 });
 const ofPayment = z.object({
-  ...captured,
+  ...capturedPaymentAnswer,
   visitId: visitId.nullable(),
   attribution: attributionAnswer,
   excessAmount: amountAnswer("The part of this payment that was not owed."),
   inBalance: amountAnswer("The part of this payment that your balance included already; else 0."),
 });
 
+const promiseExample = { amount: 1800, currency: "INR", date: "2026-12-07" };
+
 /** What each kind says beside the envelope (contract: Event kinds), when it is sent, and an example. */
 const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.ZodType, example: object]>> = {
   "case.created": [
     "A row made a case",
     z.object({ importId, cycle }),
-    { importId: example.importResult.importId, cycle: 1 },
+    { importId: importResultExample.importId, cycle: 1 },
   ],
   "case.updated": [
     "A row changed a case",
@@ -63,13 +73,13 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       changes: z.array(changeAnswer).meta({ description: "What changed; of personal data the field's name only." }),
     }),
     {
-      importId: example.importResult.importId,
+      importId: importResultExample.importId,
       cycle: 1,
       changes: [{ field: "outstandingAmount", from: 3200, to: 3000 }, { field: "borrowerPhone" }],
     },
   ],
-  "case.assigned": ["A field partner got the case", ofHolder, { fieldPartner: example.fieldPartner }],
-  "case.unassigned": ["A field partner lost the case", ofHolder, { fieldPartner: example.fieldPartner }],
+  "case.assigned": ["A field partner got the case", ofHolder, { fieldPartner }],
+  "case.unassigned": ["A field partner lost the case", ofHolder, { fieldPartner }],
   "case.held": ["Contact was stopped", reason, { reason: "Dispute" }],
   "case.released": ["Contact is allowed again", reason, { reason: null }],
   "case.withdrawn": ["You took the case back", reason, { reason: "Sold to another lender" }],
@@ -78,7 +88,7 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
     "A confirmation cleared the case, or a balance was imported that later payments cover",
     z.object({
       closeReason: z.enum(CLOSE_REASONS).extract(["paid_in_full"]).meta({ description: "Nothing is owed any more." }),
-      reference: captured.reference.meta({ description: "The payment that cleared the case." }),
+      reference: capturedPaymentAnswer.reference.meta({ description: "The payment that cleared the case." }),
       inBalance: amountAnswer(
         "Only where your balance included that payment already: the part of it that was owed.",
       ).optional(),
@@ -88,7 +98,7 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
   "visit.started": [
     "A field partner is at the door",
     z.object({ visitId, occurredAt }),
-    { visitId: example.mintRequest.visitId, occurredAt: "2026-12-03T05:16:20.000Z" },
+    { visitId: VISIT_ID, occurredAt: "2026-12-03T05:16:20.000Z" },
   ],
   "visit.completed": [
     "A field partner was at the door",
@@ -100,27 +110,27 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       fieldPartner: fieldPartnerAnswer,
     }),
     {
-      visitId: example.mintRequest.visitId,
+      visitId: VISIT_ID,
       disposition: "PROMISE_TO_PAY",
       occurredAt: "2026-12-03T05:31:02.000Z",
-      promise: example.promise,
-      fieldPartner: example.fieldPartner,
+      promise: promiseExample,
+      fieldPartner,
     },
   ],
   "promise.kept": [
     "A promise was kept by the end of its day",
     ofPromise,
-    { visitId: example.mintRequest.visitId, promise: example.promise, paidAmount: 1800 },
+    { visitId: VISIT_ID, promise: promiseExample, paidAmount: 1800 },
   ],
   "promise.broken": [
     "A promise was not kept by the end of its day",
     ofPromise,
-    { visitId: example.mintRequest.visitId, promise: example.promise, paidAmount: 500 },
+    { visitId: VISIT_ID, promise: promiseExample, paidAmount: 500 },
   ],
   "payment_link.created": [
     "A link was minted",
     z.object({ visitId, linkId, amount: linkAmount }),
-    { visitId: example.mintRequest.visitId, linkId: "plink_4c1", amount: 1200 },
+    { visitId: VISIT_ID, linkId: "plink_4c1", amount: 1200 },
   ],
   "payment_link.unavailable": [
     "There is no link",
@@ -129,7 +139,7 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
       amount: linkAmount,
       reason: z.enum(UNAVAILABLE_REASONS).meta({ description: "Why there is none." }),
     }),
-    { visitId: example.mintRequest.visitId, amount: 1200, reason: "timeout" },
+    { visitId: VISIT_ID, amount: 1200, reason: "timeout" },
   ],
   "payment_link.delivered": [
     "The first channel took the message to the borrower",
@@ -141,7 +151,7 @@ const DATA: Readonly<Record<CaseEventKind, readonly [sentWhen: string, data: z.Z
     z.object({ linkId, channels }),
     { linkId: "plink_4c1", channels: ["whatsapp", "email"] },
   ],
-  "payment.collected": ["A payment was confirmed", ofPayment, example.paymentCollected.data],
+  "payment.collected": ["A payment was confirmed", ofPayment, paymentCollected.data],
 };
 
 const envelope = {
@@ -203,6 +213,22 @@ export const mintRequest = z
   })
   .meta({ description: "A link that a field partner asks for at a door." });
 
+export const mintRequestExample = {
+  sourceLoanNumber: "LN-2040",
+  caseId: CASE_ID,
+  visitId: VISIT_ID,
+  amount: 1200,
+  currency: "INR",
+  borrowerName: "Ravi Kumar",
+  borrowerPhone: "+919800000001",
+  description: "Payment for loan LN-2040",
+};
+
+export const mintAnswerExample = {
+  success: true,
+  link: { linkId: "plink_4c1", url: "https://pay.acme.example/l/4c1" },
+};
+
 function caseKind(kind: CaseEventKind): EventKind {
   const [summary, data, exampleData] = DATA[kind];
   const schema = z
@@ -218,7 +244,7 @@ function caseKind(kind: CaseEventKind): EventKind {
     name: nameOf(kind),
     summary,
     schema,
-    example: { ...example.paymentCollected, kind, data: exampleData },
+    example: { ...paymentCollected, kind, data: exampleData },
   };
 }
 
@@ -235,7 +261,7 @@ function pingKind(): EventKind {
       data: z.object({}).meta({ description: "Nothing." }),
     })
     .meta({ description: `${summary}.` });
-  return { kind: "ping", name: nameOf("ping"), summary, schema, example: example.ping };
+  return { kind: "ping", name: nameOf("ping"), summary, schema, example: ping };
 }
 
 /** `payment_link.created` is PaymentLinkCreatedEvent. */

@@ -1,21 +1,34 @@
+import { CASE_STATUSES } from "@collections/cases";
 import { publicId } from "@collections/database";
 import { type Confirmation, type ConfirmationOutcome, PAYMENT_MODES, paymentMode } from "@collections/flows";
 import type { Booking } from "@collections/ledger";
 import { AmountLiteral, toWire } from "@collections/money";
 import { z } from "zod";
-import { fieldFaults, unknownFieldWarnings, type Warning } from "../field-faults.ts";
-import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../../http/problem.ts";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
-import { instant, text, textFault } from "../wire-types.ts";
-import { couldBeLoan, loanNotFound } from "./get-case.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import {
+  amountAnswer,
+  caseIdAnswer,
+  countAnswer,
+  instantAnswer,
+  successAnswer,
+  warningAnswer,
+} from "../endpoint/answer-parts.ts";
+import { KIB, type SignedEndpoint } from "../endpoint/endpoint.ts";
+import { fieldFaults, unknownFieldWarnings, type Warning } from "../reading/field-faults.ts";
+import { jsonObject } from "../reading/json-body.ts";
+import { instant, text, textFault } from "../reading/wire-types.ts";
+import { attributionAnswer, capturedPaymentAnswer } from "./captured-payment.ts";
+import { capturedPayment, CASE_ID, RECORDED_AT } from "./examples.ts";
+import { couldBeLoan, LOAN, loanNotFound } from "./loan-in-path.ts";
 
 const AMOUNT_KEYS = new Set(["amount"]);
 const LINK_ID_CHARACTERS = 128;
 
-/** Payment confirmation request (contract: Payment confirmation request). */
-export const confirmationBody = z.object({
+/** contract: Payment confirmation request */
+const confirmationBody = z.object({
   amount: z
     .instanceof(AmountLiteral, { error: "takes a JSON number in major units, such as 2500 or 2500.5, not a string" })
     .meta({ description: "Amount captured, in major units.", type: "number", exclusiveMinimum: 0 }),
@@ -36,14 +49,102 @@ export const confirmationBody = z.object({
     .meta({ description: "True confirms that an amount of exactly 100 times what is owed is meant." }),
 });
 
-/** POST /api/v1/partner/cases/{loan}/payments/confirm (contract: Partner endpoints): books a captured payment once. */
-export async function confirmPayment(
-  request: SignedRequest,
-  confirm: (confirmation: Confirmation) => Promise<ConfirmationOutcome>,
-): Promise<Answer> {
+/** contract: Payment confirmation response */
+const bookingAnswer = z
+  .object({
+    success: successAnswer,
+    caseId: caseIdAnswer,
+    outstandingAfter: amountAnswer("What is still owed after this payment."),
+    status: z
+      .enum(CASE_STATUSES)
+      .extract(["in_progress", "collected"])
+      .meta({ description: "The case's status after it: `collected` when nothing is owed." }),
+    reference: capturedPaymentAnswer.reference,
+    sequence: countAnswer("The loan's sequence number of this payment's payment.collected."),
+    totalCollected: amountAnswer("Everything ever captured on the case."),
+    excessAmount: amountAnswer("The part of this payment that was not owed."),
+    inBalance: amountAnswer(
+      "The part of this payment that your balance included already: it was captured at or before `outstandingAsOf`, and left `outstandingAfter` unchanged. Else 0.",
+    ),
+    attribution: attributionAnswer,
+    recordedAt: instantAnswer("When it was booked."),
+    warnings: z.array(warningAnswer).meta({ description: "What was odd about the request." }),
+  })
+  .meta({ description: "A booked payment, with the case as it left it." });
+
+/** The first booking, in the answer to a repeat. */
+export const originalAnswer = bookingAnswer
+  .extend(capturedPaymentAnswer)
+  .meta({ description: "The first booking: its answer of 200, and what was sent then." });
+
+const bookingExample = {
+  success: true,
+  caseId: CASE_ID,
+  outstandingAfter: 1800,
+  status: "in_progress",
+  reference: capturedPayment.reference,
+  sequence: 14,
+  totalCollected: 4200,
+  excessAmount: 0,
+  inBalance: 0,
+  attribution: "exact",
+  recordedAt: RECORDED_AT,
+  warnings: [],
+};
+
+export const originalExample = { ...bookingExample, ...capturedPayment };
+
+/** Books a captured payment once (contract: Partner endpoints). */
+export const confirmPayment: SignedEndpoint = {
+  name: "confirm",
+  method: "POST",
+  path: "/api/v1/partner/cases/{loan}/payments/confirm",
+  limitBytes: 16 * KIB,
+  operation: {
+    id: "confirmPayment",
+    tag: "Payments",
+    summary: "Book a captured payment, exactly once",
+    description: [
+      "The lender, the loan and the `reference` are the idempotency key, for good. Keep sending the same bytes until the",
+      "answer is 200 or 409: a repeat is answered 409 with the first booking, and that is success.",
+    ].join("\n"),
+    parameters: [LOAN],
+    request: {
+      schemas: { PaymentConfirmation: confirmationBody },
+      required: true,
+      examples: { "A payment by a link": { ...capturedPayment, paidAt: "2026-12-03T10:47:31+05:30" } },
+    },
+    answers: {
+      200: {
+        description: "The payment is booked.",
+        schemas: { Booking: bookingAnswer },
+        examples: { "A part of what is owed": bookingExample },
+      },
+    },
+    problems: [
+      "LOAN_NOT_FOUND",
+      "DUPLICATE_CONFIRMATION",
+      "REQUIRED",
+      "WRONG_TYPE",
+      "TOO_LONG",
+      "INVALID_TEXT",
+      "INVALID_DATE",
+      "NOT_UTC",
+      "INVALID_ENUM",
+      "AMOUNT_PRECISION",
+      "AMOUNT_OUT_OF_RANGE",
+      "AMOUNT_LOOKS_LIKE_MINOR_UNITS",
+      "PAID_AT_IN_FUTURE",
+      "LINK_LOAN_MISMATCH",
+    ],
+  },
+  handle: book,
+};
+
+async function book(request: SignedRequest, app: App): Promise<Answer> {
   const confirmation = readConfirmation(request);
   if (!couldBeLoan(confirmation.loan)) throw loanNotFound();
-  const outcome = await confirm(confirmation);
+  const outcome = await app.confirmPayment(confirmation);
   switch (outcome.kind) {
     case "booked":
       return { status: 200, body: bookingBody(outcome.booking) };
@@ -83,7 +184,7 @@ function readConfirmation(request: SignedRequest): Confirmation {
   };
 }
 
-/** Captured money is not refused for a linkId that no link can have: a blank one is none, an odd one is warned about. */
+/** Captured money is never refused for its linkId: a blank one counts as absent, an impossible one gets a warning. */
 function readLinkId(given: string | null | undefined): { linkId: string | null; warnings: Warning[] } {
   const linkId = given?.trim() ?? "";
   if (linkId === "") return { linkId: null, warnings: [] };
@@ -92,7 +193,7 @@ function readLinkId(given: string | null | undefined): { linkId: string | null; 
   return { linkId: null, warnings: [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }] };
 }
 
-/** The 200 of a booking (contract: Payment confirmation response); the same again in the `original` of a repeat. */
+/** The body of the answer to a first confirmation; the answer to a repeat has the same in `original`. */
 function bookingBody(booking: Booking): object {
   const { currency } = booking;
   return {

@@ -1,18 +1,20 @@
-import type { Credentials } from "@collections/lenders";
-import { diagnose, type RequestToDiagnose, requestDescribed } from "@collections/signing";
+import { diagnose, type RequestToDiagnose, requestDescribed, SIGNATURE_CAUSES } from "@collections/signing";
 import { z } from "zod";
-import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
-import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../../http/problem.ts";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { NamedCaller, RequestOf } from "../request-context.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import type { NamedCaller, RequestOf } from "../caller/signed-request.ts";
+import { countAnswer, instantAnswer, successAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
+import type { UnsignedEndpoint } from "../endpoint/endpoint.ts";
+import { fieldFaults, unknownFieldWarnings } from "../reading/field-faults.ts";
+import { jsonObject } from "../reading/json-body.ts";
 
 const MAX_METHOD_CHARACTERS = 32;
 const MAX_PATH_CHARACTERS = 8_192;
 const MAX_HEADER_CHARACTERS = 1_024;
 
 /** The body of a request to the signature debugger: another request, as it was sent, and its signature. */
-export const debugSignatureBody = z
+const debugSignatureBody = z
   .object({
     method: some(MAX_METHOD_CHARACTERS).meta({ description: "The HTTP method that was sent." }),
     path: some(MAX_PATH_CHARACTERS).meta({
@@ -46,28 +48,119 @@ export const debugSignatureBody = z
     params: { code: "VALIDATION_FAILED" },
   });
 
-/** What the debugger needs: secrets to try, and whether it is open to everybody. */
-export interface DebugSignature {
-  readonly secretsFor: Credentials["secretsFor"];
-  readonly sandbox: boolean;
-}
+/** One mistake in a signature: of the debugger's answer, and of the 401 in a sandbox. */
+export const findingAnswer = z
+  .object({
+    cause: z.enum(SIGNATURE_CAUSES).meta({ description: "The mistake; there may be more causes in time." }),
+    certain: z.boolean().meta({ description: "Made on purpose, the mistake gave your own signature." }),
+    fix: z.string().meta({ description: "What to do about it." }),
+  })
+  .meta({ description: "A mistake in a signature, and what to do about it." });
+
+export const canonicalSha256Answer = z
+  .string()
+  .meta({ description: "SHA-256 of the text that has to be signed, in hex." });
+
+/** contract: Signature debugger */
+const debugAnswer = z
+  .object({
+    success: successAnswer,
+    signatureMatches: z.boolean().meta({ description: "The signature is right." }),
+    canonicalString: z.string().meta({ description: "The text that has to be signed." }),
+    canonicalSha256: canonicalSha256Answer,
+    bodyBytes: countAnswer("How many bytes the body has."),
+    bodySha256: z.string().meta({ description: "SHA-256 of the body, in hex." }),
+    clock: z
+      .object({
+        serverTime: instantAnswer("The server's clock."),
+        skewMs: z
+          .int()
+          .nullable()
+          .meta({ description: "Server time minus the timestamp; null where that is no number." }),
+        withinTolerance: z.boolean().meta({ description: "At most five minutes lie between them." }),
+      })
+      .meta({ description: "The timestamp beside the server's clock." }),
+    diagnosis: z
+      .array(findingAnswer)
+      .meta({ description: "What is certain, or else guesses, the likeliest first; empty where nothing is wrong." }),
+    searchComplete: z.boolean().meta({ description: "False where a long body left no room to try everything." }),
+    warnings: warningsAnswer,
+  })
+  .meta({ description: "Which mistake made the signature." });
+
+const requestExample = {
+  method: "POST",
+  path: "/api/v1/partner/cases",
+  timestamp: "1795167667000",
+  body: '{"rows":[]}',
+  signature: "bbbb1316f235f4027dac2e075c7d16ac1ec9aa2fd5e47f80e2502a6b25aee64a",
+};
+
+export const findingExample = {
+  cause: "TIMESTAMP_IN_SECONDS",
+  certain: true,
+  fix: "Sign and send milliseconds: 1795167667000.",
+};
+
+export const canonicalExample = {
+  canonicalSha256: "bffd38303f34e8d8260bbfae3b61884584014c644bf4b5c8f17ee61490b57272",
+  bodyBytes: 11,
+  canonicalString: 'POST\n/api/v1/partner/cases\n1795167667000\n{"rows":[]}',
+};
+
+const debugExample = {
+  success: true,
+  signatureMatches: false,
+  ...canonicalExample,
+  bodySha256: "1633902c6cbba5e7770dbed172df754a25078bb76efe1f23474edc87f1a47655",
+  clock: { serverTime: "2026-11-20T09:41:07.213Z", skewMs: 213, withinTolerance: true },
+  diagnosis: [findingExample],
+  searchComplete: true,
+};
 
 /**
- * POST /api/v1/partner/debug/signature (contract: Signature debugger): which mistake made this signature. Whoever knows
- * a key id may ask, so no answer contains a signature, nor anything that depends on a secret beyond yes or no.
+ * Tells which mistake made a signature (contract: Signature debugger). Whoever knows a key id may call it, so no answer
+ * contains a signature, nor anything that depends on a secret beyond yes or no.
  */
-export async function debugSignature(
-  request: RequestOf<NamedCaller>,
-  { secretsFor, sandbox }: DebugSignature,
-): Promise<Answer> {
+export const debugSignature: UnsignedEndpoint = {
+  name: "debug-signature",
+  method: "POST",
+  path: "/api/v1/partner/debug/signature",
+  signed: false,
+  operation: {
+    id: "debugSignature",
+    tag: "Signature debugger",
+    summary: "Find the mistake in a signature",
+    description: [
+      "Not signed itself: a key id is enough. Send a request as it went out, with the signature that went with it. In a",
+      "sandbox it is open; elsewhere the operator opens it for one key, for an hour. No answer has a right signature.",
+    ].join("\n"),
+    request: {
+      schemas: { SignatureToDebug: debugSignatureBody },
+      required: true,
+      examples: { "Seconds instead of milliseconds": requestExample },
+    },
+    answers: {
+      200: {
+        description: "Which mistake made the signature.",
+        schemas: { SignatureDiagnosis: debugAnswer, Finding: findingAnswer },
+        examples: { "Seconds instead of milliseconds": debugExample },
+      },
+    },
+    problems: ["DEBUGGER_CLOSED", "REQUIRED", "WRONG_TYPE", "TOO_LONG"],
+  },
+  handle: answerDiagnosis,
+};
+
+async function answerDiagnosis(request: RequestOf<NamedCaller>, { config, credentials }: App): Promise<Answer> {
   const now = new Date();
-  if (!sandbox && !(request.debugUntil && request.debugUntil > now)) throw closed(request.keyId);
+  if (!config.isSandbox && !(request.debugUntil && request.debugUntil > now)) throw closed(request.keyId);
   const body = jsonObject(request, new Set());
   const parsed = debugSignatureBody.safeParse(body);
   const warnings = unknownFieldWarnings(body, Object.keys(debugSignatureBody.shape));
   if (!parsed.success)
     throw validationProblem(fieldFaults(parsed.error, body), warnings.length > 0 ? { warnings } : {});
-  const secrets = await secretsFor(request.keyId);
+  const secrets = await credentials.secretsFor(request.keyId);
   if (!secrets) throw new Problem("UNKNOWN_KEY", "The key id of the Authorization header is not known here.");
   const { search, ...answer } = diagnose(toDiagnose(parsed.data, request.headers.host), secrets, now.getTime());
   return {
@@ -76,7 +169,7 @@ export async function debugSignature(
   };
 }
 
-/** `host` is where this request went, and so likely the other one too. */
+/** `host` is the host of this request; the described request most likely went to the same one. */
 function toDiagnose(asked: z.infer<typeof debugSignatureBody>, host: string | undefined): RequestToDiagnose {
   const { bodyBase64, body = "", headers = {}, ...rest } = asked;
   return requestDescribed({

@@ -1,13 +1,69 @@
-import { type Database, parsePublicId, publicId } from "@collections/database";
-import { replayById } from "@collections/webhooks";
-import { Problem } from "../../http/problem.ts";
+import { parsePublicId, publicId } from "@collections/database";
+import { replayById, type ReplayState } from "@collections/webhooks";
+import { z } from "zod";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
+import { Problem } from "../../http/problem.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { countAnswer, instantAnswer, keysOf, successAnswer } from "../endpoint/answer-parts.ts";
+import type { Parameter, SignedEndpoint } from "../endpoint/endpoint.ts";
+import { replayFields, replayStartedExample } from "./replay-deliveries.ts";
 
-/** GET /api/v1/partner/webhooks/replays/{replayId} (contract: Deliveries): how far a replay has come. */
-export async function getReplay(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {
+const REPLAY_STATES = { running: true, done: true, cancelled: true } satisfies Record<ReplayState, true>;
+
+const replayAnswer = z
+  .object({
+    success: successAnswer,
+    ...replayFields,
+    state: z.enum(keysOf(REPLAY_STATES)).meta({ description: "Whether it goes on." }),
+    done: countAnswer("Events that were taken up so far."),
+    createdAt: instantAnswer("When it was asked for."),
+    finishedAt: instantAnswer("When it ended; null while it runs.").nullable(),
+  })
+  .meta({ description: "How far a replay has come." });
+
+const replayExample = {
+  ...replayStartedExample,
+  state: "running",
+  done: 640,
+  createdAt: "2026-12-03T06:30:00.000Z",
+  finishedAt: null,
+};
+
+const REPLAY_ID: Parameter = {
+  name: "replayId",
+  in: "path",
+  description: "`replay_…`, from the answer that began it.",
+  schema: { type: "string" },
+  example: replayExample.replayId,
+};
+
+/** Shows the progress of a replay (contract: Deliveries). */
+export const getReplay: SignedEndpoint = {
+  name: "replays-get",
+  method: "GET",
+  path: "/api/v1/partner/webhooks/replays/{replayId}",
+  operation: {
+    id: "getReplay",
+    tag: "Deliveries",
+    summary: "See how far a replay has come",
+    description: "A restart of the service does not end a replay.",
+    parameters: [REPLAY_ID],
+    answers: {
+      200: {
+        description: "How far it has come.",
+        schemas: { Replay: replayAnswer },
+        examples: { "A replay that runs": replayExample },
+      },
+    },
+    problems: ["REPLAY_NOT_FOUND"],
+  },
+  handle: answerReplay,
+};
+
+async function answerReplay(request: SignedRequest, { database }: App): Promise<Answer> {
   const id = parsePublicId("replay", request.params["replayId"] ?? "");
-  const replay = id === undefined ? undefined : await replayById(em(), request.lender.id, id);
+  const replay = id === undefined ? undefined : await replayById(database.em(), request.lender.id, id);
   if (!replay)
     throw new Problem("REPLAY_NOT_FOUND", "There is no replay with this id; the answer that began it has it.");
   return {

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { instantAnswer } from "../answer-parts.ts";
-import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
+import { instantAnswer } from "../endpoint/answer-parts.ts";
+import type { SignedEndpoint } from "../endpoint/endpoint.ts";
+import { KEY_ID } from "./examples.ts";
 
-/** The 200 of health (contract: Health response). */
-export const healthAnswer = z
+/** contract: Health response */
+const healthAnswer = z
   .object({
     ok: z.literal(true).meta({ description: "The signature is right." }),
     lenderCode: z.string().meta({ description: "The code of the lender whose key signed." }),
@@ -16,18 +16,46 @@ export const healthAnswer = z
   })
   .meta({ description: "Who you are, by your signature." });
 
-/** GET /api/v1/partner/health (contract: Health response): the smoke test of a signature. */
-export function health(request: SignedRequest, { environment }: { environment: string }): Answer {
-  return {
-    status: 200,
-    body: {
-      ok: true,
-      lenderCode: request.lender.code,
-      env: environment,
-      serverTime: new Date().toISOString(),
-      keyId: request.keyId,
-      skewMs: request.skewMs,
-      apiVersion: "v1",
+const healthExample = {
+  ok: true,
+  lenderCode: "ACME",
+  env: "sandbox",
+  serverTime: "2026-12-03T05:20:00.000Z",
+  keyId: KEY_ID,
+  skewMs: 213,
+  apiVersion: "v1",
+};
+
+export const health: SignedEndpoint = {
+  name: "health",
+  method: "GET",
+  path: "/api/v1/partner/health",
+  operation: {
+    id: "getHealth",
+    tag: "Health",
+    summary: "Check your signature",
+    description: "The smoke test of key, secret and clock: it answers who you are, if the signature is right.",
+    answers: {
+      200: {
+        description: "The signature is right.",
+        schemas: { Health: healthAnswer },
+        examples: { "A right signature": healthExample },
+      },
     },
-  };
-}
+    problems: [],
+  },
+  handle(request, { config }) {
+    return {
+      status: 200,
+      body: {
+        ok: true,
+        lenderCode: request.lender.code,
+        env: config.environment,
+        serverTime: new Date().toISOString(),
+        keyId: request.keyId,
+        skewMs: request.skewMs,
+        apiVersion: "v1",
+      },
+    };
+  },
+};

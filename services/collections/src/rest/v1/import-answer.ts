@@ -8,7 +8,7 @@ import {
   loanAnswer,
   statusAnswer,
   warningsAnswer,
-} from "../answer-parts.ts";
+} from "../endpoint/answer-parts.ts";
 
 const ROW_FAULTS = {
   REQUIRED: true,

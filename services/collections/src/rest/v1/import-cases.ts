@@ -1,16 +1,32 @@
 import { AMOUNT_FIELDS } from "@collections/cases";
-import { type ImportRequest, type ImportResult, MAX_IMPORT_ROWS } from "@collections/flows";
+import { MAX_IMPORT_ROWS } from "@collections/flows";
 import { z } from "zod";
-import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
-import { jsonObject } from "../json-body.ts";
-import { Problem, validationProblem } from "../../http/problem.ts";
-import { isOn, switchFaults, unknownParameterWarnings } from "../query-parameters.ts";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
-import { idOfRequest } from "../same-request.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import { idOfRequest } from "../caller/same-request.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { KIB, type SignedEndpoint } from "../endpoint/endpoint.ts";
+import { fieldFaults, unknownFieldWarnings } from "../reading/field-faults.ts";
+import { jsonObject } from "../reading/json-body.ts";
+import { isOn, switchFaults, switchParameter, unknownParameterWarnings } from "../reading/query-parameters.ts";
+import {
+  acceptedRowAnswer,
+  importAnswer,
+  rejectedRowAnswer,
+  rowFaultAnswer,
+  rowWarningAnswer,
+} from "./import-answer.ts";
+import { importRequestExample, importResultExample, rejectedRowsExample } from "./import-examples.ts";
+import { controlRow, upsertRow } from "./import-row.ts";
 
-/** The body of an import (contract: Partner endpoints, POST cases). Rows are judged one by one, not here. */
-export const importBody = z.object({
+const PARAMETERS = [
+  switchParameter("dryRun", "Check and answer, but keep nothing. Either this or the body says it."),
+  switchParameter("atomic", "All rows or none. Either this or the body says it."),
+];
+
+/** The body as the service parses it (contract: POST cases: import). Its rows are checked later, one by one. */
+const importBody = z.object({
   rows: z
     .array(z.unknown(), { error: ({ input }) => (input === undefined ? "is required" : "takes an array of rows") })
     .meta({ description: `Case rows, at most ${MAX_IMPORT_ROWS}.` }),
@@ -24,16 +40,60 @@ export const importBody = z.object({
     .meta({ description: "Apply all rows or, when one is rejected, none. Either this or the query says it." }),
 });
 
-export const SWITCHES = ["dryRun", "atomic"];
+/** The body as the OpenAPI document describes it: with the fields of its rows. */
+const importBodyWithRows = importBody.extend({
+  rows: z
+    .array(z.union([upsertRow, controlRow]))
+    .max(MAX_IMPORT_ROWS)
+    .meta({ description: `Case rows, at most ${MAX_IMPORT_ROWS}.` }),
+});
 
-/** POST /api/v1/partner/cases: applies the rows of a file, or rehearses it. */
-export async function importCases(
-  request: SignedRequest,
-  apply: (asked: ImportRequest) => Promise<ImportResult>,
-): Promise<Answer> {
+/** Applies the rows of a file, or rehearses it (contract: Partner endpoints). */
+export const importCases: SignedEndpoint = {
+  name: "import",
+  method: "POST",
+  path: "/api/v1/partner/cases",
+  limitBytes: 5 * KIB * KIB,
+  refusedWhileSuspended: true,
+  operation: {
+    id: "importCases",
+    tag: "Cases",
+    summary: "Import cases, or rehearse an import",
+    description: [
+      "The loan number is the key: a row updates the loan's current case or, when there is none, creates it. A row that",
+      "says nothing new is `unchanged`, so the same file may be sent any number of times. A rejected row does not keep",
+      "the others from being applied, unless `atomic` is said. The very same request, signature and all, is applied once:",
+      "its repeat has the same `importId` and takes back nothing that happened in between. The query string is not signed:",
+      "the first use of a signature fixes `dryRun` and `atomic`, and a repeat with another query string changes nothing.",
+    ].join("\n"),
+    parameters: PARAMETERS,
+    request: {
+      schemas: { ImportRequest: importBodyWithRows, UpsertRow: upsertRow, ControlRow: controlRow },
+      required: true,
+      examples: { "Two loans, and one taken back": importRequestExample },
+    },
+    answers: {
+      200: {
+        description: "One result for each row; `success` says that none was rejected.",
+        schemas: {
+          ImportResult: importAnswer,
+          AcceptedRow: acceptedRowAnswer,
+          RejectedRow: rejectedRowAnswer,
+          RowFault: rowFaultAnswer,
+          RowWarning: rowWarningAnswer,
+        },
+        examples: { "Rows that were applied": importResultExample, "Rows that were rejected": rejectedRowsExample },
+      },
+    },
+    problems: ["REQUIRED", "WRONG_TYPE", "INVALID_ENUM", "TOO_MANY_ROWS", "IMPORT_REJECTED"],
+  },
+  handle: applyRows,
+};
+
+async function applyRows(request: SignedRequest, app: App): Promise<Answer> {
   const { rows, dryRun, atomic, warnings } = readImport(request);
   const importId = idOfRequest(request);
-  const { isRefused, ...result } = await apply({ lender: request.lender, rows, dryRun, atomic, importId });
+  const { isRefused, ...result } = await app.importCases({ lender: request.lender, rows, dryRun, atomic, importId });
   const answer = { ...result, ...warnings };
   if (isRefused) {
     const detail = result.success
@@ -48,11 +108,11 @@ function readImport(request: SignedRequest) {
   const body = jsonObject(request, AMOUNT_FIELDS);
   const parsed = importBody.safeParse(body);
   const found = [
-    ...unknownParameterWarnings(request.query, SWITCHES),
+    ...unknownParameterWarnings(request.query, PARAMETERS),
     ...unknownFieldWarnings(body, Object.keys(importBody.shape)),
   ];
   const warnings = found.length > 0 ? { warnings: found } : {};
-  const faults = switchFaults(request.query, SWITCHES);
+  const faults = switchFaults(request.query, PARAMETERS);
   if (!parsed.success) faults.push(...fieldFaults(parsed.error, body));
   if (!parsed.success || faults.length > 0) throw validationProblem(faults, warnings);
   const { rows, dryRun, atomic } = parsed.data;

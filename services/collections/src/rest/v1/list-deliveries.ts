@@ -1,26 +1,97 @@
 import { readInstant } from "@collections/cases";
-import { type Database, parsePublicId, publicId } from "@collections/database";
+import { parsePublicId, publicId } from "@collections/database";
 import { type DeliveryFilter, type DeliveryState, listDeliveries as readDeliveries } from "@collections/webhooks";
-import { type FieldFault, validationProblem } from "../../http/problem.ts";
-import { type ParameterReading, readParameter, unknownParameterWarnings } from "../query-parameters.ts";
+import { z } from "zod";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
-import { LOAN_CHARACTERS, textFault } from "../wire-types.ts";
-import { deliveryBody } from "./delivery-body.ts";
+import { type FieldFault, validationProblem } from "../../http/problem.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { successAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
+import type { Parameter, SignedEndpoint } from "../endpoint/endpoint.ts";
+import { type ParameterReading, readParameter, unknownParameterWarnings } from "../reading/query-parameters.ts";
+import { LOAN_CHARACTERS, textFault } from "../reading/wire-types.ts";
+import { deliveryAnswer, deliveryBody, deliveryExample } from "./delivery.ts";
 
-export const PARAMETERS = ["state", "loan", "since", "cursor", "limit"];
-export const DELIVERY_STATES: ReadonlyMap<string, readonly DeliveryState[]> = new Map([
+const DELIVERY_STATES: ReadonlyMap<string, readonly DeliveryState[]> = new Map([
   ["waiting", ["waiting", "retrying"]],
   ["in_flight", ["in_flight"]],
   ["delivered", ["delivered"]],
   ["parked", ["parked"]],
 ]);
-export const MAX_LIMIT = 200;
+const MAX_LIMIT = 200;
 
-/** GET /api/v1/partner/webhooks/deliveries (contract: Deliveries): a lender's events on their way, newest first. */
-export async function listDeliveries(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {
+const PARAMETERS: readonly Parameter[] = [
+  {
+    name: "state",
+    in: "query",
+    description: "Events in this state; `waiting` means due, or between two attempts.",
+    schema: { type: "string", enum: [...DELIVERY_STATES.keys()] },
+  },
+  {
+    name: "loan",
+    in: "query",
+    description: "Events of this loan.",
+    schema: { type: "string", minLength: 1, maxLength: LOAN_CHARACTERS },
+  },
+  {
+    name: "since",
+    in: "query",
+    description: "Events made at this instant or later; a `+` in it is written `%2B`.",
+    schema: { type: "string", format: "date-time" },
+  },
+  { name: "cursor", in: "query", description: "The `nextCursor` of the page before.", schema: { type: "string" } },
+  {
+    name: "limit",
+    in: "query",
+    description: "Deliveries in a page.",
+    schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: 50 },
+  },
+];
+
+const deliveriesAnswer = z
+  .object({
+    success: successAnswer,
+    deliveries: z.array(deliveryAnswer).meta({ description: "A page of events, the newest first." }),
+    nextCursor: z.string().nullable().meta({ description: "The `cursor` of the next page; null on the last one." }),
+    warnings: warningsAnswer,
+  })
+  .meta({ description: "A page of your events." });
+
+/** Lists a lender's deliveries, the newest first (contract: Deliveries). */
+export const listDeliveries: SignedEndpoint = {
+  name: "deliveries-list",
+  method: "GET",
+  path: "/api/v1/partner/webhooks/deliveries",
+  operation: {
+    id: "listDeliveries",
+    tag: "Deliveries",
+    summary: "List your events and how their delivery stands",
+    description: "The newest first, a page at a time. Each parameter may stand once or not at all.",
+    parameters: PARAMETERS,
+    answers: {
+      200: {
+        description: "A page of events.",
+        schemas: { Deliveries: deliveriesAnswer, Delivery: deliveryAnswer },
+        examples: { "A parked event": { success: true, deliveries: [deliveryExample], nextCursor: null } },
+      },
+    },
+    problems: [
+      "VALIDATION_FAILED",
+      "REQUIRED",
+      "WRONG_TYPE",
+      "TOO_LONG",
+      "INVALID_TEXT",
+      "INVALID_DATE",
+      "NOT_UTC",
+      "INVALID_ENUM",
+    ],
+  },
+  handle: answerDeliveries,
+};
+
+async function answerDeliveries(request: SignedRequest, { database }: App): Promise<Answer> {
   const { filter, warnings } = readFilter(request);
-  const page = await readDeliveries(em(), { ...filter, lenderId: request.lender.id }, new Date());
+  const page = await readDeliveries(database.em(), { ...filter, lenderId: request.lender.id }, new Date());
   const body = {
     success: true,
     deliveries: page.deliveries.map(deliveryBody),

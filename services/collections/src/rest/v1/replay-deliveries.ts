@@ -1,20 +1,23 @@
-import { type Database, publicId, transaction } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
 import { DEFAULT_REPLAY_RATE, MAX_REPLAY_RATE, type ReplayFilter, requestReplay } from "@collections/webhooks";
 import { z } from "zod";
-import { fieldFaults, unknownFieldWarnings } from "../field-faults.ts";
-import { jsonObject } from "../json-body.ts";
-import { validationProblem } from "../../http/problem.ts";
-import { isOn, switchFaults, unknownParameterWarnings } from "../query-parameters.ts";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
-import { idOfRequest } from "../same-request.ts";
-import { instant, LOAN_CHARACTERS, text } from "../wire-types.ts";
+import { validationProblem } from "../../http/problem.ts";
+import { idOfRequest } from "../caller/same-request.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { countAnswer, successAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
+import type { SignedEndpoint } from "../endpoint/endpoint.ts";
+import { fieldFaults, unknownFieldWarnings } from "../reading/field-faults.ts";
+import { jsonObject } from "../reading/json-body.ts";
+import { isOn, switchFaults, switchParameter, unknownParameterWarnings } from "../reading/query-parameters.ts";
+import { instant, LOAN_CHARACTERS, text } from "../reading/wire-types.ts";
 
 const KIND_CHARACTERS = 64;
-export const PARAMETERS = ["dryRun"];
+const PARAMETERS = [switchParameter("dryRun", "Only count. Either this or the body says it.")];
 
-/** Which events to send again (contract: Deliveries); none of it has to be there. */
-export const replayDeliveriesBody = z.object({
+/** Which events to send again (contract: Deliveries). Every field may be left out, and so may the body. */
+const replayDeliveriesBody = z.object({
   loan: text(LOAN_CHARACTERS).nullish().meta({ description: "Events of this loan only." }),
   kind: text(KIND_CHARACTERS).nullish().meta({ description: "Events of this kind only." }),
   since: instant().nullish().meta({ description: "Events made at this time or later." }),
@@ -38,11 +41,77 @@ export const replayDeliveriesBody = z.object({
     .meta({ description: "Only count. Either this or the query says it." }),
 });
 
-/** POST /api/v1/partner/webhooks/deliveries/replay (contract: Deliveries): sends many events again, or counts them. */
-export async function replayDeliveries(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {
+/** The fields that every answer about a replay has. */
+export const replayFields = {
+  replayId: z.string().meta({ description: "`replay_…`" }),
+  count: countAnswer("How many events matched when it was asked for."),
+  ratePerSecond: countAnswer("Events a second at most."),
+};
+
+const replayStartedAnswer = z
+  .object({ success: successAnswer, ...replayFields, warnings: warningsAnswer })
+  .meta({ description: "A replay that has begun, or runs already for the same events." });
+
+const replayPreviewAnswer = z
+  .object({
+    success: successAnswer,
+    dryRun: z.literal(true).meta({ description: "Nothing is sent." }),
+    count: countAnswer("How many events would be sent again."),
+    warnings: warningsAnswer,
+  })
+  .meta({ description: "How many events a replay would send." });
+
+const requestExample = { since: "2026-12-03T00:00:00Z", until: "2026-12-03T06:00:00Z", ratePerSecond: 20 };
+
+export const replayStartedExample = {
+  success: true,
+  replayId: "replay_019aa3c11f6f7055c2d3e4f506172839",
+  count: 1874,
+  ratePerSecond: 20,
+};
+
+/** Sends many events again, or counts them (contract: Deliveries). */
+export const replayDeliveries: SignedEndpoint = {
+  name: "deliveries-replay",
+  method: "POST",
+  path: "/api/v1/partner/webhooks/deliveries/replay",
+  operation: {
+    id: "replayDeliveries",
+    tag: "Deliveries",
+    summary: "Send many events again, or count them",
+    description: [
+      "What matches at this moment is sent, in the order of its making. While a replay runs, another request for the same",
+      "events gets its `replayId` and begins no second one. The body may be left out: every parked event is meant.",
+    ].join("\n"),
+    parameters: PARAMETERS,
+    request: {
+      schemas: { ReplayRequest: replayDeliveriesBody },
+      required: false,
+      examples: { "Parked events of a morning": requestExample },
+    },
+    answers: {
+      200: {
+        description: "With `dryRun`: how many events there are.",
+        schemas: { ReplayPreview: replayPreviewAnswer },
+        examples: { "A count": { success: true, dryRun: true, count: 1874 } },
+      },
+      202: {
+        description: "The replay runs.",
+        schemas: { ReplayStarted: replayStartedAnswer },
+        examples: { "A replay that has begun": replayStartedExample },
+      },
+    },
+    problems: ["REQUIRED", "WRONG_TYPE", "TOO_LONG", "INVALID_TEXT", "INVALID_DATE", "NOT_UTC", "INVALID_ENUM"],
+  },
+  handle: startReplay,
+};
+
+async function startReplay(request: SignedRequest, { database }: App): Promise<Answer> {
   const { filter, ratePerSecond, dryRun, warnings } = readReplay(request);
   const asked = { ratePerSecond, dryRun, requestedBy: request.keyId, id: idOfRequest(request) };
-  const { replay, count } = await transaction(em(), (tx) => requestReplay(tx, request.lender.id, filter, asked));
+  const { replay, count } = await transaction(database.em(), (tx) =>
+    requestReplay(tx, request.lender.id, filter, asked),
+  );
   if (!replay) return { status: 200, body: { success: true, dryRun: true, count, ...warnings } };
   const replayId = publicId("replay", replay.id);
   return { status: 202, body: { success: true, replayId, count, ratePerSecond: replay.ratePerSecond, ...warnings } };

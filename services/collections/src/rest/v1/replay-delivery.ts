@@ -1,17 +1,65 @@
-import { type Database, publicId, transaction } from "@collections/database";
+import { publicId, transaction } from "@collections/database";
 import { replayDelivery as sendAgain } from "@collections/webhooks";
-import { unknownFieldWarnings } from "../field-faults.ts";
-import { jsonObject } from "../json-body.ts";
+import { z } from "zod";
+import type { App } from "../../app.ts";
 import type { Answer } from "../../http/answer.ts";
-import type { SignedRequest } from "../request-context.ts";
-import { idOfRequest } from "../same-request.ts";
-import { deliveryNotFound, eventIdIn } from "./delivery-body.ts";
+import { idOfRequest } from "../caller/same-request.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { successAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
+import type { SignedEndpoint } from "../endpoint/endpoint.ts";
+import { unknownFieldWarnings } from "../reading/field-faults.ts";
+import { jsonObject } from "../reading/json-body.ts";
+import { deliveryExample, deliveryNotFound, EVENT_ID, eventIdAnswer, eventIdIn } from "./delivery.ts";
 
-/** POST /api/v1/partner/webhooks/deliveries/{eventId}/replay (contract: Deliveries): sends one event again. */
-export async function replayDelivery(request: SignedRequest, { em }: Pick<Database, "em">): Promise<Answer> {
+const replayedDeliveryAnswer = z
+  .object({
+    success: successAnswer,
+    eventId: eventIdAnswer,
+    state: z.enum(["waiting", "in_flight"]).meta({ description: "How its delivery stands now." }),
+    warnings: warningsAnswer,
+  })
+  .meta({ description: "The event is sent again." });
+
+/** Sends one event again (contract: Deliveries). */
+export const replayDelivery: SignedEndpoint = {
+  name: "deliveries-replay-one",
+  method: "POST",
+  path: "/api/v1/partner/webhooks/deliveries/{eventId}/replay",
+  operation: {
+    id: "replayDelivery",
+    tag: "Deliveries",
+    summary: "Send one event again",
+    description:
+      "Same id, same bytes, same sequence. The very same request, signature and all, sends once; another one sends " +
+      "again, and a receiver knows the event by its id.",
+    parameters: [EVENT_ID],
+    answers: {
+      202: {
+        description: "It is on its way.",
+        schemas: { ReplayedDelivery: replayedDeliveryAnswer },
+        examples: {
+          "An event that waits for its turn": { success: true, eventId: deliveryExample.eventId, state: "waiting" },
+        },
+      },
+    },
+    problems: [
+      "DELIVERY_NOT_FOUND",
+      "MALFORMED_JSON",
+      "JSON_TOO_COMPLEX",
+      "DUPLICATE_FIELD",
+      "UNSUPPORTED_MEDIA_TYPE",
+      "VALIDATION_FAILED",
+    ],
+  },
+  handle: replayOne,
+};
+
+async function replayOne(request: SignedRequest, { database }: App): Promise<Answer> {
   const warnings = request.body.length > 0 ? unknownFieldWarnings(jsonObject(request, new Set()), []) : [];
   const eventId = eventIdIn(request);
-  const replayed = await transaction(em(), (tx) => sendAgain(tx, request.lender.id, eventId, idOfRequest(request)));
+  const replayed = await transaction(database.em(), (tx) =>
+    sendAgain(tx, request.lender.id, eventId, idOfRequest(request)),
+  );
   if (!replayed) throw deliveryNotFound();
   return {
     status: 202,

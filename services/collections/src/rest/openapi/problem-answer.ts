@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { instantAnswer, warningsAnswer } from "./answer-parts.ts";
-import { PROBLEM_CODES, type ProblemCode } from "../http/problem.ts";
-import { originalAnswer } from "./v1/booking-answer.ts";
-import { canonicalSha256Answer, findingAnswer } from "./v1/debug-answer.ts";
-import { importOutcome } from "./v1/import-answer.ts";
+import { instantAnswer, warningsAnswer } from "../endpoint/answer-parts.ts";
+import { PROBLEM_CODES, type ProblemCode } from "../../http/problem.ts";
+import { originalAnswer } from "../v1/confirm-payment.ts";
+import { canonicalSha256Answer, findingAnswer } from "../v1/debug-signature.ts";
+import { importOutcome } from "../v1/import-answer.ts";
 
 const code = z.enum(PROBLEM_CODES).meta({ description: "What is wrong; there may be more codes in time." });
 
@@ -30,7 +30,7 @@ export const fieldFaultAnswer = z
   })
   .meta({ description: "A field that is wrong." });
 
-/** Every kind of problem, by its name in the document. */
+/** The schema of each kind of problem, by its name in the document. */
 export const PROBLEM_ANSWERS = {
   Problem: problemAnswer,
   ValidationProblem: problemAnswer
@@ -75,7 +75,7 @@ export const PROBLEM_ANSWERS = {
 
 export type ProblemShape = keyof typeof PROBLEM_ANSWERS;
 
-/** Codes whose problems have members of their own. */
+/** Codes whose problems have more members than `Problem`. */
 const SHAPES: Partial<Record<ProblemCode, ProblemShape>> = {
   DUPLICATE_FIELD: "ValidationProblem",
   TIMESTAMP_OUT_OF_RANGE: "TimestampProblem",
@@ -85,7 +85,7 @@ const SHAPES: Partial<Record<ProblemCode, ProblemShape>> = {
   IMPORT_REJECTED: "ImportProblem",
 };
 
-/** The kind of problem that a code is answered with. */
+/** The name of the schema that an answer with this code and status has. */
 export function problemShape(code: ProblemCode, status: number): ProblemShape {
   return SHAPES[code] ?? (status === 422 ? "ValidationProblem" : "Problem");
 }

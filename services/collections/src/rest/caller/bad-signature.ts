@@ -1,7 +1,7 @@
 import { isUnavailable } from "@collections/database";
 import type { KeySecrets } from "@collections/lenders";
 import { canonicalSha256, canonicalString, diagnose, type RequestToDiagnose } from "@collections/signing";
-import { Problem } from "../http/problem.ts";
+import { Problem } from "../../http/problem.ts";
 
 /** What is longer is cut: nobody compares five megabytes by eye, and the hash says whether they agree. */
 const MAX_SHOWN_BYTES = 65_536;

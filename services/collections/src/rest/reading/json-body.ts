@@ -1,7 +1,7 @@
 import { DuplicateFieldError, JsonTooComplexError, parseJson } from "@collections/money";
 import { pointerOf } from "./field-faults.ts";
-import { Problem, validationProblem } from "../http/problem.ts";
-import type { RequestContent } from "./request-context.ts";
+import { Problem, validationProblem } from "../../http/problem.ts";
+import type { RequestContent } from "../caller/signed-request.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 

@@ -2,9 +2,9 @@ import type { Credential, Credentials, KeyUses } from "@collections/lenders";
 import { beginVerification, checkTimestamp, signingKey } from "@collections/signing";
 import type { Request } from "express";
 import { BadSignature } from "./bad-signature.ts";
-import { Problem } from "../http/problem.ts";
-import { addressOf } from "../http/address-of.ts";
-import type { NamedCaller, SignedCaller } from "./request-context.ts";
+import { Problem } from "../../http/problem.ts";
+import { addressOf } from "../../http/address-of.ts";
+import type { NamedCaller, SignedCaller } from "./signed-request.ts";
 
 export interface AuthenticationRules {
   credentials: Credentials;

@@ -1,7 +1,7 @@
 import type { LenderProfile } from "@collections/lenders";
-import type { LimitedEndpoint } from "../settings/rate-limits.ts";
-import { type Admission, type RateLimiter, tooManyFailures, WINDOW_S } from "../http/rate-limiter.ts";
-import { Problem } from "../http/problem.ts";
+import type { LimitedEndpoint } from "../../settings/rate-limits.ts";
+import { type Admission, type RateLimiter, tooManyFailures, WINDOW_S } from "../../http/rate-limiter.ts";
+import { Problem } from "../../http/problem.ts";
 
 /** Who is limited: a key, by its lender's overrides where there are any. */
 export interface Caller {

@@ -1,7 +1,7 @@
 import { nearestName } from "@collections/cases";
 import type { z } from "zod";
-import type { FieldFault, ProblemCode } from "../http/problem.ts";
-import { PROBLEM_CODES } from "../http/problem.ts";
+import type { FieldFault, ProblemCode } from "../../http/problem.ts";
+import { PROBLEM_CODES } from "../../http/problem.ts";
 
 /** Something odd in a request that was accepted all the same. */
 export interface Warning {

@@ -1,7 +1,5 @@
 import type { ProblemCode } from "../../http/problem.ts";
-import type { Operation } from "./operation.ts";
-import { CASE_OPERATIONS } from "./case-operations.ts";
-import { DELIVERY_OPERATIONS } from "./delivery-operations.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
 
 const AUTHENTICATION: readonly ProblemCode[] = [
   "MISSING_AUTHORIZATION",
@@ -14,18 +12,18 @@ const AUTHENTICATION: readonly ProblemCode[] = [
   "BAD_SIGNATURE",
 ];
 const IDENTIFICATION: readonly ProblemCode[] = ["MISSING_AUTHORIZATION", "UNKNOWN_KEY", "KEY_REVOKED"];
-const OF_BODIES: readonly ProblemCode[] = [
+const READING_A_BODY: readonly ProblemCode[] = [
   "MALFORMED_JSON",
   "JSON_TOO_COMPLEX",
   "DUPLICATE_FIELD",
   "UNSUPPORTED_MEDIA_TYPE",
   "VALIDATION_FAILED",
 ];
-const OF_ALL: readonly ProblemCode[] = [
+const ANY_REQUEST: readonly ProblemCode[] = [
   "MALFORMED_HTTP",
   "HEADERS_TOO_LARGE",
   "REQUEST_TIMEOUT",
-  // Only imports answer it now. It stays documented everywhere: within /v1 no described answer is removed.
+  // Only an import answers it today. All endpoints keep it, because no documented answer is removed within /v1.
   "LENDER_SUSPENDED",
   "PAYLOAD_TOO_LARGE",
   "RATE_LIMITED",
@@ -33,17 +31,14 @@ const OF_ALL: readonly ProblemCode[] = [
   "SERVICE_UNAVAILABLE",
 ];
 
-/** Every operation of the REST API. */
-export const OPERATIONS: readonly Operation[] = [...CASE_OPERATIONS, ...DELIVERY_OPERATIONS];
-
-/** Every code that an operation may answer, its own and those that come before its own work. */
-export function problemsOf({ path, signed, request, problems }: Operation): ProblemCode[] {
-  const all = new Set<ProblemCode>([
+/** Every code that an endpoint may answer: its own, and those of the checks that come before its handler. */
+export function problemCodesOf({ path, signed, operation }: Endpoint): ProblemCode[] {
+  const codes = new Set<ProblemCode>([
     ...(path.includes("{") ? (["MALFORMED_PATH"] as const) : []),
     ...(signed === false ? IDENTIFICATION : AUTHENTICATION),
-    ...(request ? OF_BODIES : []),
-    ...problems,
-    ...OF_ALL,
+    ...(operation.request ? READING_A_BODY : []),
+    ...operation.problems,
+    ...ANY_REQUEST,
   ]);
-  return [...all];
+  return [...codes];
 }

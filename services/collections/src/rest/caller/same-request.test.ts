@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SignedRequest } from "./request-context.ts";
+import type { SignedRequest } from "./signed-request.ts";
 import { idOfRequest } from "./same-request.ts";
 
 test("keeps the id of earlier versions for a request without a query string", () => {

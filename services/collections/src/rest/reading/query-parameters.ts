@@ -1,8 +1,9 @@
 import { nearestName } from "@collections/cases";
+import type { FieldFault, ProblemCode } from "../../http/problem.ts";
+import type { Parameter } from "../endpoint/endpoint.ts";
 import type { Warning } from "./field-faults.ts";
-import type { FieldFault, ProblemCode } from "../http/problem.ts";
 
-/** A parameter's value, or what is wrong with it: words that go on after "The query parameter …". */
+/** A parameter's value, or its fault; `words` continue the sentence that begins with "The query parameter limit". */
 export type ParameterReading<Value> = { value: Value } | { code: ProblemCode; words: string };
 
 const SWITCH_VALUES: ReadonlyMap<string, boolean> = new Map([
@@ -15,7 +16,20 @@ const SWITCH_VALUES: ReadonlyMap<string, boolean> = new Map([
 const MAX_SHOWN = 20;
 const MAX_SHOWN_CHARACTERS = 40;
 
-/** Reads a parameter that may stand once. Undefined when it is absent, or at fault: then `faults` has one more. */
+/** A query parameter that means yes or no. */
+export function switchParameter(name: string, description: string): Parameter {
+  return {
+    name,
+    in: "query",
+    description: `${description} Bare, \`true\` or \`1\` is yes; \`false\` or \`0\` is no.`,
+    schema: { type: "string", enum: [...SWITCH_VALUES.keys()] },
+  };
+}
+
+/**
+ * Reads a query parameter that may be given once. Returns undefined if it is absent or wrong; if it is wrong, its fault is
+ * added to `faults`.
+ */
 export function readParameter<Value>(
   query: URLSearchParams,
   name: string,
@@ -34,9 +48,9 @@ export function readParameter<Value>(
   return undefined;
 }
 
-/** A switch that says neither yes nor no: whatever the body says, somebody meant something. */
-export function switchFaults(query: URLSearchParams, names: readonly string[]): FieldFault[] {
-  return names.flatMap((name) => {
+/** A fault for each switch whose value is neither yes nor no, even if the body says the same thing with a valid value. */
+export function switchFaults(query: URLSearchParams, switches: readonly Parameter[]): FieldFault[] {
+  return switches.flatMap(({ name }) => {
     const odd = query.getAll(name).find((value) => !SWITCH_VALUES.has(value));
     if (odd === undefined) return [];
     const detail = `The query parameter ${name} takes true, 1, false or 0; got ${shown(odd)}.`;
@@ -44,14 +58,14 @@ export function switchFaults(query: URLSearchParams, names: readonly string[]): 
   });
 }
 
-/** Whether a switch is on: bare, `true` or `1`. */
+/** Whether a switch is on: its value is empty, `true` or `1`. */
 export function isOn(query: URLSearchParams, name: string): boolean {
   return query.getAll(name).some((value) => SWITCH_VALUES.get(value) === true);
 }
 
-/** `?dryrun=true` is not a rehearsal: the sender hears of it. */
-export function unknownParameterWarnings(query: URLSearchParams, names: readonly string[]): Warning[] {
-  const known = new Set(names);
+/** A warning for each parameter that the endpoint does not have, such as `?dryrun=true` for `?dryRun=true`. */
+export function unknownParameterWarnings(query: URLSearchParams, parameters: readonly Parameter[]): Warning[] {
+  const known = new Set(parameters.map(({ name }) => name));
   const unknown = [...new Set(query.keys())].filter((name) => !known.has(name));
   return unknown.slice(0, MAX_SHOWN).map((name) => {
     const nearest = nearestName(name, known);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { SignedRequest } from "./request-context.ts";
+import type { SignedRequest } from "./signed-request.ts";
 
 /**
  * The UUID of a request: its key id and its signature, which covers method, path, timestamp and body. The query string is

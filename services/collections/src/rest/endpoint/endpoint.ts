@@ -1,0 +1,84 @@
+import type { z } from "zod";
+import type { App } from "../../app.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { ProblemCode } from "../../http/problem.ts";
+import type { LimitedEndpoint } from "../../settings/rate-limits.ts";
+import type { NamedCaller, RequestOf, SignedCaller } from "../caller/signed-request.ts";
+
+export type Method = "GET" | "POST";
+
+/** One method of one path of the REST API: how it is served, and how the OpenAPI document describes it. */
+export type Endpoint = SignedEndpoint | UnsignedEndpoint;
+
+/** The signature of each request is verified before `handle` is called. */
+export interface SignedEndpoint extends EndpointFor<SignedCaller> {
+  readonly signed?: true;
+}
+
+/**
+ * Takes requests that name a key and prove nothing. So it must tell and change nothing that needs the key's secret.
+ */
+export interface UnsignedEndpoint extends EndpointFor<NamedCaller> {
+  readonly signed: false;
+}
+
+interface EndpointFor<Caller extends NamedCaller> {
+  /** The name of its rate limit and of its metrics. */
+  readonly name: LimitedEndpoint;
+  readonly method: Method;
+  /** The path, with its parameters in braces. */
+  readonly path: string;
+  /** The largest body that it accepts; `DEFAULT_LIMIT_BYTES` unless given. */
+  readonly limitBytes?: number;
+  /** Answers 403 while the operator has suspended the lender. The others go on, because captured money must be recorded. */
+  readonly refusedWhileSuspended?: true;
+  readonly operation: Operation;
+  /** Answers a request. The router has checked the caller, the rate limit and the size of the body before. */
+  handle(request: RequestOf<Caller>, app: App): Promise<Answer> | Answer;
+}
+
+export const KIB = 1_024;
+export const DEFAULT_LIMIT_BYTES = 64 * KIB;
+
+/** What the OpenAPI document says about an endpoint, besides its method and path. */
+export interface Operation {
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly Parameter[];
+  readonly request?: RequestBody;
+  /** Answers of 2xx and 3xx, by status. */
+  readonly answers: Readonly<Record<number, OperationAnswer>>;
+  /** Codes that it may answer besides those that every endpoint may answer. */
+  readonly problems: readonly ProblemCode[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly description: string;
+  readonly schema: object;
+  readonly example?: unknown;
+}
+
+export interface RequestBody {
+  /** The schema of the body, by its name in the document; after it, the parts of it that have names too. */
+  readonly schemas: NamedSchemas;
+  readonly required: boolean;
+  readonly examples: Examples;
+}
+
+export interface OperationAnswer {
+  readonly description: string;
+  /** The schema of the body, by its name in the document; after it, its named parts. Absent for an answer without a body. */
+  readonly schemas?: NamedSchemas;
+  readonly examples?: Examples;
+  readonly headers?: readonly string[];
+}
+
+/** Schemas by the names that the document gives them. */
+export type NamedSchemas = Readonly<Record<string, z.ZodType>>;
+
+/** Example values, by their titles. */
+export type Examples = Readonly<Record<string, unknown>>;

@@ -1,0 +1,97 @@
+import { parsePublicId, publicId } from "@collections/database";
+import type { AttemptErrorCode, DeliverySummary } from "@collections/webhooks";
+import { z } from "zod";
+import { Problem } from "../../http/problem.ts";
+import type { SignedRequest } from "../caller/signed-request.ts";
+import { countAnswer, instantAnswer, keysOf, loanAnswer } from "../endpoint/answer-parts.ts";
+import type { Parameter } from "../endpoint/endpoint.ts";
+import { paymentCollected, RECORDED_AT } from "./examples.ts";
+
+const ATTEMPT_ERRORS = {
+  TIMEOUT: true,
+  DNS: true,
+  CONNECT: true,
+  TLS: true,
+  NON_2XX: true,
+  REDIRECT: true,
+  BLOCKED_ADDRESS: true,
+} satisfies Record<AttemptErrorCode, true>;
+
+export const headersAnswer = z.record(z.string(), z.string());
+
+export const eventIdAnswer = z.string().meta({ description: "`evt_…`, the `eventId` of the event." });
+
+export const attemptErrorAnswer = z
+  .object({
+    code: z.enum(keysOf(ATTEMPT_ERRORS)).meta({ description: "What failed." }),
+    detail: z.string().nullable().meta({ description: "What was observed." }),
+    cause: z.string().meta({ description: "What that means." }),
+    remedy: z.string().meta({ description: "What to do about it." }),
+  })
+  .meta({ description: "Why an attempt failed, and what to do about it." });
+
+/** One delivery, as a list shows it (contract: Deliveries and replays). */
+export const deliveryAnswer = z
+  .object({
+    eventId: eventIdAnswer,
+    kind: z.string().meta({ description: "The kind of the event." }),
+    sourceLoanNumber: loanAnswer,
+    sequence: countAnswer("The event's number in its loan's sequence."),
+    state: z
+      .enum(["waiting", "in_flight", "delivered", "parked"])
+      .meta({ description: "`waiting` means due, or between two attempts." }),
+    attempts: countAnswer("Attempts that were made."),
+    nextAttemptAt: instantAnswer("When it is tried again; null when no time is set.").nullable(),
+    lastError: z.string().nullable().meta({ description: "Why the latest attempt failed." }),
+    createdAt: instantAnswer("When the event was made."),
+  })
+  .meta({ description: "An event and how its delivery stands." });
+
+export const deliveryExample = {
+  eventId: paymentCollected.eventId,
+  kind: paymentCollected.kind,
+  sourceLoanNumber: paymentCollected.sourceLoanNumber,
+  sequence: paymentCollected.sequence,
+  state: "parked",
+  attempts: 7,
+  nextAttemptAt: null,
+  lastError: "NON_2XX: The callback answered 503; any 2xx acknowledges.",
+  createdAt: RECORDED_AT,
+};
+
+export const EVENT_ID: Parameter = {
+  name: "eventId",
+  in: "path",
+  description: "`evt_…`, from the list of deliveries or from the event itself.",
+  schema: { type: "string" },
+  example: deliveryExample.eventId,
+};
+
+/** A delivery in an answer (contract: Deliveries). A delivery between two attempts is `waiting` too. */
+export function deliveryBody(delivery: DeliverySummary): object {
+  return {
+    eventId: publicId("evt", delivery.eventId),
+    kind: delivery.kind,
+    sourceLoanNumber: delivery.loan,
+    sequence: Number(delivery.sequence),
+    state: delivery.state === "retrying" ? "waiting" : delivery.state,
+    attempts: delivery.attempts,
+    nextAttemptAt: delivery.nextAttemptAt,
+    lastError: delivery.lastError,
+    createdAt: delivery.createdAt,
+  };
+}
+
+/**
+ * The UUID of the event in the path.
+ * @throws Problem DELIVERY_NOT_FOUND for a text that is no event id
+ */
+export function eventIdIn({ params }: SignedRequest): string {
+  const eventId = parsePublicId("evt", params["eventId"] ?? "");
+  if (eventId === undefined) throw deliveryNotFound();
+  return eventId;
+}
+
+export function deliveryNotFound(): Problem {
+  return new Problem("DELIVERY_NOT_FOUND", "There is no event with this id; the list of deliveries has their ids.");
+}

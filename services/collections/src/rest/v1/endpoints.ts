@@ -1,0 +1,30 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { confirmPayment } from "./confirm-payment.ts";
+import { debugSignature } from "./debug-signature.ts";
+import { getCase } from "./get-case.ts";
+import { getDelivery } from "./get-delivery.ts";
+import { getReplay } from "./get-replay.ts";
+import { health } from "./health.ts";
+import { importCases } from "./import-cases.ts";
+import { listDeliveries } from "./list-deliveries.ts";
+import { replayDeliveries } from "./replay-deliveries.ts";
+import { replayDelivery } from "./replay-delivery.ts";
+import { testWebhook } from "./test-webhook.ts";
+
+/**
+ * Every endpoint that lenders call (contract: Partner endpoints), in the order of the OpenAPI document. The router, the
+ * document and the tests that try all endpoints read this list.
+ */
+export const ENDPOINTS: readonly Endpoint[] = [
+  health,
+  importCases,
+  getCase,
+  confirmPayment,
+  debugSignature,
+  testWebhook,
+  listDeliveries,
+  getDelivery,
+  replayDelivery,
+  replayDeliveries,
+  getReplay,
+];
