@@ -19,13 +19,13 @@ import type { Metrics } from "./metrics/metrics.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
 import type { Config } from "./settings/config.ts";
 
-/** The service, put together once per process: every part with plain constructors, handed on by name. */
+/** The parts of the service, created once per process and handed on by name. */
 export interface App {
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly database: Database;
-  /** Statements for several lenders share no transaction: the database has their rows on several nodes. */
+  /** True on a cluster: rows of several lenders are on several nodes, so a batch has payments of one lender only. */
   readonly oneLenderABatch: boolean;
   readonly vault: Vault;
   readonly credentials: Credentials;
@@ -38,21 +38,21 @@ export interface App {
   readonly whatsapp: WhatsApp;
   readonly signInKeys: SignInKeys;
   readonly anchorKeys: AnchorKeys;
-  /** Reaches the address of `LEDGER_ANCHOR`, which may be private. */
+  /** Makes requests to the address of `LEDGER_ANCHOR`, which may be private. */
   readonly anchorOutbound: Outbound;
-  /** How codes for signing in reach a phone; none where only a sandbox's log shows them. */
+  /** Channels that send sign-in codes. Empty if only the log of a sandbox shows the codes. */
   readonly otpChannels: readonly OtpChannel[];
   readonly confirmPayment: (confirmation: Confirmation) => Promise<ConfirmationOutcome>;
   readonly importCases: (request: ImportRequest) => Promise<ImportResult>;
   readonly caseSnapshot: (lenderId: string, loan: string) => Promise<CaseSnapshot | undefined>;
-  /** A ping for a lender's callback, with an event id of its own. */
+  /** A ping for a lender's callback, with a new event id. */
   readonly pingFor: (lenderId: string) => Promise<Ping>;
   readonly webhookTest: TestWebhook;
-  /** Breaks off what still runs: whoever stops the process has given it its time before. */
+  /** Aborts everything that still runs. The caller waits before it calls this. */
   close(): Promise<void>;
 }
 
-/** What a test of a lender's webhooks needs: to send the ping, and to tell how the endpoint is. */
+/** Sends a ping to a lender's endpoint, and reads the state of the endpoint. */
 export interface TestWebhook {
   ping(lender: LenderProfile): Promise<TestedDelivery>;
   endpoint(lenderId: string): Promise<EndpointStatus | undefined>;

@@ -1,7 +1,7 @@
 import { enableCompileCache, flushCompileCache } from "node:module";
 
-// Hundreds of files need no second translation: a start takes a third less. Hence the import below, after this.
+// Node keeps the compiled code of hundreds of files, which makes a start a third shorter. So it is enabled before the import.
 enableCompileCache();
 await import("./serve.ts");
-// Else only a process that ends by itself writes it, and after a kill the next one starts from nothing.
+// Write the cache now: otherwise Node writes it when the process exits, and a killed process would leave none.
 flushCompileCache();

@@ -9,7 +9,7 @@ import { paymentLinksSchema } from "@collections/payment-links/schema";
 import { rateLimitsSchema } from "@collections/rate-limits/schema";
 import { webhooksSchema } from "@collections/webhooks/schema";
 
-/** All that the service keeps in PostgreSQL. */
+/** The schemas of all packages that the service uses. */
 export const schemas: PackageSchema[] = [
   lendersSchema,
   fieldPartnersSchema,

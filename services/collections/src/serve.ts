@@ -14,18 +14,18 @@ import { schemas } from "./schemas.ts";
 import { refuseUnmarkedPoolers } from "./settings/unmarked-poolers.ts";
 import { recordKeyUses, startWorker } from "./worker/worker.ts";
 
-/** The whole stop takes less: an orchestrator kills what is still there. */
+/** The process exits after this time at the latest, because an orchestrator would kill it soon after. */
 const STOP_WITHIN_MS = 15_000;
 const GRACE_MS = 12_000;
 
 await main().catch((error: unknown) => {
   const { detail, exitCode } = explain(error);
   tell(detail);
-  // What was opened before the fault must not keep a process alive that serves nobody.
+  // Sockets that were opened before the error would keep the process alive.
   process.exit(exitCode);
 });
 
-/** One executable: `ROLE` says which half of the service this process is; `main.ts migrate` only migrates. */
+/** Starts the half of the service that `ROLE` names, or both. With the argument `migrate`, only migrates the database. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, { role: config.role });
@@ -42,7 +42,8 @@ async function main(): Promise<void> {
     jobs: true,
     ...(onlyMigrates ? givenMasterKeyCheck(config, given) : masterKeyCheck(config, given)),
   });
-  if (unknown.length > 0) log.warn({ unknown }, "the database is of a later version: its schema is left as it is");
+  if (unknown.length > 0)
+    log.warn({ unknown }, "the database has migrations of a later version: its schema is left as it is");
   log.info({ applied }, "database is up to date");
   if (onlyMigrates) {
     await checkGivenMasterKey(config, given);
@@ -54,7 +55,8 @@ async function main(): Promise<void> {
   const server = await startHttpServer(app);
   const metricsServer = config.metricsAddress && (await startMetricsServer(app.metrics, config.metricsAddress, log));
   if (metricsServer) log.info({ url: metricsServer.url }, "metrics are served");
-  else if (!config.isSandbox) log.warn("/metrics is open on PORT to everybody: set METRICS_PORT to serve it apart");
+  else if (!config.isSandbox)
+    log.warn("/metrics is open on PORT to everybody: set METRICS_PORT to serve it on its own port");
   app.database.signals.listen();
   const keyUses = recordKeyUses(app);
   const worker = config.role === "server" ? undefined : await startWorker(app);
@@ -63,7 +65,7 @@ async function main(): Promise<void> {
   async function stop(signal: string): Promise<void> {
     if (stopping) return;
     stopping = true;
-    log.info({ signal }, "stopping: finishing what runs");
+    log.info({ signal }, "stopping: finishing requests and jobs");
     setTimeout(() => {
       log.error("did not stop in time");
       process.exit(1);
@@ -79,11 +81,11 @@ async function main(): Promise<void> {
   process.on("SIGINT", (signal) => void stop(signal));
   announce(server, config.role);
   if (config.isSandbox && config.role !== "worker") {
-    log.info({ app: `${server.url}/app` }, "the field partner's app is served; its codes for signing in appear here");
+    log.info({ app: `${server.url}/app` }, "the field partner's app is served; sign-in codes appear in this log");
   }
 }
 
-/** For people and for scripts that wait: the one line that the service prints on stdout. */
+/** Prints the only line on stdout, for people and for scripts that wait for it. */
 function announce(server: HttpServer, role: string): void {
   process.stdout.write(`Partner Collections (${role}) is ready at ${server.url}\n`);
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Outbound, OutboundAnswer } from "@collections/outbound";
 
-/** Where anchors are sent, and with which header. */
+/** The address that anchors are sent to, and the headers of the requests. */
 export interface AnchorAddress {
   readonly url: string;
   readonly headers: Record<string, string>;
@@ -12,15 +12,15 @@ const TIMEOUT_MS = 10_000;
 export const MAX_ANCHORS_BYTES = 64 * 1_024 * 1_024;
 const NAME_HEX_DIGITS = 16;
 
-/** An address did not take an anchor, or did not give anchors back. The message has no part of the URL or the header. */
+/** An address did not accept an anchor, or did not return anchors. The message contains no part of the URL or the headers. */
 export class AnchorAddressError extends Error {
   override readonly name = "AnchorAddressError";
   readonly code = "ANCHOR_ADDRESS_FAILED";
 }
 
 /**
- * Puts one anchor at an address, under a name of its own: `PUT <url>/<time>-<hash>.json`. The same line has the same
- * name, so a repeated PUT replaces it by itself.
+ * Sends one anchor to an address by `PUT <url>/<time>-<hash>.json`. The same line always has the same name, so a repeated PUT
+ * replaces the anchor with itself.
  */
 export async function putAnchor(outbound: Outbound, { url, headers }: AnchorAddress, line: string): Promise<void> {
   const answer = await outbound.request({
@@ -30,10 +30,10 @@ export async function putAnchor(outbound: Outbound, { url, headers }: AnchorAddr
     body: `${line}\n`,
     timeoutMs: TIMEOUT_MS,
   });
-  if (!isSuccess(answer)) throw new AnchorAddressError(`The address did not take the anchor: ${whyNot(answer)}`);
+  if (!isSuccess(answer)) throw new AnchorAddressError(`The address did not accept the anchor: ${whyNot(answer)}`);
 }
 
-/** The anchors that an address gives back, one a line. */
+/** The anchors that an address returns, one per line. */
 export async function getAnchors(outbound: Outbound, { url, headers }: AnchorAddress): Promise<string> {
   const answer = await outbound.request({
     method: "GET",
@@ -43,7 +43,8 @@ export async function getAnchors(outbound: Outbound, { url, headers }: AnchorAdd
     maxBodyBytes: MAX_ANCHORS_BYTES,
   });
   const advice = "Download the anchors and give their folder instead.";
-  if (!isSuccess(answer)) throw new AnchorAddressError(`The address gives no anchors: ${whyNot(answer)} ${advice}`);
+  if (!isSuccess(answer))
+    throw new AnchorAddressError(`The address did not return the anchors: ${whyNot(answer)} ${advice}`);
   if (answer.bodyCut !== false) {
     throw new AnchorAddressError(`The answer is incomplete (${answer.bodyCut.replace("_", " ")}). ${advice}`);
   }
@@ -58,14 +59,14 @@ function whyNot(answer: OutboundAnswer): string {
   return answer.kind === "answer" ? `it answered ${answer.status}.` : answer.detail;
 }
 
-/** A query stays behind the path, so that a signed URL of a folder works. */
+/** Adds a name to the path of a URL. The query stays, so that a signed URL of a folder works. */
 function under(url: string, name: string): string {
   const address = new URL(url);
   address.pathname = `${address.pathname.replace(/\/$/, "")}/${name}`;
   return address.href;
 }
 
-/** Names sort by time. */
+/** The name of an anchor. Names sort by time. */
 function nameOf(line: string): string {
   const { at } = JSON.parse(line) as { at: string };
   const hash = createHash("sha256").update(line).digest("hex").slice(0, NAME_HEX_DIGITS);

@@ -11,29 +11,29 @@ import type { ServerContext } from "./plumbing/caller.ts";
 import { type Context, createContext } from "./plumbing/context.ts";
 import { limitDocuments } from "./requests/document-limits.ts";
 import { allowGraphiql, renderGraphiql } from "./requests/graphiql.ts";
-import { createLinkLooks } from "./plumbing/link-looks.ts";
+import { createWatchedLinks } from "./plumbing/watched-links.ts";
 import { limitTime } from "./requests/operation-time.ts";
 import { persistedOperations, registeredOperations } from "./requests/persisted-operations.ts";
 import { schema } from "./schema.ts";
-import { createWatchPlaces } from "./plumbing/watch-places.ts";
+import { createSubscriptionSlots } from "./plumbing/subscription-slots.ts";
 
-/** The field-partner app's API, to be mounted at `/graphql` before anything that parses bodies. */
+/** The field-partner app's API. Mount it at `/graphql`, before any middleware that parses bodies. */
 export interface GraphqlEndpoint {
   readonly handler: RequestHandler;
-  /** Ends what is watched: the clients ask again, and find another process. */
+  /** Ends all subscriptions. The clients subscribe again and reach another process. */
   close(): void;
 }
 
 const ENDPOINT = "/graphql";
 const STREAM = "text/event-stream";
-/** Parsed documents are cached, up to this number. */
-const REMEMBERED_DOCUMENTS = 200;
+/** The number of parsed documents that are cached. */
+const CACHED_DOCUMENTS = 200;
 
 export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint {
   const sandbox = app.config.isSandbox;
   const closing = new AbortController();
-  const watchPlaces = createWatchPlaces();
-  const linkLooks = createLinkLooks(app.database);
+  const subscriptionSlots = createSubscriptionSlots();
+  const watchedLinks = createWatchedLinks(app.database);
   const registered = registeredOperations(app.config);
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -53,16 +53,16 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
         caller,
         address: addressOf(req),
         closing: closing.signal,
-        linkLooks,
-        watchPlaces,
+        watchedLinks,
+        subscriptionSlots,
       }),
-    // `answerErrors` masks what any part of an answer may say, once, at the end.
+    // `answerErrors` masks the errors of the whole answer.
     maskedErrors: false,
     // `authenticateFirst` reads bodies, with limits of its own.
     maxRequestBodySize: false,
     parserAndValidationCache: {
-      documentCache: createLRUCache({ max: REMEMBERED_DOCUMENTS }),
-      errorCache: createLRUCache({ max: REMEMBERED_DOCUMENTS }),
+      documentCache: createLRUCache({ max: CACHED_DOCUMENTS }),
+      errorCache: createLRUCache({ max: CACHED_DOCUMENTS }),
     },
     batching: false,
     multipart: false,
@@ -79,7 +79,7 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
       response.setHeader("Cache-Control", "no-store");
       response.on("close", () => {
         const { statusCode: status } = response;
-        // A stream lasts as long as somebody watches: that is no answer's time.
+        // A stream lasts as long as the client watches, so its duration is counted under another name.
         const endpoint = String(response.getHeader("content-type")).startsWith(STREAM) ? "graphql-stream" : "graphql";
         const durationMs = performance.now() - startedAt;
         app.metrics.onAnswer({ endpoint, status, durationMs });
@@ -94,15 +94,15 @@ export function graphqlEndpoint(app: App, operationMs: number): GraphqlEndpoint 
   };
 }
 
-/** Why a request is no GraphQL request here; undefined when it is one. */
+/** The status and message for a request that is not a GraphQL request; undefined for one that is. */
 function refusalOf(request: Request, sandbox: boolean): { status: number; message: string } | undefined {
   const host = request.get("host") ?? "";
-  // Yoga makes a URL of it.
+  // Yoga builds a URL from the host, and would throw.
   if (!URL.canParse(`http://${host}/`)) return { status: 400, message: "Send a valid Host header." };
   if (request.path !== "/") return { status: 404, message: "There is nothing at this path; send to /graphql." };
   if (sandbox && request.method === "GET" && request.get("accept")?.includes("text/html")) return undefined;
   if (request.method !== "POST") return { status: 405, message: "Send POST with a JSON body." };
-  // A page of another site can send a form by itself, but not JSON.
+  // A page of another site can make a browser send a form, but not JSON.
   if (!request.is("application/json")) return { status: 415, message: "Send Content-Type: application/json." };
   if (Number(request.get("content-length")) > MAX_BODY_BYTES) {
     return { status: 413, message: tooLarge(MAX_BODY_BYTES).detail };
@@ -117,7 +117,7 @@ function refuse(request: Request, response: Response, { status, message }: { sta
   response.status(status).json({ errors: [{ message, extensions }] });
 }
 
-/** Who has no schema learns none by asking: neither by introspection nor by the names that errors suggest. */
+/** Hides the schema: no introspection, and no suggested names in errors. */
 function hideSchema(): Plugin {
   return {
     onValidate({ addValidationRule, setValidationFn }) {

@@ -1,4 +1,4 @@
-/** What an endpoint answers; `body` undefined answers without one. */
+/** The answer of an endpoint. Without `body` it has no body. */
 export interface Answer {
   status: number;
   body?: object;

@@ -22,7 +22,7 @@ function refusalOf(act: () => unknown): string {
 }
 
 describe("the memory of bodies", () => {
-  test("is counted from when a body grows until it is released, once", () => {
+  test("counts a body while it grows until its first release", () => {
     const memory = createBodyMemory(LIMITS);
     const held = hold(memory, "a", 10);
     held.grow(25);
@@ -35,7 +35,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  test("is limited by address; what is refused counts no more than before", () => {
+  test("is limited by address, and a refused growth is not counted", () => {
     const memory = createBodyMemory(LIMITS);
     hold(memory, "a", 30);
     const second = hold(memory, "a", 30);
@@ -47,7 +47,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(100);
   });
 
-  test("is given up by the address that holds most, the oldest request first, to one that holds less", () => {
+  test("evicts the oldest request of the address that holds most, for an address that holds less", () => {
     const memory = createBodyMemory(LIMITS);
     const [first, second] = [hold(memory, "attacker", 30), hold(memory, "attacker", 30)];
     const other = hold(memory, "another attacker", 40);
@@ -63,7 +63,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(65);
   });
 
-  test("is refused to an address that would hold as much as any other", () => {
+  test("evicts nothing for an address that would hold as much as the largest", () => {
     const memory = createBodyMemory(LIMITS);
     const some = ["a", "b"].map((address) => hold(memory, address, 50));
     expect(refusalOf(() => hold(memory, "c", 50))).toBe("SERVICE_UNAVAILABLE");
@@ -72,7 +72,7 @@ describe("the memory of bodies", () => {
     expect(memory.heldBytes).toBe(100);
   });
 
-  test("never exceeds its limits, and is all given back, whatever comes and goes", () => {
+  test("never exceeds its limits and returns to 0, in 5,000 random steps", () => {
     const memory = createBodyMemory(LIMITS);
     let seed = 1;
     const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;

@@ -1,15 +1,15 @@
 import { Problem } from "./problem.ts";
 
-/** Bytes that the bodies of requests may take together while nothing proves who sends them. */
+/** Bytes that the bodies of requests may take together before their senders are authenticated. */
 export interface BodyMemoryLimits {
   readonly totalBytes: number;
-  /** Of one address. Less than the total, so that one address cannot refuse all others. */
+  /** Bytes of one address. Less than the total, so that one address cannot use all of it. */
   readonly addressBytes: number;
 }
 
-/** Counts the memory of bodies whose sender is not known yet, over all connections and by address. */
+/** Counts the memory of bodies whose senders are not authenticated yet, over all connections and by address. */
 export interface BodyMemory {
-  /** Opens an account for one request. `release` it in any case. */
+  /** Starts the count of one request. The caller must call `release` in any case. */
   hold(address: string): HeldBody;
   /** Bytes that all requests hold now. */
   readonly heldBytes: number;
@@ -19,21 +19,21 @@ export interface BodyMemory {
 export interface HeldBody {
   /**
    * Raises what the request holds to `bytes`.
-   * @throws Problem RATE_LIMITED where its address holds too much, SERVICE_UNAVAILABLE where all together do
+   * @throws Problem RATE_LIMITED if its address holds too much, SERVICE_UNAVAILABLE if all addresses together do
    */
   grow(bytes: number): void;
-  /** Called when the request has to give up its memory to another address. */
+  /** Called when the memory of the request is given to another address. */
   onEvicted: (problem: Problem) => void;
   release(): void;
 }
 
-/** Six imports of 5 MiB at once from one address, and twice as many in all. */
+/** Enough for six imports of 5 MiB at once from one address, and for twelve in all. */
 export const BODY_MEMORY_LIMITS: BodyMemoryLimits = {
   totalBytes: 64 * 1_024 * 1_024,
   addressBytes: 32 * 1_024 * 1_024,
 };
 
-/** What the requests of one address hold, the oldest first. */
+/** The memory of one address, and its requests, the oldest first. */
 interface Share {
   bytes: number;
   readonly requests: Set<Request>;
@@ -43,12 +43,12 @@ interface Request extends HeldBody {
   bytes: number;
 }
 
-/** Makes the count of a process. It is empty at first. */
+/** Makes the count of a process, which starts at 0. */
 export function createBodyMemory({ totalBytes, addressBytes }: BodyMemoryLimits = BODY_MEMORY_LIMITS): BodyMemory {
   const shares = new Map<string, Share>();
   let heldBytes = 0;
 
-  /** An address that holds more than the asking one gives up its oldest request, which is likely the slowest. */
+  /** Evicts the oldest request, likely the slowest, of the address that holds most, if that is more than the asking one. */
   function makeRoom(bytes: number, asking: Share): void {
     while (heldBytes + bytes > totalBytes) {
       const largest = [...shares.values()].reduce((one, other) => (other.bytes > one.bytes ? other : one));

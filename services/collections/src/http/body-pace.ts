@@ -5,11 +5,11 @@ import { tooSlow } from "./unreadable-request.ts";
 /** How fast the body of a request has to arrive. */
 export interface Pace {
   everyMs: number;
-  /** In each of these spans, until the body is whole. */
+  /** The bytes that must arrive in each span of `everyMs` until the body is complete. */
   minBytes: number;
 }
 
-/** Ends a request whose body trickles in: held open by the thousand, such requests would take every connection. */
+/** Ends a request whose body arrives too slowly. Thousands of such requests would occupy every connection. */
 export function bodyPace(pace: Pace): RequestHandler {
   return (request, response, next) => {
     const { "content-length": length, "transfer-encoding": encoding } = request.headers;
@@ -30,7 +30,7 @@ function watch(request: Request, response: Response, { everyMs, minBytes }: Pace
   response.once("close", () => clearInterval(watching));
 }
 
-/** An answer that has begun cannot be taken back. */
+/** Answers with a problem, or closes the connection if an answer has begun. */
 function cutOff(request: Request, response: Response): void {
   if (response.headersSent) response.destroy();
   else answerProblem(tooSlow(), request, response);

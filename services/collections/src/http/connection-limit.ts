@@ -15,7 +15,7 @@ const SHARE_OF_ADDRESS = 4;
 /** The shortest time between two log entries about the same limit, and between two closings of idle connections. */
 const AGAIN_AFTER_MS = 1_000;
 
-/** Limits how many connections a server has, in all and from one address. What is beyond is closed at once. */
+/** Limits how many connections a server has, in all and from one address. Closes further connections at once. */
 export function limitConnections(server: Server, { maxConnections, isProxy, log }: ConnectionLimit): void {
   const perAddress = Math.ceil(maxConnections / SHARE_OF_ADDRESS);
   const byAddress = new Map<string, number>();
@@ -24,7 +24,7 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
   server.maxConnections = maxConnections;
   server.on("drop", () => {
     if (!isDue.inAll()) return;
-    log.warn({ maxConnections }, "connections are refused: this process has MAX_CONNECTIONS");
+    log.warn({ maxConnections }, "connections are refused: this process has as many as MAX_CONNECTIONS allows");
     // A client with an idle connection opens another one when it needs it. A new client has no connection to reuse.
     server.closeIdleConnections();
   });
@@ -35,7 +35,11 @@ export function limitConnections(server: Server, { maxConnections, isProxy, log 
     const count = (byAddress.get(address) ?? 0) + 1;
     if (count > perAddress) {
       socket.destroy();
-      if (isDue.ofAddress()) log.warn({ address, perAddress }, "connections of one address are refused");
+      if (isDue.ofAddress())
+        log.warn(
+          { address, perAddress },
+          "connections of one address are refused: it has a quarter of MAX_CONNECTIONS",
+        );
       return;
     }
     byAddress.set(address, count);

@@ -6,20 +6,20 @@ import { Problem, problemBody, problemHeaders } from "./problem.ts";
 import { closeIfUnread } from "./read-body.ts";
 import { requestIdOf } from "./request-id.ts";
 
-/** What Express calls with an error: answers the problem that it is. */
+/** The error handler of Express: answers an error as a problem. */
 export function answerErrors(log: Logger): ErrorRequestHandler {
   return (error: unknown, request: Request, response: Response, _next: NextFunction) => {
     answerProblem(asProblem(error, log, requestIdOf(response)), request, response);
   };
 }
 
-/** Answers a problem, unless an answer has begun. */
+/** Answers with a problem, unless an answer has begun. */
 export function answerProblem(problem: Problem, request: Request, response: Response): void {
   const body = problemBody(problem, requestIdOf(response));
   writeAnswer(request, response, { status: problem.status, body, headers: problemHeaders(problem) });
 }
 
-/** The problem that an error is: our own fault, and logged, unless it says something else. */
+/** The problem for an error. An error that is no problem and no unavailability is logged as an internal error. */
 export function asProblem(error: unknown, log: Logger, requestId: string): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof URIError) {
@@ -44,7 +44,7 @@ export function writeAnswer(request: Request, response: Response, { status, body
     return;
   }
   if (!response.hasHeader("Content-Type")) response.setHeader("Content-Type", "application/json");
-  // A text leaves in one write with the headers; bytes would not.
+  // Node sends a string together with the headers in one write, and a Buffer in a second one.
   const text = JSON.stringify(body);
   response.setHeader("Content-Length", Buffer.byteLength(text));
   response.end(text);

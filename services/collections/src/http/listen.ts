@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { InvalidConfigError } from "../settings/config.ts";
 
-/** Where to listen, and the names of the settings that say so. */
+/** Where to listen, and the names of the settings that it comes from, for an error. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly settings: string;
 }
 
-/** Throws InvalidConfigError when the address is taken or not this machine's. */
+/** Throws InvalidConfigError when another process uses the address, or when it is not an address of this machine. */
 export async function listen(server: Server, { host, port, settings }: ListenAddress, log: Logger): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
@@ -20,10 +20,10 @@ export async function listen(server: Server, { host, port, settings }: ListenAdd
   } catch (error) {
     throw new InvalidConfigError([`${settings} cannot be listened on: ${(error as Error).message}`]);
   }
-  server.on("error", (error) => log.error({ error }, "fault of the HTTP server"));
+  server.on("error", (error) => log.error({ error }, "error of the HTTP server"));
 }
 
-/** The URL of a listening server, with the port that it was given. */
+/** The URL of a listening server, with the port that the system assigned if the port was 0. */
 export function urlOf(server: Server, host: string): string {
   const { port } = server.address() as AddressInfo;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;

@@ -64,22 +64,22 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
-/** One field of a request that is wrong: an RFC 6901 pointer and what to do about it. */
+/** A wrong field of a request: its JSON pointer (RFC 6901), and in `detail` what to do about it. */
 export interface FieldFault {
   code: ProblemCode;
   pointer: string;
   detail: string;
 }
 
-/** After how many seconds a client may repeat a request that failed for a passing reason. */
+/** Seconds after which a client may repeat a request that failed for a temporary reason. */
 export const RETRY_AFTER_S = 2;
 
-/** An answer of 4xx or 5xx: thrown by a handler, written once by the error handler. */
+/** An answer of 4xx or 5xx. A handler throws it, and the error handler writes it. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly code: ProblemCode;
   readonly detail: string;
-  /** Further members of the answer. */
+  /** More members of the body, besides those that every problem has. */
   readonly members: Record<string, unknown>;
   readonly headers: Record<string, string>;
 
@@ -101,14 +101,14 @@ export class Problem extends Error {
   }
 }
 
-/** The problem of a request with wrong fields: a single fault lends it its code. */
+/** The problem of a request with wrong fields. A single fault gives the problem its code. */
 export function validationProblem(errors: FieldFault[], members: Record<string, unknown> = {}): Problem {
   const [only, ...others] = errors;
   if (only && others.length === 0) return new Problem(only.code, only.detail, { ...members, errors });
   return new Problem("VALIDATION_FAILED", `${errors.length} fields need attention.`, { ...members, errors });
 }
 
-/** The body of a problem (RFC 9457). `status` is always the HTTP status. */
+/** The body of a problem (RFC 9457). Its `status` equals the HTTP status. */
 export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
   const [status, title, retryable] = PROBLEMS[problem.code];
   return {

@@ -5,14 +5,14 @@ import type { LimitName, RateLimits } from "../settings/rate-limits.ts";
 
 export type { Admission } from "@collections/rate-limits";
 
-/** How often something may be done (contract: Limits), over all processes together. */
+/** Limits how often a subject may do something (contract: Limits), counted over all processes. */
 export interface RateLimiter {
   /**
-   * Takes one use from a subject's limit; undefined where limits are off. `quota` is the subject's own, if it has one.
-   * Throws what the database throws while it is away.
+   * Takes one use from a subject's limit. `quota` replaces the configured limit. Undefined if limits are off. Rejects with the
+   * database's error while the database is unavailable.
    */
   admit(limit: LimitName, subject: string, quota?: number): Promise<Admission | undefined>;
-  /** Gives back what this process holds. */
+  /** Returns the permits that this process has reserved. */
   close(): Promise<void>;
 }
 
@@ -26,12 +26,12 @@ export interface RateLimiterOptions {
 const WINDOW_MS = 60_000;
 export const WINDOW_S = WINDOW_MS / 1_000;
 const FAILURES = "failed-authentication";
-/** Each of these has a lane of its own, so that a flood of forged requests does not delay right ones. */
+/** Limits that are counted in their own lane, so that a flood of forged requests does not delay signed ones. */
 const OWN_LANES: ReadonlySet<LimitName> = new Set([FAILURES, "refresh", "known-device", "app"]);
 
 export function createRateLimiter({ limits, em, log }: RateLimiterOptions): RateLimiter {
   if (limits === "off") return { admit: () => Promise.resolve(undefined), close: () => Promise.resolve() };
-  const onError = (error: unknown) => log.warn({ error }, "uses of limits not forgotten");
+  const onError = (error: unknown) => log.warn({ error }, "old uses of rate limits could not be deleted");
   const limiter = createSharedLimiter({ em, windowMs: WINDOW_MS, onError });
   return {
     admit: (limit, subject, quota = limits[limit]) =>
@@ -40,13 +40,13 @@ export function createRateLimiter({ limits, em, log }: RateLimiterOptions): Rate
   };
 }
 
-/** Counts a failed authentication of an address; the answer is what to refuse it with when there were too many. */
+/** Counts a failed authentication of an address. Returns the refused admission if the address has too many failures. */
 export async function tooManyFailures(rateLimiter: RateLimiter, address: string): Promise<Admission | undefined> {
   try {
     const admission = await rateLimiter.admit(FAILURES, address);
     return admission?.granted === false ? admission : undefined;
   } catch (error) {
-    // Without a count the caller still gets the answer that says what was wrong.
+    // The failure is not counted, and the caller gets the answer that says what was wrong.
     if (isUnavailable(error)) return undefined;
     throw error;
   }

@@ -5,17 +5,17 @@ import { Problem } from "./problem.ts";
 /** How a body is read. */
 export interface BodyReading {
   readonly limitBytes: number;
-  /** Sees each part as it arrives. */
+  /** Called with each part as it arrives. */
   readonly onPart?: (part: Buffer) => void;
 }
 
-/** The buffer that a body begins with, unless the whole body is shorter. */
+/** The first size of a body's buffer, unless the whole body is shorter. */
 const FIRST_BYTES = 16_384;
 
 /**
- * Reads a request's body to its end and returns it. Memory is taken as bytes arrive, not as many as are announced, and
- * counted in `held`.
- * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early, and what `held` refuses with
+ * Reads a request's body to its end and returns it. Memory grows with the bytes that arrive, whatever Content-Length
+ * announces, and is counted in `held`.
+ * @throws Problem PAYLOAD_TOO_LARGE, MALFORMED_JSON for a connection that ended too early, and the problems of `held.grow`
  */
 export async function readBody(
   request: IncomingMessage,
@@ -41,7 +41,7 @@ export function drainBody(request: IncomingMessage, reading: BodyReading): Promi
   return readParts(request, reading);
 }
 
-/** Closes the connection after the answer if a part of the body has not arrived, because that part is not read. */
+/** Closes the connection after the answer if a part of the body has not arrived, because that part will not be read. */
 export function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
   if (!request.complete) response.setHeader("Connection", "close");
 }
@@ -90,7 +90,7 @@ function readParts(
   });
 }
 
-/** Copies parts into one buffer that doubles. Kept as they are, parts of one byte each would take 100 times their size. */
+/** Copies the parts into one buffer that doubles. As separate buffers, parts of one byte would take 100 times their size. */
 function keeper(held: HeldBody, mostBytes: number): { add(part: Buffer): void; body(): Buffer } {
   let buffer: Buffer = Buffer.alloc(0);
   let length = 0;
@@ -121,7 +121,7 @@ function cutShort(): Problem {
   return new Problem("MALFORMED_JSON", "The connection ended before the body did.");
 }
 
-/** The refusal of a body that is longer than its endpoint takes. */
+/** The problem for a body that is longer than its endpoint accepts. */
 export function tooLarge(limitBytes: number): Problem {
   return new Problem("PAYLOAD_TOO_LARGE", `The body may have ${limitBytes} bytes at most.`, { limitBytes });
 }

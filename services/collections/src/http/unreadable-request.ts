@@ -5,7 +5,7 @@ import { Problem, problemBody, problemHeaders } from "./problem.ts";
 
 const LINGER_MS = 1_000;
 
-/** What Node's parser says of a request, where that is something else than that it is no HTTP. */
+/** The problem for an error code of Node's parser. Any other code means that the bytes are not HTTP. */
 const PROBLEMS: Readonly<Record<string, () => Problem>> = {
   HPE_HEADER_OVERFLOW: () =>
     new Problem("HEADERS_TOO_LARGE", "Request line and headers may have 16 KiB together; send less."),
@@ -15,23 +15,23 @@ const PROBLEMS: Readonly<Record<string, () => Problem>> = {
 };
 
 /**
- * Has a server answer what never becomes a request, or only half of one, like everything else that it refuses: by a
- * problem (contract: Errors). Node alone answers a bare status line.
+ * Makes a server answer malformed and incomplete requests with a problem, as it answers every other refused request
+ * (contract: Errors). Node alone answers with a bare status line.
  */
 export function answerUnreadable(server: Server): void {
   const answers = new WeakMap<Duplex, ServerResponse>();
   const refused = new WeakSet<Duplex>();
   server.on("request", ({ socket }, response) => answers.set(socket, response));
-  // No expectation but 100-continue means anything to us, and whoever has another is served all the same.
+  // Only the expectation 100-continue has a meaning here. A request with another one is served as if it had none.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("connect", (_, socket) =>
-    end(socket, new Problem("ROUTE_NOT_FOUND", "This is no proxy: CONNECT leads nowhere.")),
+    end(socket, new Problem("ROUTE_NOT_FOUND", "This server is no proxy: CONNECT is not supported.")),
   );
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // What a refused client goes on to send fails once more.
+    // Each further part that a refused client sends causes another error.
     if (refused.has(socket)) return;
     refused.add(socket);
-    // Bytes behind the beginning of an answer would be taken for its end.
+    // The client would take these bytes for the rest of the answer that has begun.
     if (isHalfway(answers.get(socket)) || !socket.writable) socket.destroy(error);
     else end(socket, PROBLEMS[error.code ?? ""]?.() ?? noHttp(error));
   });
@@ -41,7 +41,7 @@ function isHalfway(answer: ServerResponse | undefined): boolean {
   return answer !== undefined && answer.headersSent && !answer.writableFinished;
 }
 
-/** A request that did not come fast enough. contract: Limits */
+/** contract: Limits */
 export function tooSlow(): Problem {
   return new Problem("REQUEST_TIMEOUT", "The request did not arrive in time; send the same bytes again, faster.");
 }
@@ -51,7 +51,7 @@ function noHttp({ message }: Error): Problem {
 }
 
 function end(socket: Duplex, problem: Problem): void {
-  // Node leaves the socket of a CONNECT to us: a reset that nobody hears would end the process.
+  // Node removes its own error listener from the socket of a CONNECT, and a reset without a listener would end the process.
   socket.on("error", () => socket.destroy());
   const requestId = publicId("req", newId());
   const body = JSON.stringify(problemBody(problem, requestId));
@@ -65,6 +65,6 @@ function end(socket: Duplex, problem: Problem): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const { status } = problem;
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`).resume();
-  // Closed at once, with bytes left to read, the connection would be reset, and the answer lost.
+  // Closing a socket with unread bytes resets the connection, and the client would lose the answer.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { keepReading } from "./kept-reading.ts";
 
-/** A clock and readings that a test moves on by hand. */
+/** A kept reading with a clock, a duration and failures that the test sets. */
 function aReading() {
   const state = { now: 0, reads: 0, tookMs: 0, fails: false, hangs: false, errors: 0 };
   const kept = keepReading(
@@ -9,7 +9,7 @@ function aReading() {
       state.reads += 1;
       if (state.hangs) await new Promise(() => {});
       state.now += state.tookMs;
-      if (state.fails) throw new Error("The database is away.");
+      if (state.fails) throw new Error("The database is unavailable.");
       return state.reads;
     },
     {
@@ -23,7 +23,7 @@ function aReading() {
   return { state, kept };
 }
 
-test("a reading is told for ten seconds, and many who ask at once share one", async () => {
+test("returns one reading for ten seconds, and shares it among concurrent callers", async () => {
   const { state, kept } = aReading();
   expect(await Promise.all([kept(), kept(), kept()])).toEqual([1, 1, 1]);
   state.now = 9_999;
@@ -32,7 +32,7 @@ test("a reading is told for ten seconds, and many who ask at once share one", as
   expect(await kept()).toBe(2);
 });
 
-test("a reading that takes long is told for longer", async () => {
+test("keeps a reading that took one second for twenty seconds", async () => {
   const { state, kept } = aReading();
   state.tookMs = 1_000;
   expect(await kept()).toBe(1);
@@ -42,7 +42,7 @@ test("a reading that takes long is told for longer", async () => {
   expect(await kept()).toBe(2);
 });
 
-test("while no fresh one is to be had the last one is told, for a minute", async () => {
+test("returns the last reading for a minute while new readings fail, then undefined", async () => {
   const { state, kept } = aReading();
   await kept();
   state.fails = true;
@@ -55,7 +55,7 @@ test("while no fresh one is to be had the last one is told, for a minute", async
   expect(await kept()).toBe(4);
 });
 
-test("nobody waits for one that hangs, and no second one is begun beside it", async () => {
+test("returns the last reading while a new one hangs, and starts no second one", async () => {
   const { state, kept } = aReading();
   await kept();
   state.hangs = true;

@@ -1,23 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface KeptReadingOptions {
-  /** What was read is good for so long, and for twenty times as long as reading it took. */
+  /** How long a reading is returned without reading again. At least twenty times as long as the reading took. */
   readonly maxAgeMs: number;
-  /** How long to wait for a fresh one. */
+  /** How long a caller waits for a new reading. */
   readonly patienceMs: number;
-  /** After that it is not told any more. */
+  /** The age from which the last reading is no longer returned. */
   readonly uselessAfterMs: number;
   readonly onError: (error: unknown) => void;
   /** A monotonic clock. */
   readonly now?: () => number;
 }
 
-/** So that reading takes at most a twentieth of the time. */
-const READING_SHARE = 20;
+/** A reading is kept for this many times its duration, so that reading takes at most a twentieth of the time. */
+const KEPT_DURATIONS = 20;
 
 /**
- * Remembers an expensive reading for everybody who asks, one reading at a time. While a fresh one takes too long or
- * fails the last one is told, and undefined when that is too old.
+ * Caches an expensive reading for all callers, and runs one reading at a time. While a new reading takes too long or fails,
+ * callers get the last one, or undefined if that is too old.
  */
 export function keepReading<Value>(read: () => Promise<Value>, options: KeptReadingOptions) {
   const { maxAgeMs, patienceMs, uselessAfterMs, onError, now = () => performance.now() } = options;
@@ -29,7 +29,7 @@ export function keepReading<Value>(read: () => Promise<Value>, options: KeptRead
     try {
       const value = await read();
       const at = now();
-      last = { value, at, goodUntil: at + Math.max(maxAgeMs, (at - startedAt) * READING_SHARE) };
+      last = { value, at, goodUntil: at + Math.max(maxAgeMs, (at - startedAt) * KEPT_DURATIONS) };
     } catch (error) {
       onError(error);
     } finally {
@@ -40,9 +40,9 @@ export function keepReading<Value>(read: () => Promise<Value>, options: KeptRead
   return async (): Promise<Value | undefined> => {
     if (last && now() < last.goodUntil) return last.value;
     reading ??= refresh();
-    const enough = new AbortController();
-    await Promise.race([reading, delay(patienceMs, undefined, { signal: enough.signal }).catch(() => {})]);
-    enough.abort();
+    const waiting = new AbortController();
+    await Promise.race([reading, delay(patienceMs, undefined, { signal: waiting.signal }).catch(() => {})]);
+    waiting.abort();
     return last && now() < last.at + uselessAfterMs ? last.value : undefined;
   };
 }

@@ -1,9 +1,12 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** What is told of the anchors of the ledger. */
+/** Metrics of the anchors of the ledger. */
 export interface LedgerMetrics {
   onAnchor(outcome: "written" | "failed"): void;
-  /** Has the age of the oldest block without an anchor read from now on, in seconds; undefined when it cannot be had. */
+  /**
+   * Reads the gauge by this function from now on: the age in seconds of the oldest block without an anchor, or undefined if it
+   * cannot be read.
+   */
   watch(readUnanchoredSeconds: () => Promise<number | undefined>): void;
 }
 
@@ -23,7 +26,7 @@ export function createLedgerMetrics(registry: Registry): LedgerMetrics {
     registers,
     async collect() {
       const seconds = await read();
-      // An old value would pass for the present.
+      // Otherwise the last value would look current.
       if (seconds === undefined) unanchored.remove();
       else unanchored.set(seconds);
     },

@@ -4,7 +4,7 @@ import { listen, urlOf } from "../http/listen.ts";
 import type { MetricsAddress } from "../settings/config.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** A server that has `/metrics` and nothing else. */
+/** A server that serves only `/metrics`. */
 export interface MetricsServer {
   readonly url: string;
   stop(): Promise<void>;
@@ -12,7 +12,7 @@ export interface MetricsServer {
 
 const HEADERS_WITHIN_MS = 10_000;
 
-/** Serves the metrics of this process at an address of their own. Throws InvalidConfigError when it is taken. */
+/** Serves the metrics of this process at a separate address. Throws InvalidConfigError if it cannot listen there. */
 export async function startMetricsServer(
   { registry }: Pick<Metrics, "registry">,
   address: MetricsAddress,
@@ -27,7 +27,7 @@ export async function startMetricsServer(
     registry.metrics().then(
       (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
       (error: unknown) => {
-        log.error({ error }, "metrics not read");
+        log.error({ error }, "metrics could not be read");
         response.writeHead(500).end();
       },
     );

@@ -2,12 +2,12 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client
 import { createLedgerMetrics, type LedgerMetrics } from "./ledger.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./webhook.ts";
 
-/** What the process counts, for Prometheus. */
+/** The metrics of this process, for Prometheus. */
 export interface Metrics {
   readonly registry: Registry;
   onAnswer(answered: { endpoint: string; status: number; durationMs: number }): void;
   onBatch(items: number): void;
-  /** A step of signing in to the app, and what it came to: many wrong codes are somebody who guesses. */
+  /** Counts a step of a sign-in by its outcome. Many wrong codes mean that somebody guesses. */
   onSignIn(step: "ask" | "verify" | "refresh", outcome: string): void;
   readonly webhooks: WebhookMetrics;
   readonly ledger: LedgerMetrics;

@@ -1,27 +1,27 @@
 import type { AttemptFacts, Backlog, EndpointReach, ProbeFacts } from "@collections/webhooks";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** What is read when the metrics are; undefined while it cannot be had. */
+/** Functions that read the gauges during a scrape. Each returns undefined while its values cannot be read. */
 export interface WebhookReadings {
   backlogs(): Promise<readonly Backlog[] | undefined>;
-  /** Attempts under way in this process, by lender code. */
+  /** Attempts in flight in this process, by lender code. */
   inFlight(): Promise<ReadonlyMap<string, number> | undefined>;
 }
 
 export interface WebhookMetrics {
   onAttempt(facts: AttemptFacts): void;
   onProbe(facts: ProbeFacts): void;
-  /** Has the gauges read from now on. To be called once, by a process that delivers. */
+  /** Reads the gauges by these functions from now on. Called once, by a process that delivers. */
   watch(readings: WebhookReadings): void;
 }
 
 const REACHES: readonly EndpointReach[] = ["active", "suspended", "unregistered"];
 const STATES = ["waiting", "retrying", "parked"] as const satisfies (keyof Backlog)[];
 const ATTEMPT_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** A delivery may take its whole ladder, 31 hours, and longer through a suspension. */
+/** With all its retries a delivery can take 31 hours, and longer if its endpoint is suspended. */
 const DELIVERY_SECONDS = [...ATTEMPT_SECONDS, 30, 60, 300, 900, 3_600, 21_600, 86_400];
 
-/** Labels are closed lists, but for the lenders' codes: as many as operators have registered. */
+/** Registers the metrics of webhooks. All labels have a fixed list of values, except `lender`, which has the lenders' codes. */
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const durations = new Histogram({
@@ -65,7 +65,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
 type Values = readonly (readonly [label: string, value: number])[];
 
 function watch(registry: Registry, { backlogs, inFlight }: WebhookReadings): void {
-  /** A value for each reach, 0 where there is no such endpoint. */
+  /** One value for each state of an endpoint; 0 for a state that no endpoint has. */
   async function byReach(valueOf: (backlog: Backlog) => number | null): Promise<Values | undefined> {
     const found = await backlogs();
     return found && REACHES.map((reach) => [reach, sum(found.filter((one) => one.reach === reach).map(valueOf))]);
@@ -99,7 +99,7 @@ interface GaugeToAdd {
   readonly read: () => Promise<Values | undefined>;
 }
 
-/** A value that cannot be had is left out: an old one would pass for the present. */
+/** Registers a gauge. While its values cannot be read it has none, because the last ones would look current. */
 function addGauge(registry: Registry, { name, help, label, read }: GaugeToAdd): void {
   const gauge = new Gauge({
     name,

@@ -4,23 +4,23 @@ import { MAX_LINKS_PER_CASE } from "@collections/payment-links";
 import { notWorkable } from "./blocked-words.ts";
 import { type Kept, type Refusal, visitNotFound } from "./refusal.ts";
 
-/** A visit that was started or completed, as it is kept for repeats. */
+/** The stored result of a started or completed visit. */
 export interface Visited {
   readonly visitId: string;
   readonly caseId: string;
 }
 
-/** A link that was requested, as it is kept for repeats. */
+/** The stored result of a requested link. */
 export interface Requested {
   readonly linkId: string;
 }
 
-/** The input can never be right, so nothing is kept. `invalid` says what is expected. */
+/** The input is invalid, so no result is stored. `invalid` says what is expected. */
 export interface InvalidInput {
   readonly invalid: string;
 }
 
-/** What is kept of the end of a visit for repeats. */
+/** The result to store for a completed visit. */
 export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | InvalidInput {
   switch (outcome.kind) {
     case "completed":
@@ -36,7 +36,7 @@ export function completed(outcome: CompleteVisitOutcome): Kept<Visited> | Invali
   }
 }
 
-/** What is kept of a request for a link for repeats. */
+/** The result to store for a requested link. */
 export function requested(outcome: RequestPaymentLinkOutcome): Kept<Requested> | InvalidInput {
   switch (outcome.kind) {
     case "requested":

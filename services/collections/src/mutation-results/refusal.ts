@@ -26,24 +26,24 @@ export const REFUSAL_CODES = [
 /** One of REFUSAL_CODES. */
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** Why a mutation did nothing, as it is kept under its idempotency key: JSON. */
+/** Why a mutation changed nothing. It is stored as JSON under the idempotency key of the mutation. */
 export interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;
-  /** Of AMOUNT_NOT_ALLOWED. */
+  /** Only with AMOUNT_NOT_ALLOWED. */
   readonly bounds?: { readonly minimumMinor: string; readonly maximumMinor: string; readonly currency: CurrencyCode };
-  /** Of RATE_LIMITED. */
+  /** Only with RATE_LIMITED. */
   readonly retryAfterS?: number;
-  /** Of OTP_WRONG. */
+  /** Only with OTP_WRONG. */
   readonly triesLeft?: number;
-  /** Of VISIT_NOT_FOUND. */
+  /** Only with VISIT_NOT_FOUND: whether the request is queued until its visit starts. */
   readonly isHeld?: boolean;
 }
 
-/** The result of a mutation, as JSON. It has ids and no rows: a repeat reads the rows again and shows their state at that time. */
+/** The stored result of a mutation, as JSON. It has ids and no rows: a repeat reads the rows and shows their state at that time. */
 export type Kept<Done> = { readonly done: Done } | { readonly refusal: Refusal };
 
-/** No such visit, or another's. */
+/** The visit does not exist, or is another field partner's. */
 export function visitNotFound(isHeld: boolean): Refusal {
   return { code: "VISIT_NOT_FOUND", message: "There is no such visit among your visits.", isHeld };
 }

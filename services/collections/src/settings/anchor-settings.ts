@@ -2,7 +2,7 @@ import { type AllowList, checkUrl, InvalidAllowListError, parseAllowList } from 
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-/** Where anchors of the ledger are kept: a file that grows, or an address that takes each by PUT. */
+/** Where anchors of the ledger are kept: a file that grows, or an address that receives each one by PUT. */
 export type AnchorPlace =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "address"; readonly url: string; readonly headers: Record<string, string> };
@@ -10,7 +10,7 @@ export type AnchorPlace =
 /** `LEDGER_ANCHOR` without the header, which is a setting of its own. */
 type AnchorTarget = { kind: "file"; path: string } | { kind: "address"; url: string };
 
-/** Says in a message what a `file:` URL looks like. */
+/** The form of a `file:` URL, for error messages. */
 export const FILE_URL =
   "file:/ and an absolute path, such as file:/var/lib/anchors.jsonl (write # as %23, ? as %3F and % as %25)";
 const EXPECTED =

@@ -17,13 +17,13 @@ import {
 } from "./otp-settings.ts";
 import { parseRateLimits, type RateLimits } from "./rate-limits.ts";
 
-/** Where metrics are served apart from the APIs. */
+/** The address where metrics are served, if it is not that of the APIs. */
 export interface MetricsAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** What the service is told by its environment, read once at the start. */
+/** The settings of the service, read once at the start from environment variables. */
 export interface Config {
   /** Absent: an embedded PostgreSQL under `.data/`. */
   databaseUrl: string | undefined;
@@ -31,12 +31,12 @@ export interface Config {
   databaseMigrationUrl: string | undefined;
   port: number;
   host: string;
-  /** Where `/metrics` is served by itself; absent: beside everything else. */
+  /** The separate address of `/metrics`. Absent: `/metrics` is served at the address of the APIs. */
   metricsAddress: MetricsAddress | undefined;
   role: Role;
   /** The deployment's name. */
   environment: string;
-  /** Whether it is one where mistakes are explained and codes are shown: `sandbox`, or `sandbox-` and a name. */
+  /** Whether the deployment is `sandbox`, or `sandbox-` and a name: it explains mistakes and shows sign-in codes. */
   isSandbox: boolean;
   /** 32 bytes as hex; absent: a development key under `.data/`. */
   masterKey: string | undefined;
@@ -49,19 +49,19 @@ export interface Config {
   webhookProbeIntervalMs: number;
   mintTimeoutMs: number;
   rateLimits: RateLimits;
-  /** Whether apps may, or must, name operations that are in `persistedOperationsFile`. */
+  /** Whether apps may (`allow`) or must (`only`) send the hash of an operation in `persistedOperationsFile`. */
   persistedOperations: "off" | "allow" | "only";
   persistedOperationsFile: string | undefined;
-  /** Cases whose contact one field partner may see in a day. */
+  /** The number of cases whose contact details one field partner may see in a day. */
   contactRevealsPerDay: number;
   trustProxy: string[];
-  /** Connections that one process has at the same time. */
+  /** The most connections that one process has at the same time. */
   maxConnections: number;
   smtpUrl: string | undefined;
   mailFrom: string;
   whatsappBaseUrl: string;
   otp: OtpSettings;
-  /** Where workers keep anchors of the hash chains; absent: they keep none. */
+  /** Where workers keep anchors of the hash chains. Absent: they keep none. */
   ledgerAnchor: AnchorPlace | undefined;
   ledgerAnchorIntervalMs: number;
   logLevel: LogLevel;
@@ -99,7 +99,7 @@ const duration = z.string().transform((text, context) => {
   return ms;
 });
 
-/** A time to wait for an answer: 0 would be no wait at all. */
+/** A time to wait for an answer, above 0. */
 const timeout = duration.refine((ms) => ms > 0, "takes a duration above 0");
 
 const PROXY = /^(loopback|linklocal|uniquelocal)$/;
@@ -122,7 +122,7 @@ const masterKey = z
   .regex(/^[0-9a-f]{64}$/i, "takes 64 hexadecimal characters (32 random bytes: openssl rand -hex 32)")
   .optional();
 
-/** Decimal digits only: what JavaScript makes of " ", "0x50" or "1e3" is not what anybody meant. */
+/** Decimal digits only. JavaScript would also read " ", "0x50" and "1e3" as numbers, and nobody means those. */
 function wholeNumber({ from, to }: { from: number; to: number }, error: string) {
   return z
     .string()
@@ -208,17 +208,17 @@ const settings = z.object({
 });
 
 /**
- * Reads the settings from environment variables; an empty one counts as absent.
+ * Reads the settings from environment variables. An empty variable counts as absent.
  * @throws InvalidConfigError that names every mistake, not only the first
  */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
   const parsed = settings.safeParse(given);
   const problems = parsed.success ? missingForOtp(given) : parsed.error.issues.map(problemOf);
-  if (isWithoutOperations(given)) {
+  if (lacksOperationsFile(given)) {
     problems.push("PERSISTED_OPERATIONS_FILE is required where PERSISTED_OPERATIONS is allow or only");
   }
-  if (parsed.success) problems.push(...wrongWays(given));
+  if (parsed.success) problems.push(...poolerProblems(given));
   if (given["METRICS_HOST"] !== undefined && given["METRICS_PORT"] === undefined) {
     problems.push("METRICS_PORT is required where METRICS_HOST is set");
   }
@@ -269,14 +269,14 @@ export function parseDuration(text: string): number | undefined {
   return ms <= LONGEST_DURATION_MS ? ms : undefined;
 }
 
-/** A sentence that names its setting; those of other packages are sentences already. */
+/** A sentence that names its setting. Messages of other packages are sentences already. */
 function problemOf({ path, message }: { path: PropertyKey[]; message: string }): string {
   const name = path.join(".");
   if (message.startsWith(name)) return message;
   return /^[a-z]/.test(message) ? `${name} ${message}` : `${name}: ${message}`;
 }
 
-/** What Express takes for a trusted hop, besides names. */
+/** Whether Express accepts the text as the address or range of a trusted proxy. */
 function isAddressOrRange(text: string): boolean {
   const [address = "", bits, ...others] = text.split("/");
   const version = isIP(address);
@@ -286,7 +286,7 @@ function isAddressOrRange(text: string): boolean {
   );
 }
 
-/** What a package's own reader makes of a setting; its complaint becomes one of ours. */
+/** The value that another package's parser reads. Its error becomes an issue of the setting. */
 function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
   try {
     return read();
@@ -297,18 +297,21 @@ function parsed<Value>(context: z.RefinementCtx, read: () => Value): Value {
   }
 }
 
-/** A name that nobody thought of is a production: what is closed there by mistake is found out, what is open is not. */
+/**
+ * Any name but `sandbox` and `sandbox-…` is a production. For a mistyped name that is safer: operators notice what is
+ * closed by mistake, and not what is open.
+ */
 function isSandbox(environment: string): boolean {
   return environment === "sandbox" || environment.startsWith("sandbox-");
 }
 
-/** Said of a name that is one: another has been refused for that already. */
+/** False for an invalid name, which has its own problem already. */
 function isProduction(environment = "sandbox"): boolean {
   return ENVIRONMENT_NAME.test(environment) && !isSandbox(environment);
 }
 
-/** A pooler serves transactions alone: what needs a session has to be told the way past it. */
-function wrongWays(given: Record<string, string | undefined>): string[] {
+/** Problems with poolers. A pooler serves single transactions, so what needs a session needs an address without a pooler. */
+function poolerProblems(given: Record<string, string | undefined>): string[] {
   const problems = ["DATABASE_DIRECT_URL", "DATABASE_MIGRATION_URL"]
     .filter((name) => given[name] !== undefined && isPooled(given[name]))
     .map((name) => `${name} leads to a pooler (pgbouncer=true): give it an address that leads past it`);
@@ -319,7 +322,7 @@ function wrongWays(given: Record<string, string | undefined>): string[] {
   return problems;
 }
 
-function isWithoutOperations(given: Record<string, string | undefined>): boolean {
+function lacksOperationsFile(given: Record<string, string | undefined>): boolean {
   const { PERSISTED_OPERATIONS: mode, PERSISTED_OPERATIONS_FILE: file } = given;
   return (mode === "allow" || mode === "only") && file === undefined;
 }

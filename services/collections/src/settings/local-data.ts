@@ -5,23 +5,23 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "./config.ts";
 
-/** Where a sandbox without settings keeps what it needs: beside the code, never in version control. */
+/** Where a sandbox without settings keeps its database and its key: beside the code, ignored by version control. */
 const DATA_DIR = fileURLToPath(new URL("../../../../.data", import.meta.url));
 const MASTER_KEY_BYTES = 32;
 
-/** The settings that a process cannot do without, given or made. */
+/** The settings that every process needs: given, or made for a sandbox. */
 export interface Essentials {
   databaseUrl: string;
   databaseDirectUrl: string;
   databaseMigrationUrl: string;
   masterKey: string;
-  /** Leaves the embedded PostgreSQL, where there is one. */
+  /** Stops using the embedded PostgreSQL, if there is one. */
   release(): Promise<void>;
 }
 
 /**
- * The database and the master key: those of the settings, else an embedded PostgreSQL and a development key under
- * `.data/`, which every process of this checkout shares.
+ * The database and the master key. Without settings, these are an embedded PostgreSQL and a development key under `.data/`,
+ * which all processes of this checkout share.
  */
 export async function essentials(config: Config, onLog?: (message: string) => void): Promise<Essentials> {
   const masterKey = config.masterKey ?? (await developmentMasterKey(DATA_DIR));
@@ -40,7 +40,7 @@ export async function essentials(config: Config, onLog?: (message: string) => vo
   };
 }
 
-/** The key of a data directory; made once, and whole before anybody else sees it. */
+/** The key of a data directory. It is made once; other processes see no key or the whole key, never a part. */
 export async function developmentMasterKey(dataDir: string): Promise<string> {
   const file = join(dataDir, "master-key");
   const key = await readFile(file, "utf8").catch(unless("ENOENT"));
@@ -53,7 +53,7 @@ export async function developmentMasterKey(dataDir: string): Promise<string> {
   return (await readFile(file, "utf8")).trim();
 }
 
-/** Lets an error with this code pass as undefined. */
+/** An error handler that returns undefined for an error with this code and throws any other error. */
 function unless(code: string): (error: NodeJS.ErrnoException) => undefined {
   return (error) => {
     if (error.code !== code) throw error;

@@ -1,7 +1,7 @@
 import { pino, type Logger } from "pino";
 import { destination } from "pino";
 
-/** Names of fields that never reach a log, wherever in an object they stand. */
+/** Names of fields that are never logged, at the top of an object and down to two levels below. */
 const SECRET_FIELDS = [
   "authorization",
   "secret",
@@ -24,10 +24,10 @@ const SECRET_FIELDS = [
   "to",
 ];
 
-/** Of those that came together: mostly they have one cause. */
-const ERRORS_TOLD = 5;
+/** The most errors of an AggregateError that are logged: mostly they have one cause. */
+const MAX_ERRORS = 5;
 
-/** Structured logs on stderr: stdout belongs to what a command answers. */
+/** Writes structured logs to stderr, because stdout is for the answers of commands. */
 export function createLog(level: string, base: Record<string, unknown> = {}): Logger {
   const paths = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
   return pino(
@@ -43,8 +43,8 @@ export function createLog(level: string, base: Record<string, unknown> = {}): Lo
 }
 
 /**
- * What helps to find a fault and no more: an error of PostgreSQL carries the row that it refused in its `detail`, and
- * some libraries put the SQL with its values into the message.
+ * The parts of an error that are safe to log. PostgreSQL writes the rejected row into `detail`, and some libraries write the
+ * SQL with its values into the message, so `detail` is dropped and the message is cut.
  */
 export function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);
@@ -56,6 +56,6 @@ export function serializeError(error: unknown): unknown {
     ...(typeof code === "string" && { code }),
     stack: stack?.split("\n").slice(1, 8).join("\n"),
     ...(cause instanceof Error && { cause: serializeError(cause) }),
-    ...(error instanceof AggregateError && { errors: error.errors.slice(0, ERRORS_TOLD).map(serializeError) }),
+    ...(error instanceof AggregateError && { errors: error.errors.slice(0, MAX_ERRORS).map(serializeError) }),
   };
 }

@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 import { schemas } from "../schemas.ts";
 
-/** The master keys of a process: the one that seals, and a second one that opens while they are changed. */
+/** The master keys of a process: the one that seals and, during a rotation, the previous one, which only opens. */
 export function masterKeysOf({ masterKeyPrevious: previous }: Config, { masterKey }: Essentials) {
   return { masterKey, ...(previous !== undefined && { previous }) };
 }
@@ -15,14 +15,14 @@ export function masterKeyCheck(config: Config, given: Essentials): Pick<MigrateO
   return { check: (read) => checkMasterKeyBeforeMigration(read, vault) };
 }
 
-/** The same for a release step, which may have no MASTER_KEY: see `checkGivenMasterKey`. */
+/** `masterKeyCheck` for a release step, which may have no MASTER_KEY: see `checkGivenMasterKey`. */
 export function givenMasterKeyCheck(config: Config, given: Essentials): Pick<MigrateOptions, "check"> {
   return config.masterKey === undefined ? {} : masterKeyCheck(config, given);
 }
 
 /**
- * Checks the master key of a release step, which has nothing else to do with the database. A sandbox's release step may
- * have no MASTER_KEY: then nothing is checked, since a key made here is not the one of the processes to come.
+ * Checks the master key of a release step against the database. A sandbox's release step may have no MASTER_KEY. Then
+ * nothing is checked, because a key that this process makes is not the key of the processes that start later.
  * @throws WrongMasterKeyError
  */
 export async function checkGivenMasterKey(config: Config, given: Essentials): Promise<void> {

@@ -2,7 +2,7 @@ import { checkSmsBody, InvalidSmsBodyError } from "@collections/messaging";
 import { checkHeader } from "@collections/outbound";
 import { z } from "zod";
 
-/** How codes for signing in reach a phone; undefined where the operator has not set it up. */
+/** The channels that send sign-in codes to phones. A channel that the operator has not set up is undefined. */
 export interface OtpSettings {
   whatsapp: { phoneNumberId: string; token: string; template: string; language: string } | undefined;
   sms: { url: string; headers: Record<string, string>; body: string; text: string } | undefined;
@@ -36,7 +36,7 @@ export const smsUrl = z
   .url({ protocol: /^https?$/, hostname: /./, error: "takes a URL such as https://sms.example/send" })
   .optional();
 
-/** One header that is sent with each request to a service of the operator's. */
+/** A setting with one HTTP header, which is sent with each request to a service of the operator. */
 export const oneHeader = z
   .string()
   .default("")
@@ -67,7 +67,7 @@ export const smsText = z
   .default("{code} is your code to sign in to Partner Collections. It is good for 5 minutes. Give it to nobody.")
   .refine((text) => text.includes("{code}"), "has no place for {code}");
 
-/** What is set up, out of settings that are each as they should be. */
+/** The channels that valid settings describe. */
 export function otpSettings(given: Given): OtpSettings {
   const { OTP_WHATSAPP_PHONE_NUMBER_ID: phoneNumberId, OTP_WHATSAPP_TOKEN: token, OTP_SMS_URL: url } = given;
   const { name: template, language } = given.OTP_WHATSAPP_TEMPLATE;
@@ -81,7 +81,7 @@ export function otpSettings(given: Given): OtpSettings {
   };
 }
 
-/** Half an account sends nothing. */
+/** A problem if only one of the two settings of a WhatsApp account is given. */
 export function missingForOtp(given: Record<string, string | undefined>): string[] {
   const account = ["OTP_WHATSAPP_PHONE_NUMBER_ID", "OTP_WHATSAPP_TOKEN"];
   const missing = account.filter((name) => given[name] === undefined);

@@ -1,15 +1,18 @@
-/** How many there may be in a minute, of each limit; `off` where nobody is limited. */
+/** Uses per minute of each limit; `off` if there are no limits. */
 export type RateLimits = "off" | Record<LimitName, number>;
 
-/** What has a limit: each endpoint of the REST API, the app's operations, and what is counted by its address. */
+/** Names of limits: endpoints of the REST API, operations of the app, sign-ins, and failed authentications. */
 export type LimitName = keyof typeof DEFAULT_RATE_LIMITS;
 
-/** An endpoint that lenders call, by the name that limits and metrics know it by. */
-export type LimitedEndpoint = Exclude<LimitName, (typeof NO_ENDPOINTS)[number]>;
+/** The name of a REST endpoint in limits and metrics. */
+export type LimitedEndpoint = Exclude<LimitName, (typeof OTHER_LIMITS)[number]>;
 
-const NO_ENDPOINTS = ["app", "failed-authentication", "sign-in", "known-device", "refresh"] as const;
+const OTHER_LIMITS = ["app", "failed-authentication", "sign-in", "known-device", "refresh"] as const;
 
-/** A minute of: a key, a field partner, a session, or an address for what comes without a right one (contract: Limits). */
+/**
+ * Uses per minute of one key, field partner or session, or of one address for requests that prove none of these
+ * (contract: Limits).
+ */
 export const DEFAULT_RATE_LIMITS = {
   confirm: 6_000,
   "get-case": 6_000,
@@ -22,23 +25,26 @@ export const DEFAULT_RATE_LIMITS = {
   "deliveries-replay": 6,
   "replays-get": 60,
   "debug-signature": 30,
-  // Operations of one field partner, on all their phones.
+  // Operations of one field partner, on all phones together.
   app: 120,
   "failed-authentication": 60,
   // Many phones share the address of their mobile network.
   "sign-in": 120,
-  // Of one device that was signed in before: requests for a code, and tries of each code.
+  // Requests for a code from one device that was signed in before, and attempts to enter each code.
   "known-device": 20,
-  // Of one session. A phone needs one in 15 minutes, and repeats it while the signal is weak.
+  // Refreshes of one session. A phone needs one every 15 minutes, and repeats it while the signal is weak.
   refresh: 30,
 };
 
-/** Those of endpoints: a lender can have its own. */
+/** The limits of endpoints. The operator can set them per lender. */
 export const LIMITED_ENDPOINTS = Object.keys(DEFAULT_RATE_LIMITS).filter(
-  (name): name is LimitedEndpoint => !NO_ENDPOINTS.some((other) => other === name),
+  (name): name is LimitedEndpoint => !OTHER_LIMITS.some((other) => other === name),
 );
 
-/** Reads `default`, or changes to it such as `confirm=60000,import=5`; `mistake` completes a sentence about them. */
+/**
+ * Reads `default`, or changes to it such as `confirm=60000,import=5`. `mistake` continues the sentence that begins with the
+ * name of the setting.
+ */
 export function parseRateLimits(text: string): { limits: Record<LimitName, number>; mistake?: string } {
   const limits = { ...DEFAULT_RATE_LIMITS };
   if (text === "default") return { limits };

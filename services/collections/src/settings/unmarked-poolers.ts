@@ -3,9 +3,9 @@ import { InvalidConfigError } from "./config.ts";
 import type { Essentials } from "./local-data.ts";
 
 /**
- * Tries the addresses of the database before anything else is done with them: behind a pooler that nobody told of there
- * would be no limits of time, and no signals of other processes.
- * @throws InvalidConfigError that names each setting that leads to one
+ * Checks at the start whether an address of the database leads to a pooler without saying so. Behind such a pooler, queries
+ * would have no time limits, and signals of other processes would not arrive.
+ * @throws InvalidConfigError that names each setting that leads to such a pooler
  */
 export async function refuseUnmarkedPoolers(given: Essentials): Promise<void> {
   const settings = new Map([

@@ -4,7 +4,7 @@ import type { Credentials } from "@collections/lenders";
 import type { Outbound } from "@collections/outbound";
 import type { Courier, Ping } from "@collections/webhooks";
 
-/** All keys of the lender are revoked: nothing can be sent to it. */
+/** All keys of the lender are revoked, so nothing can be signed for it. */
 export class NoSigningKeyError extends Error {
   override readonly name = "NoSigningKeyError";
   readonly code = "NO_SIGNING_KEY";
@@ -22,7 +22,7 @@ export interface CourierParts {
   readonly timeoutMs: number;
 }
 
-/** Carries events and pings to callbacks, signed by the lender's key. Rejects with NoSigningKeyError. */
+/** What the webhooks package needs to sign and send events and pings. `signingKeyOf` rejects with NoSigningKeyError. */
 export function createCourier({ credentials, outbound, timeoutMs }: CourierParts): Courier {
   return {
     outbound,
@@ -36,7 +36,7 @@ export function createCourier({ credentials, outbound, timeoutMs }: CourierParts
   };
 }
 
-/** A ping for a lender's callback, with an event id of its own. */
+/** A ping for a lender's callback, with a new event id. */
 export function pingTo(lender: { readonly id: string; readonly code: string }, environment: string): Ping {
   const eventId = newId();
   const origin = { lenderCode: lender.code, environment, now: new Date() };

@@ -5,7 +5,7 @@ import { every } from "./every.ts";
 const HOUR_MS = 3_600_000;
 const log = pino({ enabled: false });
 
-test("a routine runs again after the pause that its work returned, otherwise after its interval", async () => {
+test("runs again after the pause that the work returned, otherwise after the interval", async () => {
   const { promise: thirdRun, resolve } = Promise.withResolvers<void>();
   let runs = 0;
   const routine = every(HOUR_MS, log, "trial", async () => {
@@ -18,7 +18,7 @@ test("a routine runs again after the pause that its work returned, otherwise aft
   expect(runs).toBe(3);
 });
 
-test("a routine whose work failed runs again after its interval", async () => {
+test("runs again after the interval when the work failed", async () => {
   const { promise: secondRun, resolve } = Promise.withResolvers<void>();
   let runs = 0;
   const routine = every(1, log, "trial", async () => {

@@ -7,8 +7,8 @@ export interface Routine {
 }
 
 /**
- * Runs `work` at once and then `intervalMs` after each end, or after as many milliseconds as `work` returned. A failure is
- * logged, and the next run tries again.
+ * Runs `work` at once, and again `intervalMs` after each run has ended. A number that `work` returns replaces `intervalMs` once.
+ * A failure is logged, and the next run tries again.
  */
 export function every(intervalMs: number, log: Logger, name: string, work: () => Promise<number | void>): Routine {
   let timer: NodeJS.Timeout | undefined;

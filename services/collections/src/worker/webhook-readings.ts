@@ -4,17 +4,17 @@ import type { App } from "../app.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import type { WebhookReadings } from "../metrics/webhook.ts";
 
-/** A scrape may come from several places at once, and from each every second. */
+/** Several collectors may scrape at once, and each every second, so a reading is kept for a while. */
 export const KEPT = { maxAgeMs: 10_000, patienceMs: 2_000, uselessAfterMs: 60_000 };
 
-/** What the metrics of a process that delivers are read from: the rows, and its dispatcher. */
+/** The sources of the webhook metrics: backlogs from the database, attempts in flight from the dispatcher of this process. */
 export function readingsOf(
   { database, log }: Pick<App, "database" | "log">,
   dispatcher: Pick<Dispatcher, "inFlight">,
 ): WebhookReadings {
   const codes = new Map<string, string>();
-  const onError = (error: unknown) => log.warn({ error }, "metrics of webhooks not read");
-  const learnCodes = keepReading(
+  const onError = (error: unknown) => log.warn({ error }, "webhook metrics could not be read");
+  const readNewCodes = keepReading(
     async () => {
       const unknown = [...dispatcher.inFlight().keys()].filter((lenderId) => !codes.has(lenderId));
       for (const [id, { code }] of await lendersByIds(database.em(), unknown)) codes.set(id, code);
@@ -24,8 +24,8 @@ export function readingsOf(
   return {
     backlogs: keepReading(() => backlogs(database.em()), { ...KEPT, onError }),
     async inFlight() {
-      await learnCodes();
-      // A lender whose code cannot be read now is told of at the next scrape.
+      await readNewCodes();
+      // A lender whose code could not be read is left out until the next scrape.
       return new Map(
         [...dispatcher.inFlight()].flatMap(([id, count]) => (codes.has(id) ? [[codes.get(id)!, count]] : [])),
       );

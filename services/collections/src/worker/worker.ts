@@ -30,24 +30,27 @@ import { databaseTime, oneAfterAnother, transaction } from "@collections/databas
 import { anchorChains, anchorStateOfAll } from "../anchors/chains.ts";
 import type { App } from "../app.ts";
 import { every } from "./every.ts";
-import { workLeftWaiting } from "../mutation-results/held-requests.ts";
+import { runLeftoverRequests } from "../mutation-results/queued-requests.ts";
 import { keepReading } from "../metrics/kept-reading.ts";
 import { KEPT, readingsOf } from "./webhook-readings.ts";
 
 /** The background half of the service. */
 export interface Worker {
-  /** Takes nothing new, finishes what runs, and resolves after `graceMs` at the latest. */
+  /** Starts nothing new, finishes what runs, and resolves after `graceMs` at the latest. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** They only wait for others: so many that a lender whose endpoint hangs does not take every place. */
-const LINKS_AT_A_TIME = 128;
-const ALERTS_AT_A_TIME = 32;
-const OTPS_AT_A_TIME = 32;
-/** Probes and replays are rows with a time: looked at so often, by every worker. */
-const LOOK_EVERY_MS = 1_000;
-/** On a cluster each look asks every shard: while nothing is due, workers look less often. */
-const LOOK_EVERY_MS_ON_CLUSTER = 5_000;
+/**
+ * Jobs of one queue that run at the same time. They mostly wait for other systems, so many of them can run, and a lender whose
+ * endpoint hangs does not occupy all places.
+ */
+const MAX_LINK_JOBS = 128;
+const MAX_ALERT_JOBS = 32;
+const MAX_OTP_JOBS = 32;
+/** How often each worker looks for probes and replays that are due. */
+const POLL_EVERY_MS = 1_000;
+/** The same on a cluster while nothing is due. There, each look is a query on every shard. */
+const POLL_EVERY_MS_ON_CLUSTER = 5_000;
 const SWEEP_EVERY_MS = 15_000;
 const RELEASE_EVERY_MS = 60_000;
 const CHAIN_EVERY_MS = 10_000;
@@ -55,7 +58,7 @@ const PROMISES_EVERY_MS = 60_000;
 const FORGET_EVERY_MS = 3_600_000;
 const PARTITIONS_EVERY_MS = 3_600_000;
 
-/** Works every job of the service, each on one line. */
+/** Starts the dispatcher of webhooks, the job queues and the periodic work. */
 export async function startWorker(app: App): Promise<Worker> {
   const { database, log } = app;
   const links = linkDeps(app);
@@ -74,20 +77,20 @@ export async function startWorker(app: App): Promise<Worker> {
   if (app.config.ledgerAnchor) app.metrics.ledger.watch(unanchoredSeconds(app));
   dispatcher.start();
   await Promise.all([
-    database.jobs.work(mintPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, ({ data }) =>
+    database.jobs.work(mintPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, ({ data }) =>
       mintPaymentLink(links, data),
     ),
-    database.jobs.work(sendPaymentLinkQueue, { concurrency: LINKS_AT_A_TIME }, (job) => sendPaymentLink(links, job)),
+    database.jobs.work(sendPaymentLinkQueue, { concurrency: MAX_LINK_JOBS }, (job) => sendPaymentLink(links, job)),
     database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data)),
-    database.jobs.work(alertQueue, { concurrency: ALERTS_AT_A_TIME }, (job) => sendWebhookAlert(alertDeps(app), job)),
-    database.jobs.work(otpQueue, { concurrency: OTPS_AT_A_TIME }, (job) => sendOtp(otpDeps(app), job)),
+    database.jobs.work(alertQueue, { concurrency: MAX_ALERT_JOBS }, (job) => sendWebhookAlert(alertDeps(app), job)),
+    database.jobs.work(otpQueue, { concurrency: MAX_OTP_JOBS }, (job) => sendOtp(otpDeps(app), job)),
   ]);
-  const lookEveryMs = app.oneLenderABatch ? LOOK_EVERY_MS_ON_CLUSTER : LOOK_EVERY_MS;
+  const pollEveryMs = app.oneLenderABatch ? POLL_EVERY_MS_ON_CLUSTER : POLL_EVERY_MS;
   const routines = [
-    every(lookEveryMs, log, "probe suspended endpoints", () => probeSuspended(app)),
-    every(lookEveryMs, log, "advance replays", async () => {
+    every(pollEveryMs, log, "probe suspended endpoints", () => probeSuspended(app)),
+    every(pollEveryMs, log, "advance replays", async () => {
       const sent = await advanceReplays(() => database.em());
-      return sent > 0 ? LOOK_EVERY_MS : lookEveryMs;
+      return sent > 0 ? POLL_EVERY_MS : pollEveryMs;
     }),
     every(SWEEP_EVERY_MS, log, "sweep webhooks", async () => {
       await sweep(database.em());
@@ -105,7 +108,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(app.config.ledgerAnchorIntervalMs, log, "anchor the hash chains", () => anchorChains(app)),
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
-      await workLeftWaiting(app);
+      await runLeftoverRequests(app);
       await transaction(database.em(), (tx) => forgetHeldRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
     }),
@@ -137,16 +140,16 @@ async function probeSuspended({ database, courier, pingFor, config, metrics, log
 
 async function keepWebhookPartitions({ database, log }: App): Promise<void> {
   const kept = await keepPartitions(database.em());
-  if (kept.isHeldUp) log.warn(kept, "webhook partitions are in use: tried again in an hour");
+  if (kept.isHeldUp) log.warn(kept, "webhook partitions are in use; the next attempt is in an hour");
   else if (kept.made + kept.dropped > 0) log.info(kept, "webhook partitions made and dropped");
 }
 
-/** Extends the chain of every lender: one that cannot be extended holds up no other. */
+/** Extends the hash chain of every lender. A failure for one lender is logged, and the next lender follows. */
 export async function extendChains({ database, log }: Pick<App, "database" | "log">): Promise<void> {
   for (const { id: lenderId } of await listLenders(database.em())) {
     try {
       const { blocks, head } = await extendChain(database.em(), lenderId, { now: new Date() });
-      // Outside the database the head proves what was there, also if the newest blocks should vanish.
+      // A head in the log proves which blocks existed, even if the newest ones are deleted from the database.
       if (blocks > 0) log.info({ lenderId, head }, "ledger chain extended");
     } catch (error) {
       log.warn({ lenderId, error }, "ledger chain not extended");
@@ -155,7 +158,7 @@ export async function extendChains({ database, log }: Pick<App, "database" | "lo
 }
 
 function unanchoredSeconds(app: App): () => Promise<number | undefined> {
-  const onError = (error: unknown) => app.log.warn({ error }, "metrics of anchors not read");
+  const onError = (error: unknown) => app.log.warn({ error }, "anchor metrics could not be read");
   const readState = keepReading(() => anchorStateOfAll(app), { ...KEPT, onError });
   return async () => {
     const state = await readState();
@@ -168,7 +171,7 @@ function linkDeps(app: App): LinkDeps {
   return {
     database,
     outbound,
-    // Borrowers open these links: outside a sandbox OUTBOUND_ALLOW opens hosts for our own calls only.
+    // Borrowers open these links. Outside a sandbox, OUTBOUND_ALLOW permits hosts for calls of the service only.
     allow: config.isSandbox ? config.outboundAllow : { entries: [] },
     credentials,
     vault,
@@ -189,9 +192,12 @@ function otpDeps({ database, signInKeys, otpChannels, config, log }: App): OtpDe
   return { database, keys: signInKeys, channels: otpChannels, showsCodes: config.isSandbox, log };
 }
 
-/** Writes down which keys were used; in the process that saw them. A first use moves webhooks to the key, hence so soon. */
+/**
+ * Records regularly which keys this process has seen in use. It runs every second, because webhooks are signed with a new key
+ * from its first use on.
+ */
 export function recordKeyUses(app: App) {
-  return every(LOOK_EVERY_MS, app.log, "record the use of keys", async () => {
+  return every(POLL_EVERY_MS, app.log, "record the use of keys", async () => {
     const { database, keyUses } = app;
     await oneAfterAnother(database.em(), keyUses.take(), (use) =>
       transaction(database.em(), (tx) => recordKeyUse(tx, use)),

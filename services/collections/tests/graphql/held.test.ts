@@ -5,7 +5,7 @@ import { lenderByCode } from "@collections/lenders";
 import { eventsOf } from "@collections/webhooks";
 import { beforeAll, describe, expect, test } from "vitest";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
-import { workLeftWaiting } from "../../src/mutation-results/held-requests.ts";
+import { runLeftoverRequests } from "../../src/mutation-results/queued-requests.ts";
 import { AppClient } from "../fixtures/graphql-client.ts";
 
 const VISIT = `visit { visitId startReceivedAt completedAt completionReceivedAt completionCameLate disposition note
@@ -166,7 +166,7 @@ describe("what is held", () => {
       `update cases.held_request set input = jsonb_set(input, '{disposition}', '"NEVER"') where visit_id = $1`,
       ends[0]!.visitId,
     );
-    await workLeftWaiting(service.app);
+    await runLeftoverRequests(service.app);
     expect((await kindsOf(cases[1]!.loan)).slice(-3)).toEqual(["visit.started", "visit.completed", "case.held"]);
     expect(await request(wish)).toMatchObject({ __typename: "CaseNotWorkable" });
     expect((await rowsOf("select from cases.held_request where visit_id = $1", ends[0]!.visitId)).rows).toHaveLength(1);

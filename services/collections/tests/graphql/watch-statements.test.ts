@@ -4,7 +4,7 @@ import { createDatabase, transaction } from "@collections/database";
 import { endSession, signedInByToken } from "@collections/field-partners";
 import { afterFile } from "@collections/testing";
 import { beforeAll, expect, test, vi } from "vitest";
-import { createLinkLooks, type OwnLinkKey } from "../../src/graphql/plumbing/link-looks.ts";
+import { createWatchedLinks, type OwnLinkKey } from "../../src/graphql/plumbing/watched-links.ts";
 import { startHttpServer } from "../../src/start/http-server.ts";
 import { schemas } from "../../src/schemas.ts";
 import { aFieldPartner, aLender, aRow, assign, startTestService, type TestService } from "../fixtures/fixture.ts";
@@ -96,7 +96,7 @@ test("who looks at another's link together with its owner sees nothing of it", a
   );
   const [mine] = rows as [OwnLinkKey];
   const another = rows.find(({ fieldPartnerId }) => fieldPartnerId !== mine.fieldPartnerId)!;
-  const looks = createLinkLooks(service.app.database);
+  const looks = createWatchedLinks(service.app.database);
   const seen = await Promise.all([
     looks.link(mine),
     looks.link({ ...mine, fieldPartnerId: another.fieldPartnerId }),

@@ -54,7 +54,7 @@ test("without METRICS_PORT, /metrics stays on PORT, and a production is told so 
   const settings = await onADatabase({ ENVIRONMENT: "live" });
   const production = await started(settings);
   expect((await get(`${production.url}/metrics`)).status).toBe(200);
-  expect(production.log()).toContain("set METRICS_PORT to serve it apart");
+  expect(production.log()).toContain("set METRICS_PORT to serve it on its own port");
   const sandbox = await started({ ...settings, ENVIRONMENT: "sandbox" });
   expect(sandbox.log()).not.toContain("METRICS_PORT");
 });

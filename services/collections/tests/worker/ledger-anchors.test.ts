@@ -90,7 +90,7 @@ test("without anchors, verify says what it cannot prove and how to set it", asyn
   expect(without.code).toBe(0);
   expect(without.stdout).toMatch(/Not proven: without --anchor, .* computed the hash chain again\. Set LEDGER_ANCHOR/);
   expect(report).toMatchObject({ ok: true, anchors: null, notProven: [expect.stringContaining("Set LEDGER_ANCHOR")] });
-  expect(set.stdout).toContain("Run ledger verify --anchor with a copy of what LEDGER_ANCHOR keeps.");
+  expect(set.stdout).toContain("Run ledger verify --anchor with a copy of the anchors that LEDGER_ANCHOR keeps.");
 });
 
 test("two workers on one file write whole lines, and a worker that starts after a kill skips a torn one", async () => {
@@ -158,7 +158,7 @@ test("an address that is away for a while gets the newest head, and gives the an
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("They prove:") });
   store.refusals = 0;
   expect((await there("ledger", "verify", "--anchor", store.url.replace(/:\d+/, ":1"))).stderr).toMatch(
-    /The address gives no anchors: .* give their folder instead/,
+    /The address did not return the anchors: .* give their folder instead/,
   );
 });
 

@@ -16,7 +16,7 @@ import {
   ResendLimitReachedError,
 } from "../plumbing/user-error.ts";
 
-/** A link that was sent again, as it is kept for repeats. */
+/** The stored result of a link that was sent again. */
 interface Resent {
   readonly linkId: string;
 }

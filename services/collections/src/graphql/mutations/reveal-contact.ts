@@ -69,7 +69,10 @@ builder.mutationField("revealContact", (t) =>
   }),
 );
 
-/** The contact as it is by now is shown again only if it may be seen by now, and on another day it is another look. */
+/**
+ * Shows the current contact to a repeat, if it may still be seen. On a later day the repeat counts towards the limit of
+ * that day.
+ */
 async function seeAgain(caseId: string, context: Context): Promise<void> {
   const again = await transaction(context.reads.em, (tx) => reveal(tx, { caseId, isRepeat: true }, context));
   if ("refusal" in again) throw refusedError(again.refusal);

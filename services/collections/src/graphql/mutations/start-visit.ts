@@ -7,7 +7,7 @@ import { builder } from "../plumbing/builder.ts";
 import { CaseRef } from "../types/case.ts";
 import { badInput } from "../plumbing/client-error.ts";
 import { type Context, viewer } from "../plumbing/context.ts";
-import { workHeld } from "../../mutation-results/held-requests.ts";
+import { runQueuedRequests } from "../../mutation-results/queued-requests.ts";
 import { once } from "../plumbing/once.ts";
 import {
   CaseNotFoundError,
@@ -56,7 +56,7 @@ async function begin(tx: Tx, { location, ...start }: StartWithPlace, context: Co
   const outcome = await startVisitIn(tx, { ...start, ...(location && { location }) }, { environment });
   switch (outcome.kind) {
     case "started":
-      await workHeld(tx, start, context.app);
+      await runQueuedRequests(tx, start, context.app);
       return { done: { visitId: start.visitId, caseId: start.caseId } };
     case "not_found":
       return { refusal: { code: "CASE_NOT_FOUND", message: "There is no such case among your cases." } };

@@ -9,18 +9,18 @@ import { ClientError } from "./client-error.ts";
 import type { Context } from "./context.ts";
 import { decodeId, encodeId } from "./global-id.ts";
 
-/** What one operation may ask for: fields, weighted by the lists that they are in, and levels of nesting. */
+/** The most that one operation may select: fields, multiplied by the sizes of the lists around them, and levels of nesting. */
 const MAX_COMPLEXITY = 1_000;
 const MAX_DEPTH = 10;
 
-/** A change is a transaction and an event for the lender: an operation has nine at most. */
+/** A mutation makes a transaction and an event for the lender, so an operation has at most nine. */
 const MUTATION_COMPLEXITY = 100;
 
-/** An object may take a statement to load; a value of one that is loaded costs next to nothing. */
+/** An object may need a query. A value of a loaded object costs almost nothing. */
 const OBJECT_COMPLEXITY = 1;
 const VALUE_COMPLEXITY = 0.1;
 
-/** All types of the app's API are made with this builder, each in the file of its name. */
+/** The builder of all types of the app's API. Each type is in the file with its name. */
 export const builder = new SchemaBuilder<{
   Context: Context;
   DefaultFieldNullability: false;

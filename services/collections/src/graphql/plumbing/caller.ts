@@ -6,7 +6,7 @@ export interface Caller extends SignedIn {
   readonly accessToken: string;
 }
 
-/** What Yoga is handed with each request. */
+/** The context that Yoga gets with each request. */
 export interface ServerContext {
   readonly req: Request;
   readonly res: Response;

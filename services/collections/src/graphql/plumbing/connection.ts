@@ -15,24 +15,24 @@ interface PageArgs {
   readonly after?: string | null | undefined;
 }
 
-/** What a list costs: all that is selected of an item, as often as there are items. */
+/** The complexity of a list: that of one item, times the size of the page. */
 export function pageComplexity({ first }: PageArgs): { field: number; multiplier: number } {
   return { field: 1, multiplier: first ?? DEFAULT_PAGE };
 }
 
-/** What a list of all that one has costs: looking for a single item of it costs as much as several are worth. */
+/** The complexity of a list at the root. Its query costs as much as several items, even for a page of one. */
 export function rootPageComplexity(args: PageArgs): { field: number; multiplier: number } {
   return { ...pageComplexity(args), field: 10 };
 }
 
-/** The page that was asked for. Throws BAD_INPUT. */
+/** The requested page. Throws BAD_INPUT. */
 export function pageOf({ first, after }: PageArgs): { first: number; after?: string } {
   const size = first ?? DEFAULT_PAGE;
   if (size < 1 || size > MAX_PAGE) throw badInput(`\`first\` is from 1 to ${MAX_PAGE}; got ${size}.`);
   return { first: size, ...(typeof after === "string" && { after }) };
 }
 
-/** A page as Relay lays it out. */
+/** A page in the form of a Relay connection. */
 export function connectionOf<Node>(
   edges: readonly { readonly cursor: string; readonly node: Node }[],
   { hasNextPage, after }: { hasNextPage: boolean; after: string | undefined },
@@ -48,7 +48,7 @@ export function connectionOf<Node>(
   };
 }
 
-/** Reads a page; a cursor that is not one of the list is BAD_INPUT. */
+/** Reads a page. Throws BAD_INPUT for a cursor that is not of this list. */
 export async function readPage<Page>(read: () => Promise<Page>): Promise<Page> {
   try {
     return await read();

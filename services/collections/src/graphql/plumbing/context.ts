@@ -1,29 +1,29 @@
 import type { FieldPartner } from "@collections/field-partners";
 import type { App } from "../../app.ts";
 import type { Caller } from "./caller.ts";
-import type { LinkLooks } from "./link-looks.ts";
+import type { WatchedLinks } from "./watched-links.ts";
 import { createReads, type Reads } from "./reads.ts";
-import type { WatchPlaces } from "./watch-places.ts";
+import type { SubscriptionSlots } from "./subscription-slots.ts";
 
-/** What every resolver of one operation shares. */
+/** What all resolvers of one operation share. */
 export interface Context {
   readonly app: App;
   readonly requestId: string;
-  /** Who is signed in; undefined without a token, or with one that does not count. */
+  /** The signed-in field partner; undefined without a valid access token. */
   readonly fieldPartner: FieldPartner | undefined;
   /** The session that the token belongs to. */
   readonly sessionId: string | undefined;
-  /** Where the request comes from, behind the trusted proxies. */
+  /** The address of the client, behind the trusted proxies. */
   readonly address: string;
-  /** Looks again whether the token still counts: a subscription outlives many changes. */
+  /** Checks again whether the access token is valid, because a subscription lasts long. */
   readonly isStillSignedIn: () => Promise<boolean>;
-  /** Aborted when this process stops taking part: what is watched ends, and the client asks elsewhere. */
+  /** Aborted when this process stops. Subscriptions end, and clients subscribe again at another process. */
   readonly closing: AbortSignal;
-  /** What all who watch look at. */
-  readonly linkLooks: LinkLooks;
-  /** Who watches something takes a place. */
-  readonly watchPlaces: WatchPlaces;
-  /** What has been read; made anew after each change. */
+  /** Reads the links of all subscriptions of this process. */
+  readonly watchedLinks: WatchedLinks;
+  /** Each subscription takes a slot. */
+  readonly subscriptionSlots: SubscriptionSlots;
+  /** The loaders, with what they have read. Replaced after each change. */
   reads: Reads;
 }
 
@@ -33,30 +33,31 @@ export interface ContextParts {
   readonly caller: Caller | undefined;
   readonly address: string;
   readonly closing: AbortSignal;
-  readonly linkLooks: LinkLooks;
-  readonly watchPlaces: WatchPlaces;
+  readonly watchedLinks: WatchedLinks;
+  readonly subscriptionSlots: SubscriptionSlots;
 }
 
 /** The context of one operation. */
 export function createContext({ caller, ...parts }: ContextParts): Context {
-  const { app, linkLooks } = parts;
+  const { app, watchedLinks } = parts;
   const fieldPartner = caller?.fieldPartner;
   return {
     ...parts,
     fieldPartner,
     sessionId: caller?.sessionId,
-    isStillSignedIn: async () => caller !== undefined && (await linkLooks.signedIn(caller.accessToken)),
+    isStillSignedIn: async () => caller !== undefined && (await watchedLinks.signedIn(caller.accessToken)),
     reads: createReads(app.database, fieldPartner?.id),
   };
 }
 
-/** Forgets what was read: the next resolver sees what has changed since. */
-export function readAnew(context: Context): void {
+/** Replaces the loaders, so that the next resolver reads the current rows. */
+export function resetReads(context: Context): void {
   context.reads = createReads(context.app.database, context.fieldPartner?.id);
 }
 
-/** Who is signed in: the schema lets nobody else this far. */
+/** The signed-in field partner. The schema lets no other request reach a resolver that calls this. */
 export function viewer({ fieldPartner }: Context): FieldPartner {
-  if (!fieldPartner) throw new Error("A field that needs a field partner is open to everybody.");
+  if (!fieldPartner)
+    throw new Error("A field that needs a field partner was resolved without one: its type lacks the scope signedIn.");
   return fieldPartner;
 }

@@ -10,7 +10,7 @@ export function encodeId(typename: string, id: string | number | bigint): string
   return Buffer.from(`${typename}:${id}`).toString("base64url");
 }
 
-/** What a global id was made of. Throws BAD_INPUT for anything else, so that only UUIDs reach the database. */
+/** The type and the UUID in a global id. Throws BAD_INPUT for any other text, so that only UUIDs reach the database. */
 export function decodeId(globalId: string): { typename: string; id: string } {
   const [, typename, id] = PLAIN.exec(Buffer.from(globalId, "base64url").toString("latin1")) ?? [];
   if (typename === undefined || id === undefined) {

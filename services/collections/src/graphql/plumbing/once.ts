@@ -3,7 +3,7 @@ import { dropHeldRequest, lockVisit } from "@collections/cases";
 import { transaction, type Tx } from "@collections/database";
 import { recallMutation, rememberMutation } from "@collections/field-partners";
 import { badInput } from "./client-error.ts";
-import { type Context, readAnew, viewer } from "./context.ts";
+import { type Context, resetReads, viewer } from "./context.ts";
 import type { InvalidInput } from "../../mutation-results/outcomes.ts";
 import type { Kept, Refusal } from "../../mutation-results/refusal.ts";
 import { refusedError } from "./user-error.ts";
@@ -14,9 +14,9 @@ const CONFLICT: Refusal = {
 };
 
 /**
- * Does a mutation once per field partner and key: `work` and the memory of it are one transaction, and a repeat gets
- * what the first got, refusals included. Input that makes `work` throw leaves no memory. A visit that nobody had heard
- * of may have begun since: that refusal alone is looked into again. Throws RefusedError.
+ * Runs a mutation once per field partner and key. `work` and its stored result are one transaction, and a repeat gets the
+ * stored result, also if that is a refusal. The one exception is VISIT_NOT_FOUND: the visit may have started since, so `work`
+ * runs again. Nothing is stored if `work` throws. Throws RefusedError.
  */
 export async function once<Done>(
   context: Context,
@@ -33,16 +33,16 @@ export async function once<Done>(
     if (recalled.kind === "repeat" && isFinal(recalled.result as Kept<Done>)) return recalled.result as Kept<Done>;
     const kept = await work(tx);
     rememberMutation(tx, key, kept);
-    // A process of an older version has begun the visit, and left to the repeat what waited for it.
+    // A process of an older version recorded the start without running the queued request, and this repeat has just run it.
     if (recalled.kind === "repeat" && isFinal(kept)) dropHeldRequest(tx, key);
     return kept;
   });
-  readAnew(context);
+  resetReads(context);
   if ("refusal" in kept) throw refusedError(kept.refusal);
   return kept.done;
 }
 
-/** What is kept of an outcome. Throws BAD_INPUT for input that can never be right. */
+/** The result to store for an outcome. Throws BAD_INPUT for invalid input. */
 export function keptOrThrown<Done>(outcome: Kept<Done> | InvalidInput): Kept<Done> {
   if ("invalid" in outcome) throw badInput(outcome.invalid);
   return outcome;
@@ -52,7 +52,7 @@ function isFinal(kept: Kept<unknown>): boolean {
   return !("refusal" in kept) || kept.refusal.code !== "VISIT_NOT_FOUND";
 }
 
-/** GraphQL hands input fields over in the order of the schema, so that equal inputs have equal texts. */
+/** The hash of an input. GraphQL passes fields in the order of the schema, so equal inputs have equal hashes. */
 function hashOf(input: object): Uint8Array {
   const text = JSON.stringify(input, (_name, value: unknown) => value ?? undefined);
   return createHash("sha256").update(text).digest();

@@ -29,10 +29,10 @@ import DataLoader from "dataloader";
 
 type Loader<Key, Value> = DataLoader<Key, Value, string>;
 
-/** One operation's EntityManager and its loaders: each relation takes one statement, however long the list is. */
+/** One operation's EntityManager and its loaders. Each relation takes one query, however long the list is. */
 export interface Reads {
   readonly em: EntityManager;
-  /** The field partner's own: another's is undefined, like what does not exist. */
+  /** A case of the field partner; undefined if it is another field partner's or does not exist. The same for `ownLink`. */
   readonly ownCase: Loader<string, OwnCase | undefined>;
   readonly ownLink: Loader<string, PaymentLink | undefined>;
   readonly ownEarning: Loader<string, Earning | undefined>;
@@ -42,11 +42,11 @@ export interface Reads {
   readonly activeLink: Loader<CaseKey, PaymentLink | undefined>;
   readonly earningsOfCase: Loader<CaseKey, readonly Earning[]>;
   readonly deliveries: Loader<LinkKey, readonly LinkDelivery[]>;
-  /** The first so many visits of a case. */
+  /** The latest visits of a case, at most `first`. */
   readonly latestVisits: (first: number) => Loader<CaseKey, Page<Visit>>;
 }
 
-/** Without a field partner nothing is anybody's own. */
+/** Makes the loaders of one operation. Without a field partner, `ownCase` and `ownLink` find nothing. */
 export function createReads(database: Database, fieldPartnerId: string = NOBODY): Reads {
   const em = database.em();
   const latestVisits = new Map<number, Loader<CaseKey, Page<Visit>>>();

@@ -55,7 +55,7 @@ builder.scalarType("UUID", {
   },
 });
 
-/** Whether a text is a day that exists: JavaScript reads the 30th of February as one of March. */
+/** Whether a text is a day that exists. JavaScript reads the 30th of February as a day of March. */
 function isDay(text: string): boolean {
   const at = ISO_DAY.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
   return at !== undefined && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);

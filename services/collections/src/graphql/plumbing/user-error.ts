@@ -2,7 +2,7 @@ import type { Refusal, RefusalCode } from "../../mutation-results/refusal.ts";
 import { builder } from "./builder.ts";
 import { MoneyRef } from "./money.ts";
 
-/** An expected failure on its way to the result union of its mutation. */
+/** An expected failure, which becomes a member of the result union of its mutation. */
 export abstract class RefusedError extends Error {
   readonly refusal: Refusal;
 
@@ -53,7 +53,7 @@ const REFUSALS: Record<RefusalCode, new (refusal: Refusal) => RefusedError> = {
   VISIT_NOT_FOUND: VisitNotFoundError,
 };
 
-/** The error that carries a refusal to its union. */
+/** The error class for a refusal. Throwing it makes the refusal the result of the mutation. */
 export function refusedError(refusal: Refusal): RefusedError {
   return new REFUSALS[refusal.code](refusal);
 }
@@ -157,6 +157,6 @@ builder.objectType(VisitNotFoundError, {
 });
 
 function bound({ bounds }: Refusal, which: "minimumMinor" | "maximumMinor") {
-  if (!bounds) throw new Error("AMOUNT_NOT_ALLOWED was kept without its bounds.");
+  if (!bounds) throw new Error("AMOUNT_NOT_ALLOWED was stored without its bounds.");
   return { minor: BigInt(bounds[which]), currency: bounds.currency };
 }

@@ -11,8 +11,8 @@ import type { ServerContext } from "../plumbing/caller.ts";
 const CODES: ReadonlySet<unknown> = new Set(CLIENT_ERROR_CODES);
 
 /**
- * The last thing that an answer passes, streamed ones too: each error gets its code and the request's id, and of what
- * nobody expected the client sees nothing else.
+ * Rewrites the errors of each answer, also of streamed ones, as the last step. Each error gets its code and the id of the
+ * request. An unexpected error gets a general message.
  */
 export function answerErrors(log: Logger): Plugin<object, ServerContext> {
   return {
@@ -35,10 +35,10 @@ function answered(
   return errors.map((error) => {
     const { nodes, path, message } = error;
     const code = codeOf(error);
-    const away = code === "INTERNAL" && isPassing(error.originalError);
-    if (code === "INTERNAL") logFault(log, away, { requestId, error: error.originalError ?? error, path });
-    const retryAfterS = away ? RETRY_AFTER_S : (error.extensions["retryAfterS"] as number | undefined);
-    // A status for whoever watches the service from outside: an answer with some data is one.
+    const isTemporary = code === "INTERNAL" && isUnavailability(error.originalError);
+    if (code === "INTERNAL") logError(log, isTemporary, { requestId, error: error.originalError ?? error, path });
+    const retryAfterS = isTemporary ? RETRY_AFTER_S : (error.extensions["retryAfterS"] as number | undefined);
+    // Only an answer without data gets an HTTP status of an error, which monitoring and proxies see.
     const http = (data === undefined ? httpOf(code, retryAfterS) : undefined) ?? error.extensions["http"];
     return new GraphQLError(code === "INTERNAL" ? "Something went wrong here; try again in a moment." : message, {
       ...(nodes && { nodes }),
@@ -53,26 +53,26 @@ function answered(
   });
 }
 
-/** What HTTP says of a bug, of a database that is away for a moment, and of too many operations. */
+/** The HTTP status for a bug (500), an unavailable database (503) and too many operations (429). */
 function httpOf(code: ClientErrorCode, retryAfterS: number | undefined): object | undefined {
   if (retryAfterS === undefined) return code === "INTERNAL" ? { status: 500 } : undefined;
   return { status: code === "INTERNAL" ? 503 : 429, headers: { "Retry-After": String(retryAfterS) } };
 }
 
-/** Whether the same request may succeed in a moment: the database is away, or too much is waiting. */
-function isPassing(error: unknown): boolean {
+/** Whether the same request may succeed in a moment: the database is unavailable, or the queue is full. */
+function isUnavailability(error: unknown): boolean {
   if (isUnavailable(error) || error instanceof OverloadedError) return true;
   return error instanceof Problem && error.code === "SERVICE_UNAVAILABLE";
 }
 
-function logFault(log: Logger, away: boolean, facts: object): void {
-  if (away) log.warn(facts, "unavailable");
+function logError(log: Logger, isTemporary: boolean, facts: object): void {
+  if (isTemporary) log.warn(facts, "unavailable");
   else log.error(facts, "unexpected error");
 }
 
 /**
- * Errors of ours say their code. GraphQL's own are about the request when they come before execution, which gives each
- * error a path; after that they tell of a bug of ours.
+ * The code of an error. Errors of this service have one. An error of GraphQL without a path comes from before the execution,
+ * so the request is wrong; one with a path comes from a bug of this service.
  */
 export function codeOf(error: GraphQLError): ClientErrorCode {
   const known = [error, error.originalError].find((link) => CODES.has((link as GraphQLError)?.extensions?.code));

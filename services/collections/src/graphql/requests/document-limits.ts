@@ -3,7 +3,7 @@ import type { Plugin } from "graphql-yoga";
 import { badInput, ClientError } from "../plumbing/client-error.ts";
 import { type OutlineLimits, outlineOf } from "./document-outline.ts";
 
-/** Several times what the largest screen of an app needs. Validation takes milliseconds within these limits. */
+/** Several times what the largest screen of the app needs. Within these limits, validation takes milliseconds. */
 export const DOCUMENT_LIMITS: OutlineLimits & { readonly characters: number } = {
   characters: 65_536,
   tokens: 2_000,

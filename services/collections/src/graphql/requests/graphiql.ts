@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import type { GraphiQLOptions } from "graphql-yoga";
 
-/** All that the page needs is in it: nothing is fetched from elsewhere. */
+/** The page contains all that it needs, and loads nothing from other hosts. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "connect-src 'self'",
@@ -20,13 +20,13 @@ query Today {
 }
 `;
 
-/** The page to try operations on, for sandboxes. Its nine megabytes are loaded when somebody wants them. */
+/** The page where developers try operations, in sandboxes only. Its nine megabytes are loaded at the first request. */
 export async function renderGraphiql(options?: GraphiQLOptions): Promise<string> {
   const { renderGraphiQL } = await import("@graphql-yoga/render-graphiql");
   return renderGraphiQL({ ...options, title: "Partner Collections", defaultQuery: WELCOME });
 }
 
-/** Lets the page run its own scripts, which the service's other answers may not. */
+/** Sets the Content-Security-Policy that lets the page run its own scripts. Other answers of the service may run none. */
 export function allowGraphiql(response: Response): void {
   response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
 }

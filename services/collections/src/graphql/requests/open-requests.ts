@@ -22,16 +22,16 @@ const INTROSPECTION_FIELDS: ReadonlySet<string> = new Set(["Query.__schema", "Qu
 const INTROSPECTION_NAMES = ["__schema", "__type"];
 
 export interface OpenRequestRules {
-  /** Whether the schema may be asked for. */
+  /** Whether introspection of the schema is allowed. */
   readonly sandbox: boolean;
-  /** Undefined where operations cannot be registered. */
+  /** The registered operations; undefined if PERSISTED_OPERATIONS is off. */
   readonly registered: PersistedOperations | undefined;
 }
 
 /**
- * Makes the check of requests without a valid access token. It takes a body and returns its parameters if the request
- * is allowed all the same: to sign in, to renew a session or, in a sandbox, to read the schema. Otherwise it throws
- * ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for what cannot be read.
+ * Makes the check of requests without a valid access token. The check takes a body. It returns the parameters of a request
+ * that needs no token: one that signs in, renews a session or, in a sandbox, reads the schema. For any other request it throws
+ * ClientError UNAUTHENTICATED, or GraphQLError BAD_INPUT for a body that cannot be read.
  *
  * The check is cheap for every input. It searches the bytes for the names of these fields before it parses the JSON,
  * and it reads the tokens of a short document without parsing it. It only saves work: resolvers authorize each field.
@@ -57,7 +57,7 @@ export function openRequests({ sandbox, registered }: OpenRequestRules): (body: 
   };
 }
 
-/** The refusal of a request that needs a valid access token and has none. */
+/** The error for a request that needs a valid access token and has none. */
 export function unauthenticated(): ClientError {
   return new ClientError(
     "UNAUTHENTICATED",
@@ -74,7 +74,7 @@ function isOpenDocument(document: unknown, sandbox: boolean): boolean {
   return sandbox && selectsOnly(outline, INTROSPECTION_FIELDS);
 }
 
-/** For a document that the operator has registered; it has passed the limits of all documents. */
+/** Whether a registered document only signs in. Registered documents are within the limits already. */
 function signsIn(document: string): boolean {
   const outline = outlineOf(document, DOCUMENT_LIMITS);
   return outline !== undefined && selectsOnly(outline, OPEN_FIELDS);

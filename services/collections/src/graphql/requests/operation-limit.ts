@@ -4,27 +4,27 @@ import { createLRUCache } from "graphql-yoga";
 import type { Admission, RateLimiter } from "../../http/rate-limiter.ts";
 import { ClientError } from "../plumbing/client-error.ts";
 
-/** How many operations a field partner may ask for in a minute, on all their phones and in all processes. */
+/** Limits the operations of a field partner per minute, counted over all phones and all processes. */
 export interface OperationLimit {
-  /** Whom `lookUp` finds by the token, once their limit has let the operation pass. Throws ClientError RATE_LIMITED. */
+  /** Counts one operation of the field partner whom `lookUp` finds, and returns the session. Throws ClientError RATE_LIMITED. */
   admit(accessToken: string, lookUp: () => Promise<SignedIn | undefined>): Promise<SignedIn | undefined>;
 }
 
-const REMEMBERED_OWNERS = 10_000;
+const CACHED_OWNERS = 10_000;
 
 /**
- * A token has one owner for good, so the owner's limit is asked while the token is looked up, and an operation waits for
- * nothing more than before. Only the first operation with a token in a process asks after that.
+ * The owner of a token never changes, so this process caches it. While the token is looked up, the operation is counted for the
+ * cached owner, so counting costs no extra wait. Only the first operation with a token is counted after the lookup.
  */
 export function createOperationLimit(rateLimiter: RateLimiter): OperationLimit {
-  const owners = createLRUCache<string>({ max: REMEMBERED_OWNERS });
+  const owners = createLRUCache<string>({ max: CACHED_OWNERS });
   return {
     async admit(accessToken, lookUp) {
       const token = createHash("sha256").update(accessToken).digest("base64");
       const owner = owners.get(token);
       const [signedIn, asked] = await Promise.all([lookUp(), owner && rateLimiter.admit("app", owner)]);
       if (!signedIn) {
-        // Whoever goes on with a token that has ended uses up nobody's limit.
+        // The session has ended: do not count further operations with this token for the field partner.
         owners.delete(token);
         return undefined;
       }
@@ -43,8 +43,8 @@ function tooManyOperations({ quota, waitS }: Admission): ClientError {
 }
 
 /**
- * The refusal of requests without a valid token, once there were too many from an address. The code stays
- * UNAUTHENTICATED: a phone whose token has expired renews it, which is allowed, instead of waiting for strangers.
+ * The error for requests without a valid token from an address that has sent too many. The code stays UNAUTHENTICATED, so that
+ * a phone whose token has expired renews it, which is still allowed, and does not wait.
  */
 export function tooManyStrangers({ quota, waitS }: Admission): ClientError {
   const message =

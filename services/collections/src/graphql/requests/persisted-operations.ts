@@ -13,13 +13,13 @@ export type PersistedOperations = ReadonlyMap<string, string>;
 
 const SEND = 'send {"extensions":{"persistedQuery":{"version":1,"sha256Hash":"…"}}} and your variables';
 
-/** The registered documents; undefined where PERSISTED_OPERATIONS is off. Throws InvalidConfigError that names every fault. */
+/** The registered documents; undefined if PERSISTED_OPERATIONS is off. Throws InvalidConfigError, which names every fault. */
 export function registeredOperations(config: Config): PersistedOperations | undefined {
   const { persistedOperations: mode, persistedOperationsFile: file } = config;
   return mode === "off" || file === undefined ? undefined : readRegistered(file);
 }
 
-/** Lets clients name a registered document instead of sending it, and with `only` refuses every other document. */
+/** Lets clients send the hash of a registered document instead of its text. With `only`, refuses every other document. */
 export function persistedOperations(mode: Config["persistedOperations"], registered: PersistedOperations): Plugin {
   return usePersistedOperations({
     getPersistedOperation: (hash) => registered.get(hash) ?? null,
@@ -34,23 +34,23 @@ export function persistedOperations(mode: Config["persistedOperations"], registe
   });
 }
 
-/** The hash by which a request names its document; undefined when it names none. */
+/** The hash in a request that names a registered document; undefined if the request has none. */
 export function hashIn({ extensions }: GraphQLParams): string | undefined {
   const named = extensions?.["persistedQuery"] as { version?: unknown; sha256Hash?: unknown } | null | undefined;
   return named?.version === 1 && typeof named.sha256Hash === "string" ? named.sha256Hash.toLowerCase() : undefined;
 }
 
-/** The refusal of a hash that names no registered document. */
+/** The error for a hash that no registered document has. */
 export function notRegistered(): ClientError {
   return badInput("No operation is registered under this hash: register it first, or check the hash.");
 }
 
-/** The name that a document is registered under. */
+/** The hash that a document is registered under. */
 export function hashOf(document: string): string {
   return createHash("sha256").update(document).digest("hex");
 }
 
-/** What keeps a document from being registered, in words; nothing when it fits the schema. */
+/** Why a document cannot be registered, as sentences; empty if it is valid for the schema. */
 export function faultsOf(document: string): string[] {
   try {
     return validate(schema, parseWithinLimits(document)).map(({ message }) => message);

@@ -7,7 +7,7 @@ import { readBody, tooLarge } from "../../http/read-body.ts";
 import { Problem, RETRY_AFTER_S } from "../../http/problem.ts";
 import { badInput, ClientError } from "../plumbing/client-error.ts";
 
-/** Reads a body, which counts in `memory` until it has arrived. Undefined when it has more than `limitBytes`. */
+/** Reads a body, which counts in `memory` until it is complete. Undefined if it has more than `limitBytes`. */
 export async function bodyOf(
   req: Request,
   { memory, limitBytes }: { readonly memory: BodyMemory; readonly limitBytes: number },
@@ -25,7 +25,7 @@ export async function bodyOf(
   }
 }
 
-/** Turns what `readBody` refuses with into errors of GraphQL; `answerErrors` knows SERVICE_UNAVAILABLE. */
+/** Turns a problem of `readBody` into an error of GraphQL. `answerErrors` recognises SERVICE_UNAVAILABLE as it is. */
 function asGraphqlError(problem: Problem): Error {
   const { code, detail } = problem;
   if (code === "SERVICE_UNAVAILABLE") return problem;
@@ -49,7 +49,7 @@ export function paramsOf(body: Buffer): GraphQLParams {
   return json;
 }
 
-/** The refusal of a body for which `bodyOf` returned undefined. */
+/** The error for a body for which `bodyOf` returned undefined. */
 export function bodyTooLarge(limitBytes: number): GraphQLError {
   return unreadable(tooLarge(limitBytes).detail, { status: 413 });
 }

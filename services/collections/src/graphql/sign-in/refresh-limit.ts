@@ -3,14 +3,14 @@ import { ClientError } from "../plumbing/client-error.ts";
 import type { Context } from "../plumbing/context.ts";
 
 /**
- * Takes one renewal from the limit of the session that the token is of, and what is no token of anybody's from that of
- * the address that it comes from: who guesses there keeps out nobody who has a token. Throws ClientError RATE_LIMITED.
+ * Counts one renewal for the session of the refresh token. An unknown token counts for the address of the request instead, so
+ * that guessing does not block clients with a known token. Throws ClientError RATE_LIMITED.
  */
 export async function admitRefresh({ app, address }: Context, refreshToken: string): Promise<void> {
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
   const sessionId = await sessionOfRefreshToken(app.database.em(), refreshToken);
-  // Many phones share an address, also those whose sessions are long forgotten: as many as may sign in there.
+  // Many phones share an address, and some have tokens of deleted sessions. So the limit is that of sign-ins.
   const admission = sessionId
     ? await app.rateLimiter.admit("refresh", sessionId)
     : await app.rateLimiter.admit("refresh", address, rateLimits["sign-in"]);

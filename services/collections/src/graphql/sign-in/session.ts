@@ -5,7 +5,7 @@ import { once } from "../plumbing/once.ts";
 import "./sign-in-error.ts";
 import { IdempotencyConflictError, SessionNotFoundError } from "../plumbing/user-error.ts";
 
-/** As many as the list may have cost more than one. */
+/** The list has up to 100 sessions, which costs more than one object. */
 const SESSIONS_COMPLEXITY = 20;
 
 const SessionRef = builder.objectRef<Session>("Session");

@@ -6,14 +6,14 @@ const WINDOW_MS = 60_000;
 const RULES = { windowMs: WINDOW_MS, aheadMs: 0, timeoutMs: 2_000 };
 
 /**
- * Counts a request for a code, or a try of a code, over all processes. `device` names a device that was signed in before
- * and has a limit of its own; without one the request counts for its address. Throws RateLimitedError.
+ * Counts a request for a code, or an attempt to enter one, over all processes. `device` names a device that was signed in
+ * before, and has its own limit. Without it, the request counts for its address. Throws RateLimitedError.
  */
 export async function admitSignIn({ app, address }: Context, device: string | undefined): Promise<void> {
   const { rateLimits } = app.config;
   if (rateLimits === "off") return;
   if (device !== undefined) {
-    // Many devices share an address: what strangers do there never counts for a known device.
+    // Many devices share an address. Requests of strangers from there do not count for a known device.
     const admission = await app.rateLimiter.admit("known-device", device);
     if (admission?.granted !== false) return;
     throw tooOften(admission.waitS * 1_000, "This device has asked too often.");
@@ -25,13 +25,13 @@ export async function admitSignIn({ app, address }: Context, device: string | un
   throw tooOften(grant!.freesInMs, "Too many people sign in from your network at this moment.");
 }
 
-/** The refusal of something that may be done again after a while. */
+/** The error for something that is allowed again after `waitMs`. */
 export function tooOften(waitMs: number, message: string): Error {
   const retryAfterS = Math.max(1, Math.ceil(waitMs / 1_000));
   return refusedError({ code: "RATE_LIMITED", message: `${message} Wait ${retryAfterS} s.`, retryAfterS });
 }
 
-/** The refusal of a key that was used for something else; these mutations keep their results in rows of their own. */
+/** The error for an idempotency key that was used with another input. Sign-in mutations do not use `once`. */
 export function keyConflict(): Error {
   const message = "This idempotencyKey was used with another input; make a new key for a new request.";
   return refusedError({ code: "IDEMPOTENCY_CONFLICT", message });

@@ -31,10 +31,10 @@ builder.mutationField("signOut", (t) =>
     resolve(_, { input }, context) {
       const fieldPartnerId = viewer(context).id;
       const { sessionId } = context;
-      if (sessionId === undefined) throw new Error("Who is signed in has a session.");
-      // The same key in another session is another wish.
-      const wish = { ...input, sessionId };
-      return once(context, "signOut", wish, async (tx) => {
+      if (sessionId === undefined) throw new Error("A signed-in field partner has no session.");
+      // The same key in another session is another input, and so a conflict.
+      const inputOfSession = { ...input, sessionId };
+      return once(context, "signOut", inputOfSession, async (tx) => {
         await endSession(tx, { sessionId, fieldPartnerId, reason: "signed_out" }, new Date());
         return { done: { signedOut: true } };
       });

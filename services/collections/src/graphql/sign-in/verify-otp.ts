@@ -15,7 +15,7 @@ import {
 } from "../plumbing/user-error.ts";
 
 const MAX_DEVICE_NAME_CHARS = 80;
-/** A longer text is refused without being normalized. Decomposed letters and spaces around a name fit easily. */
+/** A longer text is rejected without normalization. A name of 80 decomposed letters with spaces around it is far shorter. */
 const LONGEST_TEXT = 1_000;
 
 const VerifyOtpInput = builder.inputType("VerifyOtpInput", {
@@ -47,7 +47,7 @@ type Given = { otpId: string; code: string; idempotencyKey: string; deviceName: 
 
 async function verify(given: Given, context: Context): Promise<{ tokens: Tokens }> {
   const { database, signInKeys: keys } = context.app;
-  // Only the device that asked knows the id of its code.
+  // Only the device that requested the code knows its id.
   const isKnownDevice = await isOtpOfKnownDevice(database.em(), given.otpId);
   await admitSignIn(context, isKnownDevice ? given.otpId : undefined);
   const outcome = await transaction(context.reads.em, (tx) => verifyOtp(tx, keys, given, new Date()));
@@ -72,7 +72,7 @@ async function verify(given: Given, context: Context): Promise<{ tokens: Tokens 
 
 function deviceNameOf(text: string | null | undefined): string | null {
   const given = text ?? "";
-  // Normalizing takes time quadratic in a run of combining marks, and nobody is signed in yet.
+  // Normalization takes quadratic time for a run of combining marks, and the caller is not signed in yet.
   const name = given.length > LONGEST_TEXT ? given : given.normalize().trim();
   if (name === "") return null;
   if (name.length <= MAX_DEVICE_NAME_CHARS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name;

@@ -66,7 +66,7 @@ interface FilterGiven {
   readonly workable?: Given<boolean>;
 }
 
-/** The filter as the cases read it. Throws BAD_INPUT. */
+/** The filter in the form of the cases package. Throws BAD_INPUT. */
 export function filterOf({ status, bucket, lender, city, postalCode, promiseDue, workable }: FilterGiven): CaseFilter {
   const due = promiseDue && { from: promiseDue.from ?? undefined, to: promiseDue.to ?? undefined };
   if (due?.from !== undefined && due.to !== undefined && due.from > due.to) {
@@ -88,12 +88,12 @@ function choices(name: string, given: Given<readonly string[]>): readonly string
   return given?.map((text) => plainText(name, text));
 }
 
-/** What is searched for; a blank search is none. Throws BAD_INPUT. */
+/** The search text; empty for a blank search. Throws BAD_INPUT. */
 export function searchOf(search: Given<string>): string {
   return plainText("search", search ?? "").trim();
 }
 
-/** A place on the globe. Throws BAD_INPUT. */
+/** A valid place and radius. Throws BAD_INPUT. */
 export function nearOf({ latitude, longitude, radiusM }: Near | typeof NearInput.$inferInput): Near {
   if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180) {
     throw badInput("`near` has a latitude from -90 to 90 and a longitude from -180 to 180.");
@@ -103,7 +103,7 @@ export function nearOf({ latitude, longitude, radiusM }: Near | typeof NearInput
   return { latitude, longitude, radiusM };
 }
 
-/** PostgreSQL has no text with a NUL in it. */
+/** A text of limited length without NUL, which PostgreSQL cannot store. Throws BAD_INPUT. */
 function plainText(name: string, text: string): string {
   if (text.length <= MAX_TEXT_CHARS && !text.includes("\0")) return text.normalize();
   throw badInput(`\`${name}\` takes texts of ${MAX_TEXT_CHARS} characters at most, without control characters.`);

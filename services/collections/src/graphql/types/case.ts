@@ -123,7 +123,7 @@ builder.node(CaseRef, {
       description: "The link of yours by which the borrower can pay now.",
       resolve(theCase, _, { reads }) {
         if (theCase.isShrunk) return null;
-        // The link asks whether its case may be seen: this one was read just now.
+        // The fields of the link load its case to check whether it may be seen, and it has just been read.
         reads.ownCase.prime(theCase.id, theCase);
         return reads.activeLink.load(keyOf(theCase));
       },
@@ -171,7 +171,7 @@ function keyOf({ lenderId, id }: OwnCase): CaseKey {
   return { lenderId, caseId: id };
 }
 
-/** "Now" is by the clocks of the lender's country, where the borrower lives. */
+/** Why the case may not be worked now. "Now" is the local time in the lender's country, where the borrower lives. */
 export async function blockedNow(theCase: OwnCase, { reads }: Context) {
   return fieldWorkRefusal(theCase, await reads.lender.load(theCase.lenderId), new Date());
 }

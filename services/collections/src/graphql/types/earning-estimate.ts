@@ -19,7 +19,7 @@ export const EstimateRef = builder.objectRef<EarningEstimate>("EarningEstimate")
   }),
 });
 
-/** What a payment would earn: nothing on what exceeds the outstanding amount. Throws BAD_INPUT. */
+/** The earning for a payment. An amount beyond the outstanding amount earns nothing. Throws BAD_INPUT. */
 export function estimatedEarning(
   { outstandingMinor, currency }: Case,
   { commission }: Lender,

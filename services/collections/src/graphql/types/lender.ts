@@ -21,7 +21,7 @@ const BankAccountRef = builder.objectRef<BankAccount>("BankAccount").implement({
   }),
 });
 
-/** Drawing a QR code takes as long as many statements. */
+/** Drawing a QR code takes as long as many queries. */
 const DRAWING_COMPLEXITY = 10;
 
 export const FallbackRef = builder.objectRef<Fallback>("LenderFallback").implement({
@@ -42,7 +42,7 @@ export const FallbackRef = builder.objectRef<Fallback>("LenderFallback").impleme
   }),
 });
 
-/** The lender's own ways to be paid. contract: Errors ("falls back to the lender's QR/bank details") */
+/** How a borrower can pay without a link (contract: Errors, "falls back to the lender's QR/bank details"). */
 export function fallbackOf({ name, fallback }: Lender, payment: FallbackPayment): Fallback {
   const { upiId, bank, instructions } = fallback;
   return fallbackFor({ upiId, bankAccount: bank, instructions, payeeName: name }, payment);

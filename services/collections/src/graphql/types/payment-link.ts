@@ -131,7 +131,7 @@ builder.node(PaymentLinkRef, {
   }),
 });
 
-/** Of a case that was given away, or ended a while ago, no more is left to see than that there was a link. */
+/** Whether the link may show its case. False for a case that was reassigned, or that ended a while ago. */
 async function showsCase({ caseId }: PaymentLink, { reads }: Context): Promise<boolean> {
   return (await reads.ownCase.load(caseId))?.isShrunk === false;
 }

@@ -1,38 +1,38 @@
 import { badInput } from "../plumbing/client-error.ts";
 
-/** What a sync brings, each kind in the order of its ids. */
+/** The kinds of rows that a sync returns. Each kind is in the order of its ids. */
 export const SYNC_KINDS = ["cases", "goneCases", "paymentLinks", "earningLines"] as const;
 
 export type SyncKind = (typeof SYNC_KINDS)[number];
 
-/** Where a kind goes on: behind an id, from its beginning, or nowhere. */
+/** Where the next page of a kind starts: after an id, or at the beginning. At the end there is none. */
 export type SyncPlace = { readonly after: string } | "beginning" | "end";
 
-/** One sync, from its first page to its last. */
+/** One sync: all pages from the first to the last. */
 export interface SyncRun {
-  /** When the first page was asked for: the next sync looks from here, whatever happened between the pages. */
+  /** When the first page was requested. The next sync starts from this time. */
   readonly startedAt: Date;
-  /** Since when; null for everything. */
+  /** The sync returns rows that changed after this time; null for all rows. */
   readonly since: Date | null;
   readonly places: { readonly [Kind in SyncKind]: SyncPlace };
 }
 
 /**
- * How far a sync looks back behind the start of the one before. The time of a row is taken before its transaction
- * commits, by the clock of the process that writes it: a row may appear after a sync has looked, with a time from before
- * it. Transactions take seconds and clocks differ by seconds; what changed in these minutes comes twice instead.
+ * How far a sync looks back before the start of the previous one. The time of a row is taken before its transaction commits, by
+ * the clock of the process that writes it. So a row can become visible after a sync, with a time from before it. Transactions
+ * take seconds and clocks differ by seconds. Rows that changed within this overlap are returned twice.
  */
 const OVERLAP_MS = 15 * 60_000;
 
 const DAY_MS = 24 * 60 * 60_000;
-/** What was lost is remembered for a day longer. */
+/** How long a cursor is valid. Gone cases are kept for one day longer. */
 const KEPT_MS = 30 * DAY_MS;
 
 const ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const PLACE = `(\\^|\\$|${ID})`;
 const CURSOR = new RegExp(`^(\\d{13})(?:/(\\d{13}|all)${`/${PLACE}`.repeat(SYNC_KINDS.length)})?$`);
 
-/** The run that a page belongs to: the one of its cursor, or the next. Pure. Throws BAD_INPUT. */
+/** The sync that a page belongs to: that of its cursor, or a new one if the cursor was the last of its sync. Throws BAD_INPUT. */
 export function runOf(cursor: string | undefined, now: Date): SyncRun {
   if (cursor === undefined) return beginning(null, now);
   const [, startedMs, sinceMs, ...places] = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
@@ -46,25 +46,25 @@ export function runOf(cursor: string | undefined, now: Date): SyncRun {
   return { startedAt, since, places: placesOf((_, index) => read(index)) };
 }
 
-/** The `since` of the next page; or, once there is none, of the next sync. */
+/** The cursor of the next page, or of the next sync if this page is the last. */
 export function cursorOf({ startedAt, since, places }: SyncRun): string {
   const parts = [startedAt.getTime(), since?.getTime() ?? "all", ...SYNC_KINDS.map((kind) => textOf(places[kind]))];
   const text = isAtEnd(places) ? String(startedAt.getTime()) : parts.join("/");
   return Buffer.from(text).toString("base64url");
 }
 
-/** Whether there is no next page. */
+/** Whether all kinds are at their end, so that there is no next page. */
 export function isAtEnd(places: SyncRun["places"]): boolean {
   return SYNC_KINDS.every((kind) => places[kind] === "end");
 }
 
-/** Links and earnings are for good: of all of them a first sync brings those of the last days. */
+/** The start time for links and earnings, which are never deleted. A full sync returns those of the last 30 days. */
 export function sinceForGood({ startedAt, since }: SyncRun): Date {
   return since ?? new Date(startedAt.getTime() - KEPT_MS);
 }
 
 function beginning(since: Date | null, now: Date): SyncRun {
-  // Who has nothing has nothing to lose.
+  // A full sync starts from an empty app, which has no cases to remove.
   const places = placesOf((kind) => (since === null && kind === "goneCases" ? "end" : "beginning"));
   return { startedAt: now, since, places };
 }

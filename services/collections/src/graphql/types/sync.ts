@@ -21,7 +21,7 @@ interface SyncPage {
 
 const DEFAULT_FIRST = 50;
 
-/** `first` says how many there are of each kind, and counts at `sync`. */
+/** The complexity of the lists in a page. `first` is counted once, at `sync`. */
 const IN_PAGE = { field: 1, multiplier: 1 };
 
 const SyncPageRef = builder.objectRef<SyncPage>("SyncPage").implement({
@@ -84,7 +84,7 @@ builder.queryField("sync", (t) =>
       const { first } = pageOf(args);
       const run = runOf(since ?? undefined, new Date());
       const fieldPartnerId = viewer(context).id;
-      // As of one moment: a case that comes back meanwhile is not in the page as gone and as one's own.
+      // One snapshot for all kinds: a case that is assigned again meanwhile must not be both gone and present in the page.
       return readSnapshot(context.reads.em, (tx) => readPage(tx, fieldPartnerId, run, first));
     },
   }),
@@ -106,7 +106,7 @@ async function readPage(tx: Tx, fieldPartnerId: string, run: SyncRun, first: num
   return { run, cases, goneCases, paymentLinks, earningLines };
 }
 
-/** A kind that has come to its end is not asked for again. */
+/** Reads the next page of a kind. A kind at its end is not read again. */
 function from<Item>(place: SyncPlace, read: (after?: string) => Promise<Page<Item>>): Promise<Page<Item>> {
   if (place === "end") return Promise.resolve({ items: [], hasNext: false });
   return place === "beginning" ? read() : read(place.after);
@@ -117,7 +117,7 @@ async function cut<Item>(first: number, read: (limit: number) => Promise<Item[]>
   return { items: items.slice(0, first), hasNext: items.length > first };
 }
 
-/** The run after the page. */
+/** The sync with the places after this page. */
 function nextOf({ run, cases, goneCases, paymentLinks, earningLines }: SyncPage): SyncRun {
   const behind = ({ items, hasNext }: Page<{ readonly id: string } | string>): SyncPlace => {
     const last = items.at(-1);

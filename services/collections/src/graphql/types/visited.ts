@@ -5,7 +5,7 @@ import { CaseRef } from "./case.ts";
 import { viewer } from "../plumbing/context.ts";
 import { VisitRef } from "./visit.ts";
 
-/** The payload of a mutation on a visit: the visit and its case as they are now. */
+/** The payload of a mutation on a visit: the current visit and its case. */
 export function visitedPayload(name: string, description: string) {
   return builder.objectRef<Visited>(name).implement({
     description,

@@ -6,8 +6,8 @@ import type { App } from "../app.ts";
 import { completed, requested } from "./outcomes.ts";
 import type { Kept } from "./refusal.ts";
 
-/** Works what has waited for a visit that has begun in this transaction: its repeats get what has become of it. */
-export async function workHeld(
+/** Runs the requests that were queued until this visit starts, and stores their results for repeats. */
+export async function runQueuedRequests(
   tx: Tx,
   { fieldPartnerId, visitId }: VisitOfFieldPartner,
   { config: { environment } }: Pick<App, "config">,
@@ -19,24 +19,24 @@ export async function workHeld(
 }
 
 /**
- * Works what still waits for visits that have begun: a process of an older version has worked their starts. What fails
- * is logged, and waits for the next time.
+ * Runs requests that are still queued although their visits have started: a process of an older version recorded those starts.
+ * A failure is logged, and the requests stay queued until the next call.
  */
-export async function workLeftWaiting(app: Pick<App, "config" | "database" | "log">): Promise<void> {
+export async function runLeftoverRequests(app: Pick<App, "config" | "database" | "log">): Promise<void> {
   const { database, log } = app;
   for (const visit of await visitsWaitedFor(database.em(), new Date())) {
     try {
       await transaction(database.em(), async (tx) => {
         lockVisit(tx, visit);
-        await workHeld(tx, visit, app);
+        await runQueuedRequests(tx, visit, app);
       });
     } catch (error) {
-      log.warn({ visitId: visit.visitId, error }, "what waited for a visit is not worked");
+      log.warn({ visitId: visit.visitId, error }, "queued requests of a visit could not be run");
     }
   }
 }
 
-/** Undefined for input that only now turns out to be wrong: a repeat is told so, as if it came for the first time. */
+/** Undefined for input that turns out to be invalid. Nothing is stored then, so a repeat is validated again. */
 function keptOf(worked: WorkedRequest): Kept<unknown> | undefined {
   const outcome = worked.mutation === "requestPaymentLink" ? requested(worked.outcome) : completed(worked.outcome);
   return "invalid" in outcome ? undefined : outcome;

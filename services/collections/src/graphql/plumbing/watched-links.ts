@@ -3,34 +3,34 @@ import { accessTokensThatCount } from "@collections/field-partners";
 import { deliveriesOf, type LinkDelivery, type LinkKey, ownLinks, type PaymentLink } from "@collections/payment-links";
 import DataLoader from "dataloader";
 
-/** Signals are hints, and one can be lost: what is watched is looked at this often in any case. */
-const LOOK_EVERY_MS = 5_000;
+/** How often every watched link is read, because a signal can be lost. */
+const READ_EVERY_MS = 5_000;
 
-/** A link, and who may see it. */
+/** A link and the field partner who watches it. */
 export interface OwnLinkKey extends LinkKey {
   readonly fieldPartnerId: string;
 }
 
-/** What all watchers of a process look at: together, so that it takes three statements however many they are. */
-export interface LinkLooks {
-  /** Calls `look` every few seconds, at the same moment for everybody; the returned function ends that. */
-  everyTick(look: () => void): () => void;
-  /** Whether an access token still counts. */
+/** Reads the links of all subscriptions of a process together, by three queries for any number of them. */
+export interface WatchedLinks {
+  /** Calls `onTick` every few seconds, for all subscriptions at the same moment. The returned function ends that. */
+  everyTick(onTick: () => void): () => void;
+  /** Whether an access token is valid now. */
   signedIn(accessToken: string): Promise<boolean>;
-  /** The link and its messages as they are now; undefined when it is not this field partner's. */
-  link(key: OwnLinkKey): Promise<LinkSeen | undefined>;
+  /** The current link and its messages; undefined for a link of another field partner. */
+  link(key: OwnLinkKey): Promise<LinkReading | undefined>;
 }
 
-export interface LinkSeen {
+export interface LinkReading {
   readonly link: PaymentLink;
   readonly deliveries: readonly LinkDelivery[];
 }
 
-export function createLinkLooks(database: Database): LinkLooks {
-  const looks = new Set<() => void>();
+export function createWatchedLinks(database: Database): WatchedLinks {
+  const listeners = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
 
-  // What is asked for in one go is read in one go, and nothing is kept: the next look has to see what is new.
+  // The loaders batch the calls of one tick of the event loop and cache nothing, so each call reads the current rows.
   const signedIn = new DataLoader<string, boolean>(
     async (tokens) => {
       const counting = await accessTokensThatCount(database.em(), tokens, new Date());
@@ -38,7 +38,7 @@ export function createLinkLooks(database: Database): LinkLooks {
     },
     { cache: false },
   );
-  const link = new DataLoader<OwnLinkKey, LinkSeen | undefined>(
+  const link = new DataLoader<OwnLinkKey, LinkReading | undefined>(
     async (keys) => {
       const em = database.em();
       const links = await ownLinks(em, keys);
@@ -53,13 +53,14 @@ export function createLinkLooks(database: Database): LinkLooks {
   );
 
   return {
-    everyTick(look) {
-      const own = () => look();
-      looks.add(own);
-      timer ??= setInterval(() => looks.forEach((one) => one()), LOOK_EVERY_MS);
+    everyTick(onTick) {
+      // A new function for each call: two subscriptions may pass the same one.
+      const listener = () => onTick();
+      listeners.add(listener);
+      timer ??= setInterval(() => listeners.forEach((one) => one()), READ_EVERY_MS);
       return () => {
-        looks.delete(own);
-        if (looks.size > 0) return;
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
         clearInterval(timer);
         timer = undefined;
       };

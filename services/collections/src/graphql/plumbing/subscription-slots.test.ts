@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { createSubscriptionSlots } from "./subscription-slots.ts";
+
+test("ends the oldest subscription of a field partner who takes more than the limit, and no other's", () => {
+  const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 9 });
+  const ended: string[] = [];
+  const take = (who: string, name: string) => slots.take(who, () => ended.push(name));
+  take("ravi", "ravi's");
+  const releaseFirst = take("asha", "first");
+  take("asha", "second");
+  take("asha", "third");
+  expect(ended).toEqual(["first"]);
+  releaseFirst();
+  take("asha", "fourth");
+  expect(ended).toEqual(["first", "second"]);
+});
+
+test("limits the slots of all field partners together, and frees a slot once", () => {
+  const slots = createSubscriptionSlots({ perFieldPartner: 2, inAll: 3 });
+  const take = (who: string) => slots.take(who, () => {});
+  const first = take("asha");
+  take("asha");
+  take("ravi");
+  expect(() => take("meera")).toThrow(/^Too many links are watched/);
+  first();
+  first();
+  take("meera");
+  expect(() => take("ravi")).toThrow(expect.objectContaining({ extensions: { code: "RATE_LIMITED" } }) as Error);
+});
