@@ -29,7 +29,7 @@ function shown({ firstRow, read, faulty }: Batch): unknown[] {
   return [firstRow, read.map(({ record }) => record.line), faults];
 }
 
-test("the same rows are in the same batches, also when the first ones are done; a loan counts once in the file", async () => {
+test("forms the same batches when it resumes after rows that are done, and rejects a second row about a loan", async () => {
   const path = join(folder, "few.csv");
   const lines = ["L1,A,1,1", "L2,B,2,x", "L3,C,3", "L1,D,4,4", "L4,E,5,5,", "L2,F,6,6", "L5,G,7,7"];
   writeFileSync(path, [HEADER, ...lines].join("\n"));
@@ -52,7 +52,7 @@ test("the same rows are in the same batches, also when the first ones are done; 
   expect(await from(7)).toEqual([]);
 });
 
-test("fifty thousand rows take no more memory than a few of them and what tells their loans apart", async () => {
+test("reads fifty thousand rows without keeping them in memory", async () => {
   const path = join(folder, "many.csv");
   const file = openSync(path, "w");
   writeSync(file, `${HEADER}\n`);

@@ -3,19 +3,19 @@ import { type CaseFile, type FileRecord, rowsOf } from "./file-records.ts";
 import { type CellFault, cellText, type ReadingRules, readFileRow } from "./file-row.ts";
 import { SeenLoans } from "./seen-loans.ts";
 
-/** A line of the file that can be sent. */
+/** A line of the file that is a valid row. */
 export interface ReadRow {
   readonly record: FileRecord;
   readonly row: object;
 }
 
-/** A line of the file that cannot. */
+/** A line of the file that is not a valid row. */
 export interface FaultyRow {
   readonly record: FileRecord;
   readonly faults: readonly CellFault[];
 }
 
-/** As many lines as one import takes. */
+/** The lines of one import. */
 export interface Batch {
   /** How many rows of the file come before this batch. */
   readonly firstRow: number;
@@ -29,9 +29,9 @@ export interface Reading extends ReadingRules {
 }
 
 /**
- * Reads a file in batches of `size` rows, the same ones each time. Of several rows about one loan only the first counts:
- * nobody knows which of them is meant.
- * @param rowsDone rows that have been dealt with; a multiple of `size`, or all
+ * Reads a file in batches of `size` rows. Each reading forms the same batches. Of several rows about one loan only the first is
+ * valid, because nobody knows which one is meant.
+ * @param rowsDone rows that an earlier run has processed; a multiple of `size`, or all
  */
 export async function* batchesOf(
   file: CaseFile,

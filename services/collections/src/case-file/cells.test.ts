@@ -17,7 +17,7 @@ describe("an amount", () => {
     ["00750", "750"],
     ["0", "0"],
     ["0.00", "0.00"],
-  ])("%j is %s", (text, source) => {
+  ])("%j is read as %s", (text, source) => {
     expect(readAmountCell(text, INR)).toEqual({ value: { source } });
   });
 
@@ -32,11 +32,11 @@ describe("an amount", () => {
     ["five", /is not an amount/],
     ["$ 5", /is not an amount/],
     ["1O0", /is not an amount/],
-  ])("%j is refused", (text, fault) => {
+  ])("%j is rejected", (text, fault) => {
     expect(readAmountCell(text, INR)).toEqual({ fault: expect.stringMatching(fault) as string });
   });
 
-  test("has the sign of its own currency only", () => {
+  test("may have the symbol of its own currency only", () => {
     expect(readAmountCell("KWD 1.125", currency("KWD"))).toEqual({ value: { source: "1.125" } });
     expect(readAmountCell("₹ 1.125", currency("KWD"))).toHaveProperty("fault");
   });
@@ -61,7 +61,7 @@ describe("a day", () => {
     expect(readDayCell(text, "dmy")).toEqual({ value: "2026-12-05" });
   });
 
-  test("has its month first where somebody says so, and two digits of a year of the last century from 80 on", () => {
+  test("has its month first with the order mdy, and a year of two digits from 80 on is in the 20th century", () => {
     expect(readDayCell("12/05/2026", "mdy")).toEqual({ value: "2026-12-05" });
     expect(readDayCell("01/02/99", "dmy")).toEqual({ value: "1999-02-01" });
     expect(readDayCell("29/02/2028", "dmy")).toEqual({ value: "2028-02-29" });
@@ -76,7 +76,7 @@ describe("a day", () => {
     ["5 Foo 2026", /is not a day/],
     ["tomorrow", /is not a day/],
     ["05/12/2026 10:30", /is not a day/],
-  ])("%j is refused", (text, fault) => {
+  ])("%j is rejected", (text, fault) => {
     expect(readDayCell(text, "dmy")).toEqual({ fault: expect.stringMatching(fault) as string });
   });
 });
@@ -100,13 +100,13 @@ describe("a moment", () => {
     ["40/11/2026 13:00", /not in the calendar/],
     ["noon", /is not a day/],
     ["20/11/2026", /or register the lender's --balance-cutoff/],
-  ])("%j is refused", (text, fault) => {
+  ])("%j is rejected", (text, fault) => {
     const clocks = { timeZone: "UTC", balanceCutoff: null };
     expect(readMomentCell(text, "dmy", clocks)).toEqual({ fault: expect.stringMatching(fault) as string });
   });
 });
 
-test("a day alone is the moment of the whole file, or else the lender's balance cut-off on that day", () => {
+test("a day without a time is the moment of the whole file, or else the lender's balance cut-off on that day", () => {
   const india = { timeZone: "Asia/Kolkata", balanceCutoff: "23:59" };
   const asOf = "2026-11-20T12:30:00.000Z";
   expect(readMomentCell("20/11/2026", "dmy", india)).toEqual({ value: "2026-11-20T18:29:00.000Z" });
@@ -117,12 +117,12 @@ test("a day alone is the moment of the whole file, or else the lender's balance 
   expect(readMomentCell("2026-03-29", "dmy", skipped)).toEqual({ value: "2026-03-29T01:30:00.000Z" });
 });
 
-test("a number that a spreadsheet has shortened is refused: other loans would have the same", () => {
+test("rejects a number that a spreadsheet has shortened, because several loans would get the same number", () => {
   expect(readDigitsCell("LN-1E5")).toEqual({ value: "LN-1E5" });
   expect(readDigitsCell("123456789012")).toEqual({ value: "123456789012" });
   expect(readDigitsCell("9.82E+09")).toEqual({ fault: expect.stringContaining("format the column as text") as string });
 });
 
-test.each(["Y", "yes", "1", "TRUE"])("%s is yes", (text) => expect(readYesCell(text)).toEqual({ value: true }));
-test.each(["n", "No", "0", "false"])("%s is no", (text) => expect(readYesCell(text)).toEqual({ value: false }));
-test("maybe is neither", () => expect(readYesCell("maybe")).toHaveProperty("fault"));
+test.each(["Y", "yes", "1", "TRUE"])("%s means yes", (text) => expect(readYesCell(text)).toEqual({ value: true }));
+test.each(["n", "No", "0", "false"])("%s means no", (text) => expect(readYesCell(text)).toEqual({ value: false }));
+test("rejects maybe as neither yes nor no", () => expect(readYesCell("maybe")).toHaveProperty("fault"));

@@ -2,18 +2,18 @@ import type { Lender } from "@collections/lenders";
 import { instantOf } from "@collections/local-time";
 import { AmountLiteral, type CurrencyCode } from "@collections/money";
 
-/** What a cell says, or a sentence on what is wrong with it. */
+/** The value of a cell, or a sentence that says what is wrong with the cell. */
 export type CellReading<Value> = { readonly value: Value } | { readonly fault: string };
 
 /** Whether 05/12 is the 5th of December or May 12th. */
 export type DateOrder = "dmy" | "mdy";
 
 const PLAIN = /^\d+(?:\.\d+)?$/;
-/** 1,23,456.50 as well as 123,456.50: the last group has three digits, so that 1,23 is not taken for 123. */
+/** Accepts 1,23,456.50 and 123,456.50. The last group must have three digits, so that 1,23 is not read as 123. */
 const GROUPED = /^\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d+)?$/;
 const SHORTENED = /^[+-]?\d(?:\.\d+)?e\+?\d+$/i;
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-/** 26 is 2026, 80 is 1980. */
+/** A year of two digits: 26 is 2026, 80 is 1980. */
 const FIRST_YEAR_OF_LAST_CENTURY = 80;
 
 const ISO_DAY = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
@@ -23,7 +23,7 @@ const MONTH_FIRST = /^([a-z]{3,9})\.?[- ]?(\d{1,2})(?:st|nd|rd|th)?[-, ]{1,2}(\d
 const DAY_AND_TIME = /^(.*\d)[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)? ?([ap]m)?$/i;
 const WITH_ZONE = /(?:z|[+-]\d{2}:?\d{2})$/i;
 
-/** An amount in major units as people and exports write it: ₹1,23,456.50, Rs. 5000/-, 5000.00. */
+/** Reads an amount in major units as people and exports write it: ₹1,23,456.50, Rs. 5000/-, 5000.00. */
 export function readAmountCell(text: string, currency: CurrencyCode): CellReading<AmountLiteral> {
   const symbol = currency === "INR" ? /^(?:₹|rs\.?|inr)\s*/i : new RegExp(String.raw`^${currency}\s*`, "i");
   const number = text.replace(symbol, "").replace(/\s*\/-$/, "");
@@ -38,9 +38,9 @@ export function readAmountCell(text: string, currency: CurrencyCode): CellReadin
   return { fault: `${shown(text)} is not an amount; write it as 123456.50 or 1,23,456.50.` };
 }
 
-/** A day as people and exports write it: 05/12/2026, 5-Dec-26, 2026-12-05. As `YYYY-MM-DD`. */
+/** Reads a day as people and exports write it: 05/12/2026, 5-Dec-26, 2026-12-05. The value is `YYYY-MM-DD`. */
 export function readDayCell(text: string, order: DateOrder): CellReading<string> {
-  // Exports of databases write a day with midnight.
+  // Database exports write a day with midnight as its time.
   const day = text.replace(/[ T]0{1,2}:00(?::00(?:\.0+)?)?(?: ?am)?$/i, "");
   const parts = partsOf(day, order);
   if (parts === undefined) {
@@ -59,8 +59,8 @@ export function readDayCell(text: string, order: DateOrder): CellReading<string>
 }
 
 /**
- * A moment; without a zone it is of the lender's clocks. A day alone does not say which payments its balance includes:
- * it is read as `asOf`, the moment of the whole file, or else as the lender's balance cut-off on that day.
+ * Reads a moment. Without a zone it is local time of the lender. A day without a time does not say which payments its balance
+ * includes, so it is read as `asOf`, the moment of the whole file, or else as the lender's balance cut-off on that day.
  */
 export function readMomentCell(
   text: string,
@@ -90,19 +90,19 @@ export function readMomentCell(
   return { value: instantOf(day.value, time, timeZone).toISOString() };
 }
 
-/** Yes or no. */
+/** Reads yes or no. */
 export function readYesCell(text: string): CellReading<boolean> {
   if (/^(?:y|yes|true|1)$/i.test(text)) return { value: true };
   if (/^(?:n|no|false|0)$/i.test(text)) return { value: false };
   return { fault: `${shown(text)} is neither yes nor no; write Y or N.` };
 }
 
-/** A number such as 45 or 18.52. */
+/** Reads a number such as 45 or 18.52. */
 export function readNumberCell(text: string): CellReading<number> {
   return /^-?\d+(?:\.\d+)?$/.test(text) ? { value: Number(text) } : { fault: `${shown(text)} is not a number.` };
 }
 
-/** A loan or telephone number: its digits matter, and a spreadsheet may have lost them. */
+/** Reads a loan or telephone number. Rejects a number such as 9.8E+9, in which a spreadsheet has lost digits. */
 export function readDigitsCell(text: string): CellReading<string> {
   return SHORTENED.test(text) ? { fault: shortened(text) } : { value: text };
 }
@@ -131,7 +131,7 @@ function shortened(text: string): string {
   return `${shown(text)} has lost digits in a spreadsheet: format the column as text and export it again.`;
 }
 
-/** The beginning of a cell in quotation marks, for a sentence; half an emoji at its end becomes U+FFFD. */
+/** The beginning of a cell in quotation marks, for a sentence. Half an emoji at its end becomes U+FFFD. */
 export function shown(text: string): string {
   return `"${text.slice(0, 40).toWellFormed()}"`;
 }

@@ -1,8 +1,8 @@
-/** What a column of a file may hold: a field of an import row, a part of one, or a pair of its metadata. */
+/** The target of a column: a field of an import row, a part of a field, or a metadata pair. */
 export type Target = keyof typeof COLUMN_NAMES | `metadata.${string}`;
 
 /**
- * The names by which files call each target, besides the target's own. Case, blanks and punctuation do not matter: see
+ * Names of columns for each target, besides the name of the target itself. Case, blanks and punctuation do not matter: see
  * `normalised`. docs/operations.md has the same table.
  */
 export const COLUMN_NAMES = {
@@ -96,7 +96,7 @@ export const COLUMN_NAMES = {
   reason: [],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Names that mean one thing here and another there: nobody guesses with money. */
+/** Names that different lenders use for different targets. The operator has to choose, because a guess could be wrong about money. */
 const AMBIGUOUS_NAMES: Readonly<Record<string, readonly Target[]>> = {
   Amount: ["outstandingAmount", "minimumAmount", "emiAmount"],
   Amt: ["outstandingAmount", "minimumAmount", "emiAmount"],
@@ -115,10 +115,10 @@ const AMBIGUOUS_NAMES: Readonly<Record<string, readonly Target[]>> = {
   ID: ["sourceLoanNumber", "allocationRef"],
 };
 
-/** Columns that the file of rejected rows adds: mended and sent again, it is a file like any other. */
+/** Columns that the file of rejected rows adds. They are ignored when the corrected file is imported. */
 export const REJECTED_COLUMNS = ["Rejected line", "Rejected because"] as const;
 
-/** The name without what exports and people write differently: "Mob. No", "MOB_NO" and "mob no" are one. */
+/** The name in a form that is the same for "Mob. No", "MOB_NO" and "mob no". */
 export function normalised(name: string): string {
   return name
     .normalize("NFKC")
@@ -136,17 +136,17 @@ const AMBIGUOUS: ReadonlyMap<string, readonly Target[]> = new Map(
   Object.entries(AMBIGUOUS_NAMES).map(([name, targets]) => [normalised(name), targets]),
 );
 
-/** What a column of this name usually holds. */
+/** The target that a column with this name usually has. */
 export function targetOf(name: string): Target | undefined {
   return BY_NAME.get(normalised(name));
 }
 
-/** What a column of this name may hold, where that cannot be told from the name. */
+/** The targets that a column with an ambiguous name may have; undefined for any other name. */
 export function possibleTargetsOf(name: string): readonly Target[] | undefined {
   return AMBIGUOUS.get(normalised(name));
 }
 
-/** The target that somebody has named, in whatever case; undefined when there is none of that name. */
+/** The target with this name in any case, as `--map` takes it; undefined if there is none. */
 export function targetNamed(text: string): Target | undefined {
   const pair = /^metadata\.(.+)$/i.exec(text.trim());
   if (pair) return `metadata.${pair[1]!}`;

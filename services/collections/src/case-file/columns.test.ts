@@ -12,7 +12,7 @@ function targets(columns: Columns): Record<string, string> {
   return Object.fromEntries(columns.used.map(({ name, target }) => [name, target]));
 }
 
-test("no name stands for two fields, and every field is known by its own name", () => {
+test("gives no name to two fields, and knows every field by its own name", () => {
   const names = Object.entries(COLUMN_NAMES).flatMap(([target, others]) => [target, ...others].map(normalised));
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   for (const target of Object.keys(COLUMN_NAMES)) expect(targetOf(target)).toBe(target);
@@ -26,11 +26,11 @@ test.each([
   ["EMI_AMT,EMI,Instalment Amount", "emiAmount"],
   ["DPD,dpd ,Days Past Due", "dpd"],
   ["Pin Code,PINCODE,pin", "address.postalCode"],
-])("%s are %s", (names, target) => {
+])("maps %s to %s", (names, target) => {
   for (const name of names.split(",")) expect([name, targetOf(name)]).toEqual([name, target]);
 });
 
-test("columns that nobody reads are told, and those of a file of rejected rows are left out", () => {
+test("reports unknown columns, and ignores the columns that the file of rejected rows adds", () => {
   const columns = read(["Rejected line", "Rejected because", ...USUAL, "PAN", ""]);
   expect(targets(columns)).toEqual({
     "Loan No": "sourceLoanNumber",
@@ -45,22 +45,22 @@ test.each([
   [
     ["Loan No", "Customer Name", "Mob No", "Amount"],
     [],
-    /Column "Amount" could hold .*--map "Amount=outstandingAmount"/,
+    /Column "Amount" could have several meanings. .*--map "Amount=outstandingAmount"/,
   ],
   [[...USUAL, "Outstanding"], [], /Columns "POS" and "Outstanding" could both be outstandingAmount. .*--map "POS=/],
-  [[...USUAL, "POS"], [], /could both be outstandingAmount, and have one name: rename one/],
-  [["Loan No", "Mob No", "POS"], [], /No column is known to hold borrowerName. .*--map "Column=borrowerName"/],
-  [["Action"], [], /No column is known to hold sourceLoanNumber/],
+  [[...USUAL, "POS"], [], /could both be outstandingAmount, and have the same name: rename one/],
+  [["Loan No", "Mob No", "POS"], [], /No column for borrowerName was found. .*--map "Column=borrowerName"/],
+  [["Action"], [], /No column for sourceLoanNumber was found/],
   [USUAL, ["Balance=outstandingAmount"], /the file has no column "Balance". Its columns are "Loan No", "Customer/],
-])("a header %j with %j is refused with what to do", (header, maps, problem) => {
+])("rejects the header %j with %j, and says what to do", (header, maps, problem) => {
   expect(() => read(header, ...maps)).toThrow(problem);
 });
 
-test("every problem of a header is told at once", () => {
+test("reports all problems of a header at once", () => {
   expect(() => read(["Customer Name", "Amount"])).toThrow(/"Amount"[^]*sourceLoanNumber[^]*borrowerPhone/);
 });
 
-test("somebody's word comes before the names, and settles what was ambiguous", () => {
+test("lets --map override a name and settle an ambiguous one", () => {
   const header = ["Loan No", "Customer Name", "Mob No", "POS", "Amount", "Region", "City"];
   const columns = read(header, "Amount=outstandingAmount", "region=metadata.Region", "City=-");
   expect(targets(columns)).toEqual({
@@ -73,7 +73,7 @@ test("somebody's word comes before the names, and settles what was ambiguous", (
   expect(columns.unknown).toEqual(["POS"]);
 });
 
-test("a file of control rows needs a loan and an action", () => {
+test("requires only a loan and an action of a file of control rows", () => {
   expect(targets(read(["LAN", "Action", "Reason"]))).toEqual({
     LAN: "sourceLoanNumber",
     Action: "action",
@@ -82,14 +82,14 @@ test("a file of control rows needs a loan and an action", () => {
 });
 
 test.each([
-  ["POS", /is not of the form Column=field/],
+  ["POS", /is not in the form Column=field/],
   ["POS=outstandingAmout", /There is no field outstandingAmout. Is it outstandingAmount\?/],
   ["POS=xyz", /There is no field xyz. The fields are sourceLoanNumber, .* and metadata.<name>\./],
-])("--map %s is refused", (text, problem) => {
+])("rejects --map %s", (text, problem) => {
   expect(readMapOption(text)).toEqual({ fault: expect.stringMatching(problem) as string });
 });
 
-test("a fault of a row is told by its column", () => {
+test("names the column of a fault", () => {
   const header = [...USUAL, "Alt Mobile", "Mobile 2", "Town", "Email Consent", "Zone"];
   const columns = read(header, "Zone=metadata.a/b");
   const places = [

@@ -9,28 +9,28 @@ import {
   TARGETS,
 } from "./column-names.ts";
 
-/** One column that is read. */
+/** One column with a target. */
 export interface Column {
   readonly name: string;
   readonly index: number;
   readonly target: Target;
 }
 
-/** How a file's columns are read. */
+/** The columns of a file and their targets. */
 export interface Columns {
   readonly header: readonly string[];
   readonly used: readonly Column[];
-  /** Names of columns that nobody reads. */
+  /** Names of columns without a target. */
   readonly unknown: readonly string[];
 }
 
-/** Somebody's word on a column: its target, or undefined to leave it out. */
+/** One `--map` option: the target of a column, or undefined to ignore the column. */
 export interface MapOption {
   readonly column: string;
   readonly target: Target | undefined;
 }
 
-/** The header cannot be read as it is; `problems` are sentences that say what to do. */
+/** The targets of the header's columns are not clear. The message has one sentence per problem, which says what to do. */
 export class ColumnsNotUnderstoodError extends Error {
   override readonly name = "ColumnsNotUnderstoodError";
   readonly code = "COLUMNS_NOT_UNDERSTOOD";
@@ -43,10 +43,10 @@ export class ColumnsNotUnderstoodError extends Error {
 const MANY: ReadonlySet<Target> = new Set<Target>(["alternatePhones"]);
 const REQUIRED: readonly Target[] = ["borrowerName", "borrowerPhone", "outstandingAmount"];
 
-/** Reads `Column=target`, or `Column=-` for a column to leave out; a sentence says what is wrong. */
+/** Reads `Column=target`, or `Column=-` for a column to ignore. `fault` is a sentence that says what is wrong. */
 export function readMapOption(text: string): MapOption | { readonly fault: string } {
   const at = text.lastIndexOf("=");
-  if (at < 1) return { fault: `"${text}" is not of the form Column=field.` };
+  if (at < 1) return { fault: `"${text}" is not in the form Column=field.` };
   const [column, name] = [text.slice(0, at).trim(), text.slice(at + 1).trim()];
   if (name === "-") return { column, target: undefined };
   const target = targetNamed(name);
@@ -56,25 +56,24 @@ export function readMapOption(text: string): MapOption | { readonly fault: strin
   return { fault: `There is no field ${name}. ${hint}${nearest === undefined ? "." : "?"}` };
 }
 
-/** Decides what each column of the header holds. Throws ColumnsNotUnderstoodError with everything that is not clear. */
+/** Decides the target of each column of the header. Throws ColumnsNotUnderstoodError, which names everything unclear. */
 export function readColumns(header: readonly string[], options: readonly MapOption[]): Columns {
   const problems = options.flatMap(({ column }) => unclearColumn(header, column));
-  const told = new Map(options.map(({ column, target }) => [normalised(column), target]));
-  const toldTargets = new Set(told.values());
-  const left = new Set(REJECTED_COLUMNS.map(normalised));
+  const mapped = new Map(options.map(({ column, target }) => [normalised(column), target]));
+  const mappedTargets = new Set(mapped.values());
+  const ignored = new Set(REJECTED_COLUMNS.map(normalised));
   const [used, unknown]: [Column[], string[]] = [[], []];
   for (const [index, name] of header.entries()) {
     const key = normalised(name);
-    if (left.has(key) || (told.has(key) && told.get(key) === undefined)) continue;
-    const target = told.get(key) ?? targetOf(name);
-    // Who says where a field comes from says also where it does not come from.
-    const isTold = told.has(key);
-    if (target !== undefined && (isTold || MANY.has(target) || !toldTargets.has(target))) {
+    if (ignored.has(key) || (mapped.has(key) && mapped.get(key) === undefined)) continue;
+    const target = mapped.get(key) ?? targetOf(name);
+    // If `--map` names the column of a target, a column that only has a name of that target is not used for it.
+    if (target !== undefined && (mapped.has(key) || MANY.has(target) || !mappedTargets.has(target))) {
       used.push({ name, index, target });
       continue;
     }
     const possible = target === undefined ? possibleTargetsOf(name) : undefined;
-    const open = possible?.filter((one) => !toldTargets.has(one)) ?? [];
+    const open = possible?.filter((one) => !mappedTargets.has(one)) ?? [];
     if (open.length > 0 && !isSettled(open, header)) problems.push(ambiguity(name, open));
     else if (key !== "") unknown.push(name);
   }
@@ -83,20 +82,20 @@ export function readColumns(header: readonly string[], options: readonly MapOpti
   return { header, used, unknown };
 }
 
-/** The column that a field of an import row came from, in quotation marks; `pointer` is `/rows/<index>/<field>…`. */
+/** The column of a field of an import row, in quotation marks. `pointer` is `/rows/<index>/<field>…`. */
 export function columnAt({ used }: Columns, pointer: string): string | undefined {
   const [field = "", part = "", inner] = pointer
     .split("/")
     .slice(3)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  // Empty cells are no part of the list, so that its places say nothing.
+  // Empty cells are not in the list, so an index in it does not lead to one column.
   if (field === "alternatePhones") return namesOf(used.filter(({ target }) => target === field));
   const target = field === "addresses" ? `address.${inner}` : part === "" ? field : `${field}.${part}`;
   const column = used.find((one) => one.target === target);
   return column && namesOf([column]);
 }
 
-/** "Amount" beside a clear "Outstanding" and "EMI" holds neither of them. */
+/** True if every possible target has another column with a clear name: "Amount" beside "Outstanding" and "EMI" is neither. */
 function isSettled(possible: readonly Target[], header: readonly string[]): boolean {
   const clear = new Set(header.map(targetOf));
   return possible.every((target) => clear.has(target));
@@ -113,7 +112,7 @@ function unclearColumn(header: readonly string[], column: string): string[] {
 
 function ambiguity(name: string, possible: readonly Target[]): string {
   const options = possible.map((target) => `--map "${name}=${target}"`).join(" or ");
-  return `Column "${name}" could hold one thing or another. Say which by ${options}, or --map "${name}=-" to leave it out.`;
+  return `Column "${name}" could have several meanings. Choose one by ${options}, or ignore the column by --map "${name}=-".`;
 }
 
 function twice(used: readonly Column[]): string[] {
@@ -122,9 +121,9 @@ function twice(used: readonly Column[]): string[] {
     if (columns.length < 2 || MANY.has(target)) return [];
     const names = namesOf(columns);
     if (new Set(columns.map(({ name }) => normalised(name))).size < columns.length) {
-      return [`Columns ${names} could both be ${target}, and have one name: rename one.`];
+      return [`Columns ${names} could both be ${target}, and have the same name: rename one.`];
     }
-    return [`Columns ${names} could both be ${target}. Say which by --map "${columns[0]!.name}=${target}".`];
+    return [`Columns ${names} could both be ${target}. Choose one by --map "${columns[0]!.name}=${target}".`];
   });
 }
 
@@ -132,11 +131,11 @@ function namesOf(columns: readonly Column[]): string {
   return columns.map(({ name }) => `"${name}"`).join(" and ");
 }
 
-/** A file of control rows only has no use for the balance and the borrower. */
+/** Required targets without a column. A file with actions needs no balance and no borrower. */
 function missing(used: readonly Column[]): string[] {
   const found = new Set(used.map(({ target }) => target));
   const needed = found.has("action") ? [] : REQUIRED;
   return (["sourceLoanNumber", ...needed] as const).flatMap((target) =>
-    found.has(target) ? [] : [`No column is known to hold ${target}. Say which does by --map "Column=${target}".`],
+    found.has(target) ? [] : [`No column for ${target} was found. Name one by --map "Column=${target}".`],
   );
 }

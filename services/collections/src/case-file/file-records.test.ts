@@ -25,21 +25,18 @@ async function read(content: string | Buffer, told: { encoding?: Encoding; separ
 }
 
 describe("a file", () => {
-  test.each(["\n", "\r\n", "\r"])(
-    "is read with its lines ending in %j, quoted cells and blank lines among them",
-    async (eol) => {
-      const lines = ["a,b", "1,2", "", '"x, ""y""","two', 'lines"', " , ", "3,ü"];
-      const { header, records } = await read(lines.join(eol));
-      expect(header).toEqual(["a", "b"]);
-      expect(records).toEqual([
-        [2, "1", "2"],
-        [4, 'x, "y"', "two\nlines"],
-        [7, "3", "ü"],
-      ]);
-    },
-  );
+  test.each(["\n", "\r\n", "\r"])("is read with line ending %j, with quoted cells and blank lines", async (eol) => {
+    const lines = ["a,b", "1,2", "", '"x, ""y""","two', 'lines"', " , ", "3,ü"];
+    const { header, records } = await read(lines.join(eol));
+    expect(header).toEqual(["a", "b"]);
+    expect(records).toEqual([
+      [2, "1", "2"],
+      [4, 'x, "y"', "two\nlines"],
+      [7, "3", "ü"],
+    ]);
+  });
 
-  test.each([",", ";", "\t", "|"])("is read with its cells separated by %j", async (separator) => {
+  test.each([",", ";", "\t", "|"])("is read with separator %j", async (separator) => {
     const { header, records } = await read(
       ['"a,;b"', "b", "c"].join(separator) + "\n" + ["1", "2;,", "3"].map((cell) => `"${cell}"`).join(separator),
     );
@@ -47,7 +44,7 @@ describe("a file", () => {
     expect(records).toEqual([[2, "1", "2;,", "3"]]);
   });
 
-  test("is read by the separator that somebody names", async () => {
+  test("is read with a given separator", async () => {
     expect((await read("a,b~c\n1,2~3", { separator: "~" })).records).toEqual([[2, "1,2", "3"]]);
   });
 
@@ -66,7 +63,7 @@ describe("a file", () => {
     expect(records).toEqual([[2, "Änne €", "Šibenik"]]);
   });
 
-  test("keeps characters and line breaks that are cut in two between two reads", async () => {
+  test("keeps characters and line breaks that two reads cut in half", async () => {
     const row = `${"x".repeat(61)}€,${"y".repeat(61)}\r\n`;
     const { records } = await read(`a,b\r\n${row.repeat(3_000)}`);
     expect(records).toHaveLength(3_000);
@@ -80,7 +77,7 @@ describe("a file", () => {
       Buffer.from("a,b\nx,y\nM\xFCller,z\n", "latin1"),
       /line 3: these bytes are not UTF-8. .*--encoding windows-1252/,
     ],
-    ["UTF-16 without a mark", Buffer.from("a,b\n", "utf16le"), /Say --encoding utf-16le/],
+    ["UTF-16 without a mark", Buffer.from("a,b\n", "utf16le"), /Add --encoding utf-16le/],
     ["an Excel workbook", Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is an Excel workbook .*, not CSV/],
     ["nothing", "", /The file is empty/],
     [
@@ -90,7 +87,7 @@ describe("a file", () => {
     ],
     ["the same in a long file", `a,b\n"3,4\n${"5,6\n".repeat(40_000)}`, /line 2: a quotation mark opens a cell/],
     ["a quote inside a cell", 'a,b\n1,2\n"3" inch,4\n', /line 3: a quotation mark in the middle of a cell/],
-  ])("of %s is refused with the place and what to do", async (_, content, fault) => {
+  ])("with %s is rejected, with the line and what to do", async (_, content, fault) => {
     await expect(read(content)).rejects.toThrow(fault);
   });
 });

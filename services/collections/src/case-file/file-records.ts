@@ -6,13 +6,13 @@ import { cellText } from "./file-row.ts";
 import { type Encoding, encodingOf, FileNotReadableError, textOf } from "./file-text.ts";
 import { unmarkFormula } from "./formula-mark.ts";
 
-/** One line of a file, or several where a cell has line breaks; `line` is where it begins, from 1. */
+/** One record of a file. It has several lines if a cell has line breaks; `line` is the first one, counted from 1. */
 export interface FileRecord {
   readonly line: number;
   readonly cells: readonly string[];
 }
 
-/** What a look through the whole file found. */
+/** A file that has been read once from end to end. */
 export interface CaseFile {
   readonly path: string;
   readonly encoding: Encoding;
@@ -20,15 +20,15 @@ export interface CaseFile {
   readonly header: readonly string[];
   /** Records after the header. */
   readonly rows: number;
-  /** 64 hex digits of the file's bytes. */
+  /** SHA-256 of the bytes of the file, as 64 hex digits. */
   readonly sha256: string;
 }
 
 const SEPARATORS = [",", ";", "\t", "|"];
-/** One that is never closed would otherwise take the rest of the file for a cell. */
+/** Without this limit, a quote that is never closed would make the rest of the file one cell. */
 const MAX_RECORD_BYTES = 65_536;
 
-/** Reads the file from end to end, so that what cannot be read is told of before anything is applied. */
+/** Reads the whole file, so that an unreadable part is reported before any row is applied. Throws FileNotReadableError. */
 export async function inspectFile(
   path: string,
   told: { readonly encoding?: Encoding | undefined; readonly separator?: string | undefined },
@@ -53,7 +53,7 @@ export async function inspectFile(
   };
 }
 
-/** The records after the header, in order, a few at a time in memory. */
+/** Yields the records after the header, in order. Only a few are in memory at a time. */
 export async function* rowsOf({ path, encoding, separator, header }: CaseFile): AsyncGenerator<FileRecord> {
   const isMarked = isOfRejectedFile(header);
   let isHeader = true;
@@ -63,13 +63,13 @@ export async function* rowsOf({ path, encoding, separator, header }: CaseFile): 
   }
 }
 
-/** Only our own files of rejected rows have marks: in a lender's file an apostrophe is the lender's. */
+/** Whether the file is a file of rejected rows, whose formulas were marked. In other files, an apostrophe is a part of the cell. */
 function isOfRejectedFile(header: readonly string[]): boolean {
   const names = new Set(header.map(normalised));
   return REJECTED_COLUMNS.every((name) => names.has(normalised(name)));
 }
 
-/** Records that have more than blanks. */
+/** Yields the records that are not blank. */
 async function* records(
   path: string,
   { encoding, separator }: { encoding: Encoding; separator: string },
@@ -114,7 +114,7 @@ function breaksIn(cells: readonly string[]): number {
   return cells.reduce((sum, cell) => sum + (cell.includes("\n") ? cell.split("\n").length - 1 : 0), 0);
 }
 
-/** The one of the usual separators that the header has most of, outside of quotation marks. */
+/** The usual separator that is most frequent in the header, outside of quotation marks. */
 async function separatorOf(path: string, encoding: Encoding): Promise<string> {
   for await (const piece of textOf(path, encoding)) {
     const [header = ""] = piece.trimStart().split("\n", 1);

@@ -13,15 +13,15 @@ import {
 import type { Column, Columns } from "./columns.ts";
 import type { Target } from "./column-names.ts";
 
-/** What the cells of a file depend on besides themselves. */
+/** Rules for reading the cells of a file. */
 export interface ReadingRules {
   readonly lender: Pick<Lender, "currency" | "timeZone" | "balanceCutoff">;
   readonly dateOrder: DateOrder;
-  /** The moment of every balance in the file, ISO 8601. A cell with a date and a time comes first. */
+  /** The moment of every balance in the file, ISO 8601. A cell with a date and a time overrides it. */
   readonly asOf: string | undefined;
 }
 
-/** One fault of a row, with the column that has it, in quotation marks, where one has. */
+/** One fault of a row. `column` is in quotation marks, or undefined if the fault is not about one column. */
 export interface CellFault {
   readonly column: string | undefined;
   readonly code: string;
@@ -30,7 +30,7 @@ export interface CellFault {
 
 type ImportRow = Record<string, unknown>;
 
-/** The row of an import that a line of the file is. An empty cell says nothing: what the case has stays as it is. */
+/** Reads a line of the file as a row of an import. An empty cell leaves the field of the case as it is. */
 export function readFileRow(
   cells: readonly string[],
   columns: Columns,
@@ -50,7 +50,7 @@ export function readFileRow(
   return { row, faults };
 }
 
-/** Without what nobody sees: blanks at the ends, and spaces that do not break. */
+/** The text without blanks at its ends. Invisible and non-breaking spaces count as blanks. */
 export function cellText(cell: string | undefined): string {
   return (cell ?? "").replaceAll(/[\u00A0\u200B\uFEFF]/g, " ").trim();
 }

@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** Encodings that a file may be in. A byte order mark says it by itself. */
+/** Encodings of a file. A byte order mark overrides the given encoding. */
 export const ENCODINGS = ["utf-8", "utf-16le", "utf-16be", "windows-1252"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** The file cannot be read as text or as CSV; the message says where and what to do. */
+/** The file cannot be read as text or as CSV. The message says where and what to do. */
 export class FileNotReadableError extends Error {
   override readonly name = "FileNotReadableError";
   readonly code = "FILE_NOT_READABLE";
@@ -16,8 +16,8 @@ const MARKS: readonly (readonly [Encoding, readonly number[]])[] = [
   ["utf-16le", [0xff, 0xfe]],
   ["utf-16be", [0xfe, 0xff]],
 ];
-/** What other programs put at the beginning of their files. */
-const OTHERS: readonly (readonly [string, readonly number[]])[] = [
+/** The first bytes of files that are not CSV. */
+const OTHER_FORMATS: readonly (readonly [string, readonly number[]])[] = [
   ["an Excel workbook or another archive", [0x50, 0x4b, 0x03, 0x04]],
   ["an old Excel workbook", [0xd0, 0xcf, 0x11, 0xe0]],
   ["a compressed file", [0x1f, 0x8b]],
@@ -25,27 +25,29 @@ const OTHERS: readonly (readonly [string, readonly number[]])[] = [
 ];
 const HEAD_BYTES = 4_096;
 
-/** The encoding that the file's mark says, else the one that was told, else UTF-8. Throws FileNotReadableError. */
-export async function encodingOf(path: string, told: Encoding | undefined): Promise<Encoding> {
+/** The encoding of the file: that of its byte order mark, else `given`, else UTF-8. Throws FileNotReadableError. */
+export async function encodingOf(path: string, given: Encoding | undefined): Promise<Encoding> {
   const file = await open(path);
   const head = new Uint8Array(HEAD_BYTES);
   const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0);
   await file.close();
   const begins = ([, bytes]: readonly [string, readonly number[]]) =>
     bytes.every((byte, index) => head[index] === byte);
-  const other = OTHERS.find(begins);
+  const other = OTHER_FORMATS.find(begins);
   if (other) throw new FileNotReadableError(`This is ${other[0]}, not CSV. In Excel: save as "CSV UTF-8".`);
-  const encoding = MARKS.find(begins)?.[0] ?? told;
+  const encoding = MARKS.find(begins)?.[0] ?? given;
   if (encoding !== undefined) return encoding;
   if (head.subarray(0, bytesRead).includes(0)) {
-    throw new FileNotReadableError("The file has zero bytes as UTF-16 has. Say --encoding utf-16le or utf-16be.");
+    throw new FileNotReadableError(
+      "The file has zero bytes, as files in UTF-16 have. Add --encoding utf-16le or utf-16be.",
+    );
   }
   return "utf-8";
 }
 
 /**
- * The file's text in pieces, without its byte order mark and with every line ending in a line feed. `onBytes` hears how
- * many bytes have been read. Throws FileNotReadableError at the first bytes that the encoding does not have.
+ * Yields the text of the file in pieces, without the byte order mark, with a line feed at the end of each line. Calls `onBytes`
+ * with the number of bytes read. Throws FileNotReadableError at the first bytes that are invalid in the encoding.
  */
 export async function* textOf(
   path: string,
@@ -57,7 +59,7 @@ export async function* textOf(
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     onBytes(chunk);
     const text = held + decoded(decoder, chunk, encoding, lines);
-    // A line break may be cut in two.
+    // The line feed of this carriage return may be in the next piece.
     held = text.endsWith("\r") ? "\r" : "";
     const piece = (held === "" ? text : text.slice(0, -1)).replaceAll(/\r\n?/g, "\n");
     lines += countLines(piece);

@@ -17,17 +17,17 @@ test.each([
   "＝1",
   "'=1",
   "''+1",
-])("%j gets a mark, and is itself again without it", (cell) => {
+])("marks %j, and removes the mark again", (cell) => {
   expect(markFormula(cell)).toBe(`'${cell}`);
   expect(unmarkFormula(markFormula(cell))).toBe(cell);
 });
 
-test.each(["", "LN-1", "'0012", "O'Brien", "9800000001", "'", "5000.00", "a=b"])("%j stays as it is", (cell) => {
+test.each(["", "LN-1", "'0012", "O'Brien", "9800000001", "'", "5000.00", "a=b"])("does not mark %j", (cell) => {
   expect(markFormula(cell)).toBe(cell);
   expect(unmarkFormula(cell)).toBe(cell);
 });
 
-test("every cell comes back, and none begins like a formula meanwhile", () => {
+test("restores every cell, and no marked cell begins like a formula", () => {
   const piece = oneof(
     constantFrom("'", "=", "+", "-", "@", "\t", "\r", "\n", " ", "\u200b", "a"),
     string({ maxLength: 3 }),

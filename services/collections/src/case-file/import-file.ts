@@ -18,40 +18,40 @@ export interface FileImport {
   readonly reading: Reading;
   readonly lender: LenderProfile;
   readonly environment: string;
-  /** Go through all of it and keep nothing. */
+  /** Checks the whole file and changes nothing. */
   readonly dryRun: boolean;
-  /** Where an earlier run came to: go on from there. */
+  /** The progress of an earlier run, to resume from; undefined to begin. */
   readonly from: FileProgress | undefined;
-  /** Why, for the audit. */
+  /** The reason, for the audit log. */
   readonly reason: string | undefined;
   em(): EntityManager;
-  /** Hears how many rows of the file have been dealt with. */
+  /** Called with the number of rows that have been processed. */
   onProgress(rowsDone: number): void;
 }
 
-/** What came of it. */
+/** The result of importing a file. */
 export interface FileOutcome {
   readonly tally: Tally;
   /** Undefined when no row was rejected. */
   readonly rejectedPath: string | undefined;
 }
 
-/** A database that comes back, or a case that somebody holds, is waited for so often and so long. */
-const TRY_AGAIN_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
+/** The pauses between attempts while the database is unavailable or a case is locked. */
+const RETRY_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
 
-/** Names a file by its content and by how it is read: another reading is another import. */
+/** The key of a file's progress: its content and the rules by which it is read. Other rules make another import. */
 export function fileKeyOf(file: CaseFile, { columns, dateOrder, asOf, lender }: Reading): string {
   const { encoding, separator, sha256 } = file;
-  // Left out where there is none, so that a file that was begun by an older version has the same key.
+  // Undefined is left out of the JSON, so that a file that an older version began keeps its key.
   const cutoff = lender.balanceCutoff ?? undefined;
   const how = JSON.stringify({ sha256, encoding, separator, used: columns.used, dateOrder, asOf, cutoff });
   return createHash("sha256").update(how).digest("hex");
 }
 
 /**
- * Applies a file, as many rows at a time as an import takes. How far it has come and the file of rejected rows are kept
- * with the rows of each import, so that it can be killed at any moment and gone on with, each row applied once.
- * Stops before the next rows with LenderSuspendedError when the lender is suspended, also half-way.
+ * Applies a file by imports of limited size. Each import records the progress in the same transaction, and writes its rejected
+ * rows before the commit. So a killed run can be resumed, and each row is applied once. Throws LenderSuspendedError before the
+ * next import if the lender has been suspended.
  */
 export async function importFile(asked: FileImport): Promise<FileOutcome> {
   const { file, reading, from, dryRun } = asked;
@@ -85,7 +85,7 @@ export async function importFile(asked: FileImport): Promise<FileOutcome> {
   return { tally, rejectedPath: rejectedFile.bytes > 0 ? rejectedFile.path : undefined };
 }
 
-/** The file of rejected rows stands beside the file. */
+/** The path of the file of rejected rows, beside the file. */
 export function rejectedPathOf(path: string): string {
   return `${path.replace(/\.csv$/i, "")}.rejected.csv`;
 }
@@ -110,7 +110,7 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     rows: batch.read.map(({ row }) => row),
     dryRun,
     atomic: false,
-    // The same with each try: a commit whose answer was lost is not made a second time.
+    // All attempts have the same id, so rows whose commit succeeded without an answer are not applied twice.
     importId: newId(),
     async beforeCommit(tx, result) {
       const rejected = rejectedOf(batch, result, reading.columns);
@@ -119,9 +119,9 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
       recordFileProgress(tx, progressOf(asked, { rowsDone, rejectedFile, summary, startedAt }), new Date());
     },
   };
-  let tries = 0;
+  let attempts = 0;
   const result = await untilAvailable(() => {
-    tries += 1;
+    attempts += 1;
     return importCases(asked.em(), request, environment);
   });
   const rejected = rejectedOf(batch, result, reading.columns);
@@ -131,17 +131,18 @@ async function applyBatch(asked: FileImport, batch: Batch, { tally, startedAt, r
     batch.read.map(({ record }) => record.line),
     rejected,
   );
-  // A try whose commit was not heard of has counted its rows itself; the last one found them unchanged.
-  if (tries > 1 && !dryRun) tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
+  // An earlier attempt may have committed without an answer. Its counts are in the progress; the last attempt found the rows unchanged.
+  if (attempts > 1 && !dryRun)
+    tally.correct((await fileProgress(asked.em(), lender.id, fileKeyOf(asked.file, reading)))!);
   asked.onProgress(rowsDone);
 }
 
 type Rejected = RejectedRow & RejectedExample;
 
-/** What was wrong with the rows of a batch, found here or there, in the order of the file. */
+/** The rejected rows of a batch in the order of the file: those with unreadable cells, and those that the import rejected. */
 function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): Rejected[] {
-  const here = batch.faulty.map(({ record, faults }) => rejected(record, undefined, faults));
-  const there = results.flatMap((result, place) => {
+  const unreadable = batch.faulty.map(({ record, faults }) => rejected(record, undefined, faults));
+  const refused = results.flatMap((result, place) => {
     if (result.outcome !== "rejected") return [];
     const faults = result.errors.map(({ code, pointer, detail }) => ({
       column: columnAt(columns, pointer),
@@ -150,7 +151,7 @@ function rejectedOf(batch: Batch, { results }: ImportResult, columns: Columns): 
     }));
     return [rejected(batch.read[place]!.record, result.sourceLoanNumber, faults)];
   });
-  return [...here, ...there].toSorted((a, b) => a.line - b.line);
+  return [...unreadable, ...refused].toSorted((a, b) => a.line - b.line);
 }
 
 function rejected({ line, cells }: FileRecord, loan: string | null = null, faults: readonly CellFault[]): Rejected {
@@ -180,7 +181,7 @@ function audit(tx: Tx, { file, lender, reason }: FileImport, act: string, data: 
 }
 
 async function untilAvailable<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  for (const pauseMs of TRY_AGAIN_AFTER_MS) {
+  for (const pauseMs of RETRY_AFTER_MS) {
     try {
       return await attempt();
     } catch (error) {

@@ -13,7 +13,7 @@ const how = { header: ["Loan No", "a;b"], separator: ";" };
 const row = (line: number, because = "why") => ({ line, cells: [`LN-${line}`, 'x "y"'], because });
 const written = (line: number) => `${line};why;LN-${line};"x ""y"""\r\n`;
 
-test("what is written again from an earlier place takes the place of what stood there", async () => {
+test("overwrites the rows after an earlier position", async () => {
   const path = join(folder, "again.csv");
   const file = await openRejectedFile(path, { ...how, bytes: 0 });
   await file.write(0, [row(2)]);
@@ -28,7 +28,7 @@ test("what is written again from an earlier place takes the place of what stood 
   expect(readFileSync(path, "utf8")).toBe(HEAD + written(2) + written(6));
 });
 
-test("a file of an earlier run is gone once nothing is rejected", async () => {
+test("removes the file of an earlier run if no row is rejected", async () => {
   const path = join(folder, "gone.csv");
   writeFileSync(path, "of an earlier run");
   const file = await openRejectedFile(path, { ...how, bytes: 0 });
@@ -39,7 +39,7 @@ test("a file of an earlier run is gone once nothing is rejected", async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test("a file that is shorter than it was, or on another machine, is begun anew", async () => {
+test("begins a new file if the earlier one is missing or shorter than recorded", async () => {
   const path = join(folder, "short.csv");
   for (const before of [undefined, "short"]) {
     if (before !== undefined) writeFileSync(path, before);

@@ -2,7 +2,7 @@ import { open, type FileHandle, rm } from "node:fs/promises";
 import { REJECTED_COLUMNS } from "./column-names.ts";
 import { markFormula } from "./formula-mark.ts";
 
-/** A row that was not applied, as it came. */
+/** A rejected row with its original cells. */
 export interface RejectedRow {
   readonly line: number;
   readonly cells: readonly string[];
@@ -10,24 +10,25 @@ export interface RejectedRow {
 }
 
 /**
- * The rejected rows of a file with the reasons, as a file like it: mended, it can be sent by itself. People open it in a
- * spreadsheet, so what would run there as a formula is marked; reading the file takes the marks away.
+ * A file with the rejected rows and the reasons. It has the columns of the original, so it can be corrected and imported. People
+ * open it in a spreadsheet, so a cell that would run as a formula is marked. Importing the file removes the marks.
  */
 export interface RejectedFile {
   readonly path: string;
-  /** Its length so far; 0 while there is no file. */
+  /** The length of the file so far; 0 while there is no file. */
   readonly bytes: number;
-  /** Puts rows at `position` and to the disk; what was behind it is gone. Resolves with the new length. */
+  /** Writes rows at `position` and cuts off what follows. Resolves when they are on the disk. */
   write(position: number, rows: readonly RejectedRow[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** So that Excel reads it as UTF-8. */
+/** Makes Excel read the file as UTF-8. */
 const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * Goes on with the file at `bytes`, or begins it anew with the first rejected row; a file of an earlier run is removed.
- * @param bytes its length as it was kept; 0 to begin
+ * Opens the file to continue at `bytes`. Otherwise removes the file of an earlier run, and creates a new one with the first
+ * rejected row.
+ * @param bytes the recorded length; 0 to begin
  */
 export async function openRejectedFile(
   path: string,
@@ -61,7 +62,7 @@ export async function openRejectedFile(
   };
 }
 
-/** The file, unless it is not the one that was so long. */
+/** Opens the file to write, if it is at least `bytes` long; undefined otherwise. */
 async function openFrom(path: string, bytes: number): Promise<FileHandle | undefined> {
   const file = await open(path, "r+").catch(() => undefined);
   if (!file || (await file.stat()).size >= bytes) return file;

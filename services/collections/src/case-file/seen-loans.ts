@@ -4,15 +4,15 @@ const FIRST_SLOTS = 1 << 14;
 const MOST_FILLED = 0.6;
 
 /**
- * Which line of a file was the first about a loan. It keeps 12 bytes a slot and no text, 20 to 40 bytes a loan, so that
- * a file of a million loans stays small. Two loans are taken for one once in ten thousand such files.
+ * Remembers the first line of each loan in a file. It stores hashes of 8 bytes and no text, 20 to 40 bytes per loan with free
+ * slots, so that a file of a million loans takes little memory. In one of ten thousand such files, two loans have the same hash.
  */
 export class SeenLoans {
   #hashes = new BigUint64Array(FIRST_SLOTS);
   #lines = new Uint32Array(FIRST_SLOTS);
   #count = 0;
 
-  /** The line that was the first about the loan, or undefined when this one is. */
+  /** The first line about the loan, or undefined if this line is the first. */
   firstLine(loan: string, line: number): number | undefined {
     const hash = createHash("sha1").update(loan).digest().readBigUInt64LE() | 1n;
     const slot = slotOf(this.#hashes, hash);
@@ -37,7 +37,7 @@ export class SeenLoans {
   }
 }
 
-/** Where the hash stands, or where it would. 0 marks what is free. */
+/** The slot of the hash, or the free slot for it. A free slot has 0. */
 function slotOf(hashes: BigUint64Array, hash: bigint): number {
   const last = hashes.length - 1;
   let slot = Number((hash >> 1n) & BigInt(last));

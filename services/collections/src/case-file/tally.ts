@@ -5,7 +5,7 @@ import type { WireNumber } from "@collections/money";
 type Summary = Readonly<Record<string, number>>;
 type Outcome = "created" | "updated" | "reopened" | "withdrawn";
 
-/** A row that makes a difference, to be shown. */
+/** A row that changes something, to be shown. */
 export interface Example {
   readonly line: number;
   readonly sourceLoanNumber: string;
@@ -33,15 +33,15 @@ const NOTHING: Summary = {
   rejected: 0,
 };
 
-/** The difference that a file makes, row by row: counts, and the first examples of each kind. */
+/** Counts the changes that a file makes, with the first examples of each kind. */
 export class Tally {
   #summary: Summary;
   readonly examples: Record<Outcome, Example[]> = { created: [], updated: [], reopened: [], withdrawn: [] };
   readonly rejected: RejectedExample[] = [];
-  /** How many rows had which warning. */
+  /** The number of rows with each warning, by code. */
   readonly warnings: Record<string, number> = {};
 
-  /** @param before what has been counted earlier */
+  /** @param before the counts of an earlier run */
   constructor(before: Summary = NOTHING) {
     this.#summary = { ...NOTHING, ...before };
   }
@@ -50,7 +50,7 @@ export class Tally {
     return this.#summary;
   }
 
-  /** Takes in what came of some rows and of rows that were rejected before that; `lines` are those of `results`. */
+  /** Adds the results of an import, and all rejected rows of its batch. `lines` are the lines of the results. */
   add(result: ImportResult, lines: readonly number[], rejected: readonly RejectedExample[]): void {
     this.#summary = withResult(this.#summary, result, rejected.length);
     for (const [place, one] of result.results.entries()) {
@@ -67,13 +67,13 @@ export class Tally {
     this.rejected.push(...rejected.slice(0, MAX_EXAMPLES - this.rejected.length));
   }
 
-  /** Takes the counts that are kept with the rows. */
+  /** Replaces the counts by recorded ones. */
   correct({ summary }: { readonly summary: Summary }): void {
     this.#summary = { ...NOTHING, ...summary };
   }
 }
 
-/** Counts with those of a result added; `rejectedInAll` are the result's own rejections and those before it. */
+/** The counts with those of a result added. `rejectedInAll` counts the rejections of the result and those before the import. */
 export function withResult(before: Summary, { summary }: ImportResult, rejectedInAll: number): Summary {
   const added: Summary = {
     ...summary,
