@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
 import { type EntityManager, transaction, type Tx } from "@collections/database";
 import { currency, money } from "@collections/money";
@@ -14,7 +14,7 @@ declare const visitId: string;
 declare const fieldPartnerId: string;
 declare const link: own.PaymentLink;
 declare const delivery: own.LinkDelivery;
-declare const wish: own.LinkRequest;
+declare const linkRequest: own.LinkRequest;
 declare const outbound: Outbound;
-/** What the lender has registered for mint calls. */
+/** The lender's registered settings for mint calls. */
 declare const lender: Pick<own.MintCall, "url" | "authHeader" | "signingKey" | "keyId">;

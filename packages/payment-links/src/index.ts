@@ -9,7 +9,7 @@ export {
   isUndelivered,
   LINK_NOT_LIVE,
   OUTCOME_UNKNOWN,
-  type StatusTold,
+  type ReportedStatus,
 } from "./link/delivery-status.ts";
 export {
   type BankAccount,
@@ -28,11 +28,11 @@ export {
   linkOfFieldPartner,
   linksOfFieldPartner,
   liveLink,
-  type MessageSent,
   messagesOfDeliveries,
   messagesSent,
   ownActiveLinks,
   ownLinks,
+  type SentMessage,
   stuckDeliveries,
   stuckRequested,
 } from "./link/find-links.ts";
@@ -63,22 +63,27 @@ export {
 export {
   type ChannelFacts,
   createDeliveries,
-  type DeliveriesMade,
-  type DeliveriesWanted,
-  type DeliveryRecorded,
+  type CreatedDeliveries,
+  type DeliveryOptions,
   type DeliveryReport,
   recordDeliveries,
   recordDelivery,
+  type RecordedDelivery,
   type SuppressionCode,
   suppressionOf,
 } from "./message/record-delivery.ts";
-export { type MintedLink, type MintRecorded, recordMinted, recordUnavailable } from "./mint/record-mint.ts";
+export { type MintedLink, type RecordedMint, recordMinted, recordUnavailable } from "./mint/record-mint.ts";
 export {
+  LINK_REQUEST_LIFETIME_MS,
   type LinkRequest,
   MAX_LINKS_PER_CASE,
   requestLink,
   TooManyLinksError,
-  WISH_LASTS_MS,
 } from "./link/request-link.ts";
-export { type LinkResent, MAX_MESSAGES_PER_CHANNEL, type Resending, resendLink } from "./message/resend-link.ts";
+export {
+  MAX_MESSAGES_PER_CHANNEL,
+  resendLink,
+  type ResendOptions,
+  type ResendOutcome,
+} from "./message/resend-link.ts";
 export { UNAVAILABLE_REASONS, type UnavailableReason } from "./link/unavailable-reason.ts";

@@ -4,7 +4,7 @@ import { LinkDeliveryEntity } from "./link/link-delivery.ts";
 import { PaymentLinkEntity } from "./link/payment-link.ts";
 
 /**
- * Schema `payment_links`: the links that field partners asked for, and their way to the borrower.
+ * The schema `payment_links`: the payment links that field partners requested, and the messages that carry them.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [paymentLinksSchema] });
@@ -49,13 +49,14 @@ export const paymentLinksSchema: PackageSchema = {
           check (status <> 'unavailable' or unavailable_reason is not null),
           check (status <> 'paid' or paid_at is not null)
         )`,
-        // Of a case at most one link may be paid by now, whoever records what at the same time.
+        // At most one link of a case is live, also when two transactions record links at the same time.
         `create unique index payment_link_live on payment_links.payment_link (lender_id, case_id)
           where status in ('minted', 'sent')`,
-        // Not led by the lender: in plans made on empty tables it would stand in for the primary key.
+        // The index does not begin with the lender: a plan made on an empty table would use it instead of the primary key.
         `create index payment_link_of_case on payment_links.payment_link (case_id, lender_id, id)`,
         `create index payment_link_of_field_partner on payment_links.payment_link (field_partner_id, id)`,
-        // With the id, or a plan made on an empty table looks for the newest by walking all links of the lender.
+        // The id is part of the index: without it, a plan made on an empty table walks all links of the lender to find the
+        // newest.
         `create index payment_link_by_link_id on payment_links.payment_link (lender_id, link_id, id)
           where link_id is not null`,
         `create index payment_link_requested on payment_links.payment_link (created_at) where status = 'requested'`,
@@ -83,7 +84,7 @@ export const paymentLinksSchema: PackageSchema = {
     {
       name: "0002-held-reports",
       statements: [
-        // What a channel told of a message before its id was written down: kept for minutes.
+        // Reports of a channel that arrived before the message's id was stored. They are kept for minutes.
         `create table payment_links.held_report (
           lender_id uuid not null,
           provider_message_id text not null,
@@ -104,7 +105,7 @@ export const paymentLinksSchema: PackageSchema = {
     {
       name: "0004-wishes-that-have-passed",
       statements: [
-        // Not checked on the rows there are: the narrower list that it replaces was.
+        // NOT VALID: the existing rows passed the old check, whose list was shorter, so they need no new check.
         `alter table payment_links.payment_link
            drop constraint payment_link_unavailable_reason_check,
            add constraint payment_link_unavailable_reason_check

@@ -15,21 +15,21 @@ import {
   type LinkRequest,
   lockLinksOfCase,
   type MintedLink,
-  type MintRecorded,
   type PaymentLink,
+  type RecordedMint,
   recordMinted,
   requestLink,
 } from "../src/index.ts";
 import { paymentLinksSchema } from "../src/schema.ts";
 
-/** When everything in these tests happens, unless a test says otherwise. */
+/** The default time of everything that happens in these tests. */
 export const NOON = new Date("2026-11-20T12:00:00.000Z");
 
 export function minutesLater(minutes: number): Date {
   return new Date(NOON.getTime() + minutes * 60_000);
 }
 
-/** A migrated database for this test file, closed after its tests. `onStatement` is told of each statement. */
+/** Creates a migrated database for this test file, and closes it after the tests. `onStatement` gets each SQL statement. */
 export async function linksDatabase(onStatement?: DatabaseOptions["onStatement"]): Promise<Database> {
   const { url } = await testDatabase("payment_links", async (at) => {
     await migrate({ url: at, schemas: [paymentLinksSchema] });
@@ -39,7 +39,7 @@ export async function linksDatabase(onStatement?: DatabaseOptions["onStatement"]
   return database;
 }
 
-/** A request of nobody else's: its lender, case, visit and field partner are new. */
+/** Returns a request whose lender, case, visit and field partner are new. */
 export function aRequest(given: Partial<LinkRequest> = {}): LinkRequest {
   return {
     lenderId: newId(),
@@ -57,7 +57,7 @@ export function aRequestedLink(database: Database, given: Partial<LinkRequest> =
   return transaction(database.em(), (tx) => requestLink(tx, aRequest(given), at));
 }
 
-/** A link that the lender has minted, as `linkId` or one of its own. */
+/** Creates a minted link, with `linkId` as the lender's id. Default: a new id. */
 export async function aMintedLink(
   database: Database,
   given: Partial<LinkRequest> = {},
@@ -70,7 +70,7 @@ export async function aMintedLink(
   return link;
 }
 
-/** Records that the lender has minted a link. */
-export function mintedBy(database: Database, key: LinkKey, minted: MintedLink, now: Date): Promise<MintRecorded> {
+/** Records that the lender has minted the link. */
+export function mintedBy(database: Database, key: LinkKey, minted: MintedLink, now: Date): Promise<RecordedMint> {
   return transaction(database.em(), async (tx) => recordMinted(tx, await lockLinksOfCase(tx, key), minted, now));
 }

@@ -1,6 +1,6 @@
 import type { Case } from "@collections/cases";
 import type { LenderProfile } from "@collections/lenders";
-import { type PaymentLink, WISH_LASTS_MS } from "@collections/payment-links";
+import { LINK_REQUEST_LIFETIME_MS, type PaymentLink } from "@collections/payment-links";
 import { fieldWorkRefusal } from "../request/field-work.ts";
 
 /** Why nobody is to be asked for a payment by a link any more. */
@@ -35,12 +35,12 @@ export function passedWish(link: PaymentLink, { theCase, lender, now }: LinkCirc
 
 /**
  * Why a link is no longer to be minted when its mint call is about to start: the reasons of `passedWish`, or more than
- * `WISH_LASTS_MS` since the field partner asked for it. By then the field partner has left the borrower's door.
+ * `LINK_REQUEST_LIFETIME_MS` since the field partner asked for it. By then the field partner has left the borrower's door.
  */
 export function passedBeforeCall(link: PaymentLink, circumstances: LinkCircumstances): PassedWish | undefined {
   const { now } = circumstances;
-  if (now.getTime() - (link.askedAt ?? link.createdAt).getTime() > WISH_LASTS_MS) {
-    const detail = `It was asked for more than ${WISH_LASTS_MS / 60_000} minutes before its call.`;
+  if (now.getTime() - (link.askedAt ?? link.createdAt).getTime() > LINK_REQUEST_LIFETIME_MS) {
+    const detail = `It was asked for more than ${LINK_REQUEST_LIFETIME_MS / 60_000} minutes before its call.`;
     return { reason: "asked_too_long_ago", detail };
   }
   return passedWish(link, circumstances);

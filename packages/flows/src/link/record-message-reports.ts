@@ -2,13 +2,13 @@ import { lockCurrentCases, type LockedCase } from "@collections/cases";
 import { signal, transaction, type Tx } from "@collections/database";
 import { lenderById } from "@collections/lenders";
 import {
-  type DeliveryRecorded,
+  type RecordedDelivery,
   forgetHeldReports,
   heldReports,
   holdReports,
   isNews,
   type MessageReport,
-  type MessageSent,
+  type SentMessage,
   messagesOfDeliveries,
   messagesSent,
   recordDeliveries,
@@ -86,7 +86,7 @@ async function messagesOf(
   { database }: ReportDeps,
   lenderId: string,
   reports: readonly MessageReport[],
-): Promise<Map<string, MessageSent>> {
+): Promise<Map<string, SentMessage>> {
   const ids = [...new Set(reports.map(({ providerMessageId }) => providerMessageId))];
   const found = await messagesSent(database.em(), lenderId, ids);
   const messages = new Map(found.map((message) => [message.providerMessageId!, message]));
@@ -102,7 +102,7 @@ async function messagesOf(
 }
 
 interface News {
-  readonly message: MessageSent;
+  readonly message: SentMessage;
   readonly report: MessageReport;
 }
 
@@ -129,7 +129,7 @@ async function record(tx: Tx, lenderId: string, news: readonly News[], environme
 async function tell(
   tx: Tx,
   current: LockedCase,
-  recorded: readonly DeliveryRecorded[],
+  recorded: readonly RecordedDelivery[],
   origin: EventOrigin,
 ): Promise<void> {
   const happenings = recorded.map(({ link, delivery, became, channels }): HappeningOnLoan =>

@@ -67,7 +67,7 @@ async function recordLink(
 
   // The new link takes the place of the case's live one.
   const [paidAt, links] = await Promise.all([paidBefore(tx, requested, minted), lockLinksOfCase(tx, requested)]);
-  const { link, changed, superseded, twins } = recordMinted(tx, links, { ...minted, paidAt }, now);
+  const { link, changed, superseded, sameLinkId } = recordMinted(tx, links, { ...minted, paidAt }, now);
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
@@ -76,7 +76,7 @@ async function recordLink(
   assert(verdict.allowed, "a link that exists is told in every state");
 
   // Send it to the borrower, where that is possible and has not been done for an earlier tap.
-  const earlier = await deliveriesOf(tx, twins);
+  const earlier = await deliveriesOf(tx, sameLinkId);
   const { deliveries, undelivered } = createDeliveries(tx, link, facts, now, { earlier });
   for (const { lenderId, id, status } of deliveries) {
     if (status === "queued") await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });

@@ -7,7 +7,7 @@ import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON } from "
 
 const database = await linksDatabase();
 
-test("a link has changed since it was asked for, and since anything came of it", async () => {
+test("returns the links that were requested or changed since the given time", async () => {
   const fieldPartnerId = newId();
   const [first, second] = [await aRequested(fieldPartnerId), await aRequested(fieldPartnerId)];
   await aRequested(newId());
@@ -19,7 +19,7 @@ test("a link has changed since it was asked for, and since anything came of it",
   expect(await changed(fieldPartnerId, minutesLater(1))).toEqual([second.id]);
 });
 
-test("a link has changed when its message has", async () => {
+test("returns a link when one of its messages has changed since the given time", async () => {
   const fieldPartnerId = newId();
   const link = await aMintedLink(database, { fieldPartnerId });
   const reachable = { hasAddress: true, isConfigured: true };
@@ -34,7 +34,7 @@ test("a link has changed when its message has", async () => {
   expect(await changed(fieldPartnerId, minutesLater(61))).toEqual([]);
 });
 
-test("they come behind an id, so many as are asked for", async () => {
+test("returns at most `limit` links, starting behind the given id", async () => {
   const fieldPartnerId = newId();
   const links = [await aRequested(fieldPartnerId), await aRequested(fieldPartnerId), await aRequested(fieldPartnerId)];
   const page = (limit: number, after?: string) =>
@@ -44,7 +44,7 @@ test("they come behind an id, so many as are asked for", async () => {
 });
 
 test(
-  "they are found among the field partner's own, also by a plan that was made while there were none",
+  "uses the index on the field partner, also in a plan that was made while the table was empty",
   { tags: "one-node-plan" },
   async () => {
     const plan = await genericPlan(database.pool, selectChanged.text, `'${newId()}', now(), null, 51`);

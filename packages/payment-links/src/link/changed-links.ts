@@ -2,8 +2,8 @@ import { type EntityManager, query, statement } from "@collections/database";
 import { linkColumns, type PaymentLink } from "./payment-link.ts";
 
 /**
- * The links of a field partner's that have changed since then, or whose messages have, in the order of their ids:
- * `limit` of them behind the id `after`.
+ * Returns the links of a field partner that have changed since `since`, or whose messages have, in the order of their
+ * ids: at most `limit` links, starting behind the id `after`.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");
@@ -18,7 +18,7 @@ export function changedLinks(
   return query(em, selectChanged, [fieldPartnerId, since, after ?? null, limit]);
 }
 
-// A maximum rather than `exists`: that may be turned into a hash of everybody's messages.
+// max() and not EXISTS: the planner may turn EXISTS into a hash join over the messages of all field partners.
 export const selectChanged = statement(
   "payment-links.changed",
   `select ${linkColumns} from payment_links.payment_link l

@@ -15,8 +15,8 @@ import { aMintedLink, aRequestedLink, linksDatabase, minutesLater, NOON, mintedB
 const sent: { name: string | undefined; text: string }[] = [];
 const database = await linksDatabase((statement) => sent.push(statement));
 
-describe("a confirmation finds its link", () => {
-  test("by the lender's id, among its lender's links only", async () => {
+describe("linksByLenderLinkId", () => {
+  test("finds a link by its linkId, among the links of its lender only", async () => {
     const link = await aMintedLink(database, {}, "plink_1");
     await aMintedLink(database, {}, "plink_1");
     expect(await linksByLenderLinkId(database.em(), [{ lenderId: newId(), linkId: "plink_1" }])).toEqual([]);
@@ -39,7 +39,7 @@ describe("a confirmation finds its link", () => {
     ]);
   });
 
-  test("with its twins, when the lender used an id twice", async () => {
+  test("finds all links with a linkId that the lender used twice", async () => {
     const first = await aMintedLink(database, {}, "plink_2");
     const second = await aMintedLink(database, { lenderId: first.lenderId }, "plink_2");
     const key = { lenderId: first.lenderId, linkId: "plink_2" };
@@ -51,7 +51,7 @@ describe("a confirmation finds its link", () => {
     ["one lender", 1, "payment-links.links-by-lender-link-id"],
     ["several lenders", 2, "payment-links.links-by-lender-link-id-of-many"],
   ])(
-    "of %s by one look into the index, also in a plan that was made while the table was empty",
+    "for %s makes one index probe per key, also in a plan that was made while the table was empty",
     { tags: "one-node-plan" },
     async (...given) => {
       const [, lenders, sentAs] = given;
@@ -59,7 +59,7 @@ describe("a confirmation finds its link", () => {
       await linksByLenderLinkId(database.em(), keys);
       const { text } = sent.find(({ name }) => name === sentAs)!;
       const client = await database.pool.connect();
-      // In a transaction, so that a pooler keeps to one session: nothing of it stays there.
+      // The transaction makes a pooler keep to one session, and its rollback removes the table.
       await client.query("begin");
       await client.query("create table payment_links.other (like payment_links.payment_link including all)");
       await client.query("set local plan_cache_mode = force_generic_plan");
@@ -72,7 +72,7 @@ describe("a confirmation finds its link", () => {
     },
   );
 
-  test("many in one statement", { tags: "many-lenders" }, async () => {
+  test("finds links of 20 lenders in one query", { tags: "many-lenders" }, async () => {
     const links = await Promise.all(Array.from({ length: 20 }, () => aMintedLink(database)));
     const found = await linksByLenderLinkId(
       database.em(),
@@ -82,8 +82,8 @@ describe("a confirmation finds its link", () => {
   });
 });
 
-describe("a payment", () => {
-  test("pays links in whatever status they are, and the first one counts", async () => {
+describe("markPaid", () => {
+  test("marks links in any status as paid, with the time of the earliest payment", async () => {
     const requested = await aRequestedLink(database);
     const minted = await aMintedLink(database, { lenderId: requested.lenderId });
     await transaction(database.em(), async (tx) =>
@@ -98,7 +98,7 @@ describe("a payment", () => {
     expect(await linkById(database.em(), minted)).toMatchObject({ status: "paid", paidAt: minutesLater(2) });
   });
 
-  test("pays a superseded link, and leaves the one that took its place", async () => {
+  test("marks a superseded link as paid, and does not change the link that superseded it", async () => {
     const first = await aMintedLink(database);
     const second = await aMintedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));
@@ -106,7 +106,7 @@ describe("a payment", () => {
     expect(await liveLink(database.em(), second)).toMatchObject({ id: second.id });
   });
 
-  test("that races the mint's record leaves the link paid, with the lender's id", async () => {
+  test("during the recording of the mint leaves the link paid, with the lender's linkId", async () => {
     const links = await Promise.all(Array.from({ length: 6 }, () => aRequestedLink(database)));
     await Promise.all(
       links.flatMap((link) => [
@@ -119,7 +119,7 @@ describe("a payment", () => {
     }
   });
 
-  test("of one lender are found in one statement and recorded in one, and none in none", async () => {
+  test("and linksByLenderLinkId send one SQL statement each for one lender, and none for an empty list", async () => {
     expect(await sentForPaymentOf({ lenderId: newId() })).toEqual([
       expect.stringMatching(/^begin\b/),
       "payment-links.links-by-lender-link-id",
@@ -128,7 +128,7 @@ describe("a payment", () => {
     ]);
   });
 
-  test("of several lenders are found in one statement and recorded in one", { tags: "many-lenders" }, async () => {
+  test("and linksByLenderLinkId send one SQL statement each for several lenders", { tags: "many-lenders" }, async () => {
     expect(await sentForPaymentOf({})).toEqual([
       expect.stringMatching(/^begin\b/),
       "payment-links.links-by-lender-link-id-of-many",
@@ -156,8 +156,8 @@ describe("a payment", () => {
   }
 });
 
-describe("the app and the sweep find", () => {
-  test("the live link of each case, and none for a case without", async () => {
+describe("the queries of the app and the sweep", () => {
+  test("find the live link of each case that has one", async () => {
     const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
     const unminted = await aRequestedLink(database);
     const found = await activeLinks(database.em(), [one, other, unminted, one]);
@@ -166,7 +166,7 @@ describe("the app and the sweep find", () => {
     expect(await liveLink(database.em(), unminted)).toBeUndefined();
   });
 
-  test("a link for the field partner who asked for it, and for nobody else", async () => {
+  test("find a link only for the field partner who requested it", async () => {
     const link = await aMintedLink(database);
     expect(await linkOfFieldPartner(database.em(), link.fieldPartnerId, link.id)).toEqual(link);
     expect(await linkOfFieldPartner(database.em(), newId(), link.id)).toBeUndefined();
@@ -175,7 +175,7 @@ describe("the app and the sweep find", () => {
     expect(await linksOfFieldPartner(database.em(), link.fieldPartnerId, ids)).toEqual([link]);
   });
 
-  test("requests whose mint job was lost, oldest first", async () => {
+  test("find requested links whose mint job was lost, oldest first", async () => {
     const older = await aRequestedLink(database, {}, minutesLater(-90));
     const newer = await aRequestedLink(database, {}, minutesLater(-80));
     expect(await stuckRequested(database.em(), minutesLater(-60))).toEqual([older, newer]);

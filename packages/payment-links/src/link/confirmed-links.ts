@@ -2,14 +2,14 @@ import { type EntityManager, forLenders, lenderStatement, query, send, type Tx }
 import type { LinkStatus } from "./link-status.ts";
 import type { LinkKey } from "./payment-link.ts";
 
-/** A link as a confirmation names it. */
+/** Identifies a link by the lender's id, as a confirmation does. */
 export interface LenderLinkKey {
   readonly lenderId: string;
   /** The lender's id. */
   readonly linkId: string;
 }
 
-/** What a confirmation needs to know of its link: whom and which visit it is due to, and what was asked for. */
+/** The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount. */
 export interface PaidLink extends LenderLinkKey {
   readonly id: string;
   readonly caseId: string;
@@ -21,9 +21,9 @@ export interface PaidLink extends LenderLinkKey {
 }
 
 /**
- * The links that confirmations name, in one statement and in no particular order; an unknown one has no row. A gateway
- * that was asked twice under one key answers with one linkId: then it is several links, of which the newest counts.
- * contract: Payment confirmation request
+ * Returns the links with these lender's ids, in one query and in no particular order. An unknown id has no row. A gateway
+ * that was called twice with the same mint key returns the same linkId twice. Then several links have this id, and the
+ * newest of them counts. contract: Payment confirmation request
  *
  * @example
  * const [paidLink] = await linksByLenderLinkId(em, [{ lenderId, linkId: "plink_77" }]);
@@ -36,8 +36,8 @@ export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly
 }
 
 /**
- * Marks links as paid in one statement, whatever their status. A paid one stays as it is; a link given twice was paid
- * at the earlier time. The caller holds the locks on their cases.
+ * Marks links as paid in one SQL statement, whatever their status. A link that is already paid does not change. If `links`
+ * names a link twice, the earlier time counts. The caller holds the locks on the cases.
  *
  * @example
  * const paidAt = new Date("2026-11-20T09:40:55Z");
@@ -55,7 +55,7 @@ export function markPaid(tx: Tx, links: readonly (LinkKey & { readonly paidAt: D
   );
 }
 
-// Lateral with a limit: one index probe per key, also in a plan that was made while the table was empty.
+// LATERAL with LIMIT makes one index probe for each key, also in a plan that was made while the table was empty.
 const selectByLinkId = lenderStatement(
   "payment-links.links-by-lender-link-id",
   { ofOne: "p.lender_id = $3", ofMany: "p.lender_id = k.lender_id" },
@@ -71,8 +71,8 @@ const selectByLinkId = lenderStatement(
    ) l`,
 );
 
-// ON CONFLICT finds each link by the primary key on any plan. The row to insert is the link itself, so that no row is
-// inserted where there is none. A range with ORDER BY holds the planner to the primary key for that row too.
+// ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read from the table, so nothing is
+// inserted for an unknown link. The range with ORDER BY makes the planner use the primary key for that read too.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type DeliveryStatus, isNews, isUndelivered, type StatusTold, suppressionOf } from "../index.ts";
+import { type DeliveryStatus, isNews, isUndelivered, type ReportedStatus, suppressionOf } from "../index.ts";
 
-describe("the best status of a delivery wins, in whatever order the reports arrive", () => {
+describe("the best reported status of a delivery wins, in any order of the reports", () => {
   test.each<[(DeliveryStatus | "unknown")[], DeliveryStatus]>([
     [["sent", "delivered", "read"], "read"],
     [["read", "sent", "delivered"], "read"],
@@ -15,11 +15,11 @@ describe("the best status of a delivery wins, in whatever order the reports arri
     [["sent", "unknown"], "sent"],
     [["unknown", "failed"], "failed"],
     [["suppressed", "unknown"], "failed"],
-  ])("%j makes it %s", (reports, best) => {
-    const told = reports.map((report): StatusTold =>
+  ])("reports %j give %s", (reports, best) => {
+    const reported = reports.map((report): ReportedStatus =>
       report === "unknown" ? { status: "failed", failureCode: "OUTCOME_UNKNOWN" } : { status: report },
     );
-    const kept = told.reduce((known, report) => (isNews(known, report) ? report : known), { status: "queued" });
+    const kept = reported.reduce((known, report) => (isNews(known, report) ? report : known), { status: "queued" });
     expect(kept.status).toBe(best);
   });
 });
@@ -32,21 +32,21 @@ test.each<[DeliveryStatus[], boolean]>([
   [["failed", "suppressed"], true],
   [["failed", "queued"], false],
   [["failed", "sent"], false],
-])("a link whose deliveries are %j is undelivered: %s", (statuses, expected) => {
+])("isUndelivered for a link with deliveries %j is %s", (statuses, expected) => {
   expect(isUndelivered(statuses.map((status) => ({ status })))).toBe(expected);
 });
 
-describe("a message is suppressed", () => {
+describe("suppressionOf a channel", () => {
   const allowed = { hasAddress: true, isConfigured: true };
   test.each([
-    ["not without a refusal", allowed, undefined],
-    ["not when the borrower agreed", { ...allowed, consent: true }, undefined],
-    ["not when nobody knows", { ...allowed, consent: null }, undefined],
-    ["when the borrower refused", { ...allowed, consent: false }, "CONSENT_REFUSED"],
-    ["when there is no address", { ...allowed, hasAddress: false }, "NO_ADDRESS"],
-    ["when the channel is not set up", { ...allowed, isConfigured: false }, "NOT_CONFIGURED"],
-    ["for the refusal first", { consent: false, hasAddress: false, isConfigured: false }, "CONSENT_REFUSED"],
-  ])("%s", (_when, facts, expected) => {
+    ["the borrower's consent is absent", allowed, undefined],
+    ["the borrower agreed", { ...allowed, consent: true }, undefined],
+    ["the borrower's consent is null", { ...allowed, consent: null }, undefined],
+    ["the borrower refused", { ...allowed, consent: false }, "CONSENT_REFUSED"],
+    ["there is no address", { ...allowed, hasAddress: false }, "NO_ADDRESS"],
+    ["the channel is not set up", { ...allowed, isConfigured: false }, "NOT_CONFIGURED"],
+    ["all three reasons apply", { consent: false, hasAddress: false, isConfigured: false }, "CONSENT_REFUSED"],
+  ])("where %s", (_when, facts, expected) => {
     expect(suppressionOf(facts)).toBe(expected);
   });
 });

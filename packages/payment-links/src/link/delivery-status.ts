@@ -1,6 +1,7 @@
 /**
- * The statuses of a delivery, from the least to the most telling. A failure outranks `sent`, because a channel that
- * took a message may report later that it could not deliver it; what the borrower has received can no longer fail.
+ * The statuses of a delivery, in ascending rank. `failed` ranks above `sent`, because a channel that accepted a message
+ * may report later that it could not deliver it. `delivered` and `read` rank above `failed`, because a message that the
+ * borrower has received can no longer fail.
  *
  * @example
  * const byStatus = new Map(DELIVERY_STATUSES.map((status) => [status, 0]));
@@ -10,7 +11,7 @@ export const DELIVERY_STATUSES = ["queued", "suppressed", "sent", "failed", "del
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /**
- * The code of a failure that is none yet: nobody knows whether the channel has taken the message.
+ * The failure code of a message whose outcome is unknown: the channel may or may not have accepted it.
  *
  * @example
  * const report = { lenderId, id: delivery.id, status: "failed", failureCode: OUTCOME_UNKNOWN } as const;
@@ -18,35 +19,35 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
  */
 export const OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
 
-/** A status as a channel or a job told it. */
-export interface StatusTold {
+/** A status of a message, as a channel or a job reported it. */
+export interface ReportedStatus {
   readonly status: DeliveryStatus;
   readonly failureCode?: string | null;
 }
 
 /**
- * Whether what is reported tells more than what is known: reports arrive in any order, so the best one wins and not the
- * last. Whatever the channel says tells more than "unknown".
+ * Tells whether the reported status ranks above the known one. Reports arrive in any order, so the best one wins, not the
+ * last one. Any report of the channel ranks above an unknown outcome.
  *
  * @example
  * isNews({ status: "sent" }, { status: "failed", failureCode: "UNDELIVERABLE" }); // true
  */
-export function isNews(known: StatusTold, reported: StatusTold): boolean {
+export function isNews(known: ReportedStatus, reported: ReportedStatus): boolean {
   return rankOf(reported) > rankOf(known);
 }
 
-function rankOf({ status, failureCode }: StatusTold): number {
+function rankOf({ status, failureCode }: ReportedStatus): number {
   const rank = DELIVERY_STATUSES.indexOf(status);
   return status === "failed" && failureCode === OUTCOME_UNKNOWN ? DELIVERY_STATUSES.indexOf("sent") - 0.5 : rank;
 }
 
-/** Whether the message is on its way to the borrower or there. */
+/** Tells whether the channel has accepted the message. */
 export function isSuccess(status: DeliveryStatus): boolean {
   return status === "sent" || status === "delivered" || status === "read";
 }
 
 /**
- * The code of a message that is not sent because its link was paid, or gave way to another, before its turn came.
+ * The failure code of a message that was not sent because its link was paid or superseded before the message was sent.
  *
  * @example
  * const report = { lenderId, id: delivery.id, status: "suppressed", failureCode: LINK_NOT_LIVE } as const;
@@ -55,15 +56,15 @@ export function isSuccess(status: DeliveryStatus): boolean {
 export const LINK_NOT_LIVE = "LINK_NOT_LIVE";
 
 /**
- * Whether a link was to be sent and no channel can bring it any more.
+ * Tells whether the link has deliveries and all of them have failed or were suppressed.
  *
  * @example
  * isUndelivered([{ status: "failed", failureCode: "UNDELIVERABLE" }, { status: "suppressed" }]); // true
  */
-export function isUndelivered(deliveries: readonly StatusTold[]): boolean {
+export function isUndelivered(deliveries: readonly ReportedStatus[]): boolean {
   return deliveries.length > 0 && deliveries.every(isClosed);
 }
 
-function isClosed({ status }: StatusTold): boolean {
+function isClosed({ status }: ReportedStatus): boolean {
   return status === "failed" || status === "suppressed";
 }

@@ -19,7 +19,7 @@ const em = database.em();
 const ME = newId();
 const OPEN = { hasAddress: true, isConfigured: true };
 
-/** Links of seven lenders, in the order of their ids: my live ones, my requested ones and somebody else's. */
+/** Creates links of seven lenders, in the order of their ids: live and requested links of ME, and links of others. */
 async function linksOfLenders(): Promise<Record<"mine" | "requested" | "theirs", PaymentLink[]>> {
   const lenders = Array.from({ length: 7 }, () => newId());
   const links = { mine: [] as PaymentLink[], requested: [] as PaymentLink[], theirs: [] as PaymentLink[] };
@@ -31,8 +31,8 @@ async function linksOfLenders(): Promise<Record<"mine" | "requested" | "theirs",
   return links;
 }
 
-describe("over several lenders at once", () => {
-  test("links are found by lender, id and field partner, however often they are named", async () => {
+describe("queries over several lenders", () => {
+  test("ownLinks finds each link once by lender, id and field partner, also for repeated keys", async () => {
     const { mine, requested, theirs } = await linksOfLenders();
     const own = [...mine, ...requested];
     const named = own.map(({ lenderId, id }) => ({ lenderId, id, fieldPartnerId: ME }));
@@ -42,7 +42,7 @@ describe("over several lenders at once", () => {
     expect(byId(await ownLinks(em, [...named, ...named, ...notMine, wrongLender]))).toEqual(byId(own));
   });
 
-  test("the live link of each case is found, and of those a field partner's own", async () => {
+  test("activeLinks finds the live link of each case, and ownActiveLinks those of one field partner", async () => {
     const { mine, requested, theirs } = await linksOfLenders();
     const keys = [...mine, ...requested, ...theirs].map(({ lenderId, caseId }) => ({ lenderId, caseId }));
     const wrongLender = { lenderId: mine[1]!.lenderId, caseId: mine[0]!.caseId };
@@ -50,7 +50,7 @@ describe("over several lenders at once", () => {
     expect(byId(await ownActiveLinks(em, ME, [...keys, ...keys]))).toEqual(byId(mine));
   });
 
-  test("the deliveries of links come oldest first, and messages with their link", async () => {
+  test("deliveriesOf returns deliveries oldest first, and messagesSent adds the case and loan of the link", async () => {
     const { mine } = await linksOfLenders();
     const facts = { whatsapp: OPEN, email: OPEN };
     for (const link of mine) {
@@ -74,17 +74,17 @@ describe("over several lenders at once", () => {
   });
 });
 
-// The worst moment to prepare a statement: with an empty table, reading all of it looks as good as an index.
+// A plan made on an empty table is the worst case: a sequential scan looks as cheap as an index there.
 test.each([
   { ...selectOwn, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
   { ...selectLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
   { ...selectOwnLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
   { ...selectDeliveries, finds: /Index Cond: \(.*payment_link_id = / },
   { ...selectMessages, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
-])("$name, prepared on an empty table, searches a key", { tags: "one-node-plan" }, async ({ text, finds }) => {
+])("$name uses its index, also in a plan that was made on an empty table", { tags: "one-node-plan" }, async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   const client = await database.pool.connect();
-  // In a transaction, so that a pooler keeps to one session: nothing of it stays there.
+  // The transaction makes a pooler keep to one session, and its rollback removes the tables.
   await client.query("begin");
   await client.query("create schema other");
   await client.query("create table other.payment_link (like payment_links.payment_link including all)");

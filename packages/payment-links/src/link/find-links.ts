@@ -9,17 +9,17 @@ import {
 import { deliveryColumns, type LinkDelivery } from "./link-delivery.ts";
 import { type LinkKey, linkColumns, type PaymentLink } from "./payment-link.ts";
 
-/** What identifies a case, as its links keep it. */
+/** Identifies a case, by the columns of its links. */
 export interface CaseKey {
   readonly lenderId: string;
   readonly caseId: string;
 }
 
-/** The most rows that one sweep looks at. */
+/** The maximum number of rows that one sweep reads. */
 const SWEEP_ROWS = 500;
 
 /**
- * The link with this id, or undefined.
+ * Returns the link with this id, or undefined.
  *
  * @example
  * const found = await linkById(em, { lenderId, id: link.id });
@@ -30,7 +30,7 @@ export async function linkById(em: EntityManager, key: LinkKey): Promise<Payment
 }
 
 /**
- * The link if this field partner asked for it: another's is undefined, like one that does not exist.
+ * Returns the link if this field partner requested it. A link of another field partner is undefined, as is an unknown id.
  *
  * @example
  * const own = await linkOfFieldPartner(em, fieldPartnerId, link.id);
@@ -45,7 +45,7 @@ export async function linkOfFieldPartner(
 }
 
 /**
- * Those of the links with these ids that this field partner asked for, in one statement.
+ * Returns those links that this field partner requested, in one query. Other ids have no row.
  *
  * @example
  * const own = await linksOfFieldPartner(em, fieldPartnerId, [link.id]);
@@ -59,7 +59,7 @@ export async function linksOfFieldPartner(
 }
 
 /**
- * Those of these links whose `fieldPartnerId` is the one who asked for them, in one statement.
+ * Returns, in one query, each link that was requested by the `fieldPartnerId` of its key. Other keys have no row.
  *
  * @example
  * const [own] = await ownLinks(em, [{ lenderId, id: link.id, fieldPartnerId }]);
@@ -77,7 +77,7 @@ export async function ownLinks(
 }
 
 /**
- * The link by which the case may be paid now, or undefined.
+ * Returns the live link of the case, or undefined.
  *
  * @example
  * const live = await liveLink(em, { lenderId, caseId });
@@ -89,7 +89,7 @@ export async function liveLink(em: EntityManager, key: CaseKey): Promise<Payment
 }
 
 /**
- * The live link of each case that has one, in one statement.
+ * Returns the live link of each case that has one, in one query.
  *
  * @example
  * const links = await activeLinks(em, [{ lenderId, caseId }]);
@@ -101,8 +101,8 @@ export async function activeLinks(em: EntityManager, cases: readonly CaseKey[]):
 }
 
 /**
- * The live link of each case whose link this field partner asked for, in one statement: another's link is none of
- * theirs.
+ * Returns the live links of these cases that this field partner requested, in one query. Live links of other field
+ * partners are left out.
  *
  * @example
  * const [own] = await ownActiveLinks(em, fieldPartnerId, [{ lenderId, caseId }]);
@@ -118,7 +118,7 @@ export async function ownActiveLinks(
 }
 
 /**
- * The deliveries of many links in one statement, oldest first.
+ * Returns the deliveries of many links in one query, oldest first.
  *
  * @example
  * const deliveries = await deliveriesOf(em, [link]);
@@ -131,11 +131,11 @@ export async function deliveriesOf(em: EntityManager, links: readonly LinkKey[])
 }
 
 /**
- * A delivery with its link, for the job that sends it, or undefined.
+ * Returns a delivery with its link, for the job that sends the message, or undefined.
  *
  * @example
  * const found = await deliveryById(em, { lenderId, id: delivery.id });
- * if (found?.delivery.status !== "queued") return; // sent already, or never to be sent
+ * if (found?.delivery.status !== "queued") return; // already sent, or suppressed
  */
 export async function deliveryById(
   em: EntityManager,
@@ -147,7 +147,7 @@ export async function deliveryById(
 }
 
 /**
- * The delivery that a report of the channel is about, or undefined.
+ * Returns the delivery with the channel's message id, or undefined.
  *
  * @example
  * const found = await deliveryByMessageId(em, { lenderId, providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" });
@@ -160,14 +160,14 @@ export async function deliveryByMessageId(
   return delivery;
 }
 
-/** A message that went out, with the case that its link belongs to. */
-export interface MessageSent extends LinkDelivery {
+/** A message that was sent, with the case that its link belongs to. */
+export interface SentMessage extends LinkDelivery {
   readonly caseId: string;
   readonly sourceLoanNumber: string;
 }
 
 /**
- * The deliveries that a channel's reports are about, in one statement; an id that is nobody's has no row.
+ * Returns the deliveries with these message ids of the channel, in one query. An unknown id has no row.
  *
  * @example
  * const [message] = await messagesSent(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
@@ -177,13 +177,13 @@ export async function messagesSent(
   em: EntityManager,
   lenderId: string,
   messageIds: readonly string[],
-): Promise<MessageSent[]> {
+): Promise<SentMessage[]> {
   return messageIds.length === 0 ? [] : query(em, selectMessages, [lenderId, messageIds]);
 }
 
 /**
- * The WhatsApp messages of these deliveries, in one statement: for a report of a message whose id nobody was told. A
- * delivery that nobody has begun to send has no row.
+ * Returns the WhatsApp messages of these deliveries, in one query. It serves reports of messages whose message id was
+ * never stored. A delivery that no job has started to send has no row.
  *
  * @example
  * const [message] = await messagesOfDeliveries(em, lenderId, [delivery.id]);
@@ -192,12 +192,13 @@ export async function messagesOfDeliveries(
   em: EntityManager,
   lenderId: string,
   ids: readonly string[],
-): Promise<MessageSent[]> {
+): Promise<SentMessage[]> {
   return ids.length === 0 ? [] : query(em, selectMessagesOfDeliveries, [lenderId, ids]);
 }
 
 /**
- * Links still `requested` that were asked for before `olderThan`: their mint job is lost, or its run was. At most 500.
+ * Returns at most 500 links that were requested before `olderThan` and are still `requested`: the mint job was lost, or
+ * its process died.
  *
  * @example
  * const lost = await stuckRequested(em, new Date(now.getTime() - 5 * 60_000));
@@ -207,8 +208,8 @@ export async function stuckRequested(em: EntityManager, olderThan: Date): Promis
 }
 
 /**
- * Deliveries still `queued` of which nothing was heard since `olderThan`: their job is lost, or its run was. At most
- * 500.
+ * Returns at most 500 deliveries that are still `queued` and have not changed since `olderThan`: the send job was lost,
+ * or its process died.
  *
  * @example
  * const lost = await stuckDeliveries(em, new Date(now.getTime() - 15 * 60_000));
@@ -227,9 +228,9 @@ const selectManyOfFieldPartner = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
-// A lateral query with ORDER BY is not merged into the join, and Citus accepts it, where it refuses LIMIT and OFFSET. With
-// a range it holds the planner to one look into the right index for each key, on any plan. `any` leads Citus to the nodes
-// of the lenders.
+// PostgreSQL does not merge a lateral query with ORDER BY into the join. Citus accepts ORDER BY there, but neither LIMIT
+// nor OFFSET. Together with the range on the id, this makes every plan probe the right index once for each key. By
+// `lender_id = any (…)` Citus finds the nodes of the lenders.
 export const selectOwn = statement(
   "payment-links.own-links",
   `select ${linkColumns}
@@ -275,8 +276,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// Written like the query for links. One PostgreSQL has its own text: without statistics, `any` would make it read all
-// deliveries of the lender.
+// Written like the query for links. A single PostgreSQL has a text of its own: without statistics, `any` would make it read
+// all deliveries of the lender.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

@@ -32,12 +32,12 @@ async function report(
   more: Partial<DeliveryReport> = {},
 ) {
   const { lenderId, id } = delivery;
-  const told = { lenderId, id, status, ...more };
-  return transaction(database.em(), (tx) => recordDelivery(tx, told, minutesLater(1)));
+  const reported = { lenderId, id, status, ...more };
+  return transaction(database.em(), (tx) => recordDelivery(tx, reported, minutesLater(1)));
 }
 
-describe("a minted link", () => {
-  test("is queued once for each of its channels", async () => {
+describe("createDeliveries", () => {
+  test("queues one delivery for each channel of the link", async () => {
     const link = await aMintedLink(database);
     const { deliveries, undelivered } = await deliver(link);
     expect(deliveries).toMatchObject([
@@ -48,21 +48,21 @@ describe("a minted link", () => {
     expect(await deliveriesOf(database.em(), [link])).toEqual(deliveries);
   });
 
-  test("is sent only where it was asked to be, and not where the borrower refused", async () => {
+  test("uses only the requested channels, and suppresses those that the borrower refused", async () => {
     const link = await aMintedLink(database, { channels: ["email"] });
     const { deliveries, undelivered } = await deliver(link, { whatsapp: ALLOWED, email: REFUSED });
     expect(deliveries).toMatchObject([{ channel: "email", status: "suppressed", failureCode: "CONSENT_REFUSED" }]);
     expect(undelivered).toBe(true);
   });
 
-  test("that is only to be shown is not undelivered", async () => {
+  test("of a link without channels does not report it as undelivered", async () => {
     const link = await aMintedLink(database, { channels: [] });
     expect(await deliver(link)).toEqual({ deliveries: [], undelivered: false });
   });
 });
 
 describe("a report of a channel", () => {
-  test("makes the link sent at the first success, and says so once", async () => {
+  test("makes the link `sent` at the first success, and returns that change once", async () => {
     const link = await aMintedLink(database);
     const [whatsapp, email] = (await deliver(link)).deliveries;
     const first = await report(email!, "sent", { providerMessageId: "<a@b>" });
@@ -76,7 +76,7 @@ describe("a report of a channel", () => {
     expect(await report(email!, "delivered")).toMatchObject({ became: null, delivery: { status: "delivered" } });
   });
 
-  test("that comes late does not undo a better one, and does not lose the message's id", async () => {
+  test("of a lower status does not replace a higher one, but its message id is stored", async () => {
     const [whatsapp] = (await deliver(await aMintedLink(database))).deliveries;
     await report(whatsapp!, "read");
     await report(whatsapp!, "sent", { providerMessageId: "wamid.1" });
@@ -85,7 +85,7 @@ describe("a report of a channel", () => {
     expect(delivery).toMatchObject({ status: "read", providerMessageId: "wamid.1", failureCode: null });
   });
 
-  test("makes the link undelivered when the last way is closed, and only then", async () => {
+  test("makes the link undelivered only when the last channel has failed", async () => {
     const link = await aMintedLink(database);
     const [whatsapp, email] = (await deliver(link)).deliveries;
     expect(await report(whatsapp!, "failed", { failureCode: "UNDELIVERABLE" })).toMatchObject({ became: null });
@@ -98,7 +98,7 @@ describe("a report of a channel", () => {
     expect(await report(email!, "failed")).toMatchObject({ became: null, delivery: { failureCode: "REFUSED" } });
   });
 
-  test("may still make an undelivered link sent, and clears the failure", async () => {
+  test("of success makes an undelivered link `sent`, and clears the failure", async () => {
     const link = await aMintedLink(database);
     const { deliveries } = await deliver(link, { whatsapp: ALLOWED, email: REFUSED });
     expect(await report(deliveries[0]!, "failed", { failureCode: "TEMPORARY" })).toMatchObject({
@@ -110,14 +110,14 @@ describe("a report of a channel", () => {
     });
   });
 
-  test("that a message failed after it was taken is news, when there is no other way", async () => {
+  test("of failure after `sent` makes the link undelivered if no other channel is left", async () => {
     const link = await aMintedLink(database, { channels: ["whatsapp"] });
     const [whatsapp] = (await deliver(link)).deliveries;
     await report(whatsapp!, "sent");
     expect(await report(whatsapp!, "failed")).toMatchObject({ became: "undelivered", link: { status: "sent" } });
   });
 
-  test("about a paid link is kept, and changes nothing of the link", async () => {
+  test("about a paid link is stored, and does not change the link", async () => {
     const link = await aMintedLink(database);
     const { deliveries } = await deliver(link);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }]));
@@ -127,7 +127,7 @@ describe("a report of a channel", () => {
     }
   });
 
-  test.each(["sent", "failed"] as const)("%s by both channels at once is news exactly once", async (status) => {
+  test.each(["sent", "failed"] as const)("%s by both channels at once changes the link exactly once", async (status) => {
     const news = status === "sent" ? "sent" : "undelivered";
     const races = Array.from({ length: 4 }, async () => {
       const { deliveries } = await deliver(await aMintedLink(database));
@@ -138,14 +138,14 @@ describe("a report of a channel", () => {
     await Promise.all(races);
   });
 
-  test("about a delivery of another lender's is a bug", async () => {
+  test("about a delivery of another lender throws an assertion error", async () => {
     const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
     const [delivery] = (await deliver(one)).deliveries;
     await expect(report({ ...delivery!, lenderId: other.lenderId }, "sent")).rejects.toThrow("has no link delivery");
   });
 });
 
-test("a delivery is found by the channel's message id, for its lender only", async () => {
+test("deliveryByMessageId finds a delivery by the channel's message id, for its lender only", async () => {
   const [whatsapp] = (await deliver(await aMintedLink(database))).deliveries;
   const providerMessageId = `wamid.${newId()}`;
   const { delivery } = await report(whatsapp!, "sent", { providerMessageId });
@@ -154,14 +154,14 @@ test("a delivery is found by the channel's message id, for its lender only", asy
   expect(await deliveryByMessageId(database.em(), { lenderId: newId(), providerMessageId })).toBeUndefined();
 });
 
-test("a delivery that stays queued is found again by the sweep", async () => {
+test("stuckDeliveries finds a delivery that stays queued", async () => {
   const [stuck, sent] = (await deliver(await aMintedLink(database), BOTH, minutesLater(-60))).deliveries;
   await report(sent!, "sent");
   const found = await stuckDeliveries(database.em(), minutesLater(-30));
   expect(found).toEqual([stuck]);
 });
 
-test("the table knows every status of a delivery, and no other", async () => {
+test("the table accepts every status of a delivery, and rejects any other text", async () => {
   const [delivery] = (await deliver(await aMintedLink(database))).deliveries;
   const put = (status: string) =>
     database.pool.query("update payment_links.link_delivery set status = $2 where id = $1", [delivery!.id, status]);

@@ -12,23 +12,23 @@ export const LinkDeliveryEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** The newest link that the message brings: it moves on when the lender gives the same link again. */
+    /** The link that the message carries. If the lender returns the same link for a repeat, this becomes the newer link. */
     paymentLinkId: p.uuid(),
     channel: p.text().$type<Channel>(),
     status: p.text().$type<DeliveryStatus>(),
-    /** The channel's own id of the message, by which its later reports are matched. */
+    /** The channel's id of the message. Later reports of the channel name it. */
     providerMessageId: p.text().strictNullable(),
-    /** Why it failed or was suppressed, such as UNDELIVERABLE or CONSENT_REFUSED. */
+    /** Why the message failed or was suppressed, such as UNDELIVERABLE or CONSENT_REFUSED. */
     failureCode: p.text().strictNullable(),
     failureDetail: p.text().strictNullable(),
-    /** Set before the message is given to the channel, and taken back when the channel has not taken it. */
+    /** Set before the message is handed to the channel. Cleared if the channel did not accept the message. */
     startedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
   },
 });
 
-/** One message that carries a link to the borrower, as it is read. */
+/** One message that carries a link to the borrower. */
 export type LinkDelivery = Readonly<InferEntity<typeof LinkDeliveryEntity>>;
 
 const COLUMNS = [
@@ -45,7 +45,7 @@ const COLUMNS = [
   "updatedAt",
 ] as const satisfies readonly (keyof LinkDelivery)[];
 
-/** What a query selects of the table's alias `d` to get rows of LinkDelivery. */
+/** The columns of the alias `d` that a query selects to get rows of LinkDelivery. */
 export const deliveryColumns = columnList("d", COLUMNS);
 
 export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
@@ -61,12 +61,12 @@ export function insertDelivery(tx: Tx, delivery: LinkDelivery): void {
   ]);
 }
 
-/** Deliveries are another link's from now on; the transaction has locked both links. */
+/** Assigns deliveries to another link. The transaction has locked both links. */
 export function moveDeliveries(tx: Tx, { lenderId, id }: LinkKey, deliveryIds: readonly string[]): void {
   if (deliveryIds.length > 0) send(tx, updateLinkOf, [lenderId, id, deliveryIds]);
 }
 
-/** Writes what may change of a delivery whose link the transaction has locked. */
+/** Writes the columns of a delivery that can change. The transaction has locked its link. */
 export function saveDelivery(tx: Tx, delivery: LinkDelivery): void {
   send(tx, updateDelivery, [
     delivery.lenderId,
@@ -80,7 +80,7 @@ export function saveDelivery(tx: Tx, delivery: LinkDelivery): void {
   ]);
 }
 
-/** The same for many deliveries of one lender, in one statement. */
+/** Like `saveDelivery`, but for many deliveries of one lender, in one SQL statement. It does not write `startedAt`. */
 export function saveDeliveries(tx: Tx, lenderId: string, deliveries: readonly LinkDelivery[]): void {
   send(tx, updateDeliveries, [
     lenderId,
@@ -113,7 +113,7 @@ const updateDelivery = statement(
    where lender_id = $1 and id = $2`,
 );
 
-// ON CONFLICT finds each delivery by the primary key on any plan. The row to insert is the stored delivery itself.
+// ON CONFLICT finds each delivery by the primary key, in every plan. The row to insert is the stored delivery itself.
 const updateDeliveries = statement(
   "payment-links.save-deliveries",
   `insert into payment_links.link_delivery (lender_id, id, payment_link_id, channel, created_at, status,

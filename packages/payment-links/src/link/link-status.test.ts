@@ -3,7 +3,7 @@ import { isLive, LINK_STATUSES, type LinkTrigger, nextLinkStatus } from "../inde
 
 const TRIGGERS: LinkTrigger[] = ["mint", "fail", "deliver", "supersede", "pay"];
 
-test("a link moves by these transitions and no others", () => {
+test("nextLinkStatus allows exactly these transitions", () => {
   const moves = LINK_STATUSES.flatMap((status) =>
     TRIGGERS.flatMap((trigger) => {
       const next = nextLinkStatus(status, trigger);
@@ -24,6 +24,6 @@ test("a link moves by these transitions and no others", () => {
   ]);
 });
 
-test("only a link that the borrower has or may get is live", () => {
+test("only minted and sent links are live", () => {
   expect(LINK_STATUSES.filter((status) => isLive({ status }))).toEqual(["minted", "sent"]);
 });

@@ -1,5 +1,5 @@
 /**
- * The states of a link, as the database spells them. contract: States and transitions
+ * The statuses of a link, as they are stored. contract: States and transitions
  *
  * @example
  * const live = LINK_STATUSES.filter((status) => isLive({ status })); // minted, sent
@@ -8,10 +8,13 @@ export const LINK_STATUSES = ["requested", "minted", "sent", "unavailable", "sup
 /** One of LINK_STATUSES. */
 export type LinkStatus = (typeof LINK_STATUSES)[number];
 
-/** What can happen to a link: it is minted or not, reaches the borrower, gives way to a newer one, is paid. */
+/** The events that change a link's status: minted, not minted, sent to the borrower, replaced by a newer link, paid. */
 export type LinkTrigger = "mint" | "fail" | "deliver" | "supersede" | "pay";
 
-/** Every transition there is. A confirmation pays any link, and a paid one stays paid. contract: States and transitions */
+/**
+ * All transitions. A confirmation marks a link in any status as paid, and a paid link stays paid.
+ * contract: States and transitions
+ */
 const TRANSITIONS: Readonly<Record<LinkStatus, Partial<Readonly<Record<LinkTrigger, LinkStatus>>>>> = {
   requested: { mint: "minted", fail: "unavailable", pay: "paid" },
   minted: { deliver: "sent", supersede: "superseded", pay: "paid" },
@@ -22,7 +25,7 @@ const TRANSITIONS: Readonly<Record<LinkStatus, Partial<Readonly<Record<LinkTrigg
 };
 
 /**
- * The status that follows, or undefined when the trigger does not move a link in this status.
+ * Returns the next status, or undefined when the trigger does not change a link in this status.
  *
  * @example
  * nextLinkStatus("superseded", "pay"); // "paid"
@@ -32,7 +35,7 @@ export function nextLinkStatus(status: LinkStatus, trigger: LinkTrigger): LinkSt
 }
 
 /**
- * Whether the borrower may pay by this link now: of a case at most one is live.
+ * Tells whether the borrower can pay by this link now. At most one link of a case is live.
  *
  * @example
  * const found = await linkById(em, link);

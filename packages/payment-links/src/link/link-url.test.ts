@@ -5,7 +5,7 @@ import { checkLinkUrl } from "./link-url.ts";
 const LIVE = { allow: parseAllowList(""), hosts: [] };
 const PINNED = { ...LIVE, hosts: ["pay.acme.example", "links.acme.example:8443"] };
 
-describe("the URL that goes to the borrower is canonical", () => {
+describe("the URL for the borrower is canonical", () => {
   test.each([
     ["https://pay.acme.example/l/4c1", "https://pay.acme.example/l/4c1"],
     ["https://pay.acme.example/l/%E2%82%B9?x=%20#a", "https://pay.acme.example/l/%E2%82%B9?x=%20#a"],
@@ -17,7 +17,7 @@ describe("the URL that goes to the borrower is canonical", () => {
     ["https://p%C3%A4y.example/l", "https://xn--py-via.example/l"],
     ["https://xn--py-via.example/l", "https://xn--py-via.example/l"],
     ["https://0x08080808/l", "https://8.8.8.8/l"],
-  ])("%s is delivered as %s", (text, url) => {
+  ])("%s becomes %s", (text, url) => {
     expect(checkLinkUrl(text, LIVE)).toEqual({ ok: true, url });
     expect(checkLinkUrl(url, LIVE)).toEqual({ ok: true, url });
   });
@@ -55,13 +55,13 @@ test.each([
   "https://pay.acme.example/\ta",
   " https://pay.acme.example/a",
   `https://pay.acme.example/${'"'.repeat(1_000)}`,
-])("refuses %j outside a sandbox", (text) => {
+])("rejects %j outside a sandbox", (text) => {
   expect(checkLinkUrl(text, LIVE)).toEqual({ ok: false, reason: expect.stringMatching(/^[A-Z].*\.$/) });
 });
 
-describe("a lender's payment-link hosts", () => {
+describe("with registered payment-link hosts, checkLinkUrl", () => {
   test.each(["https://pay.acme.example/l", "https://PAY.acme.example:443/l", "https://links.acme.example:8443/l"])(
-    "let %s through",
+    "accepts %s",
     (text) => {
       expect(checkLinkUrl(text, PINNED)).toMatchObject({ ok: true });
     },
@@ -74,13 +74,13 @@ describe("a lender's payment-link hosts", () => {
     "https://pay.acme.example:8443/l",
     "https://links.acme.example/l",
     "https://evil.example/?https://pay.acme.example/",
-  ])("refuse %s", (text) => {
+  ])("rejects %s", (text) => {
     const reason = expect.stringMatching(/is not among the lender's payment-link hosts: pay\.acme\.example, links/);
     expect(checkLinkUrl(text, PINNED)).toEqual({ ok: false, reason });
   });
 });
 
-test("in a sandbox the allowed hosts stay plain and private, also for a lender with payment-link hosts", () => {
+test("in a sandbox, allowed hosts may use http and private addresses, also with registered payment-link hosts", () => {
   const allow = parseAllowList("127.0.0.1:4000");
   for (const hosts of [[], PINNED.hosts]) {
     expect(checkLinkUrl("http://127.0.0.1:4000/pay", { allow, hosts })).toMatchObject({ ok: true });

@@ -1,37 +1,37 @@
 import { type AllowList, checkUrl, MAX_URL_CHARS } from "@collections/outbound";
 
-/** Where the URL of a minted link may lead. */
+/** The hosts that the URL of a minted link may name. */
 export interface LinkUrlRule {
-  /** Hosts that may be plain http and private: the operator's list in a sandbox, an empty one everywhere else. */
+  /** Hosts for which plain http and private addresses are allowed. Empty outside a sandbox. */
   readonly allow: AllowList;
-  /** The lender's payment-link hosts as `host` or `host:port`; with none, any public host counts. */
+  /** The lender's payment-link hosts as `host` or `host:port`. If empty, every public host is allowed. */
   readonly hosts: readonly string[];
 }
 
-/** The URL for the borrower, or a sentence for operators. */
+/** The URL for the borrower, or a sentence that tells operators why it was rejected. */
 export type LinkUrlVerdict =
   | { readonly ok: true; readonly url: string }
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Checks the URL that a lender minted, without a network. `url` is the canonical form, and only that form goes to the
- * borrower: what a browser's parser makes of the text, with the host in lower case and punycode, an IP address in its
- * usual notation, no default port and no `..`. So what was checked is what the borrower opens.
+ * Checks the URL of a minted link, without network access. The returned `url` is in canonical form, as a browser's parser
+ * writes it: the host in lower case and punycode, an IP address in its usual notation, no default port and no `..`. Only
+ * this form is sent to the borrower, so the borrower opens exactly the URL that was checked.
  */
 export function checkLinkUrl(text: string, { allow, hosts }: LinkUrlRule): LinkUrlVerdict {
   const opened = checkUrl(text, allow);
   if (!opened.ok) return opened;
   const { href: url, host, hostname } = opened.url;
-  if (url.length > MAX_URL_CHARS) return refuse(`The URL is longer than ${MAX_URL_CHARS} characters.`);
-  // The allowed hosts of a sandbox stay allowed, whatever the lender has pinned.
+  if (url.length > MAX_URL_CHARS) return reject(`The URL is longer than ${MAX_URL_CHARS} characters.`);
+  // The operator's allowed hosts of a sandbox stay allowed, also for a lender that has registered payment-link hosts.
   if (!checkUrl(text, NOTHING).ok) return { ok: true, url };
-  if (hostname.endsWith(".")) return refuse("The host ends with a dot.");
+  if (hostname.endsWith(".")) return reject("The host ends with a dot.");
   if (hosts.length === 0 || hosts.includes(host)) return { ok: true, url };
-  return refuse(`The host ${host} is not among the lender's payment-link hosts: ${hosts.join(", ")}.`);
+  return reject(`The host ${host} is not among the lender's payment-link hosts: ${hosts.join(", ")}.`);
 }
 
 const NOTHING: AllowList = { entries: [] };
 
-function refuse(reason: string): LinkUrlVerdict {
+function reject(reason: string): LinkUrlVerdict {
   return { ok: false, reason };
 }

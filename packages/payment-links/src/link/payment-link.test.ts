@@ -33,15 +33,15 @@ function statusesOf(keys: readonly { lenderId: string; id: string }[]): Promise<
   return Promise.all(keys.map(async (key) => (await linkById(database.em(), key))?.status ?? "missing"));
 }
 
-describe("a request", () => {
-  test("is kept whole, for the mint job to find", async () => {
+describe("a request for a link", () => {
+  test("is stored with all its fields", async () => {
     const request = aRequest({ channels: ["email"] });
     const link = await transaction(database.em(), (tx) => requestLink(tx, request, NOON));
     expect(await linkById(database.em(), link)).toEqual(link);
     expect(link).toMatchObject({ ...request, status: "requested", mintStartedAt: null, createdAt: NOON });
   });
 
-  test("goes out on every channel unless told otherwise, and may go out on none", async () => {
+  test("uses all channels by default, and accepts an empty list of channels", async () => {
     expect((await aRequestedLink(database)).channels).toEqual(["whatsapp", "email"]);
     expect((await aRequestedLink(database, { channels: [] })).channels).toEqual([]);
   });
@@ -65,13 +65,13 @@ describe("a request", () => {
     expect(second.mintKey).not.toBe(first.mintKey);
   });
 
-  test("does not share the key of a paid link: the gateway would give that one again", async () => {
+  test("does not share the mint key of a paid link, for which the gateway would return the paid link", async () => {
     const paid = await aMintedLink(database);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...paid, paidAt: NOON }]));
     expect((await aRequestedLink(database, { ...paid })).mintKey).not.toBe(paid.mintKey);
   });
 
-  test("made while the first is not committed yet waits for it, and shares its key", async () => {
+  test("waits for an uncommitted request for the same visit, and shares its mint key", async () => {
     const request = aRequest();
     let second: Promise<PaymentLink> | undefined;
     const first = await transaction(database.em(), async (tx) => {
@@ -84,8 +84,8 @@ describe("a request", () => {
   });
 });
 
-describe("a mint job", () => {
-  test("calls for a link once, however many runs of it there are at once", async () => {
+describe("claimMint", () => {
+  test("lets exactly one of several concurrent runs make the mint call", async () => {
     const link = await aRequestedLink(database);
     const claims = await Promise.all(
       [1, 2, 3, 4, 5, 6].map((minute) => claimMint(database.em(), { ...link, now: minutesLater(minute) })),
@@ -95,14 +95,14 @@ describe("a mint job", () => {
     expect(claimed[0]?.mintStartedAt).not.toBeNull();
   });
 
-  test("has nothing to do for a link that is settled", async () => {
+  test("returns undefined for a settled link", async () => {
     const link = await aMintedLink(database);
     expect(await claimMint(database.em(), { ...link, now: NOON })).toBeUndefined();
   });
 });
 
 describe("a minted link", () => {
-  test("is live, and takes the place of the one before it", async () => {
+  test("is live, and supersedes the earlier live link of its case", async () => {
     const first = await aMintedLink(database);
     const second = await aRequestedLink(database, first);
     const recorded = await mintedBy(database, second, MINTED, minutesLater(1));
@@ -115,7 +115,7 @@ describe("a minted link", () => {
     expect(await linkById(database.em(), first)).toEqual(recorded.superseded);
   });
 
-  test("recorded together with others of its case leaves exactly one live", async () => {
+  test("recorded at the same time as others of its case leaves exactly one of them live", async () => {
     const cases = Array.from({ length: 8 }, () => aRequest());
     await Promise.all(
       cases.map(async (request) => {
@@ -131,7 +131,7 @@ describe("a minted link", () => {
     );
   });
 
-  test("cannot be live beside another one of its case, whatever the code does", async () => {
+  test("cannot be live beside another link of its case: a unique index rejects it", async () => {
     const live = await aMintedLink(database);
     const other = await aRequestedLink(database, live);
     const force = database.pool.query(
@@ -141,20 +141,20 @@ describe("a minted link", () => {
     expect(isUniqueViolation(await force.catch((error: unknown) => error))).toBe(true);
   });
 
-  test("recorded twice is recorded once", async () => {
+  test("recorded a second time does not change", async () => {
     const link = await aMintedLink(database);
     const again = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(again).toMatchObject({ changed: false, link: { status: "minted", linkId: link.linkId, mintedAt: NOON } });
   });
 
-  test("that was paid before its answer was recorded stays paid, and keeps the lender's id and URL", async () => {
+  test("that was paid before the mint was recorded stays paid, and gets the lender's id and URL", async () => {
     const link = await aRequestedLink(database);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...link, paidAt: NOON }]));
     const recorded = await mintedBy(database, link, MINTED, minutesLater(1));
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "paid", paidAt: NOON } });
   });
 
-  test("that turns up after it was given up stays unavailable, but a payment by it can be attributed", async () => {
+  test("recorded after it became unavailable stays unavailable, but gets the lender's id for attribution", async () => {
     const link = await aRequestedLink(database);
     const timeout = { unavailable: "timeout", detail: "No answer came." } as const;
     await transaction(database.em(), (tx) => recordUnavailable(tx, link, timeout, NOON));
@@ -162,7 +162,7 @@ describe("a minted link", () => {
     expect(recorded).toMatchObject({ changed: false, link: { ...MINTED, status: "unavailable" } });
   });
 
-  test("that is a repeat of a link paid meanwhile is paid as well, and leaves nothing live", async () => {
+  test("with the same linkId as a link that was paid since is marked as paid too", async () => {
     const first = await aMintedLink(database, {}, "plink_twice");
     const second = await aRequestedLink(database, first);
     await transaction(database.em(), async (tx) => markPaid(tx, [{ ...first, paidAt: NOON }]));
@@ -173,7 +173,7 @@ describe("a minted link", () => {
 });
 
 describe("an unavailable link", () => {
-  test.each(UNAVAILABLE_REASONS)("says why: %s", async (unavailable) => {
+  test.each(UNAVAILABLE_REASONS)("stores the reason %s", async (unavailable) => {
     const link = await aRequestedLink(database);
     const why = { unavailable, detail: "A sentence." };
     const recorded = await transaction(database.em(), (tx) => recordUnavailable(tx, link, why, minutesLater(1)));
@@ -191,14 +191,14 @@ describe("an unavailable link", () => {
     expect(await linkById(database.em(), link)).toEqual(recorded.link);
   });
 
-  test("cannot come of one that is minted", async () => {
+  test("is not made of a minted link", async () => {
     const link = await aMintedLink(database);
     const why = { unavailable: "outcome_unknown", detail: "A sentence." } as const;
     const recorded = await transaction(database.em(), (tx) => recordUnavailable(tx, link, why, NOON));
     expect(recorded).toEqual({ changed: false, link });
   });
 
-  test("leaves the live link of its case as it is", async () => {
+  test("does not change the live link of its case", async () => {
     const live = await aMintedLink(database);
     const failed = await aRequestedLink(database, live);
     const why = { unavailable: "non_2xx", detail: "A sentence." } as const;
@@ -207,7 +207,7 @@ describe("an unavailable link", () => {
   });
 });
 
-test("the table knows every status of a link, and no other", async () => {
+test("the table accepts every status of a link, and rejects any other text", async () => {
   const { id } = await aMintedLink(database);
   const put = statement(
     "payment-links.test-put-status",

@@ -6,7 +6,7 @@ import type { LinkStatus } from "./link-status.ts";
 import type { UnavailableReason } from "./unavailable-reason.ts";
 
 /**
- * The ways in which a link reaches the borrower, apart from being shown.
+ * The channels over which a link is sent to the borrower. The field partner can also show the link on the phone.
  *
  * @example
  * const channels = CHANNELS.filter((channel) => channel !== "email");
@@ -15,7 +15,7 @@ export const CHANNELS = ["whatsapp", "email"] as const;
 /** One of CHANNELS. */
 export type Channel = (typeof CHANNELS)[number];
 
-/** A link that a field partner asked for on a visit. Its times follow its status and are kept when it moves on. */
+/** A link that a field partner requested on a visit. Each change of status sets a time, and later changes keep it. */
 export const PaymentLinkEntity = defineEntity({
   name: "PaymentLink",
   schema: "payment_links",
@@ -30,43 +30,43 @@ export const PaymentLinkEntity = defineEntity({
     amountMinor: p.bigint(),
     currency: p.character().length(3).$type<CurrencyCode>(),
     status: p.text().$type<LinkStatus>(),
-    /** The lender's id of the link: not unique, because lenders may use one twice. contract: Mint-link response */
+    /** The lender's id of the link. It is not unique: lenders may use an id twice. contract: Mint-link response */
     linkId: p.text().strictNullable(),
     url: p.text().strictNullable(),
     unavailableReason: p.text().$type<UnavailableReason>().strictNullable(),
     /** A sentence for operators. */
     unavailableDetail: p.text().strictNullable(),
-    /** The Idempotency-Key of the mint call; requests that repeat each other share it. */
+    /** The Idempotency-Key of the mint call. Repeats of a request share it. */
     mintKey: p.uuid(),
-    /** Set before the only mint call that is ever made for this link. */
+    /** Set before the mint call. A link has at most one mint call. */
     mintStartedAt: p.datetime().columnType("timestamptz").strictNullable(),
     mintedAt: p.datetime().columnType("timestamptz").strictNullable(),
     sentAt: p.datetime().columnType("timestamptz").strictNullable(),
     unavailableAt: p.datetime().columnType("timestamptz").strictNullable(),
     supersededAt: p.datetime().columnType("timestamptz").strictNullable(),
     paidAt: p.datetime().columnType("timestamptz").strictNullable(),
-    /** Where the field partner wants it sent; may be empty. */
+    /** The channels that the field partner chose for this link; may be empty. */
     channels: p.array().columnType("text[]").$type<readonly Channel[]>(),
-    /** Whether it was asked for before the service had heard of its visit's start. */
+    /** Whether the link was requested before the service knew the start of its visit. */
     cameOutOfOrder: p.boolean().default(false),
-    /** When somebody tapped, as far as the phone and the service know; null for links from before that was kept. */
+    /** When the field partner tapped, by the phone's and the service's clocks; null for links older than this column. */
     askedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),
   },
 });
 
-/** A link as it is read. `amountMinor` in minor units of `currency`; its times follow its status and are kept. */
+/** A payment link. `amountMinor` is in minor units of `currency`. */
 export type PaymentLink = Readonly<InferEntity<typeof PaymentLinkEntity>>;
 
-/** What identifies a link. */
+/** Identifies a link. */
 export interface LinkKey {
   readonly lenderId: string;
   readonly id: string;
 }
 
 /**
- * No such link: links are never deleted, so the caller has the id from somewhere else.
+ * The lender has no link with this id. Links are never deleted, so the caller passed a wrong id.
  *
  * @example
  * const found = await linkById(em, link);
@@ -111,17 +111,20 @@ const COLUMNS = [
   "updatedAt",
 ] as const satisfies readonly (keyof PaymentLink)[];
 
-/** What a query selects of the table's alias `l` to get rows of PaymentLink. */
+/** The columns of the alias `l` that a query selects to get rows of PaymentLink. */
 export const linkColumns = columnList("l", COLUMNS);
 
-/** The link under a lock until the transaction ends. Throws PaymentLinkNotFoundError. */
+/** Locks the link until the transaction ends, and returns it. Throws PaymentLinkNotFoundError. */
 export async function lockLink(tx: Tx, key: LinkKey): Promise<PaymentLink> {
   const [link] = await query<PaymentLink>(tx, selectLinkForUpdate, [key.lenderId, key.id]);
   if (!link) throw new PaymentLinkNotFoundError(key);
   return link;
 }
 
-/** The links of those messages of a lender's under a lock. In the order of their ids, as everybody locks links. */
+/**
+ * Locks the links of these deliveries and returns them. Every function that locks links does so in the order of their
+ * ids.
+ */
 export async function lockLinksOfDeliveries(
   tx: Tx,
   lenderId: string,
@@ -137,7 +140,7 @@ export interface LinksOfCase {
 }
 
 /**
- * Every link of the case that `key` belongs to under a lock. Hold the lock on the case before. Throws
+ * Locks the link `key` and all other links of its case, and returns them. The caller holds the lock on the case. Throws
  * PaymentLinkNotFoundError.
  *
  * @example
@@ -170,7 +173,7 @@ export function insertLink(tx: Tx, link: PaymentLink): void {
   ]);
 }
 
-/** Writes what may change of a link that the transaction has locked. */
+/** Writes the columns of a link that can change. The transaction has locked the link. */
 export function saveLink(tx: Tx, link: PaymentLink): void {
   send(tx, updateLink, [
     link.lenderId,
@@ -190,7 +193,7 @@ export function saveLink(tx: Tx, link: PaymentLink): void {
   ]);
 }
 
-/** Links that the transaction has locked have gone to their borrowers. */
+/** Marks links as sent. The transaction has locked them. */
 export function saveSent(tx: Tx, lenderId: string, ids: readonly string[], now: Date): void {
   if (ids.length > 0) send(tx, updateSent, [lenderId, ids, now]);
 }
@@ -221,7 +224,7 @@ const selectLinksOfDeliveriesForUpdate = statement(
    ) l`,
 );
 
-// In the order of their ids, so that two transactions on one case wait for each other instead of deadlocking.
+// The rows are locked in the order of their ids, so that two transactions on one case cannot deadlock.
 const selectLinksOfCaseForUpdate = statement(
   "payment-links.lock-links-of-case",
   `select ${linkColumns} from payment_links.payment_link l
@@ -246,7 +249,7 @@ const updateLink = statement(
    where lender_id = $1 and id = $2`,
 );
 
-// ON CONFLICT finds each link by the primary key on any plan. The row to insert is the stored link itself.
+// ON CONFLICT finds each link by the primary key, in every plan. The row to insert is the stored link itself.
 const updateSent = statement(
   "payment-links.save-sent",
   `insert into payment_links.payment_link (lender_id, id, case_id, source_loan_number, visit_id, field_partner_id,

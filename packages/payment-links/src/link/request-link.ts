@@ -3,17 +3,18 @@ import type { CurrencyCode } from "@collections/money";
 import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-link.ts";
 
 /**
- * So long somebody waits for a link: a second request for the same visit and amount within it is the same wish, and one
- * that nobody has come to is not asked for any more.
+ * How long a request for a link is valid. A second request for the same visit and amount within this time repeats the
+ * first. A request that is older when its mint call is due is not sent to the lender any more.
  *
  * @example
  * const askedAt = link.askedAt ?? link.createdAt;
- * const isStillWaitedFor = now.getTime() - askedAt.getTime() < WISH_LASTS_MS;
+ * const isExpired = now.getTime() - askedAt.getTime() > LINK_REQUEST_LIFETIME_MS;
  */
-export const WISH_LASTS_MS = 10 * 60_000;
+export const LINK_REQUEST_LIFETIME_MS = 10 * 60_000;
 
 /**
- * Links of one case within 24 hours, those not counted that the lender did not give: more would be a nuisance.
+ * The maximum number of links of one case within 24 hours, so that the borrower is not flooded with messages. Links that
+ * the lender did not provide do not count.
  *
  * @example
  * const detail = `A case takes ${MAX_LINKS_PER_CASE} links within 24 hours; try again tomorrow.`;
@@ -23,11 +24,11 @@ export const MAX_LINKS_PER_CASE = 10;
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * The case has as many links as it may have within a day.
+ * The case already has the maximum number of links within 24 hours.
  *
  * @example
  * try {
- *   await transaction(em, (tx) => requestLink(tx, wish));
+ *   await transaction(em, (tx) => requestLink(tx, linkRequest));
  * } catch (error) {
  *   if (!(error instanceof TooManyLinksError)) throw error;
  * }
@@ -37,7 +38,7 @@ export class TooManyLinksError extends Error {
   readonly code = "TOO_MANY_LINKS";
 }
 
-/** What a field partner asks for. The caller has checked that the case may be worked and the amount asked. */
+/** A field partner's request for a link. The caller has checked that the case is workable and the amount is allowed. */
 export interface LinkRequest {
   readonly lenderId: string;
   readonly caseId: string;
@@ -46,19 +47,19 @@ export interface LinkRequest {
   readonly fieldPartnerId: string;
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
-  /** Where to send it. Default: every channel; an empty list only shows it. */
+  /** The channels to send the link over. Default: all; with an empty list the link is only shown on the phone. */
   readonly channels?: readonly Channel[];
-  /** Whether it was asked for before the service had heard of its visit's start. */
+  /** Whether the link was requested before the service knew the start of its visit. */
   readonly cameOutOfOrder?: boolean;
-  /** When somebody tapped; now unless told, and never later: a phone's clock that is ahead makes no wish younger. */
+  /** When the field partner tapped. Default: now. A time in the future, from a phone's wrong clock, counts as now. */
   readonly askedAt?: Date | null;
 }
 
 /**
- * Writes a link in status `requested`; enqueue its mint job in the same transaction. A repeat within 10 minutes makes
- * a link of its own that shares the mint key, so that the lender's gateway gives the same link again. Hold the lock on the
- * case before. `now` is by the database's clock, and its own unless told: another process judges by that how old the
- * wish is. Throws TooManyLinksError.
+ * Writes a link in status `requested`. The caller holds the lock on the case, and enqueues the mint job in the same
+ * transaction. A repeat within 10 minutes makes another link that shares the mint key, so that the lender's gateway
+ * returns the same link again. `now` is a time of the database's clock (default: its current time), because another
+ * process compares it to decide whether the request has expired. Throws TooManyLinksError.
  *
  * @example
  * const loan = { lenderId, caseId, sourceLoanNumber: "LN-1001" };
@@ -68,7 +69,9 @@ export interface LinkRequest {
 export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Promise<PaymentLink> {
   const earlier = await earlierLinks(tx, request, now);
   if (earlier.asked >= MAX_LINKS_PER_CASE) {
-    throw new TooManyLinksError(`The case has ${earlier.asked} links of the last 24 hours.`);
+    throw new TooManyLinksError(
+      `The case has ${earlier.asked} links of the last 24 hours; at most ${MAX_LINKS_PER_CASE} are allowed.`,
+    );
   }
   const link: PaymentLink = {
     lenderId: request.lenderId,
@@ -102,19 +105,19 @@ export async function requestLink(tx: Tx, request: LinkRequest, now?: Date): Pro
 }
 
 interface EarlierLinks {
-  /** Of the case, within a day. */
+  /** The number of links of the case within the last 24 hours. */
   readonly asked: number;
-  /** Of the same wish. */
+  /** The mint key of the request that this one repeats, if there is one. */
   readonly mintKey: string | null;
   readonly now: Date;
 }
 
-/** Two taps at once agree on one key: the second waits until the first is committed. */
+/** Reads what earlier requests determine. Of two taps at once, the second waits for the first and shares its mint key. */
 async function earlierLinks(tx: Tx, request: LinkRequest, now?: Date): Promise<EarlierLinks> {
   const { lenderId, caseId, visitId, amountMinor, currency } = request;
   send(tx, lockVisit, [lenderId, visitId]);
-  const wish = [lenderId, caseId, visitId, amountMinor, currency];
-  const [earlier] = await query<EarlierLinks>(tx, selectEarlier, [...wish, now ?? null]);
+  const values = [lenderId, caseId, visitId, amountMinor, currency, now ?? null];
+  const [earlier] = await query<EarlierLinks>(tx, selectEarlier, values);
   return earlier!;
 }
 
@@ -125,13 +128,13 @@ const lockVisit = statement(
 
 const NOW = "coalesce($6::timestamptz, now())";
 
-// A key whose link has been paid would bring that same paid link back, so it is not used again.
+// The mint key of a paid link is not used again: the gateway would return the paid link.
 const selectEarlier = statement(
   "payment-links.earlier-links",
   `select count(*) filter (where l.status <> 'unavailable')::int as asked,
      (array_agg(l.mint_key order by l.id desc) filter (
        where l.visit_id = $3 and l.amount_minor = $4 and l.currency = $5
-         and l.created_at >= ${NOW} - interval '${WISH_LASTS_MS} milliseconds'
+         and l.created_at >= ${NOW} - interval '${LINK_REQUEST_LIFETIME_MS} milliseconds'
          and not exists (select from payment_links.payment_link paid
            where paid.lender_id = $1 and paid.case_id = $2 and paid.mint_key = l.mint_key and paid.status = 'paid')
      ))[1] as "mintKey",

@@ -1,5 +1,5 @@
 /**
- * Why there is no link. What field partners, lenders and operators see is this code. contract: Errors
+ * The reasons why a link is unavailable. Field partners, lenders and operators see these codes. contract: Errors
  *
  * @example
  * const byReason = new Map(UNAVAILABLE_REASONS.map((reason) => [reason, 0]));

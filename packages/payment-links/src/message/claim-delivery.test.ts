@@ -31,7 +31,7 @@ function release({ lenderId, id }: LinkDelivery, now = NOON) {
 }
 
 describe("a message", () => {
-  test("is claimed by one of many jobs", async () => {
+  test("is claimed by exactly one of several concurrent jobs", async () => {
     const { whatsapp } = await queued();
     const claims = await Promise.all(Array.from({ length: 5 }, () => claim(whatsapp)));
     expect(claims.map(({ kind }) => kind).sort()).toEqual(["busy", "busy", "busy", "busy", "claimed"]);
@@ -41,21 +41,21 @@ describe("a message", () => {
     });
   });
 
-  test("whose job died goes again by e-mail, where it is the same mail, and never by WhatsApp", async () => {
+  test("whose job died may be sent again as the same e-mail, but not by WhatsApp", async () => {
     const { whatsapp, email } = await queued();
     await Promise.all([claim(whatsapp), claim(email)]);
     expect(await claim(email, minutesLater(1))).toMatchObject({ kind: "claimed" });
     expect(await claim(whatsapp, minutesLater(1))).toMatchObject({ kind: "lost", delivery: { id: whatsapp.id } });
   });
 
-  test("that the channel did not take is given back for another try", async () => {
+  test("that the channel did not accept can be released and claimed again", async () => {
     const { whatsapp } = await queued();
     await claim(whatsapp);
     await release(whatsapp);
     expect(await claim(whatsapp)).toMatchObject({ kind: "claimed" });
   });
 
-  test("that is settled is never claimed, and its claim stays on record", async () => {
+  test("that is settled cannot be claimed or released", async () => {
     const { whatsapp } = await queued();
     await claim(whatsapp);
     const { lenderId, id } = whatsapp;
@@ -66,7 +66,7 @@ describe("a message", () => {
     expect((await deliveryById(database.em(), whatsapp))?.delivery).toMatchObject({ status: "sent", startedAt: NOON });
   });
 
-  test("counts as stuck from when something was last heard of it", async () => {
+  test("counts as stuck by the time of its last change", async () => {
     const { whatsapp, email } = await queued();
     await claim(email, minutesLater(2));
     const stuck = await stuckDeliveries(database.em(), minutesLater(1));

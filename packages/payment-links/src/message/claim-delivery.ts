@@ -4,15 +4,16 @@ import { deliveryById } from "../link/find-links.ts";
 import { type LinkDelivery, saveDelivery } from "../link/link-delivery.ts";
 import { lockLink, type PaymentLink } from "../link/payment-link.ts";
 
-/** What identifies a delivery. */
+/** Identifies a delivery. */
 export interface DeliveryKey {
   readonly lenderId: string;
   readonly id: string;
 }
 
 /**
- * What a send job may do. `claimed`: give the message to the channel. `lost`: another run may have done so and nobody
- * knows; the channel would send it twice, so record it as failed. `busy`: another run is at it; `settled`: it is done.
+ * The outcome of a claim, which says what a send job has to do. `claimed`: hand the message to the channel. `lost`: an
+ * earlier run died and may have sent the message; a second attempt could send it twice, so record it as failed. `busy`:
+ * another run is sending the message. `settled`: there is nothing to do.
  */
 export type DeliveryClaim =
   | { readonly kind: "claimed"; readonly link: PaymentLink; readonly delivery: LinkDelivery }
@@ -21,22 +22,22 @@ export type DeliveryClaim =
   | { readonly kind: "settled" };
 
 /**
- * Lets one job at a time send a message; commit before sending. A run that is silent for `lostAfterMs` has died: its
- * e-mail may go again under the same Message-ID, a WhatsApp message, which has no such key, may not. `now` is by the
- * database's clock, and its own unless told: by one of theirs, two processes take a claim for lost that is not. Hold the
- * lock on the case before.
+ * Lets one job at a time send a message. The caller holds the lock on the case, and commits before it sends. A run that
+ * claimed the message more than `lostAfterMs` ago counts as dead. Its e-mail may be sent again, with the same Message-ID.
+ * Its WhatsApp message may not, because WhatsApp has no such key. `now` is a time of the database's clock (default: its
+ * current time): with clocks of their own, one process could take the claim of another for lost too early.
  *
  * @example
  * const message = { lenderId, id: delivery.id, lostAfterMs: 120_000 };
  * const claim = await transaction(em, (tx) => claimDelivery(tx, message));
  * if (claim.kind !== "claimed") return;
- * const { url } = claim.link; // give it to the channel now, outside any transaction
+ * const { url } = claim.link; // now send the message, outside any transaction
  */
 export async function claimDelivery(
   tx: Tx,
-  { now: told, lostAfterMs, ...key }: DeliveryKey & { readonly now?: Date; readonly lostAfterMs: number },
+  { now: given, lostAfterMs, ...key }: DeliveryKey & { readonly now?: Date; readonly lostAfterMs: number },
 ): Promise<DeliveryClaim> {
-  const [{ link, delivery }, now] = await Promise.all([lockDelivery(tx, key), told ?? databaseTime(tx)]);
+  const [{ link, delivery }, now] = await Promise.all([lockDelivery(tx, key), given ?? databaseTime(tx)]);
   if (delivery.status !== "queued") return { kind: "settled" };
   if (delivery.startedAt !== null) {
     if (now.getTime() - delivery.startedAt.getTime() < lostAfterMs) return { kind: "busy" };
@@ -48,26 +49,26 @@ export async function claimDelivery(
 }
 
 /**
- * Gives a claim back: the channel has not taken the message, so that any job may try again. `now` as for the claim.
- * Hold the lock on the case before.
+ * Releases a claim whose message the channel did not accept, so that a job may try again. `now` is as for the claim. The
+ * caller holds the lock on the case.
  *
  * @example
  * await transaction(em, (tx) => releaseDelivery(tx, { lenderId, id: delivery.id }));
  */
 export async function releaseDelivery(
   tx: Tx,
-  { now: told, ...key }: DeliveryKey & { readonly now?: Date },
+  { now: given, ...key }: DeliveryKey & { readonly now?: Date },
 ): Promise<void> {
-  const [{ delivery }, now] = await Promise.all([lockDelivery(tx, key), told ?? databaseTime(tx)]);
+  const [{ delivery }, now] = await Promise.all([lockDelivery(tx, key), given ?? databaseTime(tx)]);
   if (delivery.status === "queued") saveDelivery(tx, { ...delivery, startedAt: null, updatedAt: now });
 }
 
-/** The lock on the link is its deliveries' too. */
+/** Locks the link of a delivery. Whoever has locked a link may change its deliveries. */
 async function lockDelivery(tx: Tx, key: DeliveryKey): Promise<{ link: PaymentLink; delivery: LinkDelivery }> {
   const found = await deliveryById(tx, key);
   assert.ok(found, `the lender ${key.lenderId} has no link delivery ${key.id}`);
   const link = await lockLink(tx, found.link);
   const { delivery } = (await deliveryById(tx, key))!;
-  assert.ok(delivery.paymentLinkId === link.id, "under the lock on its case a delivery does not move");
+  assert.ok(delivery.paymentLinkId === link.id, "a delivery stays with its link while the case is locked");
   return { link, delivery };
 }

@@ -3,22 +3,22 @@ import { decodeQR } from "qr/decode.js";
 import { describe, expect, test } from "vitest";
 import { fallbackFor } from "../index.ts";
 
-/** As a phone's camera sees it: some pixels for each module. */
+/** The scanner gets an image with several pixels for each module, as from a phone's camera. */
 const PIXELS_PER_MODULE = 4;
 const BYTES_PER_PIXEL = 4;
 
-describe("the QR of a fallback is read back by a scanner as its URI", () => {
+describe("a scanner reads the QR code of a fallback back as its UPI URI", () => {
   test.each([
-    ["short", { upiId: "a@okbank", payeeName: "A" }, 0n, "1"],
-    ["usual", { upiId: "acme.collections@okbank", payeeName: "Acme Finance" }, 250_000n, "LN-1001"],
+    ["with short texts", { upiId: "a@okbank", payeeName: "A" }, 0n, "1"],
+    ["with usual texts", { upiId: "acme.collections@okbank", payeeName: "Acme Finance" }, 250_000n, "LN-1001"],
     [
-      "of two scripts",
+      "with texts in two scripts",
       { upiId: "acme@okbank", payeeName: "आरोह Finance & Söhne 'Ltd.'" },
       123_456_789_012n,
       "MUM/2023/00123",
     ],
     [
-      "as long as it gets",
+      "with the longest possible texts",
       { upiId: `${"a".repeat(190)}@${"b".repeat(64)}`, payeeName: "आ".repeat(99) },
       1n,
       "💸".repeat(50),
@@ -30,7 +30,7 @@ describe("the QR of a fallback is read back by a scanner as its URI", () => {
   });
 });
 
-/** The pixels of an SVG of black unit squares on white, which is all that the code draws. */
+/** Renders an SVG that consists of black unit squares on white, as the QR code does, to pixels. */
 function drawn(svg: string): { width: number; height: number; data: Uint8Array } {
   const [, modules] = /viewBox="0 0 (\d+) \1"/.exec(svg)!;
   const [, path] = /<path fill="black" d="([^"]+)"/.exec(svg)!;

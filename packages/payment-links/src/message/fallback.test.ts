@@ -10,7 +10,7 @@ const acme = {
   payeeName: "Acme Finance",
 };
 
-test("a lender with a UPI id can be paid by QR, a bank transfer, and by its own instructions", () => {
+test("fallbackFor returns the UPI URI, the QR code, the bank account and the instructions", () => {
   const fallback = fallbackFor(acme, { amountMinor: 250_050n, currency: INR, note: "Loan LN-1001" });
   expect(fallback).toMatchObject({ bankAccount: acme.bankAccount, instructions: acme.instructions });
   expect(fallback.upiUri).toBe(
@@ -20,14 +20,14 @@ test("a lender with a UPI id can be paid by QR, a bank transfer, and by its own 
 });
 
 describe("the UPI URI", () => {
-  test("leaves the amount to the payer when none is given, and the note out when it is empty", () => {
+  test("contains no amount when none is given, and no note when it is empty", () => {
     expect(fallbackFor(acme, { currency: INR, note: " " }).upiUri).toBe(
       "upi://pay?pa=acme.collections@okbank&pn=Acme%20Finance&cu=INR",
     );
     expect(fallbackFor(acme, { amountMinor: 0n, currency: INR, note: "" }).upiUri).not.toContain("am=");
   });
 
-  test("is read back by a URL parser exactly as it was meant, whatever the texts hold", () => {
+  test("escapes names and notes, so that a URL parser reads them back unchanged", () => {
     const payeeName = `A&B=C?#%+ "Ünïted" 'Finance' (आरोह) 💸`;
     const uri = fallbackFor({ ...acme, payeeName }, { amountMinor: 1n, currency: INR, note: "MUM/2023&am=1" }).upiUri!;
     expect(uri).toMatch(/^upi:\/\/pay\?[A-Za-z0-9\-._~%&=@]+$/);
@@ -40,7 +40,7 @@ describe("the UPI URI", () => {
     });
   });
 
-  test("holds no control characters, half characters or more than UPI carries", () => {
+  test("contains no control characters or lone surrogates, and cuts the note to 50 characters", () => {
     const note = `line\r\nbreak \ud800 ${"💸".repeat(60)}`;
     const query = fallbackFor(acme, { currency: INR, note }).upiUri!.split("?")[1];
     const carried = new URLSearchParams(query).get("tn")!;
@@ -50,9 +50,9 @@ describe("the UPI URI", () => {
 });
 
 test.each([
-  ["has registered no UPI id", { ...acme, upiId: null }, "INR"],
-  ["is owed in another currency", acme, "KWD"],
-])("there is no QR when the lender %s", (_why, details, code) => {
+  ["the lender has registered no UPI id", { ...acme, upiId: null }, "INR"],
+  ["the payment is in another currency than INR", acme, "KWD"],
+])("there is no QR code if %s", (_why, details, code) => {
   expect(fallbackFor(details, { amountMinor: 1n, currency: currency(code), note: "n" })).toEqual({
     upiUri: null,
     qrSvg: null,

@@ -1,15 +1,15 @@
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import { renderSVG } from "uqr";
 
-/** UPI knows no other currency. */
+/** The only currency of UPI. */
 const UPI_CURRENCY = "INR";
-/** What UPI apps show of a payee's name and of a note. */
+/** UPI apps show at most this many characters of a payee's name and of a note. */
 const MAX_PAYEE_NAME_CHARS = 99;
 const MAX_NOTE_CHARS = 50;
-/** Light modules around the code: with less than four, scanners may miss it. */
+/** The width of the light border around the code. With less than four modules, scanners may miss the code. */
 const QUIET_ZONE_MODULES = 4;
 
-/** A lender's account for transfers, as the lender wrote it: `ifsc` in India, `swift` for payments from abroad. */
+/** A lender's bank account, as the lender registered it. `ifsc` is for India, `swift` for payments from abroad. */
 export interface BankAccount {
   readonly accountNumber: string;
   readonly accountName?: string;
@@ -18,7 +18,7 @@ export interface BankAccount {
   readonly bankName?: string;
 }
 
-/** How a lender can be paid without a link, as registered. */
+/** The ways to pay a lender without a link, as the lender registered them. */
 export interface FallbackDetails {
   readonly upiId: string | null;
   readonly bankAccount: BankAccount | null;
@@ -27,27 +27,28 @@ export interface FallbackDetails {
   readonly payeeName: string;
 }
 
-/** What is to be paid: an amount in minor units of `currency`, and what it is for. */
+/** The payment: an amount in minor units of `currency`, and a note. */
 export interface FallbackPayment {
-  /** Without it, or at 0, the payer types an amount. */
+  /** If absent or 0, the payer types the amount. */
   readonly amountMinor?: bigint;
   readonly currency: CurrencyCode;
-  /** Such as the loan number; UPI carries 50 characters of it. */
+  /** What the payment is for, such as the loan number. UPI carries the first 50 characters. */
   readonly note: string;
 }
 
-/** What a field partner shows when there is no link; each part is null where the lender has registered nothing. */
+/** The details that a field partner shows when there is no link. A part that the lender has not registered is null. */
 export interface Fallback {
   /** `upi://pay?…`, for payments in INR. */
   readonly upiUri: string | null;
-  /** The same as a QR code: an SVG image. */
+  /** The UPI URI as a QR code, an SVG image. */
   readonly qrSvg: string | null;
   readonly bankAccount: BankAccount | null;
   readonly instructions: string | null;
 }
 
 /**
- * The lender's QR and bank details for a payment. contract: Errors ("falls back to the lender's QR/bank details")
+ * Returns the lender's QR code and bank details for a payment.
+ * contract: Errors ("falls back to the lender's QR/bank details")
  *
  * @example
  * const details = { upiId: "acme@icici", bankAccount: null, instructions: null, payeeName: "Acme Finance" };
@@ -59,7 +60,7 @@ export function fallbackFor(details: FallbackDetails, payment: FallbackPayment):
   const upiUri = upiUriFor(details, payment);
   return {
     upiUri,
-    // Drawing takes milliseconds: only who asks for the picture waits for it.
+    // Drawing takes milliseconds, so the code is drawn only when this property is read.
     get qrSvg() {
       return upiUri === null ? null : renderSVG(upiUri, { ecc: "M", border: QUIET_ZONE_MODULES, pixelSize: 1 });
     },
@@ -72,7 +73,7 @@ function upiUriFor({ upiId, payeeName }: FallbackDetails, payment: FallbackPayme
   if (upiId === null || payment.currency !== UPI_CURRENCY) return null;
   const { amountMinor = 0n, currency, note } = payment;
   const parameters = [
-    // UPI apps expect the @ of an id as it is, and a URI's query may hold it.
+    // UPI apps expect the @ of an id unescaped, and the query of a URI may contain it.
     `pa=${percentEncoded(upiId).replaceAll("%40", "@")}`,
     `pn=${percentEncoded(shortened(payeeName, MAX_PAYEE_NAME_CHARS))}`,
     ...(amountMinor > 0n ? [`am=${toDecimal(amountMinor, currency)}`] : []),
@@ -82,7 +83,7 @@ function upiUriFor({ upiId, payeeName }: FallbackDetails, payment: FallbackPayme
   return `upi://pay?${parameters.join("&")}`;
 }
 
-/** Everything but letters, digits and -._~ becomes its UTF-8 bytes: a space is %20, never a plus sign. */
+/** Percent-encodes every character but letters, digits and -._~ as UTF-8. A space becomes %20, never a plus sign. */
 function percentEncoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll(
     /[!'()*]/g,

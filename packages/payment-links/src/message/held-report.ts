@@ -11,7 +11,7 @@ import {
 import { defineEntity, p } from "@mikro-orm/core";
 import type { DeliveryStatus } from "../link/delivery-status.ts";
 
-/** What a channel told of a message whose id nobody had written down yet. */
+/** A channel's report about a message whose id is not stored yet. It waits until the id is stored. */
 export const HeldReportEntity = defineEntity({
   name: "HeldReport",
   schema: "payment_links",
@@ -26,28 +26,28 @@ export const HeldReportEntity = defineEntity({
   },
 });
 
-/** What a channel tells of a message that it had taken. */
+/** A channel's report about a message that the channel has accepted. */
 export interface MessageReport {
   readonly providerMessageId: string;
-  /** The delivery's own id, where the channel gives back what the message came with. */
+  /** The id of the delivery, if the channel returns the reference that was sent with the message. */
   readonly deliveryId?: string;
   readonly status: Extract<DeliveryStatus, "sent" | "delivered" | "read" | "failed">;
   readonly failureCode?: string;
   readonly failureDetail?: string;
 }
 
-/** A message by the channel's id of it. */
+/** Identifies a message by the channel's id. */
 export interface LenderMessage {
   readonly lenderId: string;
   readonly providerMessageId: string;
 }
 
-/** The most messages that one sweep looks at. */
+/** The maximum number of messages that one sweep reads. */
 const SWEEP_ROWS = 500;
 
 /**
- * Keeps reports whose message nobody knows, but only while the lender has a message on its way to the channel: a report
- * can be faster than the writing down of its message's id. Everything else is about messages that are not ours.
+ * Keeps reports about unknown messages while the lender has a WhatsApp message that is being sent: a report can arrive
+ * before the message's id is stored. At any other time the reports are about messages of other senders, and are dropped.
  *
  * @example
  * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;
@@ -59,8 +59,8 @@ export async function holdReports(
   reports: readonly MessageReport[],
   now: Date,
 ): Promise<void> {
-  const onTheirWay = await query(tx, selectOnTheirWay, [lenderId]);
-  if (onTheirWay.length === 0) return;
+  const beingSent = await query(tx, selectBeingSent, [lenderId]);
+  if (beingSent.length === 0) return;
   send(tx, insertReports, [
     lenderId,
     reports.map(({ providerMessageId }) => providerMessageId),
@@ -72,7 +72,7 @@ export async function holdReports(
 }
 
 /**
- * What is held of these messages.
+ * Returns the held reports of these messages.
  *
  * @example
  * const reports = await heldReports(em, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
@@ -90,8 +90,8 @@ export async function heldReports(
 }
 
 /**
- * Messages that are known by now and have something held: whoever should have settled it is gone. At most 500, the
- * newest first: what cannot be settled does not stand before what can.
+ * Returns at most 500 messages that have held reports although their id is stored by now: the process that should have
+ * applied the reports died. The newest come first, so that reports that cannot be applied do not block the others.
  *
  * @example
  * for (const { lenderId, providerMessageId } of await settleableReports(em)) {
@@ -103,7 +103,7 @@ export async function settleableReports(em: EntityManager): Promise<LenderMessag
 }
 
 /**
- * Forgets what is held of these messages.
+ * Deletes the held reports of these messages.
  *
  * @example
  * forgetHeldReports(tx, lenderId, ["wamid.HBgMOTE5ODAwMDAwMDAx"]);
@@ -113,7 +113,7 @@ export function forgetHeldReports(tx: Tx, lenderId: string, messageIds: readonly
 }
 
 /**
- * Forgets what was held before `olderThan`: its message is not one of ours.
+ * Deletes the reports that were received before `olderThan`: their messages were not sent by this service.
  *
  * @example
  * forgetOldReports(tx, new Date(now.getTime() - 60 * 60_000));
@@ -122,7 +122,7 @@ export function forgetOldReports(tx: Tx, olderThan: Date): void {
   send(tx, deleteOld, [olderThan]);
 }
 
-const selectOnTheirWay = statement(
+const selectBeingSent = statement(
   "payment-links.message-on-its-way",
   `select d.id from payment_links.link_delivery d
    where d.lender_id = $1 and d.status = 'queued' and d.channel = 'whatsapp' and d.started_at is not null

@@ -13,7 +13,7 @@ const plain = {
   locale: "en-IN",
 };
 
-test("the e-mail tells who asks for how much, and where to pay", () => {
+test("the e-mail contains the lender, the amount and the URL", () => {
   const { subject, text, html } = linkEmail(plain);
   expect(subject).toBe("Payment of ₹2,500.00 to Acme Finance");
   expect(text.split("\n\n")).toEqual([
@@ -27,7 +27,7 @@ test("the e-mail tells who asks for how much, and where to pay", () => {
   );
 });
 
-test("nothing that a name or a URL holds becomes markup or another line", () => {
+test("markup and line breaks in names or the URL are escaped or removed", () => {
   const { subject, text, html } = linkEmail({
     ...plain,
     borrowerName: `Asha\r\n\r\nPay here: <img src=x onerror='alert(1)'>`,
@@ -40,7 +40,7 @@ test("nothing that a name or a URL holds becomes markup or another line", () => 
   expect(text.split("\n\n")).toHaveLength(4);
 });
 
-test("WhatsApp takes the message, with the whole URL in its body", async () => {
+test("WhatsApp accepts the message, with the whole URL in its body", async () => {
   const fake = await startFakeWhatsApp({ token: "token", phoneNumberId: "1234567890" });
   const outbound = createOutbound({ allow: new URL(fake.url).host });
   const whatsapp = createWhatsApp({ baseUrl: fake.url, outbound });

@@ -1,19 +1,20 @@
 import type { Mail } from "@collections/messaging";
 import { display, type Money } from "@collections/money";
 
-/** What the borrower is told with a link. */
+/** The content of the message that carries a link. */
 export interface LinkMessage {
   readonly borrowerName: string;
   readonly lenderName: string;
   readonly amount: Money;
-  /** Checked by `readMintAnswer`. */
+  /** A URL that `readMintAnswer` has checked. */
   readonly url: string;
-  /** BCP 47, for the amount. */
+  /** A BCP 47 tag, for the format of the amount. */
   readonly locale?: string;
 }
 
 /**
- * The e-mail that carries a link, without its recipient. Whatever the names hold, they stay text on one line.
+ * Returns the e-mail that carries a link, without its recipient. The names are escaped and put on one line, so that they
+ * cannot contain markup or line breaks.
  *
  * @example
  * const amount = money(250_000n, currency("INR"));
@@ -44,8 +45,8 @@ export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> 
 }
 
 /**
- * The texts for {{1}} to {{4}} of the WhatsApp template's body: borrower, lender, amount, URL. The URL stands in the
- * body because a template's button takes only the end of a URL that Meta has approved.
+ * Returns the texts for {{1}} to {{4}} of the WhatsApp template's body: borrower, lender, amount, URL. The URL is in the
+ * body because the button of a template accepts only the suffix of a URL that Meta has approved.
  *
  * @example
  * const amount = money(250_000n, currency("INR"));

@@ -6,11 +6,11 @@ import { insertDelivery, type LinkDelivery, moveDeliveries, saveDeliveries } fro
 import { isLive, nextLinkStatus } from "../link/link-status.ts";
 import { type Channel, lockLinksOfDeliveries, type PaymentLink, saveSent } from "../link/payment-link.ts";
 
-/** What decides whether a message may go out on a channel. */
+/** The facts that decide whether a message may be sent over a channel. */
 export interface ChannelFacts {
-  /** What the borrower said of this channel. Absent or null means allowed. */
+  /** Whether the borrower agreed to this channel. Absent or null means allowed. */
   readonly consent?: boolean | null | undefined;
-  /** Whether there is a number or an e-mail address. */
+  /** Whether the borrower has a phone number or an e-mail address for this channel. */
   readonly hasAddress: boolean;
   /** Whether the channel is set up: for WhatsApp the lender's account, for e-mail the operator's server. */
   readonly isConfigured: boolean;
@@ -20,7 +20,7 @@ export interface ChannelFacts {
 export type SuppressionCode = "CONSENT_REFUSED" | "NOT_CONFIGURED" | "NO_ADDRESS";
 
 /**
- * Why no message goes out, or undefined when one does.
+ * Returns why no message may be sent over the channel, or undefined if it may be sent.
  *
  * @example
  * suppressionOf({ consent: false, hasAddress: true, isConfigured: true }); // "CONSENT_REFUSED"
@@ -31,23 +31,24 @@ export function suppressionOf({ consent, hasAddress, isConfigured }: ChannelFact
   return isConfigured ? undefined : "NOT_CONFIGURED";
 }
 
-/** `deliveries`: the new ones. `undelivered`: a link was to be sent and no channel can bring it. */
-export interface DeliveriesMade {
+/** `deliveries`: the new deliveries. `undelivered`: no channel can deliver the link. */
+export interface CreatedDeliveries {
   readonly deliveries: readonly LinkDelivery[];
   readonly undelivered: boolean;
 }
 
-/** The messages to make: over the channels that the link was asked for unless told. */
-export interface DeliveriesWanted {
+/** Options of `createDeliveries`. */
+export interface DeliveryOptions {
+  /** Default: the channels that the field partner chose for the link. */
   readonly channels?: readonly Channel[];
-  /** Messages with the same link of the lender's. The transaction has locked their links. */
+  /** Deliveries of earlier requests for which the lender returned the same link. The transaction has locked their links. */
   readonly earlier?: readonly LinkDelivery[];
 }
 
 /**
- * One delivery for each channel: `queued`, for which a job is to be enqueued in the same transaction, or `suppressed`.
- * An earlier one that has gone, or may have, is the link's from now on, whatever is still to come of it: no further one
- * follows over its channel, and a link whose message has gone is `sent`.
+ * Creates one delivery for each channel, `queued` or `suppressed`. The caller enqueues a job for each queued delivery, in
+ * the same transaction. An earlier delivery that was sent, or may have been sent, is assigned to this link. Then no
+ * further message is sent over its channel, and the link becomes `sent` if that message was sent.
  *
  * @example
  * const whatsapp = { consent: true, hasAddress: true, isConfigured: true };
@@ -60,9 +61,9 @@ export function createDeliveries(
   link: PaymentLink,
   facts: Readonly<Record<Channel, ChannelFacts>>,
   now: Date,
-  { channels = link.channels, earlier = [] }: DeliveriesWanted = {},
-): DeliveriesMade {
-  const adopted = earlier.filter(mayHaveGone);
+  { channels = link.channels, earlier = [] }: DeliveryOptions = {},
+): CreatedDeliveries {
+  const adopted = earlier.filter(mayHaveBeenSent);
   moveDeliveries(
     tx,
     link,
@@ -77,10 +78,10 @@ export function createDeliveries(
   return { deliveries, undelivered: isUndelivered([...adopted, ...deliveries]) };
 }
 
-/** What a channel reports of a delivery. */
+/** A report about a delivery, by the channel or by the job that sends the message. */
 export interface DeliveryReport {
   readonly lenderId: string;
-  /** The delivery's. */
+  /** The id of the delivery. */
   readonly id: string;
   readonly status: Exclude<DeliveryStatus, "queued">;
   readonly providerMessageId?: string;
@@ -89,34 +90,34 @@ export interface DeliveryReport {
 }
 
 /**
- * `became`: what the report made of the link as a whole: `sent` at its first success, `undelivered` when its last way
- * to the borrower closed, for a live link only; else null.
+ * A delivery after a report. `became` is the change of the link as a whole: `sent` at its first success, `undelivered`
+ * when the last channel of a live link failed, otherwise null.
  */
-export interface DeliveryRecorded {
+export interface RecordedDelivery {
   readonly link: PaymentLink;
   readonly delivery: LinkDelivery;
   readonly became: "sent" | "undelivered" | null;
-  /** Over which the link was to go to the borrower so far. */
+  /** The channels of all deliveries of the link. */
   readonly channels: readonly Channel[];
 }
 
 /**
- * `recordDeliveries` for one report.
+ * Records one report, like `recordDeliveries`.
  *
  * @example
- * const told = { status: "sent", providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" } as const;
- * const { became } = await recordDelivery(tx, { lenderId, id: delivery.id, ...told }, now);
+ * const report = { status: "sent", providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx" } as const;
+ * const { became } = await recordDelivery(tx, { lenderId, id: delivery.id, ...report }, now);
  */
-export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date): Promise<DeliveryRecorded> {
+export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date): Promise<RecordedDelivery> {
   const [recorded] = await recordDeliveries(tx, report.lenderId, [report], now);
   assert.ok(recorded, "each report is recorded");
   return recorded;
 }
 
 /**
- * Takes reports of a lender's deliveries in any order: the best status stays, not the last. One write, however many.
- * Report `failed` only when nobody will try again. Hold the locks on the cases before, so that no delivery moves to
- * another link meanwhile.
+ * Records reports about deliveries of one lender. The reports may come in any order: the best status is kept, not the last
+ * one. The number of SQL statements does not depend on the number of reports. Report `failed` only if the message will
+ * not be tried again. The caller holds the locks on the cases, so that no delivery is assigned to another link in between.
  *
  * @example
  * const reports = [{ lenderId, id: delivery.id, status: "delivered" as const }];
@@ -128,7 +129,7 @@ export async function recordDeliveries(
   lenderId: string,
   reports: readonly DeliveryReport[],
   now: Date,
-): Promise<DeliveryRecorded[]> {
+): Promise<RecordedDelivery[]> {
   const ids = [...new Set(reports.map(({ id }) => id))];
   const links = new Map((await lockLinksOfDeliveries(tx, lenderId, ids)).map((link) => [link.id, link]));
   const deliveries = new Map((await deliveriesOf(tx, [...links.values()])).map((delivery) => [delivery.id, delivery]));
@@ -166,8 +167,11 @@ export async function recordDeliveries(
   return recorded;
 }
 
-/** Not one that nobody has begun to send: its link gives way to the newer one, and it is suppressed. */
-function mayHaveGone({ status, failureCode, startedAt }: LinkDelivery): boolean {
+/**
+ * Tells whether the message was sent or may have been sent. A queued message that no job has started is not adopted: its
+ * link is superseded, so the message will be suppressed.
+ */
+function mayHaveBeenSent({ status, failureCode, startedAt }: LinkDelivery): boolean {
   if (status === "queued") return startedAt !== null;
   return isSuccess(status) || failureCode === OUTCOME_UNKNOWN;
 }
@@ -193,17 +197,17 @@ function newDelivery(
   };
 }
 
-/** The message id is kept whatever the status. What failed once and arrived after all has no failure. */
+/** Applies a report. The message id is kept in any status. A message that failed first and arrived later has no failure. */
 function reported(known: LinkDelivery, report: DeliveryReport, now: Date): LinkDelivery {
   const status = isNews(known, report) ? report.status : known.status;
   const isFailure = status === "failed" || status === "suppressed";
-  const tellsOfIt = status === report.status && !isNews(report, known);
+  const isReportOfStatus = status === report.status && !isNews(report, known);
   return {
     ...known,
     status,
     providerMessageId: known.providerMessageId ?? report.providerMessageId ?? null,
-    failureCode: isFailure ? ((tellsOfIt ? report.failureCode : undefined) ?? known.failureCode) : null,
-    failureDetail: isFailure ? ((tellsOfIt ? report.failureDetail : undefined) ?? known.failureDetail) : null,
+    failureCode: isFailure ? ((isReportOfStatus ? report.failureCode : undefined) ?? known.failureCode) : null,
+    failureDetail: isFailure ? ((isReportOfStatus ? report.failureDetail : undefined) ?? known.failureDetail) : null,
     updatedAt: now,
   };
 }

@@ -4,11 +4,11 @@ import { LINK_NOT_LIVE } from "../link/delivery-status.ts";
 import { deliveriesOf } from "../link/find-links.ts";
 import type { LinkDelivery } from "../link/link-delivery.ts";
 import { type Channel, CHANNELS, type LinkKey, lockLinksOfCase, type PaymentLink } from "../link/payment-link.ts";
-import { type ChannelFacts, createDeliveries, type DeliveriesMade } from "./record-delivery.ts";
+import { type ChannelFacts, type CreatedDeliveries, createDeliveries } from "./record-delivery.ts";
 
 /**
- * How often a link of the lender's goes over one channel, the first time included, also where it was asked for several
- * times: more would be a nuisance to the borrower.
+ * How often a lender's link is sent over one channel, the first message included, so that the borrower is not flooded.
+ * The number is counted by the lender's linkId, so repeated requests for the same link count together.
  *
  * @example
  * const sent = (await deliveriesOf(em, [link])).filter(({ channel }) => channel === "whatsapp");
@@ -16,33 +16,33 @@ import { type ChannelFacts, createDeliveries, type DeliveriesMade } from "./reco
  */
 export const MAX_MESSAGES_PER_CHANNEL = 3;
 
-/** Over which channels a link is to go again, and how things stand with each of them. */
-export interface Resending {
+/** The channels to send a link over again, and the facts about every channel. */
+export interface ResendOptions {
   readonly channels?: readonly Channel[] | undefined;
   readonly facts: Readonly<Record<Channel, ChannelFacts>>;
 }
 
-/** What came of a wish to send a link again. */
-export type LinkResent =
-  | ({ readonly kind: "resent"; readonly link: PaymentLink } & DeliveriesMade)
+/** The outcome of a request to send a link again. */
+export type ResendOutcome =
+  | ({ readonly kind: "resent"; readonly link: PaymentLink } & CreatedDeliveries)
   | { readonly kind: "not_live"; readonly status: LinkStatus }
   | { readonly kind: "used_up"; readonly channel: Channel };
 
 /**
- * Makes a further delivery for each channel: unless told those that the link was asked for, or every one for a link
- * that was only to be shown. Throws PaymentLinkNotFoundError. Hold the lock on the case before.
+ * Creates a further delivery for each channel. Default: the channels that the field partner chose for the link, or all
+ * channels if the list was empty. The caller holds the lock on the case. Throws PaymentLinkNotFoundError.
  *
  * @example
  * const open = { hasAddress: true, isConfigured: true };
  * const facts = { whatsapp: open, email: open };
  * const resent = await resendLink(tx, { lenderId, id: link.id, channels: ["email"], facts }, now);
- * if (resent.kind === "used_up") throw new Error(`It has gone over ${resent.channel} as often as it may.`);
+ * if (resent.kind === "used_up") throw new Error(`The link was sent over ${resent.channel} as often as is allowed.`);
  */
 export async function resendLink(
   tx: Tx,
-  { channels, facts, ...key }: LinkKey & Resending,
+  { channels, facts, ...key }: LinkKey & ResendOptions,
   now: Date,
-): Promise<LinkResent> {
+): Promise<ResendOutcome> {
   const { link, others } = await lockLinksOfCase(tx, key);
   if (!isLive(link)) return { kind: "not_live", status: link.status };
   const wanted = [...new Set(channels ?? (link.channels.length > 0 ? link.channels : CHANNELS))];
@@ -53,8 +53,8 @@ export async function resendLink(
 }
 
 /**
- * What was suppressed counts too, because asking on does not change what the borrower said; but not what gave way to
- * another link's message.
+ * Returns the first channel that has reached its maximum. Suppressed deliveries count too, because asking again does not
+ * change the borrower's consent. Deliveries whose link was no longer live do not count.
  */
 function usedUpChannel(deliveries: readonly LinkDelivery[], channels: readonly Channel[]): Channel | undefined {
   const counted = deliveries.filter(({ failureCode }) => failureCode !== LINK_NOT_LIVE);

@@ -2,14 +2,14 @@ import { type EntityManager, query, statement } from "@collections/database";
 import { type LinkKey, linkColumns, type PaymentLink } from "../link/payment-link.ts";
 
 /**
- * Lets one job make the one mint call of a link, by one statement that is committed when it returns: outside any
- * transaction, so that the call follows at once. Undefined when the link is settled, or when somebody has begun the call:
- * nobody knows what came of it then, and it is never made again. `now` is by the database's clock, and its own unless
- * told: another process judges by that whether a call that was begun is lost.
+ * Lets one job make the only mint call of a link. The single SQL statement runs outside any transaction and is committed
+ * when it returns, so the call can follow at once. Returns undefined if the link is settled, or if another job has
+ * started the call: then its outcome is unknown, and the call is never repeated. `now` is a time of the database's clock
+ * (default: its current time), because another process compares it to decide whether a started call is lost.
  *
  * @example
  * const claimed = await claimMint(em, { lenderId, id: link.id });
- * if (claimed === undefined) return; // settled, or somebody has begun the call
+ * if (claimed === undefined) return; // settled, or another job has started the call
  */
 export async function claimMint(
   em: EntityManager,
@@ -19,8 +19,8 @@ export async function claimMint(
   return claimed;
 }
 
-// Citus refuses now() within COALESCE in SET. In a materialized CTE it evaluates now() once, on the coordinator, and sends
-// one command; as a sub-select the row would go to the node by a COPY first.
+// Citus rejects now() within COALESCE in SET. In a materialized CTE, Citus evaluates now() once, on the coordinator, and
+// sends one command. With a sub-select, Citus would first copy the row to the node with COPY.
 const claimFree = statement(
   "payment-links.claim-mint",
   `with claim as materialized (select coalesce($3::timestamptz, now()) as at)

@@ -6,14 +6,15 @@ import type { UnavailableReason } from "../link/unavailable-reason.ts";
 const MAX_LINK_ID_CHARS = 128;
 const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
 
-/** A link for the borrower, or the reason why there is none with a sentence for operators. */
+/** The minted link, or the reason why there is none with a sentence for operators. */
 export type MintAnswer =
   | { readonly minted: MintedLink }
   | { readonly unavailable: UnavailableReason; readonly detail: string };
 
 /**
- * Reads what came of a mint call. Any 2xx counts, and the URL of the link is canonical. `detail` repeats nothing that the
- * lender wrote but a host, because it may quote the borrower's data or the auth header. contract: Mint-link response
+ * Reads the answer to a mint call. Any 2xx is a success. The URL of the minted link is canonical. `detail` quotes nothing
+ * of the lender's answer except a host, because the answer may contain the borrower's data or the auth header.
+ * contract: Mint-link response
  *
  * @example
  * const url = "https://lender.example.com/links";
@@ -24,7 +25,7 @@ export type MintAnswer =
 export function readMintAnswer(answer: OutboundAnswer, rule: LinkUrlRule): MintAnswer {
   if (answer.kind === "failure") return unavailable(REASON_OF_FAILURE[answer.code], answer.detail);
   if (answer.status < 200 || answer.status > 299) {
-    return unavailable("non_2xx", `The lender answered ${answer.status}; any 2xx counts.`);
+    return unavailable("non_2xx", `The lender answered with status ${answer.status} instead of 2xx.`);
   }
   if (answer.bodyCut !== false) return unavailable(...CUT[answer.bodyCut]);
   const body = parseObject(answer.body);
@@ -45,8 +46,8 @@ const REASON_OF_FAILURE: Readonly<Record<Failure["code"], UnavailableReason>> = 
 type Cut = Exclude<Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"], false>;
 
 const CUT: Readonly<Record<Cut, readonly [UnavailableReason, string]>> = {
-  too_large: ["bad_answer", "The answer is larger than a link can be."],
-  deadline: ["timeout", "The answer began but did not end in time."],
+  too_large: ["bad_answer", "The answer is larger than the allowed maximum."],
+  deadline: ["timeout", "The answer started, but did not end within the time limit."],
   broken: ["connect", "The connection broke before the answer ended."],
 };
 
@@ -55,21 +56,21 @@ type JsonObject = Readonly<Record<string, unknown>>;
 function readBody(body: JsonObject, rule: LinkUrlRule): MintAnswer {
   if (body["success"] === false) return unavailable("refused", "The lender answered success: false.");
   if (body["success"] !== undefined && body["success"] !== true) {
-    return unavailable("bad_answer", "success is neither true nor false.");
+    return unavailable("bad_answer", "The field success is neither true nor false.");
   }
   const link = asObject(body["link"]);
-  if (!link) return unavailable("bad_answer", "There is no object link in the answer.");
+  if (!link) return unavailable("bad_answer", "The answer has no object in the field link.");
   const linkId = readLinkId(link["linkId"]);
   if (linkId === undefined) {
-    return unavailable("bad_answer", `link.linkId is not a text of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
+    return unavailable("bad_answer", `link.linkId is not a string of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
   }
   const url = link["url"];
-  if (typeof url !== "string") return unavailable("bad_url", "link.url is not a text.");
+  if (typeof url !== "string") return unavailable("bad_url", "link.url is not a string.");
   const verdict = checkLinkUrl(url, rule);
   return verdict.ok ? { minted: { linkId, url: verdict.url } } : unavailable("bad_url", verdict.reason);
 }
 
-/** Trimmed, as it is when a confirmation brings it back. */
+/** Returns the linkId without surrounding spaces. A linkId in a confirmation is trimmed in the same way. */
 function readLinkId(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const linkId = value.trim();

@@ -47,8 +47,8 @@ function aCall(given: Partial<MintCall> = {}): MintCall {
   };
 }
 
-describe("a lender who knows only the contract", () => {
-  test("verifies the call and mints what was asked for", async () => {
+describe("a lender that implements only the contract", () => {
+  test("verifies the signed call and mints the requested link", async () => {
     const call = aCall();
     const answer = await mintLink(call);
     const seen = twin.mints.at(-1)!;
@@ -68,14 +68,14 @@ describe("a lender who knows only the contract", () => {
     });
   });
 
-  test("gives the same link again for the same key", async () => {
+  test("returns the same link for the same mint key", async () => {
     const call = aCall();
     const [first, second] = [await mintLink(call), await mintLink(call)];
     expect(second).toEqual(first);
     expect(twin.mints.at(-1)).toMatchObject({ outcome: "repeated" });
   });
 
-  test("cannot replace our headers by the one it registered", async () => {
+  test("cannot replace the service's headers with its registered header", async () => {
     const answer = await mintLink(aCall({ authHeader: { name: "X-Service-Signature", value: "0".repeat(64) } }));
     expect(twin.mints.at(-1)?.headers["x-service-signature"]).not.toBe("0".repeat(64));
     expect(answer).toMatchObject({ unavailable: "non_2xx" });
@@ -93,7 +93,7 @@ describe("a lender who knows only the contract", () => {
     ["reset", "connect"],
     ["hang", "timeout"],
     ["drip", "timeout"],
-  ] as const)("that plays %s makes the link unavailable: %s", async (behaviour, reason) => {
+  ] as const)("that answers with %s makes the link unavailable: %s", async (behaviour, reason) => {
     twin.mintBehaviour = behaviour;
     const before = twin.mints.length;
     try {
@@ -106,17 +106,17 @@ describe("a lender who knows only the contract", () => {
   });
 });
 
-test("a lender without a mint-link URL is not called", async () => {
+test("does not call a lender without a mint-link URL", async () => {
   expect(await mintLink(aCall({ url: null }))).toMatchObject({ unavailable: "not_configured" });
 });
 
-test("an address that the operator did not open is not called", async () => {
+test("does not call an address that the operator has not allowed", async () => {
   const closed = createOutbound();
   expect(await mintLink(aCall({ outbound: closed }))).toMatchObject({ unavailable: "blocked_address" });
   await closed.close();
 });
 
-test("the URL of a link is held to what the caller allows, whatever the door allows", async () => {
+test("checks the link's URL by linkUrlRule, not by the hosts that outbound may call", async () => {
   expect(await mintLink(aCall({ linkUrlRule: { allow: { entries: [] }, hosts: [] } }))).toMatchObject({
     unavailable: "bad_url",
   });

@@ -5,7 +5,7 @@ import { HEADERS, type Secret, sign } from "@collections/signing";
 import type { LinkUrlRule } from "../link/link-url.ts";
 import { type MintAnswer, readMintAnswer } from "./mint-answer.ts";
 
-/** What the lender is told about the link to mint; ids are UUIDs. contract: Mint-link request */
+/** The content of a mint call; the ids are UUIDs. contract: Mint-link request */
 export interface MintRequest {
   readonly sourceLoanNumber: string;
   readonly caseId: string;
@@ -14,31 +14,31 @@ export interface MintRequest {
   readonly currency: CurrencyCode;
   readonly borrowerName: string;
   readonly borrowerPhone: string;
-  /** The same for every request with the same mint key: gateways refuse a key that comes with another body. */
+  /** Equal for every request with the same mint key: gateways reject a key that was used with another body. */
   readonly description: string;
 }
 
-/** What one mint call takes: the door out, what the lender has registered, and the link to ask for. */
+/** One mint call: the HTTP client, the lender's settings, and the link to request. */
 export interface MintCall {
   readonly outbound: Outbound;
-  /** Where the link's URL may lead, whatever `outbound` may call. */
+  /** The rule for the link's URL. It is independent of the hosts that `outbound` may call. */
   readonly linkUrlRule: LinkUrlRule;
   /** The lender's mintLinkUrl, or null while none is registered. */
   readonly url: string | null;
-  /** The header that the lender registered for this call. */
+  /** The additional header that the lender registered for mint calls. */
   readonly authHeader: { readonly name: string; readonly value: string } | undefined;
   readonly signingKey: Secret;
   readonly keyId: string;
   readonly mintKey: string;
   readonly request: MintRequest;
-  /** For the whole exchange. contract: Limits, mint-link response time */
+  /** The limit for the whole call, with its answer. contract: Limits, mint-link response time */
   readonly timeoutMs: number;
   readonly now: Date;
 }
 
 /**
- * Asks the lender for a link, once: network only, so outside any transaction and after `claimMint` is committed.
- * Rejects only for an auth header that cannot be sent. contract: Lender-exposed endpoints
+ * Makes the mint call to the lender, once. Call it outside any transaction, after `claimMint` has succeeded. Only an auth
+ * header that cannot be sent makes it throw. contract: Lender-exposed endpoints
  *
  * @example
  * const { mintKey } = link;
@@ -75,10 +75,11 @@ function wireBody({ caseId, visitId, amountMinor, ...request }: MintRequest): ob
   };
 }
 
-/** Ours come last: a registered header cannot replace them. */
+/** Our own headers come last, so that the lender's registered header cannot replace them. */
 function headersOf({ authHeader, ...call }: MintCall, url: string, body: Uint8Array): Record<string, string> {
   const timestamp = String(call.now.getTime());
-  // The parser's path is the one that goes on the request line; an unreadable URL is refused by the outbound door.
+  // The request line contains the path as the URL parser writes it, so that path is signed. `outbound` rejects an invalid
+  // URL.
   const path = URL.parse(url)?.pathname ?? "/";
   const headers: Record<string, string> = {
     "content-type": "application/json",

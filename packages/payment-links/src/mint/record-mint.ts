@@ -3,52 +3,54 @@ import { isLive, nextLinkStatus } from "../link/link-status.ts";
 import { type LinkKey, type LinksOfCase, lockLink, type PaymentLink, saveLink } from "../link/payment-link.ts";
 import type { UnavailableReason } from "../link/unavailable-reason.ts";
 
-/** The lender's id of a link, and the URL for the borrower: checked by `readMintAnswer`. */
+/** The lender's id of a link and the URL for the borrower, as `readMintAnswer` has checked them. */
 export interface MintedLink {
   readonly linkId: string;
   readonly url: string;
-  /** A payment by it that was confirmed before the link is recorded: the lender may have shown it by itself. */
+  /** When the link was paid, if a payment was confirmed before the mint is recorded: lenders can show a link themselves. */
   readonly paidAt?: Date | undefined;
 }
 
-/** `changed`: the link is minted now and was not before, so tell the lender and send it. */
-export interface MintRecorded {
+/** A link after its mint. `changed`: the link became `minted`, so the caller emits the event and sends the link. */
+export interface RecordedMint {
   readonly link: PaymentLink;
   readonly changed: boolean;
   /** The link of the case that was live until now. */
   readonly superseded: PaymentLink | undefined;
-  /** Earlier requests that the lender answered with the same link. */
-  readonly twins: readonly PaymentLink[];
+  /** Other links of the case for which the lender returned the same linkId. */
+  readonly sameLinkId: readonly PaymentLink[];
 }
 
 /**
- * The lender has minted the link; it takes the place of the case's live one. A link that is settled already only keeps
- * the lender's id and URL, so that a payment by it is still attributed. Takes what `lockLinksOfCase` has locked.
+ * Records that the lender has minted the link. The live link of the case is superseded. A link that is already settled
+ * only gets the lender's id and URL, so that a later payment by it can be attributed. The first argument is the result of
+ * `lockLinksOfCase`.
  *
  * @example
  * const minted = { linkId: "plink_77", url: "https://pay.example.com/plink_77" };
  * const { changed, superseded } = recordMinted(tx, await lockLinksOfCase(tx, link), minted, now);
  */
-export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: MintedLink, now: Date): MintRecorded {
+export function recordMinted(tx: Tx, { link, others }: LinksOfCase, minted: MintedLink, now: Date): RecordedMint {
   const named = { ...link, linkId: link.linkId ?? minted.linkId, url: link.url ?? minted.url, updatedAt: now };
   const paidAt = minted.paidAt ?? paidAlready(link, others, minted);
   const status = nextLinkStatus(link.status, paidAt ? "pay" : "mint");
   if (status !== "minted") {
     const settled = status === "paid" ? { ...named, status, paidAt } : named;
     saveLink(tx, settled);
-    return { link: settled, changed: false, superseded: undefined, twins: [] };
+    return { link: settled, changed: false, superseded: undefined, sameLinkId: [] };
   }
   const superseded = supersede(others.find(isLive), now);
-  // In this order: the index that allows one live link looks at every statement.
+  // The superseded link is written first: a unique index allows one live link, and is checked after each SQL statement.
   if (superseded) saveLink(tx, superseded);
   const after = { ...named, status, mintedAt: now };
   saveLink(tx, after);
-  return { link: after, changed: true, superseded, twins: others.filter(({ linkId }) => linkId === minted.linkId) };
+  const sameLinkId = others.filter(({ linkId }) => linkId === minted.linkId);
+  return { link: after, changed: true, superseded, sameLinkId };
 }
 
 /**
- * There is no link, and why: `detail` is a sentence for operators. A link that is settled already stays as it is, with
- * `changed` false. Throws PaymentLinkNotFoundError.
+ * Records that the link is unavailable. `detail` is a sentence for operators. A link that is already settled does not
+ * change, and `changed` is false. Throws PaymentLinkNotFoundError.
  *
  * @example
  * const answer = { unavailable: "timeout", detail: "There was no answer within 10 seconds." } as const;
@@ -75,12 +77,15 @@ export async function recordUnavailable(
   return { link: after, changed: true };
 }
 
-/** A repeated request got the lender's earlier link again, and meanwhile that one was paid: so is this. */
+/**
+ * Returns when the link was paid, if the lender returned the same link for an earlier request, and that request's link
+ * was paid since.
+ */
 function paidAlready(link: PaymentLink, others: readonly PaymentLink[], { linkId }: MintedLink): Date | null {
-  const twin = others.find(
+  const paid = others.find(
     (other) => other.mintKey === link.mintKey && other.linkId === linkId && other.status === "paid",
   );
-  return twin?.paidAt ?? null;
+  return paid?.paidAt ?? null;
 }
 
 function supersede(live: PaymentLink | undefined, now: Date): PaymentLink | undefined {
