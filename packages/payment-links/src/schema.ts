@@ -52,11 +52,12 @@ export const paymentLinksSchema: PackageSchema = {
         // At most one link of a case is live, also when two transactions record links at the same time.
         `create unique index payment_link_live on payment_links.payment_link (lender_id, case_id)
           where status in ('minted', 'sent')`,
-        // The index does not begin with the lender: a plan made on an empty table would use it instead of the primary key.
+        // The index does not begin with the lender: a plan made on an empty table would use it instead of the primary
+        // key.
         `create index payment_link_of_case on payment_links.payment_link (case_id, lender_id, id)`,
         `create index payment_link_of_field_partner on payment_links.payment_link (field_partner_id, id)`,
-        // The id is part of the index: without it, a plan made on an empty table walks all links of the lender to find the
-        // newest.
+        // The id is part of the index: without it, a plan made on an empty table walks all links of the lender to find
+        // the newest.
         `create index payment_link_by_link_id on payment_links.payment_link (lender_id, link_id, id)
           where link_id is not null`,
         `create index payment_link_requested on payment_links.payment_link (created_at) where status = 'requested'`,

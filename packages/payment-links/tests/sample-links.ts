@@ -29,7 +29,9 @@ export function minutesLater(minutes: number): Date {
   return new Date(NOON.getTime() + minutes * 60_000);
 }
 
-/** Creates a migrated database for this test file, and closes it after the tests. `onStatement` gets each SQL statement. */
+/**
+ * Creates a migrated database for this test file, and closes it after the tests. `onStatement` gets each SQL statement.
+ */
 export async function linksDatabase(onStatement?: DatabaseOptions["onStatement"]): Promise<Database> {
   const { url } = await testDatabase("payment_links", async (at) => {
     await migrate({ url: at, schemas: [paymentLinksSchema] });

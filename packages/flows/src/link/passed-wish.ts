@@ -35,7 +35,8 @@ export function passedWish(link: PaymentLink, { theCase, lender, now }: LinkCirc
 
 /**
  * Why a link is no longer to be minted when its mint call is about to start: the reasons of `passedWish`, or more than
- * `LINK_REQUEST_LIFETIME_MS` since the field partner asked for it. By then the field partner has left the borrower's door.
+ * `LINK_REQUEST_LIFETIME_MS` since the field partner asked for it. By then the field partner has left the borrower's
+ * door.
  */
 export function passedBeforeCall(link: PaymentLink, circumstances: LinkCircumstances): PassedWish | undefined {
   const { now } = circumstances;

@@ -9,7 +9,9 @@ export interface LenderLinkKey {
   readonly linkId: string;
 }
 
-/** The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount. */
+/**
+ * The part of a link that a confirmation needs: field partner and visit for the attribution, and the requested amount.
+ */
 export interface PaidLink extends LenderLinkKey {
   readonly id: string;
   readonly caseId: string;
@@ -21,9 +23,9 @@ export interface PaidLink extends LenderLinkKey {
 }
 
 /**
- * Returns the links with these lender's ids, in one query and in no particular order. An unknown id has no row. A gateway
- * that was called twice with the same mint key returns the same linkId twice. Then several links have this id, and the
- * newest of them counts. contract: Payment confirmation request
+ * Returns the links with these lender's ids, in one query and in no particular order. An unknown id has no row. A
+ * gateway that was called twice with the same mint key returns the same linkId twice. Then several links have this id,
+ * and the newest of them counts. contract: Payment confirmation request
  *
  * @example
  * const [paidLink] = await linksByLenderLinkId(em, [{ lenderId, linkId: "plink_77" }]);
@@ -36,8 +38,8 @@ export async function linksByLenderLinkId(tx: EntityManager | Tx, keys: readonly
 }
 
 /**
- * Marks links as paid in one SQL statement, whatever their status. A link that is already paid does not change. If `links`
- * names a link twice, the earlier time counts. The caller holds the locks on the cases.
+ * Marks links as paid in one SQL statement, whatever their status. A link that is already paid does not change. If
+ * `links` names a link twice, the earlier time counts. The caller holds the locks on the cases.
  *
  * @example
  * const paidAt = new Date("2026-11-20T09:40:55Z");
@@ -71,8 +73,8 @@ const selectByLinkId = lenderStatement(
    ) l`,
 );
 
-// ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read from the table, so nothing is
-// inserted for an unknown link. The range with ORDER BY makes the planner use the primary key for that read too.
+// ON CONFLICT finds each link by the primary key, in every plan. The row to insert is read from the table, so nothing
+// is inserted for an unknown link. The range with ORDER BY makes the planner use the primary key for that read too.
 const updatePaid = lenderStatement(
   "payment-links.mark-paid",
   { ofOne: "p.lender_id = $4", ofMany: "p.lender_id = k.lender_id" },

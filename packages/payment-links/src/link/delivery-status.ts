@@ -26,8 +26,8 @@ export interface ReportedStatus {
 }
 
 /**
- * Tells whether the reported status ranks above the known one. Reports arrive in any order, so the best one wins, not the
- * last one. Any report of the channel ranks above an unknown outcome.
+ * Tells whether the reported status ranks above the known one. Reports arrive in any order, so the best one wins, not
+ * the last one. Any report of the channel ranks above an unknown outcome.
  *
  * @example
  * isNews({ status: "sent" }, { status: "failed", failureCode: "UNDELIVERABLE" }); // true

@@ -30,7 +30,8 @@ export async function linkById(em: EntityManager, key: LinkKey): Promise<Payment
 }
 
 /**
- * Returns the link if this field partner requested it. A link of another field partner is undefined, as is an unknown id.
+ * Returns the link if this field partner requested it. A link of another field partner is undefined, as is an unknown
+ * id.
  *
  * @example
  * const own = await linkOfFieldPartner(em, fieldPartnerId, link.id);
@@ -228,9 +229,9 @@ const selectManyOfFieldPartner = statement(
   `select ${linkColumns} from payment_links.payment_link l where l.field_partner_id = $1 and l.id = any($2::uuid[])`,
 );
 
-// PostgreSQL does not merge a lateral query with ORDER BY into the join. Citus accepts ORDER BY there, but neither LIMIT
-// nor OFFSET. Together with the range on the id, this makes every plan probe the right index once for each key. By
-// `lender_id = any (…)` Citus finds the nodes of the lenders.
+// PostgreSQL does not merge a lateral query with ORDER BY into the join. Citus accepts ORDER BY there, but neither
+// LIMIT nor OFFSET. Together with the range on the id, this makes every plan probe the right index once for each key.
+// By `lender_id = any (…)` Citus finds the nodes of the lenders.
 export const selectOwn = statement(
   "payment-links.own-links",
   `select ${linkColumns}
@@ -276,8 +277,8 @@ export const selectDeliveries = statement(
    order by d.id`,
 );
 
-// Written like the query for links. A single PostgreSQL has a text of its own: without statistics, `any` would make it read
-// all deliveries of the lender.
+// Written like the query for links. A single PostgreSQL has a text of its own: without statistics, `any` would make it
+// read all deliveries of the lender.
 const selectDeliveriesOnCluster = statement(
   "payment-links.deliveries-of-links-on-cluster",
   `${DELIVERIES_OF_LINKS}

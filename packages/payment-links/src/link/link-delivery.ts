@@ -12,7 +12,9 @@ export const LinkDeliveryEntity = defineEntity({
   properties: {
     lenderId: p.uuid().primary(),
     id: p.uuid().primary(),
-    /** The link that the message carries. If the lender returns the same link for a repeat, this becomes the newer link. */
+    /**
+     * The link that the message carries. If the lender returns the same link for a repeat, this becomes the newer link.
+     */
     paymentLinkId: p.uuid(),
     channel: p.text().$type<Channel>(),
     status: p.text().$type<DeliveryStatus>(),

@@ -14,9 +14,9 @@ export type LinkUrlVerdict =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Checks the URL of a minted link, without network access. The returned `url` is in canonical form, as a browser's parser
- * writes it: the host in lower case and punycode, an IP address in its usual notation, no default port and no `..`. Only
- * this form is sent to the borrower, so the borrower opens exactly the URL that was checked.
+ * Checks the URL of a minted link, without network access. The returned `url` is in canonical form, as a browser's
+ * parser writes it: the host in lower case and punycode, an IP address in its usual notation, no default port and no
+ * `..`. Only this form is sent to the borrower, so the borrower opens exactly the URL that was checked.
  */
 export function checkLinkUrl(text: string, { allow, hosts }: LinkUrlRule): LinkUrlVerdict {
   const opened = checkUrl(text, allow);

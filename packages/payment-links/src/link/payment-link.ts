@@ -49,7 +49,9 @@ export const PaymentLinkEntity = defineEntity({
     channels: p.array().columnType("text[]").$type<readonly Channel[]>(),
     /** Whether the link was requested before the service knew the start of its visit. */
     cameOutOfOrder: p.boolean().default(false),
-    /** When the field partner tapped, by the phone's and the service's clocks; null for links older than this column. */
+    /**
+     * When the field partner tapped, by the phone's and the service's clocks; null for links older than this column.
+     */
     askedAt: p.datetime().columnType("timestamptz").strictNullable(),
     createdAt: p.datetime().columnType("timestamptz"),
     updatedAt: p.datetime().columnType("timestamptz"),

@@ -13,8 +13,8 @@ import { type Channel, CHANNELS, insertLink, type PaymentLink } from "./payment-
 export const LINK_REQUEST_LIFETIME_MS = 10 * 60_000;
 
 /**
- * The maximum number of links of one case within 24 hours, so that the borrower is not flooded with messages. Links that
- * the lender did not provide do not count.
+ * The maximum number of links of one case within 24 hours, so that the borrower is not flooded with messages. Links
+ * that the lender did not provide do not count.
  *
  * @example
  * const detail = `A case takes ${MAX_LINKS_PER_CASE} links within 24 hours; try again tomorrow.`;
@@ -112,7 +112,9 @@ interface EarlierLinks {
   readonly now: Date;
 }
 
-/** Reads what earlier requests determine. Of two taps at once, the second waits for the first and shares its mint key. */
+/**
+ * Reads what earlier requests determine. Of two taps at once, the second waits for the first and shares its mint key.
+ */
 async function earlierLinks(tx: Tx, request: LinkRequest, now?: Date): Promise<EarlierLinks> {
   const { lenderId, caseId, visitId, amountMinor, currency } = request;
   send(tx, lockVisit, [lenderId, visitId]);

@@ -23,9 +23,10 @@ export type DeliveryClaim =
 
 /**
  * Lets one job at a time send a message. The caller holds the lock on the case, and commits before it sends. A run that
- * claimed the message more than `lostAfterMs` ago counts as dead. Its e-mail may be sent again, with the same Message-ID.
- * Its WhatsApp message may not, because WhatsApp has no such key. `now` is a time of the database's clock (default: its
- * current time): with clocks of their own, one process could take the claim of another for lost too early.
+ * claimed the message more than `lostAfterMs` ago counts as dead. Its e-mail may be sent again, with the same
+ * Message-ID. Its WhatsApp message may not, because WhatsApp has no such key. `now` is a time of the database's clock
+ * (default: its current time): with clocks of their own, one process could take the claim of another for lost too
+ * early.
  *
  * @example
  * const message = { lenderId, id: delivery.id, lostAfterMs: 120_000 };
@@ -49,8 +50,8 @@ export async function claimDelivery(
 }
 
 /**
- * Releases a claim whose message the channel did not accept, so that a job may try again. `now` is as for the claim. The
- * caller holds the lock on the case.
+ * Releases a claim whose message the channel did not accept, so that a job may try again. `now` is as for the claim.
+ * The caller holds the lock on the case.
  *
  * @example
  * await transaction(em, (tx) => releaseDelivery(tx, { lenderId, id: delivery.id }));

@@ -47,7 +47,8 @@ const SWEEP_ROWS = 500;
 
 /**
  * Keeps reports about unknown messages while the lender has a WhatsApp message that is being sent: a report can arrive
- * before the message's id is stored. At any other time the reports are about messages of other senders, and are dropped.
+ * before the message's id is stored. At any other time the reports are about messages of other senders, and are
+ * dropped.
  *
  * @example
  * const report = { providerMessageId: "wamid.HBgMOTE5ODAwMDAwMDAx", status: "delivered" } as const;

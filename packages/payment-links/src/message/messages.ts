@@ -13,8 +13,8 @@ export interface LinkMessage {
 }
 
 /**
- * Returns the e-mail that carries a link, without its recipient. The names are escaped and put on one line, so that they
- * cannot contain markup or line breaks.
+ * Returns the e-mail that carries a link, without its recipient. The names are escaped and put on one line, so that
+ * they cannot contain markup or line breaks.
  *
  * @example
  * const amount = money(250_000n, currency("INR"));
@@ -45,8 +45,8 @@ export function linkEmail(message: LinkMessage): Pick<Mail, "subject" | "text"> 
 }
 
 /**
- * Returns the texts for {{1}} to {{4}} of the WhatsApp template's body: borrower, lender, amount, URL. The URL is in the
- * body because the button of a template accepts only the suffix of a URL that Meta has approved.
+ * Returns the texts for {{1}} to {{4}} of the WhatsApp template's body: borrower, lender, amount, URL. The URL is in
+ * the body because the button of a template accepts only the suffix of a URL that Meta has approved.
  *
  * @example
  * const amount = money(250_000n, currency("INR"));

@@ -41,13 +41,15 @@ export interface CreatedDeliveries {
 export interface DeliveryOptions {
   /** Default: the channels that the field partner chose for the link. */
   readonly channels?: readonly Channel[];
-  /** Deliveries of earlier requests for which the lender returned the same link. The transaction has locked their links. */
+  /**
+   * Deliveries of earlier requests for which the lender returned the same link. The transaction has locked their links.
+   */
   readonly earlier?: readonly LinkDelivery[];
 }
 
 /**
- * Creates one delivery for each channel, `queued` or `suppressed`. The caller enqueues a job for each queued delivery, in
- * the same transaction. An earlier delivery that was sent, or may have been sent, is assigned to this link. Then no
+ * Creates one delivery for each channel, `queued` or `suppressed`. The caller enqueues a job for each queued delivery,
+ * in the same transaction. An earlier delivery that was sent, or may have been sent, is assigned to this link. Then no
  * further message is sent over its channel, and the link becomes `sent` if that message was sent.
  *
  * @example
@@ -115,9 +117,10 @@ export async function recordDelivery(tx: Tx, report: DeliveryReport, now: Date):
 }
 
 /**
- * Records reports about deliveries of one lender. The reports may come in any order: the best status is kept, not the last
- * one. The number of SQL statements does not depend on the number of reports. Report `failed` only if the message will
- * not be tried again. The caller holds the locks on the cases, so that no delivery is assigned to another link in between.
+ * Records reports about deliveries of one lender. The reports may come in any order: the best status is kept, not the
+ * last one. The number of SQL statements does not depend on the number of reports. Report `failed` only if the message
+ * will not be tried again. The caller holds the locks on the cases, so that no delivery is assigned to another link in
+ * between.
  *
  * @example
  * const reports = [{ lenderId, id: delivery.id, status: "delivered" as const }];
@@ -168,8 +171,8 @@ export async function recordDeliveries(
 }
 
 /**
- * Tells whether the message was sent or may have been sent. A queued message that no job has started is not adopted: its
- * link is superseded, so the message will be suppressed.
+ * Tells whether the message was sent or may have been sent. A queued message that no job has started is not adopted:
+ * its link is superseded, so the message will be suppressed.
  */
 function mayHaveBeenSent({ status, failureCode, startedAt }: LinkDelivery): boolean {
   if (status === "queued") return startedAt !== null;
@@ -197,7 +200,9 @@ function newDelivery(
   };
 }
 
-/** Applies a report. The message id is kept in any status. A message that failed first and arrived later has no failure. */
+/**
+ * Applies a report. The message id is kept in any status. A message that failed first and arrived later has no failure.
+ */
 function reported(known: LinkDelivery, report: DeliveryReport, now: Date): LinkDelivery {
   const status = isNews(known, report) ? report.status : known.status;
   const isFailure = status === "failed" || status === "suppressed";

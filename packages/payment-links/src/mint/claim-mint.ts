@@ -2,10 +2,11 @@ import { type EntityManager, query, statement } from "@collections/database";
 import { type LinkKey, linkColumns, type PaymentLink } from "../link/payment-link.ts";
 
 /**
- * Lets one job make the only mint call of a link. The single SQL statement runs outside any transaction and is committed
- * when it returns, so the call can follow at once. Returns undefined if the link is settled, or if another job has
- * started the call: then its outcome is unknown, and the call is never repeated. `now` is a time of the database's clock
- * (default: its current time), because another process compares it to decide whether a started call is lost.
+ * Lets one job make the only mint call of a link. The single SQL statement runs outside any transaction and is
+ * committed when it returns, so the call can follow at once. Returns undefined if the link is settled, or if another
+ * job has started the call: then its outcome is unknown, and the call is never repeated. `now` is a time of the
+ * database's clock (default: its current time), because another process compares it to decide whether a started call is
+ * lost.
  *
  * @example
  * const claimed = await claimMint(em, { lenderId, id: link.id });
@@ -19,8 +20,8 @@ export async function claimMint(
   return claimed;
 }
 
-// Citus rejects now() within COALESCE in SET. In a materialized CTE, Citus evaluates now() once, on the coordinator, and
-// sends one command. With a sub-select, Citus would first copy the row to the node with COPY.
+// Citus rejects now() within COALESCE in SET. In a materialized CTE, Citus evaluates now() once, on the coordinator,
+// and sends one command. With a sub-select, Citus would first copy the row to the node with COPY.
 const claimFree = statement(
   "payment-links.claim-mint",
   `with claim as materialized (select coalesce($3::timestamptz, now()) as at)

@@ -37,8 +37,8 @@ export interface MintCall {
 }
 
 /**
- * Makes the mint call to the lender, once. Call it outside any transaction, after `claimMint` has succeeded. Only an auth
- * header that cannot be sent makes it throw. contract: Lender-exposed endpoints
+ * Makes the mint call to the lender, once. Call it outside any transaction, after `claimMint` has succeeded. Only an
+ * auth header that cannot be sent makes it throw. contract: Lender-exposed endpoints
  *
  * @example
  * const { mintKey } = link;
@@ -78,8 +78,8 @@ function wireBody({ caseId, visitId, amountMinor, ...request }: MintRequest): ob
 /** Our own headers come last, so that the lender's registered header cannot replace them. */
 function headersOf({ authHeader, ...call }: MintCall, url: string, body: Uint8Array): Record<string, string> {
   const timestamp = String(call.now.getTime());
-  // The request line contains the path as the URL parser writes it, so that path is signed. `outbound` rejects an invalid
-  // URL.
+  // The request line contains the path as the URL parser writes it, so that path is signed. `outbound` rejects an
+  // invalid URL.
   const path = URL.parse(url)?.pathname ?? "/";
   const headers: Record<string, string> = {
     "content-type": "application/json",

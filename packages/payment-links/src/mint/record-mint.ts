@@ -7,7 +7,9 @@ import type { UnavailableReason } from "../link/unavailable-reason.ts";
 export interface MintedLink {
   readonly linkId: string;
   readonly url: string;
-  /** When the link was paid, if a payment was confirmed before the mint is recorded: lenders can show a link themselves. */
+  /**
+   * When the link was paid, if a payment was confirmed before the mint is recorded: lenders can show a link themselves.
+   */
   readonly paidAt?: Date | undefined;
 }
 
@@ -23,8 +25,8 @@ export interface RecordedMint {
 
 /**
  * Records that the lender has minted the link. The live link of the case is superseded. A link that is already settled
- * only gets the lender's id and URL, so that a later payment by it can be attributed. The first argument is the result of
- * `lockLinksOfCase`.
+ * only gets the lender's id and URL, so that a later payment by it can be attributed. The first argument is the result
+ * of `lockLinksOfCase`.
  *
  * @example
  * const minted = { linkId: "plink_77", url: "https://pay.example.com/plink_77" };
