@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
 import { type EntityManager, newId, transaction, type Tx } from "@collections/database";
 import { currency, parseJson } from "@collections/money";
@@ -15,5 +15,5 @@ declare const lockedCase: own.LockedCase;
 declare const importedCase: own.ImportedCase;
 declare const lender: own.LenderDefaults;
 declare const row: own.CaseRow;
-/** What a lender's request says. */
+/** The body of a lender's request. */
 declare const body: string;

@@ -24,26 +24,26 @@ export {
   type PromiseFault,
   promiseFault,
   type PromiseTerms,
-  type VisitCompleted,
+  type VisitCompletionResult,
   type VisitCompletion,
 } from "./visit/complete-visit.ts";
 export type { Address, Consent } from "./fields/contact-readers.ts";
 export { fileProgress, type FileProgress, recordFileProgress } from "./import/file-import.ts";
 export { caseGoneSince, forgetGoneCases, goneCaseIds } from "./list/gone-case.ts";
 export {
-  dropHeldRequest,
-  forgetHeldRequests,
-  HELD_MUTATIONS,
-  type HeldMutation,
-  type HeldRequest,
-  type HeldRequestKey,
-  holdRequest,
+  dropQueuedRequest,
+  forgetQueuedRequests,
+  QUEUED_MUTATIONS,
+  type QueuedMutation,
+  type QueuedRequest,
+  type QueuedRequestKey,
+  queueRequest,
   lockVisit,
-  MAX_HELD,
-  takeHeldRequests,
+  MAX_QUEUED_REQUESTS,
+  takeQueuedRequests,
   type VisitOfFieldPartner,
-  visitsWaitedFor,
-} from "./visit/held-request.ts";
+  visitsWithQueuedRequests,
+} from "./visit/queued-request.ts";
 export {
   importRun,
   type ImportRun,
@@ -62,7 +62,7 @@ export {
   lockCurrentCases,
   lockFreeCases,
 } from "./case/lock-cases.ts";
-export { type HeldWork, heldWorkOf } from "./list/held-work.ts";
+export { type AssignedWork, assignedWorkOf } from "./list/assigned-work.ts";
 export type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./case/locked-case.ts";
 export { maskedPhone } from "./list/masked-phone.ts";
 export type { Near } from "./list/near.ts";
@@ -126,12 +126,12 @@ export {
   type UpsertRow,
 } from "./import/row.ts";
 export type { RowFault, RowFaultCode, RowWarning, RowWarningCode } from "./fields/row-fault.ts";
-export { startVisit, type VisitStart, type VisitStarted } from "./visit/start-visit.ts";
+export { startVisit, type VisitStart, type VisitStartResult } from "./visit/start-visit.ts";
 export {
   type CaseState,
-  numbered,
-  type Refusal,
-  type RefusalCode,
+  numberEvents,
+  type TransitionRefusal,
+  type TransitionRefusalCode,
   transition,
   type Trigger,
   type Verdict,

@@ -17,7 +17,7 @@ afterAll(() => database.close());
 const byLoan = /Index Cond: \(\(lender_id = .*source_loan_number = /;
 const byId = /collection_case_pkey.*\n *Index Cond: \(\(lender_id = .*id >= .*id <= /;
 
-// The worst moment to prepare a statement: with an empty table, reading all of it looks as good as an index.
+// A plan made on an empty table is the worst case: a sequential scan looks as cheap as an index there.
 test.each([
   { ...lockCurrent.ofOne, finds: byLoan },
   { ...lockCurrent.ofMany, finds: byLoan },
@@ -31,7 +31,7 @@ test.each([
   { ...writeDates.ofOne, finds: byId },
   { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
-])("$name, prepared on an empty table, searches a key", { tags: "one-node-plan" }, async ({ text, finds }) => {
+])("$name uses its index, also in a plan that was made on an empty table", { tags: "one-node-plan" }, async ({ text, finds }) => {
   const parameters = new Set(text.match(/\$\d+/g)).size;
   const values = Array.from({ length: parameters }, () => "null").join(", ");
   const plan = await genericPlan(database.pool, text, values);
@@ -52,7 +52,7 @@ const indexedColumns = statement(
    order by name`,
 );
 
-test("no index names a column that a confirmation changes, so that its update stays heap-only", async () => {
+test("no index names a column that a confirmation changes, so that the update stays heap-only", async () => {
   const rows = await query<{ name: string }>(database.em(), indexedColumns, []);
   expect(rows.map(({ name }) => name)).toEqual([
     "assigned_field_partner_id",
@@ -70,7 +70,7 @@ const allowedValues = statement(
    where contype = 'c' and connamespace = 'cases'::regnamespace`,
 );
 
-test("the database knows every value of the closed lists", async () => {
+test("the check constraints allow every value of the closed lists", async () => {
   const rows = await query<{ definition: string }>(database.em(), allowedValues, []);
   const lists = rows.map(({ definition }) => [...definition.matchAll(/'([^']+)'::text/g)].map(([, value]) => value));
   for (const values of [CASE_STATUSES, CLOSE_REASONS, DISPOSITIONS, PROMISE_STATES]) {
@@ -78,14 +78,14 @@ test("the database knows every value of the closed lists", async () => {
   }
 });
 
-test("an outstanding amount below 0 cannot be stored", async () => {
+test("the table rejects an outstanding amount below 0", async () => {
   const wrong = exampleCase({ outstandingMinor: -1n });
   await expect(transaction(database.em(), (tx) => insertCases(tx, [wrong], [], new Date()))).rejects.toMatchObject({
     code: "23514",
   });
 });
 
-test("a loan has one current case", async () => {
+test("a loan has at most one current case", async () => {
   const first = exampleCase();
   const second = { ...first, id: newId(), cycle: 2 };
   const leftOver = await transaction(database.em(), (tx) => insertCases(tx, [first, second], [], new Date()));

@@ -3,12 +3,12 @@ import { Case } from "./case/collection-case.ts";
 import { FileImport } from "./import/file-import.ts";
 import { GoneCaseEntity } from "./list/gone-case.ts";
 import { goneCasesMigration } from "./migrations/0005-gone-cases.ts";
-import { HeldRequestEntity } from "./visit/held-request.ts";
+import { QueuedRequestEntity } from "./visit/queued-request.ts";
 import { ImportRun } from "./import/import-run.ts";
 import { PromiseToPay } from "./visit/promise-to-pay.ts";
 import { Visit } from "./visit/visit.ts";
 
-// The lists are spelled out here and in the code: a released migration never changes, a list may grow.
+// The lists are repeated here and not imported: a released migration must not change, but a list in the code may grow.
 const dispositions = `'PAID_VIA_LINK', 'PAID_ELSEWHERE_CLAIMED', 'PROMISE_TO_PAY', 'CALLBACK_REQUESTED', 'NOT_AT_HOME',
     'DOOR_LOCKED', 'SHIFTED', 'ADDRESS_NOT_FOUND', 'WRONG_PERSON', 'REFUSED_TO_PAY', 'HARDSHIP', 'DISPUTE', 'DECEASED',
     'UNSAFE', 'OTHER'`;
@@ -66,7 +66,8 @@ create table cases.collection_case (
   check (status <> 'collected' or outstanding_minor = 0)
 ) with (fillfactor = 75)`;
 
-// A confirmation must stay a heap-only update: no index, and no predicate of one, names a column that it changes.
+// The update by a confirmation must stay a heap-only (HOT) update. So no index, and no predicate of an index, names a
+// column that a confirmation changes.
 const indexCases = [
   "create unique index on cases.collection_case (lender_id, source_loan_number) where is_current",
   "create unique index on cases.collection_case (lender_id, source_loan_number, cycle)",
@@ -155,21 +156,22 @@ create table cases.held_request (
   primary key (field_partner_id, mutation, key)
 )`;
 
-/** What is searched for comes in NFC, as texts are read by now; those of before may be in any form. */
+/** Texts are now stored in NFC, and searches compare in NFC. Older rows may be in any normal form. */
 const normalizeTexts = `
 update cases.collection_case
 set borrower_name = normalize(borrower_name), bucket = normalize(bucket), addresses = normalize(addresses::text)::jsonb
 where borrower_name is not normalized or bucket is not normalized or addresses::text is not normalized`;
 
 /**
- * Schema `cases`: cases with their visits and promises, how far imports have come, and what field partners have lost.
+ * The schema `cases`: cases with their visits and promises, the progress of imports, and the cases that field partners
+ * have lost.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [casesSchema] });
  */
 export const casesSchema: PackageSchema = {
   name: "cases",
-  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, HeldRequestEntity, GoneCaseEntity],
+  entities: [Case, Visit, PromiseToPay, ImportRun, FileImport, QueuedRequestEntity, GoneCaseEntity],
   migrations: [
     {
       name: "0001",
@@ -200,7 +202,7 @@ export const casesSchema: PackageSchema = {
     },
     { name: "0005-gone-cases", statements: goneCasesMigration },
     { name: "0006-normal-forms", statements: [normalizeTexts] },
-    // Null is derived where it is read: see peak.ts and LockedCase. No row is filled in.
+    // Existing rows keep null. The code that reads the columns derives a value: see peak.ts and LockedCase.
     {
       name: "0007-order-of-arrival",
       statements: [
@@ -210,7 +212,7 @@ export const casesSchema: PackageSchema = {
     // No migration was ever numbered 0008.
     {
       name: "0009-repeated-requests",
-      // The first use of a request fixes its switches, also when that use wrote no row.
+      // The first use of an import id fixes `dry_run` and `atomic`, also when it imported no row.
       statements: [
         `alter table cases.import_run
            add column applied boolean not null default true,
@@ -224,7 +226,7 @@ export const casesSchema: PackageSchema = {
       table: "cases.held_request",
       as: "local",
       commitsWithLenders: true,
-      because: "a field partner's, who says of no case whose it is; kept for days",
+      because: "belongs to a field partner, and its case is not known yet; kept for days",
     },
   ],
 };

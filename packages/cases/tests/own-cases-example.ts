@@ -23,7 +23,9 @@ const CASES_PER_LENDER = 14;
 const SHRUNK_BY = new Date("2026-11-13T12:00:00Z");
 const HERE = { latitude: 19, longitude: 72.8 };
 
-/** In Auckland it is tomorrow when it is noon in London. */
+/**
+ * Returns the day at a lender. Half of the lenders are in Auckland, where it is already the next day at noon in London.
+ */
 export function dayAt(lenderId: string, at: Date): string {
   const timeZone = LENDERS.findIndex(({ id }) => id === lenderId) % 2 === 0 ? "Europe/London" : "Pacific/Auckland";
   return at.toLocaleDateString("sv-SE", { timeZone });
@@ -31,7 +33,7 @@ export function dayAt(lenderId: string, at: Date): string {
 
 export const NOON = new Date("2026-11-20T12:00:00Z");
 
-/** The values that cases differ in. Few of each, so that many cases tie. */
+/** The values in which the cases differ. There are few of each, so that many cases tie. */
 const STATES: Partial<ImportedCase>[] = [
   {},
   { status: "in_progress", workBegun: true },
@@ -78,7 +80,7 @@ export const held: Held[] = LENDERS.flatMap(({ id: lenderId }, lender) =>
   }),
 );
 
-/** Every part of a request, with the values that are tried. */
+/** The parts of a request, each with the values that are tried. */
 const PARTS: readonly (readonly Request[])[] = [
   [
     { filter: { statuses: ["assigned"] } },
@@ -112,7 +114,7 @@ const PAIRS = PARTS.flatMap((part, index) =>
       .map((second) => merged(first, second)),
   ),
 );
-/** Each part alone in every order, and each pair of parts in one of the orders: LISTS=all tries each pair in every order. */
+/** Each part alone in every sort, and each pair of parts in one sort. With LISTS=all, each pair in every sort. */
 export const REQUESTS: readonly Request[] = CASE_SORTS.flatMap((sort, order) => {
   const pairs = PAIRS.filter((_, index) => process.env["LISTS"] === "all" || index % CASE_SORTS.length === order);
   return [{}, ...SINGLES, ...pairs].map((request) => ({ sort, ...(sort === "near" && { near: HERE }), ...request }));
@@ -185,7 +187,7 @@ function isBetween(
   return from <= day && day <= to;
 }
 
-/** By the haversine formula on a sphere, in whole metres. */
+/** Computes the distance by the haversine formula on a sphere, in whole metres. */
 export function distanceM(it: ImportedCase, from: { latitude: number; longitude: number }): number | null {
   const [first] = it.addresses;
   if (isShrunk(it) || !first || first.latitude === null || first.longitude === null) return null;
@@ -200,7 +202,7 @@ export function distanceM(it: ImportedCase, from: { latitude: number; longitude:
 
 const visits = new Map<string, { id: string; at: Date }[]>();
 
-/** From one to eight visits, two at a time at the same moment. */
+/** Returns one to eight visits of a case. Two each have the same time. */
 export function visitsOf({ id }: ImportedCase): { id: string; at: Date }[] {
   const known = visits.get(id);
   if (known) return known;

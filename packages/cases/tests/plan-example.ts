@@ -7,7 +7,7 @@ import { checkRow } from "../src/import/row.ts";
 export const EARLIER = new Date("2026-11-19T10:00:00Z");
 export const NOW = new Date("2026-11-20T10:00:00Z");
 
-/** What the plans of tests depend on. */
+/** The default facts of the plans in tests. */
 export const facts: PlanFacts = {
   lenderId: "0193bf7c-0000-7000-8000-000000000001",
   importId: "0193bf7c-0000-7000-8000-000000000002",
@@ -16,10 +16,10 @@ export const facts: PlanFacts = {
   now: NOW,
 };
 
-/** Fields of a case that ended a day ago. */
+/** The fields of a case that ended a day ago. */
 export const ended = { fieldWork: "blocked", blockedAt: EARLIER, closedAt: EARLIER } as const;
 
-/** The verdict on a row with these fields, of a lender in India; amounts are written as texts. */
+/** Plans a row with these fields, of a lender in India. Amounts are passed as texts. */
 export function planOf(
   fields: Record<string, unknown>,
   current: ImportedCase | undefined,
@@ -37,7 +37,7 @@ export function planOf(
   return planRow(checked.row, current, { ...facts, ...more });
 }
 
-/** The same where the row changes something. */
+/** Like `planOf`, for a row that changes the case. */
 export function applied(
   fields: Record<string, unknown>,
   current: ImportedCase | undefined,

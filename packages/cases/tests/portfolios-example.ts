@@ -9,19 +9,19 @@ import { insertCases, writeImportedCases } from "../src/case/write-cases.ts";
 export const NOW = new Date("2026-11-20T10:00:00Z");
 export const TODAY = "2026-11-20";
 
-/** A lender's cases in the hands of field partners, and their lists of them. */
+/** The cases of one lender, assigned to field partners, and the lists of these cases. */
 export interface Portfolios {
   readonly lenderId: string;
-  /** A new field partner with cases that differ from the example as told. */
+  /** Creates a field partner with cases that differ from the example by these fields. */
   hold(cases: readonly Partial<ImportedCase>[]): Promise<{ me: string; held: ImportedCase[] }>;
-  /** One more case of somebody. */
+  /** Adds a case to a field partner. */
   add(me: string, overrides: Partial<ImportedCase>): Promise<void>;
   write(cases: readonly ImportedCase[]): Promise<void>;
   promise(theCase: ImportedCase, dueOn: string, state?: string): Promise<void>;
   list(me: string, request: Partial<CaseListRequest>, now?: Date): Promise<Page<ListedCase>>;
-  /** The ids of every page, following the cursors. */
+  /** Returns the ids of all pages. */
   allPages(me: string, request: Partial<CaseListRequest>): Promise<string[][]>;
-  /** Where in `held` the cases of a list stand, two to a page. */
+  /** Reads a list in pages of two, and returns the index in `held` of each case. */
   order(me: string, request: Partial<CaseListRequest>, held: readonly ImportedCase[]): Promise<number[]>;
 }
 

@@ -29,7 +29,7 @@ export {
   MAX_NOTE_CHARS,
   type VisitToComplete,
 } from "./visit/complete-visit.ts";
-export { holdCompletion, holdLinkWish, type WorkedRequest, workHeldRequests } from "./held-requests.ts";
+export { queueCompletion, queueLinkRequest, type ProcessedRequest, processQueuedRequests } from "./queued-requests.ts";
 export {
   type LinkDeps,
   type LinkLog,
@@ -40,7 +40,7 @@ export {
 } from "./link/link-jobs.ts";
 export { mintPaymentLink } from "./link/mint-payment-link.ts";
 export {
-  type PaymentLinkWish,
+  type PaymentLinkRequest,
   requestPaymentLink,
   requestPaymentLinkIn,
   type RequestPaymentLinkOutcome,
@@ -58,9 +58,9 @@ export {
   type RecordPayoutOutcome,
 } from "./books/record-payout.ts";
 export { recordMessageReports } from "./link/record-message-reports.ts";
-export { type OtpChannel, type OtpDeps, OtpNotTakenError, sendOtp } from "./message/send-otp.ts";
-export { MessageNotTakenError, sendPaymentLink } from "./link/send-payment-link.ts";
-export { type AlertDeps, AlertNotTakenError, sendWebhookAlert } from "./message/send-webhook-alert.ts";
+export { type OtpChannel, type OtpDeps, OtpNotAcceptedError, sendOtp } from "./message/send-otp.ts";
+export { MessageNotAcceptedError, sendPaymentLink } from "./link/send-payment-link.ts";
+export { type AlertDeps, AlertNotAcceptedError, sendWebhookAlert } from "./message/send-webhook-alert.ts";
 export { startVisit, startVisitIn, type StartVisitOutcome, type VisitToStart } from "./visit/start-visit.ts";
 export { type PromiseDeps, settlePromises } from "./visit/settle-promises.ts";
 export { sweepPaymentLinks } from "./link/sweep-payment-links.ts";

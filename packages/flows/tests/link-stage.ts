@@ -16,7 +16,7 @@ import { createOutbound } from "@collections/outbound";
 import { linkById, type PaymentLink } from "@collections/payment-links";
 import { afterAll } from "vitest";
 import type { LinkDeps } from "../src/link/link-jobs.ts";
-import { requestPaymentLink, type PaymentLinkWish } from "../src/link/request-payment-link.ts";
+import { requestPaymentLink, type PaymentLinkRequest } from "../src/link/request-payment-link.ts";
 import { startVisit } from "../src/visit/start-visit.ts";
 import { aCase, aFieldPartner, aLender, ALLOW, ENVIRONMENT, VAULT } from "./fixture.ts";
 
@@ -31,7 +31,7 @@ export interface LinkStage {
   /** A case of the lender's that the field partner is visiting; `row` adds to its import row. */
   visitedCase(row?: object): Promise<VisitedCase>;
   /** Asks for a link on a visit of the field partner's. */
-  request(visitId: string, wish?: Partial<PaymentLinkWish>): Promise<PaymentLink>;
+  request(visitId: string, wish?: Partial<PaymentLinkRequest>): Promise<PaymentLink>;
   /** The link as it is now. */
   link(of: PaymentLink): Promise<PaymentLink>;
 }
@@ -108,7 +108,7 @@ export async function linkStage(
     return { theCase, visitId };
   }
 
-  async function request(visitId: string, wish: Partial<PaymentLinkWish> = {}): Promise<PaymentLink> {
+  async function request(visitId: string, wish: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
     const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: lender.currency };
     const outcome = await requestPaymentLink(database.em(), { ...asked, ...wish }, {});
     assert(outcome.kind === "requested", outcome.kind);

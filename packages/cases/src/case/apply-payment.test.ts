@@ -7,7 +7,7 @@ import type { LockedCase } from "./locked-case.ts";
 const NOW = new Date("2026-11-20T10:00:00Z");
 const EARLIER = new Date("2026-11-19T10:00:00Z");
 
-test("a part leaves the rest outstanding and the case in progress", () => {
+test("a partial payment lowers the outstanding amount and makes the case in progress", () => {
   const effect = applyPayment(exampleCase({ status: "assigned", sequence: 5n }), payment(200_000n), NOW);
   expect(effect).toMatchObject({ appliedMinor: 200_000n, excessMinor: 0n, cleared: false, newlyCollected: false });
   expect(effect.events).toEqual([{ kind: "payment.collected", sequence: 6n }]);
@@ -21,7 +21,7 @@ test("a part leaves the rest outstanding and the case in progress", () => {
   });
 });
 
-test("the payment that clears the case closes it, and what is more than owed is excess", () => {
+test("the payment that clears the case closes it, and the part above the outstanding amount is excess", () => {
   const effect = applyPayment(exampleCase({ sequence: 5n }), payment(500_001n), NOW);
   expect(effect).toMatchObject({ appliedMinor: 500_000n, excessMinor: 1n, cleared: true, newlyCollected: true });
   expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.collected", "case.closed"]);
@@ -36,7 +36,7 @@ test("the payment that clears the case closes it, and what is more than owed is 
   });
 });
 
-test("a payment on a collected case is all excess and closes nothing again", () => {
+test("a payment on a collected case is excess as a whole and does not close the case again", () => {
   const { caseAfter: collected } = applyPayment(exampleCase(), payment(500_000n), EARLIER);
   const effect = applyPayment(collected, payment(100n), NOW);
   expect(effect).toMatchObject({ appliedMinor: 0n, excessMinor: 100n, cleared: true, newlyCollected: false });
@@ -60,7 +60,7 @@ test("a payment that the balance includes counts as collected and leaves the out
   expect(later).toMatchObject({ includedAsOf: null, caseAfter: { outstandingMinor: 300_000n } });
 });
 
-test("payments that the balance includes count up to the peak, the rest is excess", () => {
+test("payments that the balance includes are applied up to the peak, and the rest is excess", () => {
   const asOf = exampleCase({ outstandingAsOf: NOW, peakMinor: 500_000n });
   const first = applyPayment(asOf, { amountMinor: 400_000n, paidAt: EARLIER }, NOW);
   const second = applyPayment(first.caseAfter, { amountMinor: 400_000n, paidAt: EARLIER }, NOW);
@@ -72,7 +72,7 @@ test("payments that the balance includes count up to the peak, the rest is exces
   expect(unknownPeak).toMatchObject({ appliedMinor: 500_000n, caseAfter: { peakMinor: 500_000n } });
 });
 
-test("payments in the balance count up to a balance that an older process raised above the stored peak", () => {
+test("payments that the balance includes are applied up to a balance that an older process raised above the peak", () => {
   // An older process writes outstandingMinor of an existing case and does not know peakMinor.
   const raised = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 300_000n, peakMinor: 100_000n });
   const first = applyPayment(raised, { amountMinor: 250_000n, paidAt: EARLIER }, NOW);
@@ -81,7 +81,7 @@ test("payments in the balance count up to a balance that an older process raised
   expect(second).toMatchObject({ appliedMinor: 50_000n, excessMinor: 200_000n });
 });
 
-test("a payment that a balance of 0 includes makes the settled case collected, and is no excess", () => {
+test("a payment that a balance of 0 includes makes the settled case collected, without excess", () => {
   const settled = exampleCase({
     status: "closed",
     outstandingMinor: 0n,
@@ -97,7 +97,7 @@ test("a payment that a balance of 0 includes makes the settled case collected, a
   expect(effect.events.map(({ kind }) => kind)).toEqual(["payment.collected", "case.closed"]);
 });
 
-test("the first payment on a case that the lender settled collects it, all as excess", () => {
+test("the first payment on a case that the lender settled makes it collected, and is excess as a whole", () => {
   const settled = exampleCase({
     status: "closed",
     outstandingMinor: 0n,
@@ -114,12 +114,12 @@ test("the first payment on a case that the lender settled collects it, all as ex
   expect(second.events.map(({ kind }) => kind)).toEqual(["payment.collected"]);
 });
 
-test("a payment that is told late does not turn back the day of the last one", () => {
+test("a payment that is confirmed late does not lower lastPaymentAt", () => {
   const paid = exampleCase({ lastPaymentAt: NOW });
   expect(applyPayment(paid, { amountMinor: 1n, paidAt: EARLIER }, NOW).caseAfter.lastPaymentAt).toBe(NOW);
 });
 
-test("whatever is paid in whatever order, the sums hold and the case closes once", () => {
+test("random payments in any order keep the sums consistent and close the case once", () => {
   const amounts = array(bigInt({ min: 1n, max: 400_000n }), { minLength: 1, maxLength: 30 });
   assert(
     property(bigInt({ min: 1n, max: 1_000_000n }), amounts, (placedMinor, paid) => {

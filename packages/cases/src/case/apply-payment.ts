@@ -9,30 +9,30 @@ export interface CapturedPayment {
   readonly paidAt: Date;
 }
 
-/** What one payment did to a case. `appliedMinor + excessMinor` is the payment's amount. */
+/** The effect of one payment on a case. `appliedMinor + excessMinor` is the payment's amount. */
 export interface PaymentEffect {
   readonly caseAfter: LockedCase;
-  /** The part that paid what was owed: it lowered the outstanding amount, or the lender's balance already included it. */
+  /** The part that was owed: it lowered the outstanding amount, or the lender's balance already included it. */
   readonly appliedMinor: bigint;
-  /** The part of this payment that was not owed any more. */
+  /** The part of this payment that was not owed. */
   readonly excessMinor: bigint;
   /**
-   * The case's `outstandingAsOf` if the balance of that moment already included this payment: the outstanding amount
-   * stays as it is. Otherwise null: the applied part lowered the outstanding amount.
+   * The case's `outstandingAsOf` if the balance as of that time already included this payment, so that the outstanding
+   * amount does not change. Otherwise null: the applied part lowered the outstanding amount.
    */
   readonly includedAsOf: Date | null;
   /** Nothing is outstanding after this payment. */
   readonly cleared: boolean;
-  /** This payment made the case `collected`: of all payments on a case, one at most. */
+  /** Whether this payment made the case `collected`. At most one payment of a case does. */
   readonly newlyCollected: boolean;
   readonly events: readonly NumberedEvent[];
 }
 
 /**
- * Books one payment on a locked case. Captured money is never refused: what is more than the outstanding amount is
- * excess. A payment that was captured at or before the case's `outstandingAsOf` is included in the balance already: it
- * counts as collected and leaves the outstanding amount unchanged. Fold several payments of one loan in turn, each over
- * the case that the one before left.
+ * Applies one payment to a locked case. A captured payment is never refused: the part above the outstanding amount is
+ * excess. A payment that was captured at or before the case's `outstandingAsOf` is already included in the balance: it
+ * counts as collected, and the outstanding amount does not change. Apply several payments of one loan one after the
+ * other, each to the `caseAfter` of the one before.
  *
  * @example
  * const payment = { amountMinor: 250_000n, paidAt: new Date("2026-11-20T09:41:07Z") };
@@ -41,7 +41,7 @@ export interface PaymentEffect {
  */
 export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, now: Date): PaymentEffect {
   const { amountMinor, paidAt } = payment;
-  if (amountMinor <= 0n) throw new Error(`A payment is more than 0; got ${amountMinor}.`);
+  if (amountMinor <= 0n) throw new Error(`The amount of a payment must be above 0; got ${amountMinor}.`);
   const { outstandingMinor, outstandingAsOf, lastPaymentAt } = lockedCase;
   const includedAsOf = outstandingAsOf !== null && paidAt <= outstandingAsOf ? outstandingAsOf : null;
   const owedMinor = includedAsOf === null ? outstandingMinor : includedAtMost(lockedCase);
@@ -52,20 +52,23 @@ export function applyPayment(lockedCase: LockedCase, payment: CapturedPayment, n
   const paidCase: LockedCase = {
     ...lockedCase,
     outstandingMinor: outstandingAfterMinor,
-    // Store a derived peak before this payment raises applied, so that the next payment finds the same limit.
+    // A derived peak is stored before this payment raises `applied`, so that the next payment has the same limit.
     peakMinor: peakOf(lockedCase),
     excessMinor: lockedCase.excessMinor + excessMinor,
     totalCollectedMinor: lockedCase.totalCollectedMinor + amountMinor,
     lastPaymentAt: lastPaymentAt !== null && lastPaymentAt > paidAt ? lastPaymentAt : paidAt,
   };
   const verdict = transition(paidCase, { kind: cleared ? "payment_clears" : "payment_leaves_rest" }, now);
-  if (!verdict.allowed) throw new Error(`A confirmation was refused in state ${lockedCase.status}.`);
+  if (!verdict.allowed) throw new Error(`A payment was refused on a case with status ${lockedCase.status}.`);
   const { caseAfter, events } = verdict;
   const newlyCollected = lockedCase.status !== "collected" && caseAfter.status === "collected";
   return { caseAfter, appliedMinor, excessMinor, includedAsOf, cleared, newlyCollected, events };
 }
 
-/** How much of the payments that the balance includes can have been owed in this cycle and is not paid by others yet. */
+/**
+ * Returns the upper limit of the applied part of a payment that the balance includes: the peak, minus what other
+ * payments have been applied.
+ */
 function includedAtMost(lockedCase: LockedCase): bigint {
   const restMinor = peakOf(lockedCase) - appliedOf(lockedCase);
   return restMinor > 0n ? restMinor : 0n;

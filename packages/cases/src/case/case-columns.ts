@@ -1,7 +1,7 @@
 import { DETAIL_PROPERTIES } from "./case-details.ts";
 import type { ImportedCase } from "./locked-case.ts";
 
-/** The column type of every property of a case that the verbs of this package read and write in prepared SQL. */
+/** The column types of all properties of a case that the SQL statements of this package read and write. */
 const COLUMN_TYPES = {
   lenderId: "uuid",
   id: "uuid",
@@ -53,16 +53,16 @@ const COLUMN_TYPES = {
 
 export type CaseProperty = keyof typeof COLUMN_TYPES;
 
-/** Every property of an ImportedCase. */
+/** The properties of an ImportedCase. */
 export const IMPORTED_PROPERTIES = Object.keys(COLUMN_TYPES) as readonly CaseProperty[];
 
-/** The details that confirmations, visits and links read under the lock too. */
+/** The details that confirmations, visits and links need too, so a LockedCase has them. */
 const LOCKED_DETAILS: ReadonlySet<CaseProperty> = new Set(["minimumMinor", "outstandingAsOf", "doNotContactUntil"]);
 const NOT_LOCKED: ReadonlySet<CaseProperty> = new Set(
   DETAIL_PROPERTIES.filter((property) => !LOCKED_DETAILS.has(property)),
 );
 
-/** Every property of a LockedCase: without what only an import reads. */
+/** The properties of a LockedCase: all except the details that only imports need. */
 export const LOCKED_PROPERTIES = IMPORTED_PROPERTIES.filter((property) => !NOT_LOCKED.has(property));
 
 export function columnOf(property: CaseProperty): string {
@@ -73,7 +73,7 @@ export function columnTypeOf(property: CaseProperty): (typeof COLUMN_TYPES)[Case
   return COLUMN_TYPES[property];
 }
 
-/** The select list that makes rows of `c` into objects with these properties. */
+/** Returns a SELECT list that renames the columns of `c` to these properties. */
 export function selectList(properties: readonly CaseProperty[]): string {
   return properties.map((property) => `c.${columnOf(property)} as "${property}"`).join(", ");
 }

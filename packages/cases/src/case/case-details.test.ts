@@ -9,6 +9,6 @@ test.each([
   [{ dpd: 90, bucket: null }, "61-90"],
   [{ dpd: 91, bucket: null }, "90+"],
   [{ dpd: 91, bucket: "B4" }, "B4"],
-])("the bucket of %j is %s", (fields, bucket) => {
+])("bucketOf %j is %s", (fields, bucket) => {
   expect(bucketOf(fields)).toBe(bucket);
 });

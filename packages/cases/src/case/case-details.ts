@@ -13,7 +13,9 @@ import {
 } from "../fields/field-readers.ts";
 import { refusalOfPair } from "./refused-pairs.ts";
 
-/** What a lender's row says of a case, besides the balance. Amounts in minor units, days as `YYYY-MM-DD`. */
+/**
+ * The details of a case from the lender's rows, without the balance. Amounts are in minor units, days are `YYYY-MM-DD`.
+ */
 export interface CaseDetails {
   readonly allocationRef: string | null;
   readonly tags: readonly string[];
@@ -26,7 +28,7 @@ export interface CaseDetails {
   readonly overdueSince: string | null;
   /** Days past due. */
   readonly dpd: number | null;
-  /** As the lender sent it; `bucketOf` derives one otherwise. */
+  /** The bucket that the lender sent, or null. `bucketOf` then derives one. */
   readonly bucket: string | null;
   readonly borrowerName: string;
   readonly borrowerPhone: string;
@@ -35,27 +37,27 @@ export interface CaseDetails {
   readonly language: string | null;
   readonly addresses: readonly Address[];
   readonly consent: Consent;
-  /** Nobody contacts the borrower before this day. */
+  /** The borrower must not be contacted before this day. */
   readonly doNotContactUntil: string | null;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** The part of the details that one row says: absent is unchanged. Consent is merged channel by channel. */
+/** The details that one row contains. An absent property is unchanged. Consent is merged channel by channel. */
 export type DetailChanges = Partial<Omit<CaseDetails, "consent">> & { readonly consent?: Partial<Consent> };
 
-/** The value that a field has after the row clears it with null; REQUIRED fields cannot be cleared. */
+/** The value of a field after a row has cleared it with null. REQUIRED fields cannot be cleared. */
 type Cleared<Value> = null extends Value ? null : Value | "REQUIRED";
 
 interface DetailField<Property extends keyof CaseDetails> {
-  /** Its name on the wire. */
+  /** The name of the field in the API. */
   readonly field: string;
   readonly read: FieldReader<NonNullable<NonNullable<DetailChanges[Property]>>>;
   readonly cleared: Cleared<CaseDetails[Property]>;
-  /** Its values may not leave in events, which carry no personal data and stay small. */
+  /** Whether the values are left out of events, which contain no personal data and must stay small. */
   readonly confidential?: true;
 }
 
-/** Every field of the details: how it is read, and what null means. Its order is the order of changes in an answer. */
+/** All fields of the details: how each is read, and what null means. Answers list changes in this order. */
 export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailField<Property> } = {
   outstandingAsOf: { field: "outstandingAsOf", read: balanceAsOf, cleared: null },
   minimumMinor: { field: "minimumAmount", read: amount({ allowZero: true }), cleared: null },
@@ -86,7 +88,7 @@ export const DETAIL_FIELDS: { readonly [Property in keyof CaseDetails]: DetailFi
 
 export const DETAIL_PROPERTIES = Object.keys(DETAIL_FIELDS) as readonly (keyof CaseDetails)[];
 
-/** What a new case has where its first row is silent. */
+/** The details of a new case for the fields that its first row does not contain. */
 export const NO_DETAILS: Omit<CaseDetails, "borrowerName" | "borrowerPhone"> = {
   allocationRef: null,
   tags: [],
@@ -108,7 +110,7 @@ export const NO_DETAILS: Omit<CaseDetails, "borrowerName" | "borrowerPhone"> = {
   metadata: {},
 };
 
-/** One difference that a row made, in values of the wire. An event has no values of a confidential field. */
+/** One change that a row made, with values as in the API. For a confidential field, an event contains no values. */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
@@ -116,7 +118,7 @@ export interface FieldChange {
 }
 
 /**
- * Names of the fields that are amounts: parse a request with `parseJson(text, AMOUNT_FIELDS)`.
+ * The names of the fields that are amounts. Parse a request with `parseJson(text, AMOUNT_FIELDS)`.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -130,12 +132,12 @@ const CONFIDENTIAL_FIELDS: ReadonlySet<string> = new Set(
     .map(({ field }) => field),
 );
 
-/** The details with a row's changes laid over them. */
+/** Returns the details after a row's changes. */
 export function withChanges<Details extends CaseDetails>(details: Details, changes: DetailChanges): Details {
   return { ...details, ...changes, consent: { ...details.consent, ...changes.consent } };
 }
 
-/** The differences between two details of one case, by the names and in the values of the wire. */
+/** Returns the differences between two versions of a case's details, with names and values as in the API. */
 export function detailChanges(before: CaseDetails, after: CaseDetails, currency: CurrencyCode): FieldChange[] {
   return DETAIL_PROPERTIES.filter((property) => !isDeepStrictEqual(before[property], after[property])).map(
     (property) => ({
@@ -146,13 +148,13 @@ export function detailChanges(before: CaseDetails, after: CaseDetails, currency:
   );
 }
 
-/** The same changes for an event's body: without values where they are personal data. */
+/** Returns the changes for the body of an event, without the values of confidential fields. */
 export function publicChanges(changes: readonly FieldChange[]): FieldChange[] {
   return changes.map((change) => (CONFIDENTIAL_FIELDS.has(change.field) ? { field: change.field } : change));
 }
 
 /**
- * The lender's own bucket, else one by days past due; null when neither is known.
+ * Returns the lender's bucket if it sent one, otherwise the bucket of the days past due, otherwise null.
  *
  * @example
  * bucketOf({ bucket: null, dpd: 47 }); // "31-60"

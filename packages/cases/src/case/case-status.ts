@@ -1,5 +1,5 @@
 /**
- * The states of a case, as the wire and the database spell them.
+ * The statuses of a case, as they appear in the API and in the database.
  *
  * @example
  * const wanted = "assigned,in_progress".split(",");
@@ -7,17 +7,17 @@
  */
 export const CASE_STATUSES = ["new", "assigned", "in_progress", "on_hold", "collected", "closed", "withdrawn"] as const;
 
-/** One of CASE_STATUSES: where a case stands (contract: States and transitions). */
+/** The status of a case, one of CASE_STATUSES (contract: States and transitions). */
 export type CaseStatus = (typeof CASE_STATUSES)[number];
 
-/** Whether anybody may be sent to the borrower's door. */
+/** The values of FieldWork. */
 export const FIELD_WORK = ["open", "blocked"] as const;
 
-/** Whether a case may be worked at the door: `blocked` while it is held and once it has ended. */
+/** Whether field partners may visit the borrower: `blocked` while the case is on hold and after it has ended. */
 export type FieldWork = (typeof FIELD_WORK)[number];
 
 /**
- * Why a case ended. The words that somebody gave for it are in its `statusReason`.
+ * The reasons why a case ended. The free text that was given as a reason is in `statusReason`.
  *
  * @example
  * const endedBy = new Map(CLOSE_REASONS.map((reason) => [reason, 0]));
@@ -27,7 +27,7 @@ export const CLOSE_REASONS = ["paid_in_full", "settled_by_lender", "withdrawn", 
 /** One of CLOSE_REASONS: why a case ended. */
 export type CloseReason = (typeof CLOSE_REASONS)[number];
 
-/** Kinds of events that changes of a case bring about (contract: Event kinds). */
+/** The kinds of events that are emitted for changes of a case (contract: Event kinds). */
 export type CaseEventKind =
   | "case.created"
   | "case.updated"
@@ -48,7 +48,7 @@ export type CaseEventKind =
   | "payment_link.undelivered"
   | "payment.collected";
 
-/** One event to emit, with its number in the loan's sequence. */
+/** An event to emit, with its number in the loan's sequence. */
 export interface NumberedEvent {
   readonly kind: CaseEventKind;
   readonly sequence: bigint;

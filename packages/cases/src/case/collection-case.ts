@@ -4,7 +4,7 @@ import type { CaseStatus, CloseReason, FieldWork } from "./case-status.ts";
 import type { Address, Consent } from "../fields/contact-readers.ts";
 import type { Disposition } from "./disposition.ts";
 
-/** A loan being collected, in one of its cycles. Amounts in minor units of `currency`. */
+/** One cycle of collecting a loan. Amounts are in minor units of `currency`. */
 export const Case = defineEntity({
   name: "Case",
   tableName: "collection_case",
@@ -67,7 +67,5 @@ export const Case = defineEntity({
   },
 });
 
-/**
- * A case as it is read: its balance, its state and what the lender's rows said. Amounts in minor units of `currency`.
- */
+/** A case: its balance, its state and the details from the lender's rows. Amounts are in minor units of `currency`. */
 export type Case = InferEntity<typeof Case>;

@@ -1,5 +1,5 @@
 /**
- * How a visit can end.
+ * The results that a visit can end with.
  *
  * @example
  * const disposition = DISPOSITIONS.find((known) => known === "NOT_AT_HOME");

@@ -13,7 +13,7 @@ const database = await createDatabase({ url, schemas: [casesSchema] });
 afterAll(() => database.close());
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-test("a locked case is what was written", async () => {
+test("the locking functions return the case as it was written", async () => {
   const stored = await store(
     database,
     exampleCase({ dpd: 3, tags: ["a", "b,c"], nextDueDate: "2026-12-01", metadata: { a: "b" } }),
@@ -27,7 +27,7 @@ test("a locked case is what was written", async () => {
   });
 });
 
-test("an unknown loan, another lender's loan and no loan at all lock nothing", async () => {
+test("lockCurrentCases returns nothing for an unknown loan, another lender's loan and an empty list", async () => {
   const stored = await store(database, exampleCase());
   await transaction(database.em(), async (tx) => {
     expect(await lockCurrentCases(tx, [])).toEqual([]);
@@ -37,7 +37,7 @@ test("an unknown loan, another lender's loan and no loan at all lock nothing", a
   });
 });
 
-test("a case of any cycle locks the current one of its loan, also one that takes its place meanwhile", async () => {
+test("lockCurrentCaseOf locks the loan's current case, also if a new cycle replaces the case during the wait", async () => {
   const old = await store(database, exampleCase());
   const next = { ...old, id: newId(), cycle: 2 };
   const key = { lenderId: old.lenderId, caseId: old.id };
@@ -48,7 +48,7 @@ test("a case of any cycle locks the current one of its loan, also one that takes
   await transaction(database.em(), async (tx) => {
     await lockCurrentCases(tx, [keyOf(old)]);
     waiting = lockedId();
-    await somebodyWaits();
+    await untilSomebodyWaits();
     await insertCases(tx, [next], [old], NOW);
   });
   expect(await waiting).toBe(next.id);
@@ -57,7 +57,7 @@ test("a case of any cycle locks the current one of its loan, also one that takes
   expect(await transaction(database.em(), (tx) => lockCurrentCaseOf(tx, stranger))).toBeUndefined();
 });
 
-test("payments of one loan from many transactions follow one another without a gap", async () => {
+test("concurrent payments of one loan leave no gap in its sequence", async () => {
   const stored = await store(database, exampleCase({ placedMinor: 1_000n, outstandingMinor: 1_000n }));
   await Promise.all(
     Array.from({ length: 20 }, () =>
@@ -74,12 +74,12 @@ test("payments of one loan from many transactions follow one another without a g
     outstandingMinor: 0n,
     totalCollectedMinor: 1_200n,
     excessMinor: 200n,
-    // One number for each payment, and one for the end.
+    // Each payment takes one number, and the end of the case takes one.
     sequence: stored.sequence + 21n,
   });
 });
 
-test("transactions that name the same loans in opposite orders do not stop each other", async () => {
+test("transactions that name the same loans in opposite orders do not deadlock", async () => {
   const lenderId = newId();
   const stored = await Promise.all(Array.from({ length: 40 }, () => store(database, exampleCase({ lenderId }))));
   const keys = stored.map(keyOf);
@@ -98,7 +98,7 @@ test("transactions that name the same loans in opposite orders do not stop each 
   expect(new Set(after.map(({ sequence }) => sequence))).toEqual(new Set([41n]));
 });
 
-test("who waited for a case while it got a new cycle locks the new one, with the number that goes on", async () => {
+test("lockCurrentCases locks the new cycle's case, with its sequence, if the old one is replaced during the wait", async () => {
   const old = await store(database, exampleCase({ sequence: 6n }));
   const other = await store(database, exampleCase({ lenderId: old.lenderId }));
   const next = { ...old, id: newId(), cycle: 2, sequence: 7n };
@@ -106,7 +106,7 @@ test("who waited for a case while it got a new cycle locks the new one, with the
   await transaction(database.em(), async (tx) => {
     const replaced = await lockCasesForImport(tx, [keyOf(old)]);
     waiting = transaction(database.em(), (second) => lockCurrentCases(second, [keyOf(old), keyOf(other)]));
-    await somebodyWaits();
+    await untilSomebodyWaits();
     expect(await insertCases(tx, [next], replaced, NOW)).toEqual([]);
   });
   const locked = await waiting;
@@ -116,20 +116,20 @@ test("who waited for a case while it got a new cycle locks the new one, with the
   expect(earlier).toMatchObject({ isCurrent: false, sequence: 6n });
 });
 
-/** Not Citus: a stand-in for its catalog, so that the queries for a cluster are sent to one PostgreSQL. */
-async function lookingLikeCluster() {
+/** Opens a single PostgreSQL with a fake of Citus's catalog, so that the queries for a cluster are sent to it. */
+async function fakeCluster() {
   const { url: at } = await testDatabase("cases", async (url) => void (await migrate({ url, schemas: [casesSchema] })));
-  const likeCluster = await createDatabase({ url: at, schemas: [casesSchema] });
-  afterAll(() => likeCluster.close());
-  await likeCluster.pool.query(`create table pg_dist_partition as select 'h'::"char" as partmethod`);
-  return likeCluster;
+  const cluster = await createDatabase({ url: at, schemas: [casesSchema] });
+  afterAll(() => cluster.close());
+  await cluster.pool.query(`create table pg_dist_partition as select 'h'::"char" as partmethod`);
+  return cluster;
 }
 
 describe.each([
   { place: "on one PostgreSQL", at: database },
-  { place: "by the statements for a cluster", at: await lookingLikeCluster() },
-])("locking without waiting, $place", ({ at }) => {
-  test("tells a loan that another transaction holds from one that was never imported", async () => {
+  { place: "with the queries for a cluster", at: await fakeCluster() },
+])("lockFreeCases $place", ({ at }) => {
+  test("reports an unknown loan as absent, and a loan that another transaction has locked in neither list", async () => {
     const lenderId = newId();
     const [free, held] = [await store(at, exampleCase({ lenderId })), await store(at, exampleCase({ lenderId }))];
     const unknown = { lenderId, loan: "LN-never-imported" };
@@ -142,7 +142,7 @@ describe.each([
     expect(await freeOf(at, [])).toEqual({ locked: [], absent: [] });
   });
 
-  test("does so for loans of two lenders", { tags: "many-lenders" }, async () => {
+  test("does the same for loans of two lenders", { tags: "many-lenders" }, async () => {
     const held = await store(at, exampleCase());
     const ofAnotherLender = { ...keyOf(held), lenderId: newId() };
     await transaction(at.em(), async (tx) => {
@@ -152,7 +152,7 @@ describe.each([
     });
   });
 
-  test("a loan is never reported absent once its import has committed, also while new cycles replace its case", async () => {
+  test("never reports an imported loan as absent, also while new cycles replace its case", async () => {
     const lenderId = newId();
     let current = await store(at, exampleCase({ lenderId }));
     const loan = keyOf(current);
@@ -204,6 +204,6 @@ function keyOf({ lenderId, sourceLoanNumber }: LockedCase) {
   return { lenderId, loan: sourceLoanNumber };
 }
 
-async function somebodyWaits(): Promise<void> {
+async function untilSomebodyWaits(): Promise<void> {
   await expect.poll(() => sessionsWaitingForLocks(database.pool)).toBeGreaterThan(0);
 }

@@ -10,17 +10,17 @@ import {
 import { type CaseProperty, IMPORTED_PROPERTIES, LOCKED_PROPERTIES, selectList } from "./case-columns.ts";
 import type { CaseKey, ImportedCase, LoanKey, LockedCase } from "./locked-case.ts";
 
-// NO KEY: a plain FOR UPDATE would also stop every insert of a row that references the case.
+// FOR NO KEY UPDATE: a plain FOR UPDATE would also block every insert of a row that references the case.
 export const lockCurrent = lockStatement("cases.lock-current", LOCKED_PROPERTIES, "");
 export const lockFree = lockStatement("cases.lock-free", LOCKED_PROPERTIES, "skip locked");
 export const lockImported = lockStatement("cases.lock-imported", IMPORTED_PROPERTIES, "");
-// A range with ORDER BY: for an equality, any index that begins with the lender looks as good on an empty table.
+// A range with ORDER BY: with an equality, any index that begins with the lender looks as cheap on an empty table.
 const lockOne = statement(
   "cases.lock-one",
   `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
    where c.lender_id = $1 and c.id >= $2 and c.id <= $2 order by c.id limit 1 for no key update`,
 );
-/** For a cluster: on one PostgreSQL it could get a plan that reads all cases of the lender. */
+/** For a cluster only: a single PostgreSQL may choose a plan that reads all cases of the lender. */
 const lockFreeOfOne = statement(
   "cases.lock-free-on-cluster",
   `select ${selectList(LOCKED_PROPERTIES)} from cases.collection_case c
@@ -47,8 +47,8 @@ const lockCurrentOf = statement(
 );
 
 /**
- * Locks the current cases of the loans, in the order of lender and loan so that two batches cannot wait for each other
- * in a circle. A loan without a case is missing from the answer; the answer's order means nothing.
+ * Locks the current cases of the loans and returns them, in no particular order. The locks are taken in the order of
+ * lender and loan, so that two batches cannot deadlock. A loan without a case has no row.
  *
  * @example
  * const locked = await lockCurrentCases(tx, [
@@ -60,20 +60,22 @@ export function lockCurrentCases(tx: Tx, loans: readonly LoanKey[]): Promise<Loc
   return lockLoans<LockedCase>(tx, lockCurrent, loans);
 }
 
-/** The result of locking without waiting. A loan that is in neither list has a case that another transaction holds. */
+/**
+ * The result of locking without waiting. The case of a loan that is in neither list is locked by another transaction.
+ */
 export interface FreeCases {
   readonly locked: LockedCase[];
-  /** Loans that had no case when the statement started. */
+  /** Loans that had no case when the query started. */
   readonly absent: LoanKey[];
 }
 
 /**
- * Locks the current cases of the loans that no other transaction has locked, without waiting.
+ * Locks the current cases of the loans without waiting. Cases that another transaction has locked are skipped.
  *
  * @example
  * const { locked, absent } = await lockFreeCases(tx, [{ lenderId, loan: "LN-1001" }]);
  * if (absent.length > 0) console.log("The loan was never imported.");
- * else if (locked.length === 0) console.log("Another transaction holds the case: try again later.");
+ * else if (locked.length === 0) console.log("Another transaction has locked the case: try again later.");
  */
 export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<FreeCases> {
   const keys = uniqueOf(loans);
@@ -82,7 +84,10 @@ export async function lockFreeCases(tx: Tx, loans: readonly LoanKey[]): Promise<
   return { locked, absent };
 }
 
-/** By statements that Citus routes without planning a join; a second one only for loans that were not locked. */
+/**
+ * Locks with queries that Citus can route without planning a join. A second query is sent only if a loan was not
+ * locked.
+ */
 async function lockFreeOnCluster(tx: Tx, keys: readonly LoanKey[]): Promise<FreeCases> {
   const result: FreeCases = { locked: [], absent: [] };
   for (const [lenderId, itsKeys] of Map.groupBy(keys, (key) => key.lenderId)) {
@@ -100,7 +105,7 @@ async function lockFreeOnCluster(tx: Tx, keys: readonly LoanKey[]): Promise<Free
 }
 
 /**
- * Locks the current cases of the loans as `lockCurrentCases` does, and reads everything that a row may change.
+ * Locks the current cases of the loans as `lockCurrentCases` does, and reads all details that an import row may change.
  *
  * @example
  * const [importedCase] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
@@ -110,8 +115,8 @@ export function lockCasesForImport(tx: Tx, loans: readonly LoanKey[]): Promise<I
 }
 
 /**
- * Locks the current case of the loan that a case of any cycle belongs to. When a new cycle begins meanwhile, it is the
- * new one's. Undefined when the lender has no such case.
+ * Locks the current case of the loan that the given case, of any cycle, belongs to. If a new cycle starts in the
+ * meantime, the case of the new cycle is locked. Returns undefined if the lender has no such case.
  *
  * @example
  * const currentCase = await lockCurrentCaseOf(tx, { lenderId, caseId });
@@ -123,8 +128,8 @@ export async function lockCurrentCaseOf(tx: Tx, { lenderId, caseId }: CaseKey): 
 }
 
 /**
- * Locks one case by its id, also one of an earlier cycle (`isCurrent` false). The loan's sequence goes on with its
- * current case: lock that by `lockCurrentCaseOf` before taking a number for an event of an earlier cycle.
+ * Locks one case by its id, also a case of an earlier cycle (`isCurrent` false). The current case has the loan's
+ * sequence: lock it with `lockCurrentCaseOf` before you number an event of an earlier cycle.
  *
  * @example
  * const lockedCase = await lockCase(tx, { lenderId, caseId });
@@ -136,8 +141,8 @@ export async function lockCase(tx: Tx, { lenderId, caseId }: CaseKey): Promise<L
 }
 
 /**
- * Waits for each lock. A case that a new cycle replaced during the wait is no longer current: its loan is locked again,
- * by a statement with a newer snapshot that sees the new cycle.
+ * Locks and waits for each lock. If a new cycle replaced a case during the wait, the query does not return that case.
+ * Its loan is then locked again by another query, whose newer snapshot sees the new cycle.
  */
 async function lockLoans<Row extends LockedCase>(
   tx: Tx,
@@ -157,7 +162,7 @@ async function lockLoans<Row extends LockedCase>(
 interface LockResult<Row> {
   readonly locked: Row[];
   readonly absent: LoanKey[];
-  /** Loans with a case that was not locked: another transaction holds it (SKIP LOCKED), or a new cycle replaced it. */
+  /** Loans whose case was not locked: another transaction has locked it (SKIP LOCKED), or a new cycle replaced it. */
   readonly others: LoanKey[];
 }
 
@@ -168,7 +173,7 @@ async function lockOnce<Row extends LockedCase>(
 ): Promise<LockResult<Row>> {
   const result: LockResult<Row> = { locked: [], absent: [], others: [] };
   if (loans.length === 0) return result;
-  const rows = await query<LockRow>(tx, ...forLenders(lock, unnestable(loans)));
+  const rows = await query<LockRow>(tx, ...forLenders(lock, keyArrays(loans)));
   for (const { isAbsent, ...row } of rows) {
     if (row.id !== null) result.locked.push(row as unknown as Row);
     else (isAbsent ? result.absent : result.others).push({ lenderId: row.lenderId, loan: row.sourceLoanNumber });
@@ -176,7 +181,7 @@ async function lockOnce<Row extends LockedCase>(
   return result;
 }
 
-/** One loan's row: with its case's columns, or with nulls where the case was not locked. */
+/** The row of one loan: with the columns of its case, or with nulls if the case was not locked. */
 interface LockRow {
   readonly lenderId: string;
   readonly sourceLoanNumber: string;
@@ -185,10 +190,11 @@ interface LockRow {
 }
 
 /**
- * One row for each loan. `isAbsent` is decided by the statement's own snapshot, without a lock: each snapshot has
- * exactly one current case of a loan that was imported, whatever other transactions lock or replace meanwhile.
+ * Builds a query that returns one row for each loan. `isAbsent` is read from the query's snapshot, without a lock:
+ * every snapshot contains exactly one current case of an imported loan, even if other transactions lock or replace
+ * cases.
  *
- * Each LIMIT holds the planner to one probe of the index per loan, also in a plan that was made while the table was
+ * Each LIMIT makes the planner probe the index once for each loan, also in a plan that was made while the table was
  * empty. A join, or EXISTS as a hashed subplan, would read the whole table.
  */
 function lockStatement(
@@ -215,7 +221,7 @@ function uniqueOf(loans: readonly LoanKey[]): LoanKey[] {
   return [...new Map(loans.map((loan) => [keyOf(loan), loan])).values()];
 }
 
-function unnestable(loans: readonly LoanKey[]): [lenderIds: string[], loans: string[]] {
+function keyArrays(loans: readonly LoanKey[]): [lenderIds: string[], loans: string[]] {
   return [loans.map(({ lenderId }) => lenderId), loans.map(({ loan }) => loan)];
 }
 

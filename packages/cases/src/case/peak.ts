@@ -5,18 +5,19 @@ type Money = Pick<
   "peakMinor" | "placedMinor" | "outstandingMinor" | "outstandingAsOf" | "totalCollectedMinor" | "excessMinor"
 >;
 
-/** What the payments of a case have paid of it: everything captured, without the excess. */
+/** Returns the applied amount of a case: the sum of its payments, without the excess. */
 export function appliedOf({ totalCollectedMinor, excessMinor }: Money): bigint {
   return totalCollectedMinor - excessMinor;
 }
 
 /**
- * The highest value that outstanding + applied has had in this cycle, as far as it is known. Payments that the balance
- * includes are applied up to it, since no more can have been owed.
+ * Returns the highest known value of outstanding + applied in this cycle. Payments that the balance includes are
+ * applied up to this value, because no more can have been owed.
  *
- * A process of a version without the column leaves it null on a new case, and leaves a stored value as it is when it
- * raises the balance. So a stored peak is at least the outstanding amount. Applied is not added to it: a payment that
- * the balance includes raises applied alone, and must not raise the limit of the next one.
+ * A process of a version without this column leaves it null on a new case, and does not change a stored value when it
+ * raises the balance. So the result is at least the outstanding amount. The applied amount is not added to a stored
+ * peak: a payment that the balance includes raises the applied amount alone, and must not raise the limit for the next
+ * payment.
  */
 export function peakOf(theCase: Money): bigint {
   const { peakMinor, placedMinor, outstandingMinor } = theCase;
@@ -25,8 +26,8 @@ export function peakOf(theCase: Money): bigint {
 }
 
 /**
- * The case after an import row gave it a balance, with its peak. A row that repeats both the balance and its as-of says
- * nothing new, so the peak stays: it must not depend on how often a row is sent between two payments.
+ * Returns the case after an import row has set its balance, with the new peak. A row that repeats the balance and its
+ * `outstandingAsOf` does not change the peak: the peak must not depend on how often a row is sent between two payments.
  */
 export function withPeak<C extends Money>(before: Money, after: C): C {
   const isRepeat =

@@ -22,21 +22,21 @@ test.each([
   "drivingLicence",
   "drivingLicenseNumber",
   "nationalId",
-])("a pair named %s is an identity number", (name) => {
-  expect(refusalOfPair(name, "x")).toBe("No identity numbers are kept; leave this pair out.");
+])("rejects a pair named %s as an identity number", (name) => {
+  expect(refusalOfPair(name, "x")).toBe("The service does not store identity numbers; leave this pair out.");
 });
 
 test.each(["card", "cardNumber", "card_no", "debitCard", "creditCardNumber", "cvv", "CVV2", "cvc"])(
-  "a pair named %s is card data",
+  "rejects a pair named %s as card data",
   (name) => {
-    expect(refusalOfPair(name, 7)).toBe("No card data are kept; leave this pair out.");
+    expect(refusalOfPair(name, 7)).toBe("The service does not store card data; leave this pair out.");
   },
 );
 
 test.each(["dob", "D.O.B.", "dateOfBirth", "date_of_birth", "birthDate", "birthday", "customer_dob"])(
-  "a pair named %s is a date of birth",
+  "rejects a pair named %s as a date of birth",
   (name) => {
-    expect(refusalOfPair(name, null)).toBe("No dates of birth are kept; leave this pair out.");
+    expect(refusalOfPair(name, null)).toBe("The service does not store dates of birth; leave this pair out.");
   },
 );
 
@@ -58,7 +58,7 @@ test.each([
   "नाम",
   "__proto__",
   "",
-])("a pair may be named %j", (name) => {
+])("accepts a pair named %j", (name) => {
   expect(refusalOfPair(name, "west")).toBeUndefined();
 });
 
@@ -70,7 +70,7 @@ test.each([
   "6521\u20115555\u20115555\u20115556",
   "4222222222222",
   "6304000000000000018",
-])("the value %s can be a card", (value) => {
+])("rejects the value %s as a card number", (value) => {
   expect(refusalOfPair("note", value)).toContain("card");
 });
 
@@ -83,6 +83,6 @@ test.each([
   ["a letter before it", "A4111111111111111"],
   ["no text", 4_111_111_111_111_111],
   ["empty", ""],
-])("the value of a pair may be what is no card: %s", (_, value) => {
+])("accepts a value that is not a card number: %s", (_, value) => {
   expect(refusalOfPair("note", value)).toBeUndefined();
 });

@@ -9,25 +9,25 @@ const REFUSED_NAMES: readonly (readonly [kind: string, name: RegExp])[] = [
 const OWNERS = /^(?:borrower|customer|applicant)s?(?=.)/;
 
 /**
- * Why a lender's own pair is not taken: national identity numbers, card numbers and dates of birth are never kept
- * (contract: POST cases: import). By its name, whatever its spelling, or by a value that can be the number of a card.
- * Undefined when there is nothing against it.
+ * Returns why a name-value pair of a lender's metadata is rejected, or undefined if it is accepted. National identity
+ * numbers, card numbers and dates of birth are never stored (contract: POST cases: import). They are detected by the
+ * name of the pair in any spelling, or by a value that may be a card number.
  */
 export function refusalOfPair(name: string, value: unknown): string | undefined {
   const plain = name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
   const refused = REFUSED_NAMES.find(([, pattern]) => pattern.test(plain) || pattern.test(plain.replace(OWNERS, "")));
-  if (refused) return `No ${refused[0]} are kept; leave this pair out.`;
+  if (refused) return `The service does not store ${refused[0]}; leave this pair out.`;
   if (typeof value !== "string" || !mayBeCardNumber(value)) return undefined;
-  return "The value can be the number of a card, which is not kept; leave it out, or write another number with a letter.";
+  return "The value may be a card number, which the service does not store; leave the pair out, or add a letter to the value.";
 }
 
-/** No card begins with 0 or 1, and milliseconds since 1970 begin with 1. */
+/** Card numbers do not begin with 0 or 1. Times in milliseconds since 1970 begin with 1, so they are accepted. */
 function mayBeCardNumber(value: string): boolean {
   const digits = value.replaceAll(/[\s\p{Pd}]/gu, "");
   return /^[2-9]\d{12,18}$/.test(digits) && luhnSum(digits) % 10 === 0;
 }
 
-/** Every second digit from the right counts twice, by its sum of digits. */
+/** Computes the Luhn checksum: every second digit from the right is doubled, and its digits are added. */
 function luhnSum(digits: string): number {
   const fromTheRight = Array.from(digits, Number).toReversed();
   return fromTheRight.reduce((sum, digit, index) => {

@@ -2,23 +2,23 @@ import { expect, test } from "vitest";
 import type { CaseStatus } from "./case-status.ts";
 import { exampleCase } from "../../tests/example-case.ts";
 import type { ImportedCase } from "./locked-case.ts";
-import { type RefusalCode, transition, type Trigger } from "./transitions.ts";
+import { type TransitionRefusalCode, transition, type Trigger } from "./transitions.ts";
 
 const ASHA = "0193bf7c-0000-7000-8000-00000000000a";
 const RAVI = "0193bf7c-0000-7000-8000-00000000000b";
 const EARLIER = new Date("2026-11-19T10:00:00Z");
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-/** Cases by what has happened to them. */
+/** Cases by their state. */
 const cases = {
   new: {},
   assigned: { status: "assigned", assignedFieldPartnerId: ASHA },
-  working: { status: "in_progress", assignedFieldPartnerId: ASHA, workBegun: true },
-  "working, nobody holds it": { status: "in_progress", workBegun: true },
-  "held while new": held("new"),
-  "held while assigned": { ...held("assigned"), assignedFieldPartnerId: ASHA },
-  "held while working": { ...held("in_progress"), assignedFieldPartnerId: ASHA, workBegun: true },
-  "held, then partly paid": {
+  "in progress": { status: "in_progress", assignedFieldPartnerId: ASHA, workBegun: true },
+  "in progress, unassigned": { status: "in_progress", workBegun: true },
+  "on hold, was new": held("new"),
+  "on hold, was assigned": { ...held("assigned"), assignedFieldPartnerId: ASHA },
+  "on hold, was in progress": { ...held("in_progress"), assignedFieldPartnerId: ASHA, workBegun: true },
+  "on hold, then partly paid": {
     ...held("in_progress"),
     status: "in_progress",
     assignedFieldPartnerId: ASHA,
@@ -26,7 +26,7 @@ const cases = {
   },
   collected: { ...over("collected", "paid_in_full"), outstandingMinor: 0n },
   settled: { ...over("closed", "settled_by_lender"), outstandingMinor: 0n, settledByLender: true },
-  "closed by hand": over("closed", "closed_by_operator"),
+  "closed by an operator": over("closed", "closed_by_operator"),
   withdrawn: { ...over("withdrawn", "withdrawn"), assignedFieldPartnerId: ASHA },
   "withdrawn, then partly paid": { ...over("in_progress", "withdrawn"), workBegun: true },
 } satisfies Record<string, Partial<ImportedCase>>;
@@ -36,18 +36,18 @@ const triggers = {
   "assign to Ravi": { kind: "assign", fieldPartnerId: RAVI },
   unassign: { kind: "unassign" },
   "a visit of Asha": { kind: "start_visit", fieldPartnerId: ASHA, occurredAt: NOW },
-  "a visit of Asha, told late": {
+  "a visit of Asha, reported late": {
     kind: "start_visit",
     fieldPartnerId: ASHA,
     occurredAt: new Date(EARLIER.getTime() - 1),
   },
-  "a visit of Asha before she lost it": {
+  "a visit of Asha before she lost the case": {
     kind: "start_visit",
     fieldPartnerId: ASHA,
     occurredAt: new Date(EARLIER.getTime() - 1),
     wasTheirs: true,
   },
-  "a visit of Ravi, who had it then": {
+  "a visit of Ravi, who had the case then": {
     kind: "start_visit",
     fieldPartnerId: RAVI,
     occurredAt: new Date(EARLIER.getTime() - 1),
@@ -57,9 +57,9 @@ const triggers = {
   "a link": { kind: "create_link" },
   hold: { kind: "hold", reason: "dispute" },
   release: { kind: "release" },
-  "a part is paid": { kind: "payment_leaves_rest" },
-  "all is paid": { kind: "payment_clears" },
-  "closed by hand": { kind: "close", reason: "deceased" },
+  "a partial payment": { kind: "payment_leaves_rest" },
+  "a payment of the rest": { kind: "payment_clears" },
+  "closed by an operator": { kind: "close", reason: "deceased" },
   "settled by the lender": { kind: "settle", reason: null },
   "a balance that later payments cover": { kind: "later_payments_clear" },
   withdraw: { kind: "withdraw", reason: "recalled" },
@@ -69,61 +69,61 @@ type Row = readonly [keyof typeof cases, keyof typeof triggers, CaseStatus, read
 
 const rows: readonly Row[] = [
   ["new", "assign to Asha", "assigned", ["case.assigned"]],
-  ["working, nobody holds it", "assign to Asha", "in_progress", ["case.assigned"]],
+  ["in progress, unassigned", "assign to Asha", "in_progress", ["case.assigned"]],
   ["assigned", "assign to Ravi", "assigned", ["case.unassigned", "case.assigned"]],
-  ["working", "assign to Ravi", "in_progress", ["case.unassigned", "case.assigned"]],
+  ["in progress", "assign to Ravi", "in_progress", ["case.unassigned", "case.assigned"]],
   ["assigned", "unassign", "new", ["case.unassigned"]],
-  ["working", "unassign", "in_progress", ["case.unassigned"]],
-  ["held, then partly paid", "unassign", "in_progress", ["case.unassigned"]],
+  ["in progress", "unassign", "in_progress", ["case.unassigned"]],
+  ["on hold, then partly paid", "unassign", "in_progress", ["case.unassigned"]],
   ["assigned", "a visit of Asha", "in_progress", ["visit.started"]],
-  ["working", "a visit of Asha", "in_progress", ["visit.started"]],
-  ["held while working", "a visit of Asha, told late", "on_hold", ["visit.started"]],
-  ["withdrawn", "a visit of Asha, told late", "withdrawn", ["visit.started"]],
-  ["new", "a visit of Asha before she lost it", "in_progress", ["visit.started"]],
-  ["assigned", "a visit of Ravi, who had it then", "in_progress", ["visit.started"]],
-  ["working", "a visit of Ravi, who had it then", "in_progress", ["visit.started"]],
-  ["working, nobody holds it", "a visit of Asha before she lost it", "in_progress", ["visit.started"]],
-  ["held while new", "a visit of Asha before she lost it", "on_hold", ["visit.started"]],
-  ["collected", "a visit of Asha before she lost it", "collected", ["visit.started"]],
+  ["in progress", "a visit of Asha", "in_progress", ["visit.started"]],
+  ["on hold, was in progress", "a visit of Asha, reported late", "on_hold", ["visit.started"]],
+  ["withdrawn", "a visit of Asha, reported late", "withdrawn", ["visit.started"]],
+  ["new", "a visit of Asha before she lost the case", "in_progress", ["visit.started"]],
+  ["assigned", "a visit of Ravi, who had the case then", "in_progress", ["visit.started"]],
+  ["in progress", "a visit of Ravi, who had the case then", "in_progress", ["visit.started"]],
+  ["in progress, unassigned", "a visit of Asha before she lost the case", "in_progress", ["visit.started"]],
+  ["on hold, was new", "a visit of Asha before she lost the case", "on_hold", ["visit.started"]],
+  ["collected", "a visit of Asha before she lost the case", "collected", ["visit.started"]],
   ["assigned", "a link", "in_progress", ["payment_link.created"]],
-  ["working", "a link", "in_progress", ["payment_link.created"]],
+  ["in progress", "a link", "in_progress", ["payment_link.created"]],
   ["new", "a link", "new", ["payment_link.created"]],
-  ["held while assigned", "a link", "on_hold", ["payment_link.created"]],
+  ["on hold, was assigned", "a link", "on_hold", ["payment_link.created"]],
   ["withdrawn", "a link", "withdrawn", ["payment_link.created"]],
   ["new", "hold", "on_hold", ["case.held"]],
   ["assigned", "hold", "on_hold", ["case.held"]],
-  ["working", "hold", "on_hold", ["case.held"]],
-  ["held, then partly paid", "hold", "on_hold", ["case.held"]],
-  ["held while new", "release", "new", ["case.released"]],
-  ["held while assigned", "release", "assigned", ["case.released"]],
-  ["held while working", "release", "in_progress", ["case.released"]],
-  ["held, then partly paid", "release", "in_progress", ["case.released"]],
-  ["new", "a part is paid", "in_progress", ["payment.collected"]],
-  ["assigned", "a part is paid", "in_progress", ["payment.collected"]],
-  ["working", "a part is paid", "in_progress", ["payment.collected"]],
-  ["held while new", "a part is paid", "in_progress", ["payment.collected"]],
-  ["closed by hand", "a part is paid", "in_progress", ["payment.collected"]],
-  ["withdrawn", "a part is paid", "in_progress", ["payment.collected"]],
-  ["withdrawn, then partly paid", "a part is paid", "in_progress", ["payment.collected"]],
-  ["new", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["working", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["held while assigned", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["withdrawn", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["withdrawn, then partly paid", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["closed by hand", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["settled", "all is paid", "collected", ["payment.collected", "case.closed"]],
-  ["collected", "all is paid", "collected", ["payment.collected"]],
-  ["working", "closed by hand", "closed", ["case.returned"]],
-  ["held while new", "closed by hand", "closed", ["case.returned"]],
+  ["in progress", "hold", "on_hold", ["case.held"]],
+  ["on hold, then partly paid", "hold", "on_hold", ["case.held"]],
+  ["on hold, was new", "release", "new", ["case.released"]],
+  ["on hold, was assigned", "release", "assigned", ["case.released"]],
+  ["on hold, was in progress", "release", "in_progress", ["case.released"]],
+  ["on hold, then partly paid", "release", "in_progress", ["case.released"]],
+  ["new", "a partial payment", "in_progress", ["payment.collected"]],
+  ["assigned", "a partial payment", "in_progress", ["payment.collected"]],
+  ["in progress", "a partial payment", "in_progress", ["payment.collected"]],
+  ["on hold, was new", "a partial payment", "in_progress", ["payment.collected"]],
+  ["closed by an operator", "a partial payment", "in_progress", ["payment.collected"]],
+  ["withdrawn", "a partial payment", "in_progress", ["payment.collected"]],
+  ["withdrawn, then partly paid", "a partial payment", "in_progress", ["payment.collected"]],
+  ["new", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["in progress", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["on hold, was assigned", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["withdrawn", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["withdrawn, then partly paid", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["closed by an operator", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["settled", "a payment of the rest", "collected", ["payment.collected", "case.closed"]],
+  ["collected", "a payment of the rest", "collected", ["payment.collected"]],
+  ["in progress", "closed by an operator", "closed", ["case.returned"]],
+  ["on hold, was new", "closed by an operator", "closed", ["case.returned"]],
   ["new", "settled by the lender", "closed", ["case.returned"]],
-  ["working", "a balance that later payments cover", "collected", ["case.closed"]],
-  ["held while working", "a balance that later payments cover", "collected", ["case.closed"]],
-  ["held, then partly paid", "settled by the lender", "closed", ["case.returned"]],
+  ["in progress", "a balance that later payments cover", "collected", ["case.closed"]],
+  ["on hold, was in progress", "a balance that later payments cover", "collected", ["case.closed"]],
+  ["on hold, then partly paid", "settled by the lender", "closed", ["case.returned"]],
   ["new", "withdraw", "withdrawn", ["case.withdrawn"]],
-  ["held while working", "withdraw", "withdrawn", ["case.withdrawn"]],
+  ["on hold, was in progress", "withdraw", "withdrawn", ["case.withdrawn"]],
 ];
 
-test.each(rows)("%s, %s: %s %j", (name, trigger, status, events) => {
+test.each(rows)("case %s, trigger %s: the status becomes %s, with the events %j", (name, trigger, status, events) => {
   const before = exampleCase({ ...cases[name], sequence: 7n });
   const { caseAfter, events: told } = allowed(before, triggers[trigger]);
   expect(caseAfter.status).toBe(status);
@@ -134,42 +134,42 @@ test.each(rows)("%s, %s: %s %j", (name, trigger, status, events) => {
   expect(caseAfter.blockedAt !== null).toBe(blocked);
 });
 
-const refusals: readonly (readonly [keyof typeof cases, keyof typeof triggers, RefusalCode])[] = [
+const refusals: readonly (readonly [keyof typeof cases, keyof typeof triggers, TransitionRefusalCode])[] = [
   ["assigned", "assign to Asha", "ALREADY_ASSIGNED"],
-  ["held while assigned", "assign to Ravi", "CASE_ON_HOLD"],
-  ["held, then partly paid", "assign to Ravi", "CASE_ON_HOLD"],
+  ["on hold, was assigned", "assign to Ravi", "CASE_ON_HOLD"],
+  ["on hold, then partly paid", "assign to Ravi", "CASE_ON_HOLD"],
   ["withdrawn", "assign to Ravi", "CASE_ENDED"],
   ["withdrawn, then partly paid", "assign to Ravi", "CASE_ENDED"],
   ["new", "unassign", "NOT_ASSIGNED"],
-  ["working, nobody holds it", "unassign", "NOT_ASSIGNED"],
-  ["held while working", "unassign", "CASE_ON_HOLD"],
+  ["in progress, unassigned", "unassign", "NOT_ASSIGNED"],
+  ["on hold, was in progress", "unassign", "CASE_ON_HOLD"],
   ["collected", "unassign", "CASE_ENDED"],
   ["new", "a visit of Asha", "NOT_ASSIGNED"],
-  ["working", "a visit of Ravi", "NOT_ASSIGNED"],
-  ["held while working", "a visit of Asha", "CASE_ON_HOLD"],
-  ["held, then partly paid", "a visit of Asha", "CASE_ON_HOLD"],
+  ["in progress", "a visit of Ravi", "NOT_ASSIGNED"],
+  ["on hold, was in progress", "a visit of Asha", "CASE_ON_HOLD"],
+  ["on hold, then partly paid", "a visit of Asha", "CASE_ON_HOLD"],
   ["withdrawn", "a visit of Asha", "CASE_ENDED"],
-  ["held while new", "hold", "ALREADY_ON_HOLD"],
+  ["on hold, was new", "hold", "ALREADY_ON_HOLD"],
   ["withdrawn, then partly paid", "hold", "CASE_ENDED"],
-  ["working", "release", "NOT_ON_HOLD"],
+  ["in progress", "release", "NOT_ON_HOLD"],
   ["new", "release", "NOT_ON_HOLD"],
   ["withdrawn, then partly paid", "release", "CASE_ENDED"],
-  ["closed by hand", "closed by hand", "CASE_ENDED"],
+  ["closed by an operator", "closed by an operator", "CASE_ENDED"],
   ["collected", "settled by the lender", "CASE_ENDED"],
   ["withdrawn, then partly paid", "a balance that later payments cover", "CASE_ENDED"],
   ["withdrawn, then partly paid", "withdraw", "CASE_ENDED"],
 ];
 
-test.each(refusals)("%s, %s: refused as %s", (name, trigger, code) => {
+test.each(refusals)("case %s, trigger %s: refused with %s", (name, trigger, code) => {
   const verdict = transition(exampleCase(cases[name]), triggers[trigger], NOW);
   expect(verdict).toMatchObject({ allowed: false, refusal: { code } });
 });
 
-test("every case has an answer to every trigger", () => {
+test("the table of states decides every trigger on every case", () => {
   const pairs = Object.values(cases).flatMap((fields) =>
     Object.values(triggers).map((trigger) => ({ fields, trigger })),
   );
-  // A part of nothing cannot be paid.
+  // A case with nothing outstanding has no partial payment.
   const possible = pairs.filter(
     ({ fields, trigger }) => trigger.kind !== "payment_leaves_rest" || !("outstandingMinor" in fields),
   );
@@ -179,13 +179,13 @@ test("every case has an answer to every trigger", () => {
 
 test("a confirmation is never refused", () => {
   for (const fields of Object.values(cases)) {
-    const trigger = "outstandingMinor" in fields ? triggers["all is paid"] : triggers["a part is paid"];
+    const trigger = "outstandingMinor" in fields ? triggers["a payment of the rest"] : triggers["a partial payment"];
     expect(transition(exampleCase(fields), trigger, NOW).allowed).toBe(true);
   }
 });
 
-test("a part paid on a held case leaves it held, whatever its status says, until it is released", () => {
-  const { caseAfter } = allowed(exampleCase(cases["held while assigned"]), triggers["a part is paid"]);
+test("a partial payment on a case on hold makes it in progress, but field work stays blocked until its release", () => {
+  const { caseAfter } = allowed(exampleCase(cases["on hold, was assigned"]), triggers["a partial payment"]);
   expect(caseAfter).toMatchObject({ status: "in_progress", fieldWork: "blocked", statusReason: "dispute" });
   expect(allowed(caseAfter, triggers.release).caseAfter).toMatchObject({
     status: "in_progress",
@@ -194,8 +194,8 @@ test("a part paid on a held case leaves it held, whatever its status says, until
   });
 });
 
-test("a part paid on a case that has ended keeps its end", () => {
-  const { caseAfter } = allowed(exampleCase(cases.withdrawn), triggers["a part is paid"]);
+test("a partial payment on a case that has ended keeps closedAt and closeReason", () => {
+  const { caseAfter } = allowed(exampleCase(cases.withdrawn), triggers["a partial payment"]);
   expect(caseAfter).toMatchObject({
     status: "in_progress",
     fieldWork: "blocked",
@@ -206,11 +206,11 @@ test("a part paid on a case that has ended keeps its end", () => {
 
 test("a second payment on a collected case changes nothing but the sequence", () => {
   const before = exampleCase({ ...cases.collected, sequence: 4n });
-  expect(allowed(before, triggers["all is paid"]).caseAfter).toEqual({ ...before, sequence: 5n });
+  expect(allowed(before, triggers["a payment of the rest"]).caseAfter).toEqual({ ...before, sequence: 5n });
 });
 
-test("the end has its reason, its instant and the words that were given for it", () => {
-  expect(allowed(exampleCase(), triggers["closed by hand"]).caseAfter).toMatchObject({
+test("the end of a case stores its time, its reason and the free text of the order", () => {
+  expect(allowed(exampleCase(), triggers["closed by an operator"]).caseAfter).toMatchObject({
     closedAt: NOW,
     closeReason: "closed_by_operator",
     statusReason: "deceased",
@@ -224,20 +224,20 @@ test("the end has its reason, its instant and the words that were given for it",
     closeReason: "withdrawn",
     statusReason: "recalled",
   });
-  expect(allowed(exampleCase(cases["held while new"]), triggers["all is paid"]).caseAfter).toMatchObject({
+  expect(allowed(exampleCase(cases["on hold, was new"]), triggers["a payment of the rest"]).caseAfter).toMatchObject({
     closeReason: "paid_in_full",
     statusReason: null,
     statusBeforeHold: null,
   });
 });
 
-test("work that began while the case was held is not undone by its release", () => {
-  const { caseAfter } = allowed(exampleCase(cases["held while assigned"]), triggers["a link"]);
+test("a case with a link during its hold becomes in progress at its release", () => {
+  const { caseAfter } = allowed(exampleCase(cases["on hold, was assigned"]), triggers["a link"]);
   expect(allowed(caseAfter, triggers.release).caseAfter).toMatchObject({ status: "in_progress", workBegun: true });
 });
 
-test("a reassigned case belongs to the other field partner from now on, an unassigned one to nobody", () => {
-  const working = exampleCase({ ...cases.working, assignedSince: EARLIER });
+test("assign stores the new field partner and the time, unassign clears both", () => {
+  const working = exampleCase({ ...cases["in progress"], assignedSince: EARLIER });
   expect(allowed(working, triggers["assign to Ravi"]).caseAfter).toMatchObject({
     assignedFieldPartnerId: RAVI,
     assignedSince: NOW,

@@ -1,28 +1,30 @@
 import type { CaseEventKind, CaseStatus, CloseReason, FieldWork, NumberedEvent } from "./case-status.ts";
 
-/** What decides the next state of a case. */
+/** The part of a case that determines its next state. */
 export interface CaseState {
   readonly status: CaseStatus;
   readonly statusReason: string | null;
-  /** Not null while the case is held; a payment can make a held case `in_progress`. */
+  /** Not null while the case is on hold. The status of a case on hold may be `in_progress`, because of a payment. */
   readonly statusBeforeHold: CaseStatus | null;
   readonly fieldWork: FieldWork;
-  /** Since when field work is blocked. */
+  /** When field work was blocked; null while it is open. */
   readonly blockedAt: Date | null;
-  /** A visit, a link or a payment has happened. */
+  /** Whether the case has had a visit, a link or a payment. */
   readonly workBegun: boolean;
   readonly assignedFieldPartnerId: string | null;
-  /** Since when that field partner holds the case. Null: nobody does, or they were assigned before this was recorded. */
+  /**
+   * When the case was assigned to that field partner. Null if it is unassigned, or was assigned before this was stored.
+   */
   readonly assignedSince: Date | null;
   readonly settledByLender: boolean;
-  /** Not null once the case has ended; a later payment that leaves a rest keeps it. */
+  /** Not null once the case has ended. A later payment that does not clear the case keeps it. */
   readonly closedAt: Date | null;
   readonly closeReason: CloseReason | null;
-  /** Number of the loan's last event. */
+  /** The number of the loan's last event. */
   readonly sequence: bigint;
 }
 
-/** What may change the state of a case. `reason` is in the words of whoever gives it. */
+/** The events and orders that may change the state of a case. `reason` is free text. */
 export type Trigger =
   | { readonly kind: "assign"; readonly fieldPartnerId: string }
   | { readonly kind: "unassign" }
@@ -30,7 +32,7 @@ export type Trigger =
       readonly kind: "start_visit";
       readonly fieldPartnerId: string;
       readonly occurredAt: Date;
-      /** Whether the case was theirs at `occurredAt`, where it is not any more. */
+      /** Whether the case was assigned to this field partner at `occurredAt`, if it no longer is. */
       readonly wasTheirs?: boolean;
     }
   | { readonly kind: "create_link" }
@@ -44,8 +46,8 @@ export type Trigger =
   | { readonly kind: "settle"; readonly reason: string | null }
   | { readonly kind: "withdraw"; readonly reason: string | null };
 
-/** Why the table of states has no transition. */
-export type RefusalCode =
+/** The reasons why a transition is refused. */
+export type TransitionRefusalCode =
   | "CASE_ENDED"
   | "CASE_ON_HOLD"
   | "ALREADY_ON_HOLD"
@@ -53,18 +55,18 @@ export type RefusalCode =
   | "ALREADY_ASSIGNED"
   | "NOT_ASSIGNED";
 
-/** A transition that the table does not have: a code for machines, a sentence for whoever asked. */
-export interface Refusal {
-  readonly code: RefusalCode;
+/** Why a transition is refused: a code, and a sentence for people. */
+export interface TransitionRefusal {
+  readonly code: TransitionRefusalCode;
   readonly detail: string;
 }
 
-/** The case after the trigger and the events to emit, in order; or why nothing may happen. */
+/** The case after the trigger and the events to emit in this order, or why the transition is refused. */
 export type Verdict<C extends CaseState> =
   | { readonly allowed: true; readonly caseAfter: C; readonly events: readonly NumberedEvent[] }
-  | { readonly allowed: false; readonly refusal: Refusal };
+  | { readonly allowed: false; readonly refusal: TransitionRefusal };
 
-/** One row of the table of states. `when` lists what must hold besides the state that the case is in. */
+/** One row of the table of states. `when` lists further conditions, besides the status `from`. */
 interface Transition {
   readonly from: readonly CaseStatus[];
   readonly trigger: Trigger["kind"];
@@ -79,8 +81,8 @@ const ANY: readonly CaseStatus[] = [...UNPAID, "collected"];
 const WORKED: readonly CaseStatus[] = ["assigned", "in_progress"];
 
 /**
- * Every change of a case's state; the first row that fits decides. The two rows that make a case (a first import row,
- * and one after the end) are in `planRow`: they have no case to start from.
+ * All transitions. The first row that matches decides. The two transitions that create a case (by a first import row,
+ * and by an import row after the end) are in `planRow`, because there is no case to start from.
  */
 const TRANSITIONS: readonly Transition[] = [
   { from: ["new"], trigger: "assign", to: "assigned", events: ["case.assigned"] },
@@ -106,7 +108,7 @@ const TRANSITIONS: readonly Transition[] = [
     events: ["case.unassigned"],
   },
   { from: WORKED, trigger: "unassign", when: ["not_ended", "assigned"], to: "new", events: ["case.unassigned"] },
-  // A case is new again when its field partner lost it before the service heard of their visit.
+  // The case may be `new`: it was unassigned after the visit had started, and before the service received the start.
   {
     from: ["new", ...WORKED],
     trigger: "start_visit",
@@ -114,7 +116,7 @@ const TRANSITIONS: readonly Transition[] = [
     to: "in_progress",
     events: ["visit.started"],
   },
-  // A phone without a network tells late of a visit that was allowed when it happened: recorded, never dropped.
+  // A phone without a network reports late a visit that was allowed when it started. Such a visit is always recorded.
   {
     from: ANY,
     trigger: "start_visit",
@@ -123,7 +125,7 @@ const TRANSITIONS: readonly Transition[] = [
     events: ["visit.started"],
   },
   { from: ["assigned"], trigger: "create_link", to: "in_progress", events: ["payment_link.created"] },
-  // A link can come back from the lender after the case was held or has ended: it exists, so it is told.
+  // The lender can return a link after the case was put on hold or has ended. The link exists, so the event is emitted.
   { from: ANY, trigger: "create_link", to: "same", events: ["payment_link.created"] },
   {
     from: ["new", "assigned", "in_progress"],
@@ -142,7 +144,7 @@ const TRANSITIONS: readonly Transition[] = [
   { from: UNPAID, trigger: "payment_leaves_rest", to: "in_progress", events: ["payment.collected"] },
   { from: UNPAID, trigger: "payment_clears", to: "collected", events: ["payment.collected", "case.closed"] },
   { from: ["collected"], trigger: "payment_clears", to: "same", events: ["payment.collected"] },
-  // Those payments were announced when they were booked.
+  // The events of those payments were emitted when the payments were booked.
   { from: OPEN, trigger: "later_payments_clear", when: ["not_ended"], to: "collected", events: ["case.closed"] },
   { from: OPEN, trigger: "close", when: ["not_ended"], to: "closed", events: ["case.returned"] },
   { from: OPEN, trigger: "settle", when: ["not_ended"], to: "closed", events: ["case.returned"] },
@@ -166,9 +168,8 @@ const CONDITIONS = {
 } as const;
 
 /**
- * The verdict on one trigger, by the table above. The case keeps all of its other fields, its sequence goes up by the
- * number of events. A confirmation is never refused, in whatever state it meets the case (contract: States and
- * transitions).
+ * Decides one trigger by the table above. The other fields of the case do not change, and its sequence goes up by the
+ * number of events. A confirmation is never refused, whatever the state of the case (contract: States and transitions).
  *
  * @example
  * const verdict = transition(lockedCase, { kind: "assign", fieldPartnerId }, now);
@@ -184,17 +185,17 @@ export function transition<C extends CaseState>(theCase: C, trigger: Trigger, no
   );
   if (row === undefined) return { allowed: false, refusal: refusalOf(theCase, trigger) };
   const moved = { ...theCase, ...moveTo(row.to, theCase), ...effectsOf(trigger, theCase, now) };
-  return { allowed: true, ...numbered(blockedWhileHeldOrEnded(moved, now), row.events) };
+  return { allowed: true, ...numberEvents(blockedWhileHeldOrEnded(moved, now), row.events) };
 }
 
 /**
- * Takes the next numbers of the loan's sequence for events that change no state.
+ * Gives events that change no state the next numbers of the loan's sequence.
  *
  * @example
- * const { caseAfter, events } = numbered(lockedCase, ["payment_link.unavailable"]);
+ * const { caseAfter, events } = numberEvents(lockedCase, ["payment_link.unavailable"]);
  * writeCaseStates(tx, [caseAfter], now);
  */
-export function numbered<C extends CaseState>(
+export function numberEvents<C extends CaseState>(
   theCase: C,
   kinds: readonly CaseEventKind[],
 ): { readonly caseAfter: C; readonly events: readonly NumberedEvent[] } {
@@ -238,7 +239,10 @@ function effectsOf(trigger: Trigger, state: CaseState, now: Date): Partial<CaseS
   }
 }
 
-/** Work that begins while the case is held is not undone by its release. */
+/**
+ * Marks the case as worked on. A case on hold becomes `in_progress` at its release, even if it was `new` before the
+ * hold.
+ */
 function begun(state: CaseState): Partial<CaseState> {
   return { workBegun: true, statusBeforeHold: state.statusBeforeHold === null ? null : "in_progress" };
 }
@@ -253,28 +257,28 @@ function blockedWhileHeldOrEnded<C extends CaseState>(theCase: C, now: Date): C 
   return { ...theCase, fieldWork: blocked ? "blocked" : "open", blockedAt: blocked ? now : null };
 }
 
-function refusalOf(state: CaseState, trigger: Trigger): Refusal {
+function refusalOf(state: CaseState, trigger: Trigger): TransitionRefusal {
   const onHold = { code: "CASE_ON_HOLD", detail: "The case is on hold; release it first." } as const;
   if (trigger.kind === "start_visit" && !CONDITIONS.theirs(state, trigger)) {
     return { code: "NOT_ASSIGNED", detail: "The case is not assigned to this field partner." };
   }
   if (state.closedAt !== null) {
-    return { code: "CASE_ENDED", detail: "The case has ended; the lender's next import row may open a new cycle." };
+    return { code: "CASE_ENDED", detail: "The case has ended; the lender's next import row may start a new cycle." };
   }
   switch (trigger.kind) {
     case "assign":
       return state.statusBeforeHold === null
-        ? { code: "ALREADY_ASSIGNED", detail: "The case is assigned to this field partner already." }
+        ? { code: "ALREADY_ASSIGNED", detail: "The case is already assigned to this field partner." }
         : onHold;
     case "unassign":
-      return state.status === "on_hold" ? onHold : { code: "NOT_ASSIGNED", detail: "Nobody holds the case." };
+      return state.status === "on_hold" ? onHold : { code: "NOT_ASSIGNED", detail: "The case is not assigned to a field partner." };
     case "start_visit":
       return onHold;
     case "hold":
-      return { code: "ALREADY_ON_HOLD", detail: "The case is on hold already." };
+      return { code: "ALREADY_ON_HOLD", detail: "The case is already on hold." };
     case "release":
       return { code: "NOT_ON_HOLD", detail: "The case is not on hold." };
     default:
-      throw new Error(`No transition for ${trigger.kind} from ${state.status}: the table has a hole.`);
+      throw new Error(`The table of states has no transition for ${trigger.kind} from ${state.status}.`);
   }
 }

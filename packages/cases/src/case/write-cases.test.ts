@@ -20,7 +20,7 @@ const EARLIER = new Date("2026-11-19T10:00:00.123Z");
 const NOW = new Date("2026-11-20T10:00:00.456Z");
 
 test(
-  "payments of cases of several lenders are written together, and nothing else of the cases is",
+  "writeCases writes payments of cases of several lenders, and no other column",
   {
     tags: "many-lenders",
   },
@@ -46,7 +46,7 @@ test(
   },
 );
 
-test("a change of state is written whole, and leaves the money alone", async () => {
+test("writeCaseStates writes the whole state and no amounts", async () => {
   const [stored] = await storeAll([exampleCase()]);
   const assigned = transition(stored, { kind: "assign", fieldPartnerId: newId() }, NOW);
   if (!assigned.allowed) throw new Error(assigned.refusal.detail);
@@ -57,7 +57,7 @@ test("a change of state is written whole, and leaves the money alone", async () 
   expect(await read(stored)).toEqual({ ...after, outstandingMinor: stored.outstandingMinor });
 });
 
-test("the moment of a balance is written with the peak and nothing else, updatedAt included", async () => {
+test("writeBalanceDates writes outstandingAsOf and the peak, and does not change updatedAt", async () => {
   const lenderId = newId();
   const [first, second] = await storeAll([
     exampleCase({ lenderId, outstandingAsOf: EARLIER }),
@@ -113,7 +113,7 @@ const details: CaseDetails = {
   metadata: JSON.parse('{"b":"1","a":"2","__proto__":"3"}') as Record<string, string>,
 };
 
-test("everything that a row can say survives being written, as a new case and as a change of one", async () => {
+test("insertCases and writeImportedCases store every detail of a row", async () => {
   const lenderId = newId();
   const [made, changed] = await storeAll([exampleCase({ ...details, lenderId }), exampleCase({ lenderId })]);
   expect(await read(made)).toEqual(made);
@@ -122,12 +122,12 @@ test("everything that a row can say survives being written, as a new case and as
   expect(await read(changed)).toEqual(after);
 });
 
-test("an entity is the same case as its locked row", async () => {
+test("caseByLoan returns the same values as the locked row", async () => {
   const [stored] = await storeAll([exampleCase({ ...details, currency: currency("KWD") })]);
   expect(await caseByLoan(database.em(), stored.lenderId, stored.sourceLoanNumber)).toMatchObject({ ...stored });
 });
 
-test("a thousand new cases take one statement", async () => {
+test("insertCases inserts 1,000 cases", async () => {
   const lenderId = newId();
   const cases = Array.from({ length: 1000 }, () => exampleCase({ lenderId }));
   const leftOver = await transaction(database.em(), (tx) => insertCases(tx, cases, [], NOW));
@@ -136,7 +136,7 @@ test("a thousand new cases take one statement", async () => {
   expect(locked).toHaveLength(1000);
 });
 
-test("of two imports that make the same loans at once, each loan is made once and the other one hears of it", async () => {
+test("two concurrent imports of the same loans insert each case once, and the other import gets it back", async () => {
   const lenderId = newId();
   const loans = Array.from({ length: 50 }, (_, index) => `LN-${index}`);
   const cases = (names: string[]) => names.map((name) => exampleCase({ lenderId, sourceLoanNumber: name }));
@@ -148,7 +148,7 @@ test("of two imports that make the same loans at once, each loan is made once an
   expect(leftOver.map(({ length }) => length).sort((a, b) => a - b)).toEqual([0, 50]);
 });
 
-test("verbs with nothing to write send nothing", async () => {
+test("the write functions accept empty lists", async () => {
   await transaction(database.em(), async (tx) => {
     writeCases(tx, [], NOW);
     writeCaseStates(tx, [], NOW);
@@ -158,7 +158,7 @@ test("verbs with nothing to write send nothing", async () => {
   });
 });
 
-test("an import is recorded once, with its counts and with what its cases refused", async () => {
+test("recordImport stores the counts and the rows that were rejected because of their cases, once per id", async () => {
   const errors = [{ code: "LOAN_NOT_FOUND" as const, pointer: "/rows/1/sourceLoanNumber", detail: "Import it first." }];
   const run = {
     lenderId: newId(),
@@ -175,7 +175,7 @@ test("an import is recorded once, with its counts and with what its cases refuse
   await expect(record()).rejects.toSatisfy(isUniqueViolation);
 });
 
-test("an import that wrote no row is recorded unless its id is taken, with the switches of the first use", async () => {
+test("recordUnappliedImport records the options of the first use of an id, and returns false for the second", async () => {
   const run = { lenderId: newId(), importId: newId(), atomic: true, summary: { created: 1 }, refused: [] };
   const record = (dryRun: boolean) =>
     transaction(database.em(), (tx) => recordUnappliedImport(tx, { ...run, dryRun }, NOW));

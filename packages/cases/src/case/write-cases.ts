@@ -14,7 +14,7 @@ import {
 import { type CaseProperty, columnOf, columnTypeOf, IMPORTED_PROPERTIES } from "./case-columns.ts";
 import type { ImportedCase, LockedCase } from "./locked-case.ts";
 
-/** What a confirmation changes. No index names one of these columns, so that the update stays heap-only. */
+/** The properties that a confirmation changes. No index names their columns, so that the update is heap-only (HOT). */
 const PAYMENT_PROPERTIES = [
   "status",
   "statusReason",
@@ -32,10 +32,12 @@ const PAYMENT_PROPERTIES = [
   "closeReason",
 ] as const satisfies readonly (keyof LockedCase)[];
 
-/** The columns that an import row with an unchanged balance may change. */
+/** The properties that an import row with an unchanged balance may change. */
 const BALANCE_DATE_PROPERTIES = ["outstandingAsOf", "peakMinor"] as const satisfies readonly (keyof LockedCase)[];
 
-/** What any other work on a case changes: an assignment, a visit, a link, a hold, its end by hand. */
+/**
+ * The properties that all other work on a case changes: an assignment, a visit, a link, a hold, an end by an operator.
+ */
 const STATE_PROPERTIES = [
   "status",
   "statusReason",
@@ -55,16 +57,16 @@ const STATE_PROPERTIES = [
 
 const KEY_PROPERTIES = ["lenderId", "id"] as const;
 
-/** Saves what a confirmation changes on locked cases. */
+/** Saves PAYMENT_PROPERTIES of locked cases. */
 export const writePayments = unnestUpdate("cases.write-payments", PAYMENT_PROPERTIES);
-/** Saves what other work changes on locked cases: their state, not their money. */
+/** Saves STATE_PROPERTIES of locked cases, which include no amounts. */
 export const writeStates = unnestUpdate("cases.write-states", STATE_PROPERTIES);
-/** Saves the balance's date and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
+/** Saves `outstandingAsOf` and the peak of cases whose import row repeats the balance. Keeps `updated_at`. */
 export const writeDates = unnestUpdate("cases.write-balance-dates", BALANCE_DATE_PROPERTIES, { setsUpdatedAt: false });
 
 const [, ...INSERTED_PROPERTIES] = IMPORTED_PROPERTIES;
 const CHANGED_BY_IMPORT = INSERTED_PROPERTIES.filter((property) => property !== "id");
-/** Behind the lender and the inserted columns. */
+/** The last parameter, behind the lender and the inserted columns. */
 const IMPORT_NOW = `$${IMPORTED_PROPERTIES.length + 1}::timestamptz`;
 const IMPORTED_CASES = {
   table: "cases.collection_case",
@@ -77,8 +79,8 @@ export const insertImported = lenderInsert("cases.insert-imported", {
   ending: "on conflict do nothing returning id",
 });
 
-// The cases are there, so that this only ever updates; but by the primary key, where a join in a plan that was made while
-// the table was empty would read all of it.
+// All these cases exist, so this statement only updates. ON CONFLICT finds them by the primary key, in every plan. An
+// UPDATE with a join would read the whole table if its plan was made while the table was empty.
 export const updateImported = lenderInsert("cases.update-imported", {
   ...IMPORTED_CASES,
   ending: `on conflict (lender_id, id) do update
@@ -86,11 +88,11 @@ export const updateImported = lenderInsert("cases.update-imported", {
        updated_at = excluded.updated_at`,
 });
 
-/** Sets `is_current` of cases that a newer case of the loan replaces. Keeps `updated_at`. */
+/** Sets `is_current` of cases that a newer case of their loan replaces. Keeps `updated_at`. */
 export const retire = unnestUpdate("cases.retire", ["isCurrent"], { setsUpdatedAt: false });
 
 /**
- * Writes what payments changed on locked cases. Several payments of one case are folded first: one entry a case.
+ * Writes what payments changed on locked cases. Pass each case once, after all of its payments were applied.
  *
  * @example
  * const payment = { amountMinor: 250_000n, paidAt: now };
@@ -101,7 +103,7 @@ export function writeCases(tx: Tx, casesAfter: readonly LockedCase[], now: Date)
 }
 
 /**
- * Writes what other work changed on locked cases: everything of their state, nothing of their money.
+ * Writes what other work changed on locked cases: their state, and no amounts.
  *
  * @example
  * const verdict = transition(lockedCase, { kind: "release" }, now);
@@ -124,8 +126,8 @@ export function writeImportedCases(tx: Tx, casesAfter: readonly ImportedCase[], 
 }
 
 /**
- * Writes the moment of an unchanged balance on locked cases. Neither `updatedAt` nor the sequence moves: nothing that is
- * shown of a case has changed.
+ * Writes the `outstandingAsOf` of an unchanged balance on locked cases. `updatedAt` and the sequence do not change,
+ * because nothing that readers see of the case has changed.
  *
  * @example
  * const facts = { lenderId, importId: newId(), newCaseId: newId(), laterPayments: [], now };
@@ -139,8 +141,9 @@ export function writeBalanceDates(tx: Tx, casesAfter: readonly LockedCase[]): vo
 }
 
 /**
- * Makes new cases; the locked cases that they replace stop being current first. Answers with the new cases that were
- * not made because another transaction has just made a case of the same loan: lock it and plan the row again.
+ * Inserts new cases. The locked cases that they replace are first marked as not current. Returns the cases that were
+ * not inserted, because another transaction has just inserted a case of the same loan. Lock that case and plan the row
+ * again.
  *
  * @example
  * const missed = await insertCases(tx, [importedCase], [], now);
@@ -164,7 +167,10 @@ export async function insertCases(
   return newCases.filter(({ id }) => !made.has(id));
 }
 
-/** Two imports of the same new loans wait for each other at the unique index: in one order for all, not in a circle. */
+/**
+ * Sorts the cases. Two imports of the same new loans wait for each other at the unique index; one order avoids
+ * deadlocks.
+ */
 function byLenderAndLoan(one: ImportedCase, other: ImportedCase): number {
   if (one.lenderId !== other.lenderId) return one.lenderId < other.lenderId ? -1 : 1;
   return one.sourceLoanNumber < other.sourceLoanNumber ? -1 : 1;
@@ -182,7 +188,7 @@ function importedValues(cases: readonly ImportedCase[], now: Date): [lenderIds: 
   return [cases.map(({ lenderId }) => lenderId), ...columns, now.toISOString()];
 }
 
-/** The exact type of the column: an import inserts without a cast. */
+/** Returns the exact type of the column, because an import inserts without a cast. */
 function insertedTypeOf(property: CaseProperty): InsertedType {
   return property === "currency" ? "char(3)" : columnTypeOf(property);
 }
@@ -199,11 +205,14 @@ function sendUpdate(
   send(tx, ...forLenders(update, [lenderIds, ...columnsOf(casesAfter, ["id", ...properties]), now.toISOString()]));
 }
 
-// Finds each locked case by its place in the table (ctid), on any plan. An UPDATE joined to the arrays by id would read
-// all cases of the lender if its plan was made while the table was small. A locked case keeps its place until its own
-// transaction changes it. LIMIT makes the look-up of a place one for each id, and ORDER BY with a range makes it one in
-// the primary key: for an equality, any index that begins with the lender looks as good. The LIMIT of the arrays lets
-// the planner expect one row instead of ten; for ten it would rather read an empty table from end to end.
+// Finds each locked case by its position in the table (ctid), in every plan. An UPDATE that joins the arrays by id
+// would read all cases of the lender if its plan was made while the table was small. A locked case keeps its ctid until
+// its own transaction changes it.
+// - LIMIT makes the planner look up the ctid once for each id.
+// - ORDER BY with a range makes it use the primary key. With an equality, any index that begins with the lender looks
+//   as   cheap.
+// - The LIMIT on the arrays makes the planner expect one row instead of ten. For ten rows it prefers to scan an empty
+//   table.
 function unnestUpdate(
   name: string,
   properties: readonly CaseProperty[],
@@ -227,7 +236,10 @@ function unnestUpdate(
   );
 }
 
-/** The parameters from $1 on, one array a column, as rows `v`. A value that is an array itself travels as its text. */
+/**
+ * Turns the parameters from $1 on, one array for each column, into rows `v`. A value that is itself an array is sent as
+ * text.
+ */
 function unnested(properties: readonly CaseProperty[]): string {
   const arrays = properties.map((property, index) => `$${index + 1}::${wireTypeOf(property)}[]`);
   const columns = properties.map((property) => `u.${columnOf(property)}::${columnTypeOf(property)}`);
@@ -239,12 +251,12 @@ function columnsOf<C extends LockedCase>(
   properties: readonly (CaseProperty & keyof C)[],
 ): unknown[] {
   return properties.map((property) => {
-    const write = WRITERS[columnTypeOf(property)] ?? asItIs;
+    const write = WRITERS[columnTypeOf(property)] ?? unchanged;
     return cases.map((theCase) => (theCase[property] === null ? null : write(theCase[property] as never)));
   });
 }
 
-/** How values of a column type travel, where not as they are. */
+/** How values of a column type are converted before they are sent. Other types need no conversion. */
 const WRITERS: Readonly<Record<string, (value: never) => unknown>> = {
   bigint: String,
   timestamptz: (value: Date) => value.toISOString(),
@@ -257,6 +269,6 @@ function wireTypeOf(property: CaseProperty): string {
   return type === "jsonb" || type === "text[]" ? "text" : type;
 }
 
-function asItIs(value: unknown): unknown {
+function unchanged(value: unknown): unknown {
   return value;
 }

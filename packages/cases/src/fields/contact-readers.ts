@@ -2,7 +2,7 @@ import { isSupportedCountry, parsePhoneNumberFromString } from "libphonenumber-j
 import { below, decimalNumber, type FieldReader, isObject, list, refuse, text, yesOrNo } from "./field-readers.ts";
 import { warnOfUnknown } from "./unknown-fields.ts";
 
-/** An address of a borrower; `country` is two letters of ISO 3166. */
+/** An address of a borrower. `country` is two letters of ISO 3166. */
 export interface Address {
   readonly line1: string | null;
   readonly line2: string | null;
@@ -16,7 +16,7 @@ export interface Address {
   readonly longitude: number | null;
 }
 
-/** What the borrower agreed to; null when nobody said, which counts as allowed. */
+/** The borrower's consent by channel. Null means unknown, which counts as allowed. */
 export interface Consent {
   readonly whatsapp: boolean | null;
   readonly email: boolean | null;
@@ -25,7 +25,10 @@ export interface Consent {
 const MAX_ADDRESSES = 10;
 const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>".]+(?:\.[^\s@,;<>".]+)+$/;
 
-/** E.164, also from a national number of the row's country. Lengths are checked, not which numbers are in use. */
+/**
+ * Reads a phone number as E.164. National numbers are of the row's country. Checks the length, not whether it is in
+ * use.
+ */
 export const phone: FieldReader<string> = (value, context) => {
   const number =
     typeof value === "string" && value.length <= 40 && isSupportedCountry(context.country)
@@ -44,7 +47,7 @@ export const email: FieldReader<string> = (value, context) => {
     : refuse(context, "WRONG_TYPE", "Expected an e-mail address such as name@example.com.");
 };
 
-/** BCP 47, in its canonical spelling. */
+/** Reads a BCP 47 language tag and returns it in canonical form. */
 export const language: FieldReader<string> = (value, context) => {
   const tag = text(35)(value, context);
   if (tag === undefined) return undefined;
@@ -80,14 +83,14 @@ export const addresses: FieldReader<Address[]> = list((value, context) => {
 
 const CONSENT_FIELDS = { whatsapp: yesOrNo, email: yesOrNo };
 
-/** Only the channels that the row names: what it does not name stays as it is. */
+/** Reads the channels that the row contains. The others are unchanged. */
 export const consent: FieldReader<Partial<Consent>> = (value, context) => {
   const read = fields<Consent>(value, context, CONSENT_FIELDS);
   if (read === undefined || !isObject(value)) return undefined;
   return Object.fromEntries(Object.entries(read).filter(([channel]) => Object.hasOwn(value, channel)));
 };
 
-/** Reads the named fields of an object: null where one is null or absent. */
+/** Reads the known fields of an object. A field that is null or absent becomes null. */
 function fields<Value extends object>(
   value: unknown,
   context: Parameters<FieldReader<unknown>>[1],
@@ -105,7 +108,9 @@ function fields<Value extends object>(
 
 const namesOfReaders = new WeakMap<object, ReadonlySet<string>>();
 
-/** The names of an object's fields; made once, because `warnOfUnknown` prepares each set that it is given. */
+/**
+ * Returns the names of an object's fields. Each set is created once, because `warnOfUnknown` caches data for each set.
+ */
 function namesOf(readers: object): ReadonlySet<string> {
   const names = namesOfReaders.get(readers) ?? new Set(Object.keys(readers));
   namesOfReaders.set(readers, names);

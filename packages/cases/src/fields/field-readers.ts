@@ -2,14 +2,19 @@ import { type AmountFault, AmountLiteral, type CurrencyCode, readAmount } from "
 import { isDay, readInstant } from "./instant.ts";
 import { pointerTo, quotedStart, type RowFault, type RowFaultCode, type RowWarning } from "./row-fault.ts";
 
-/** Enough to see what is wrong, and few enough that the answer is not many times as long as the request. */
+/** The limit keeps an answer from being many times as long as the request. */
 const MAX_FAULTS_PER_ROW = 50;
-/** What is longer is not even normalized, which takes time. Spaces that are collapsed later count here. */
+/**
+ * Longer texts are rejected before they are normalized, which takes time. Spaces that are collapsed later count here.
+ */
 const LONGEST_TEXT = 10_000;
-/** Normalizing takes time quadratic in the length of such a run. Unicode's stream-safe format (UAX 15) allows 30 too. */
+/**
+ * More combining marks in a row than are accepted: the time to normalize them is quadratic in their number. The limit
+ * of 30 is that of Unicode's stream-safe format (UAX 15).
+ */
 const TOO_MANY_MARKS = /\p{M}{31}/u;
 
-/** Where a reader stands in a row, what the row defaults to, and where it tells of faults. */
+/** The context of a field reader: the position in the row, the row's defaults, and the lists of faults and warnings. */
 export interface FieldContext {
   readonly pointer: string;
   readonly currency: CurrencyCode;
@@ -21,22 +26,22 @@ export interface FieldContext {
   readonly warnings: RowWarning[];
 }
 
-/** Turns a value of a row into the value that is stored, or tells of a fault and returns undefined. */
+/** Turns a value of a row into the stored value, or adds a fault and returns undefined. */
 export type FieldReader<Value> = (value: unknown, context: FieldContext) => Value | undefined;
 
-/** Tells of a fault. Only the first faults of a row are kept. */
+/** Adds a fault. Only the first faults of a row are kept. */
 export function refuse(context: FieldContext, code: RowFaultCode | AmountFault, detail: string): undefined {
   if (context.faults.length < MAX_FAULTS_PER_ROW) context.faults.push({ code, pointer: context.pointer, detail });
 }
 
-/** The context of a field or an element below this one. */
+/** Returns the context of a field or an array element of this value. */
 export function below(context: FieldContext, field: string | number): FieldContext {
   return { ...context, pointer: pointerTo(context.pointer, field) };
 }
 
 /**
- * Text of one line: white space is collapsed, so that a line break in an exported file does no harm, and characters are in
- * their normal form (NFC), so that a search finds what looks the same.
+ * Reads a text of one line. White space is collapsed, so that line breaks in an exported file do no harm. The text is
+ * normalized to NFC, so that a search finds texts that look the same.
  */
 export function text(maxLength: number): FieldReader<string> {
   return (value, context) => {
@@ -57,23 +62,23 @@ export function text(maxLength: number): FieldReader<string> {
   };
 }
 
-/** A day of the calendar, `YYYY-MM-DD`. */
+/** Reads a calendar day, `YYYY-MM-DD`. */
 export const day: FieldReader<string> = (value, context) =>
   typeof value === "string" && isDay(value)
     ? value
     : refuse(context, "INVALID_DATE", `Expected a day such as 2026-11-20; got ${shown(value)}.`);
 
-/** An instant with `Z` or an offset. */
+/** Reads an instant with `Z` or an offset. */
 export const instant: FieldReader<Date> = (value, context) => {
   if (typeof value !== "string") return refuse(context, "INVALID_DATE", `Expected an instant; got ${kindOf(value)}.`);
   const reading = readInstant(value);
   return "instant" in reading ? reading.instant : refuse(context, reading.fault, reading.detail);
 };
 
-/** How far a time may lie ahead of the server's clock. */
+/** How far a time may be ahead of the server's clock. */
 const MAX_AHEAD_MS = 5 * 60_000;
 
-/** The instant up to which a balance includes payments. One that is too far ahead is read as now, with a warning. */
+/** Reads the `outstandingAsOf` of a balance. A time too far in the future is replaced by now, with a warning. */
 export const balanceAsOf: FieldReader<Date> = (value, context) => {
   const asOf = instant(value, context);
   if (asOf === undefined || asOf.getTime() <= context.now.getTime() + MAX_AHEAD_MS) return asOf;
@@ -82,7 +87,7 @@ export const balanceAsOf: FieldReader<Date> = (value, context) => {
   return context.now;
 };
 
-/** An amount in major units; the row was parsed with `parseJson` and AMOUNT_FIELDS, so that no double rounded it. */
+/** Reads an amount in major units. Parse rows with `parseJson` and AMOUNT_FIELDS, so that amounts are not rounded. */
 export function amount(options: { allowZero: boolean }): FieldReader<bigint> {
   return (value, context) => {
     if (!(value instanceof AmountLiteral)) {
@@ -110,7 +115,7 @@ export function decimalNumber(min: number, max: number): FieldReader<number> {
 export const yesOrNo: FieldReader<boolean> = (value, context) =>
   typeof value === "boolean" ? value : refuse(context, "WRONG_TYPE", `Expected true or false; got ${shown(value)}.`);
 
-/** One of a closed list. */
+/** Reads one of a closed list of values. */
 export function oneOf<const Value extends string>(values: readonly Value[]): FieldReader<Value> {
   return (value, context) =>
     values.find((allowed) => allowed === value) ??
@@ -128,7 +133,10 @@ export function list<Value>(read: FieldReader<Value>, maxItems: number): FieldRe
   };
 }
 
-/** String pairs that are the lender's own, except those that `refusal` has a sentence against. */
+/**
+ * Reads the lender's own name-value pairs. A pair for which `refusal` returns a sentence is rejected with that
+ * sentence.
+ */
 export function stringPairs(limits: {
   maxPairs: number;
   maxName: number;
@@ -159,12 +167,12 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof AmountLiteral);
 }
 
-/** No control characters, no halves of surrogate pairs: PostgreSQL stores neither in JSON. */
+/** Tells whether a text has no control characters and no lone surrogates. PostgreSQL stores neither in JSON. */
 export function isPrintable(value: string): boolean {
   return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value);
 }
 
-/** A value for a sentence: the beginning of a text, and only the kind of an object or array. */
+/** Describes a value in a fault's detail: a text by its beginning, an object or array by its kind. */
 export function shown(value: unknown): string {
   if (typeof value === "string") return quotedStart(value);
   return typeof value === "number" || typeof value === "boolean" ? String(value) : kindOf(value);

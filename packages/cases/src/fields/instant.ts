@@ -1,6 +1,6 @@
 import { quotedStart } from "./row-fault.ts";
 
-/** An instant, or what is wrong with its text: a code, and a sentence for whoever sent it. */
+/** An instant, or what is wrong with its text: a code, and a sentence for the sender. */
 export type InstantReading =
   | { readonly instant: Date }
   | { readonly fault: "INVALID_DATE" | "NOT_UTC"; readonly detail: string };
@@ -11,7 +11,7 @@ const FIRST_YEAR = 1900;
 const LAST_YEAR = 2199;
 
 /**
- * Reads ISO 8601 with `Z` or an explicit offset. Without either it is NOT_UTC: nobody knows which instant was meant.
+ * Reads an ISO 8601 time with `Z` or an offset. A time without either is ambiguous, so it gets the fault NOT_UTC.
  *
  * @example
  * const reading = readInstant("2026-11-20T15:11:07+05:30");
@@ -30,7 +30,7 @@ export function readInstant(text: string): InstantReading {
   return Number.isNaN(instant.getTime()) ? invalid(text) : { instant };
 }
 
-/** Whether the text is a day of the calendar, `YYYY-MM-DD`, between 1900 and 2199. */
+/** Tells whether the text is a calendar day, `YYYY-MM-DD`, between 1900 and 2199. */
 export function isDay(text: string): boolean {
   const match = DAY.exec(text);
   if (match === null) return false;

@@ -1,4 +1,4 @@
-/** What can be wrong with a row or one of its fields. */
+/** The kinds of faults of a row or of one of its fields. */
 export type RowFaultCode =
   | "REQUIRED"
   | "WRONG_TYPE"
@@ -16,9 +16,7 @@ export type RowFaultCode =
   | "STALE_SNAPSHOT"
   | "LOAN_NOT_FOUND";
 
-/**
- * What the sender of a row that is applied should know: a field that nobody reads, or an effect that was not asked for.
- */
+/** The kinds of warnings about a row that is applied, such as an ignored field or an effect that was not requested. */
 export type RowWarningCode =
   | "UNKNOWN_FIELD"
   | "READ_ONLY_FIELD"
@@ -28,21 +26,21 @@ export type RowWarningCode =
   | "AS_OF_IN_FUTURE"
   | "CASE_ENDED";
 
-/** A fault of one row: it is rejected. `pointer` is a JSON pointer into the request, `/rows/2/borrowerPhone`. */
+/** A fault, for which the row is rejected. `pointer` is a JSON pointer into the request: `/rows/2/borrowerPhone`. */
 export interface RowFault {
   readonly code: RowFaultCode;
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** Something the sender should know of a row that is applied all the same. */
+/** A warning about a row. The row is applied nevertheless. */
 export interface RowWarning {
   readonly code: RowWarningCode;
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** The pointer of a field below another pointer, escaped as RFC 6901 says. */
+/** Returns the JSON pointer of a field of the object at `parent`, escaped as in RFC 6901. */
 export function pointerTo(parent: string, field: string | number): string {
   return `${parent}/${String(field).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
@@ -50,8 +48,8 @@ export function pointerTo(parent: string, field: string | number): string {
 const QUOTED_CHARACTERS = 40;
 
 /**
- * The beginning of a text from a row, in quotation marks, for a fault's `detail`. A lone surrogate, also one that the
- * cut leaves of an emoji, becomes U+FFFD: PostgreSQL stores none in JSON.
+ * Returns the beginning of a text from a row, in quotation marks, for a fault's `detail`. Lone surrogates become
+ * U+FFFD, because PostgreSQL does not store them in JSON. Cutting an emoji in half also leaves one.
  */
 export function quotedStart(text: string): string {
   return `"${text.slice(0, QUOTED_CHARACTERS).toWellFormed()}"`;

@@ -2,11 +2,11 @@ import { closest, distance } from "fastest-levenshtein";
 import type { FieldContext } from "./field-readers.ts";
 import { pointerTo } from "./row-fault.ts";
 
-/** Enough to see the mistake, and few enough that the answer is not many times as long as the request. */
+/** The limit keeps an answer from being many times as long as the request. */
 const MAX_WARNINGS_PER_ROW = 20;
 const LONGEST_NAME = 64;
 
-/** Names of a case's record that the service sets: lenders send them back from what they have read. */
+/** Fields of a case that only the service sets. Lenders send them back when they copy an answer of the API. */
 const READ_ONLY: ReadonlySet<string> = new Set([
   "caseId",
   "cycle",
@@ -24,7 +24,9 @@ const READ_ONLY: ReadonlySet<string> = new Set([
   "closeReason",
 ]);
 
-/** Warns of unknown and read-only fields of a row, up to a limit, and names the known field that each may have meant. */
+/**
+ * Adds a warning for each unknown or read-only field, up to a limit. It suggests the known field with the nearest name.
+ */
 export function warnOfUnknown(
   value: Readonly<Record<string, unknown>>,
   context: Pick<FieldContext, "pointer" | "warnings">,
@@ -45,7 +47,7 @@ export function warnOfUnknown(
 }
 
 /**
- * The known name that a misspelt one most likely meant, if any is near.
+ * Returns the known name that is nearest to a misspelt one, or undefined if none is near.
  *
  * @example
  * nearestName("borowerName", new Set(["borrowerName", "borrowerPhone"])); // "borrowerName"
@@ -65,7 +67,7 @@ interface Spellings {
 
 const spellingsOfSets = new WeakMap<ReadonlySet<string>, Spellings>();
 
-/** The known names by their spelling in lower case; computed once for each set. */
+/** Returns the known names by their spelling in lower case. The result is cached for each set. */
 function spellingsOf(known: ReadonlySet<string>): Spellings {
   const made = spellingsOfSets.get(known);
   if (made) return made;

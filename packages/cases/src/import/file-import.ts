@@ -2,7 +2,7 @@ import { type EntityManager, query, send, statement, type Tx } from "@collection
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { ImportSummary } from "./import-run.ts";
 
-/** How far the import of a file has come. */
+/** The progress of the import of a file, as it is stored. */
 export const FileImport = defineEntity({
   name: "FileImport",
   tableName: "file_import",
@@ -25,13 +25,13 @@ export type FileImport = InferEntity<typeof FileImport>;
 /** The progress of one file of one lender. */
 export interface FileProgress {
   readonly lenderId: string;
-  /** Names the file by its content and the way it is read. */
+  /** Identifies the file by its content and the options it is read with. */
   readonly fileKey: string;
-  /** Without its folder. */
+  /** The name of the file without its folder. */
   readonly fileName: string;
-  /** Rows from the file's beginning that have been applied or rejected. */
+  /** The number of rows, from the beginning of the file, that have been applied or rejected. */
   readonly rowsDone: number;
-  /** Length of the file of rejected rows at that point. */
+  /** The length of the file of rejected rows at that point. */
   readonly rejectedBytes: bigint;
   readonly summary: ImportSummary;
   readonly startedAt: Date;
@@ -39,7 +39,7 @@ export interface FileProgress {
 }
 
 /**
- * How far this file has come, undefined when nobody has begun it.
+ * Returns the progress of a file, or undefined if its import has not started.
  *
  * @example
  * const progress = await fileProgress(em, lenderId, "allocation-2026-11.csv/5f70bf18a086");
@@ -55,7 +55,7 @@ export async function fileProgress(
 }
 
 /**
- * Keeps the progress of a file in the transaction of the rows that it counts.
+ * Stores the progress of a file. Call it in the transaction that imports the counted rows.
  *
  * @example
  * const file = { lenderId, fileKey: "allocation-2026-11.csv/5f70bf18a086", fileName: "allocation-2026-11.csv" };

@@ -5,13 +5,13 @@ import type { RowFault } from "../fields/row-fault.ts";
 /** How many rows of an import had which outcome. */
 export type ImportSummary = Readonly<Record<string, number>>;
 
-/** A row that was refused for what its case was like, by its place among the rows. */
+/** A row that was rejected because of the state of its case. `index` is its position among the rows. */
 export interface RefusedRow {
   readonly index: number;
   readonly errors: readonly RowFault[];
 }
 
-/** A request to import rows. A request without an id of its own is recorded only when it was applied. */
+/** A request to import rows. A request for which the caller passed no id is recorded only if it was applied. */
 export const ImportRun = defineEntity({
   name: "ImportRun",
   tableName: "import_run",
@@ -29,7 +29,7 @@ export const ImportRun = defineEntity({
   },
 });
 
-/** An import as recorded: its switches, how many rows had which outcome, and which rows their cases refused. */
+/** A recorded import: its options, the number of rows by outcome, and the rows rejected because of their cases. */
 export type ImportRun = InferEntity<typeof ImportRun>;
 
 const recordRun = statement(
@@ -46,7 +46,7 @@ const recordUnapplied = statement(
    returning id`,
 );
 
-/** What is recorded of an import. */
+/** The data of an import that is recorded. */
 export interface RecordedImport {
   readonly lenderId: string;
   readonly importId: string;
@@ -56,7 +56,8 @@ export interface RecordedImport {
 }
 
 /**
- * Records an applied import beside the cases that it changed. An id that is taken already fails the transaction.
+ * Records an applied import, in the transaction that changes the cases. An id that is already recorded makes the
+ * transaction fail.
  *
  * @example
  * const summary = { created: 998, updated: 0, unchanged: 0, rejected: 2 };
@@ -71,8 +72,8 @@ export function recordImport(
 }
 
 /**
- * Records an import that wrote no row: a dry run, or an atomic import with a rejected row. Returns false, and records
- * nothing, when the id is taken already.
+ * Records an import that changed no case: a dry run, or an atomic import with a rejected row. Returns false, and
+ * records nothing, if the id is already recorded.
  *
  * @example
  * const run = { lenderId, importId: newId(), atomic: false, summary: { created: 1000 }, refused: [] };
@@ -88,7 +89,7 @@ export async function recordUnappliedImport(
 }
 
 /**
- * An import that was recorded, or undefined.
+ * Returns a recorded import, or undefined.
  *
  * @example
  * const before = await importRun(em, lenderId, "0193bf7c-52a0-7000-8000-000000000001");

@@ -1,6 +1,6 @@
 /**
- * Whether URL parsers take a loan number for "this folder" or "the folder above" and remove it from a path, also when it
- * is percent-encoded. No loan can have such a number.
+ * Tells whether a loan number is `.` or `..`. URL parsers take these for "this folder" and "the parent folder" and
+ * remove them from a path, also if they are percent-encoded. So no loan can have such a number.
  *
  * @example
  * isDotSegment(".."); // true

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { exampleCase } from "../../tests/example-case.ts";
 import { applied, ended, planOf } from "../../tests/plan-example.ts";
 
-test("withdraw, hold and release are told with the lender's reason", () => {
+test("withdraw, hold and release emit an event with the lender's reason", () => {
   const held = applied({ action: "hold", reason: "complaint" }, exampleCase());
   expect(held).toMatchObject({ outcome: "held", adjustmentMinor: 0n, caseAfter: { status: "on_hold" } });
   expect(held.events).toEqual([{ kind: "case.held", sequence: 2n, status: "on_hold", data: { reason: "complaint" } }]);
@@ -17,7 +17,7 @@ test("withdraw, hold and release are told with the lender's reason", () => {
   });
 });
 
-test("an action that has happened already changes nothing", () => {
+test("an action that was already applied leaves the case unchanged, without a warning", () => {
   const withdrawn = applied({ action: "withdraw" }, exampleCase()).caseAfter;
   expect(planOf({ action: "withdraw" }, withdrawn)).toMatchObject({ outcome: "unchanged", warnings: [] });
   const held = applied({ action: "hold" }, exampleCase()).caseAfter;
@@ -25,7 +25,7 @@ test("an action that has happened already changes nothing", () => {
   expect(planOf({ action: "release" }, exampleCase())).toMatchObject({ outcome: "unchanged", warnings: [] });
 });
 
-test.each(["withdraw", "hold", "release"])("%s after the end changes nothing and says so", (action) => {
+test.each(["withdraw", "hold", "release"])("%s after the end leaves the case unchanged, with a warning", (action) => {
   const old = exampleCase({ ...ended, status: "collected", closeReason: "paid_in_full", outstandingMinor: 0n });
   expect(planOf({ action }, old)).toMatchObject({
     outcome: "unchanged",
@@ -33,7 +33,7 @@ test.each(["withdraw", "hold", "release"])("%s after the end changes nothing and
   });
 });
 
-test.each(["withdraw", "hold", "release"])("%s of a loan that nobody imported is rejected", (action) => {
+test.each(["withdraw", "hold", "release"])("%s of a loan without a case is rejected", (action) => {
   expect(planOf({ action }, undefined)).toMatchObject({
     outcome: "rejected",
     errors: [{ code: "LOAN_NOT_FOUND", pointer: "/rows/0/sourceLoanNumber" }],

@@ -7,7 +7,7 @@ import { applied, EARLIER, ended, facts, NOW, planOf } from "../../tests/plan-ex
 
 const importId = "imp_0193bf7c000070008000000000000002";
 
-test("a first row makes a case", () => {
+test("the first row of a loan creates a case", () => {
   const plan = applied({ outstandingAmount: "5000", dpd: 12 }, undefined);
   expect(plan).toMatchObject({ outcome: "created", changes: [], placementMinor: 500_000n, adjustmentMinor: 0n });
   expect(plan.replaces).toBeUndefined();
@@ -30,7 +30,7 @@ test("a first row makes a case", () => {
   expect(plan.events).toEqual([{ kind: "case.created", sequence: 1n, status: "new", data: { importId, cycle: 1 } }]);
 });
 
-test("a loan without a balance is made and settled at once, so that a late confirmation has a place", () => {
+test("a first row with a balance of 0 creates a case and settles it at once", () => {
   const plan = applied({ outstandingAmount: "0" }, undefined);
   expect(plan).toMatchObject({ outcome: "created", placementMinor: 0n, adjustmentMinor: 0n });
   expect(plan.caseAfter).toMatchObject({ status: "closed", closeReason: "settled_by_lender", sequence: 2n });
@@ -45,7 +45,7 @@ test("a row with the same values again leaves the case unchanged", () => {
   expect(planOf(everything, caseAfter)).toMatchObject({ outcome: "unchanged", caseAfter, warnings: [] });
 });
 
-test("a newer outstandingAsOf of the same balance is kept without an event", () => {
+test("a newer outstandingAsOf of the same balance is stored without an event", () => {
   const current = exampleCase({ outstandingAsOf: EARLIER });
   expect(planOf({ outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() }, current)).toMatchObject({
     outcome: "unchanged",
@@ -65,7 +65,7 @@ test("a balance without outstandingAsOf keeps the stored one, and null clears it
   });
 });
 
-test("applies nothing of a row that is older than the balance of an open case", () => {
+test("a row with an older outstandingAsOf than the open case is not applied", () => {
   const current = exampleCase({ outstandingAsOf: NOW, outstandingMinor: 50_000n });
   const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString(), dpd: 77 };
   expect(planOf(row, current)).toEqual({
@@ -83,13 +83,13 @@ test("applies nothing of a row that is older than the balance of an open case", 
   expect(planOf({ ...row, outstandingAmount: "0" }, current).outcome).toBe("unchanged");
 });
 
-test("of two balances of the same moment the later import wins", () => {
+test("of two balances with the same outstandingAsOf the later import wins", () => {
   const current = exampleCase({ outstandingAsOf: EARLIER });
   const plan = applied({ outstandingAmount: "4000", outstandingAsOf: EARLIER.toISOString() }, current);
   expect(plan).toMatchObject({ outcome: "updated", adjustmentMinor: -100_000n });
 });
 
-test("reads an outstandingAsOf that is more than five minutes ahead as now, with a warning", () => {
+test("an outstandingAsOf more than five minutes in the future is replaced by now, with a warning", () => {
   const ahead = new Date(NOW.getTime() + 300_001).toISOString();
   expect(applied({ outstandingAmount: "5000", outstandingAsOf: ahead }, undefined)).toMatchObject({
     caseAfter: { outstandingAsOf: NOW },
@@ -102,7 +102,7 @@ test("reads an outstandingAsOf that is more than five minutes ahead as now, with
   });
 });
 
-test("stores the highest value of outstanding + applied, which only rises", () => {
+test("the peak is the highest value of outstanding + applied, and never falls", () => {
   const opened = applied({ outstandingAmount: "5000" }, undefined).caseAfter;
   expect(opened.peakMinor).toBe(500_000n);
   const paid = { ...opened, outstandingMinor: 300_000n, totalCollectedMinor: 200_000n };
@@ -113,7 +113,7 @@ test("stores the highest value of outstanding + applied, which only rises", () =
   expect(applied({ outstandingAmount: "100" }, beforeTheColumn).caseAfter.peakMinor).toBe(500_000n);
 });
 
-test("a row that repeats balance and as-of leaves the limit of payments in the balance", () => {
+test("a row that repeats the balance and outstandingAsOf does not change the peak", () => {
   const payment = { amountMinor: 400_000n, paidAt: EARLIER };
   const row = { outstandingAmount: "5000", outstandingAsOf: NOW.toISOString() };
   const opened = applied(row, undefined).caseAfter;
@@ -128,7 +128,7 @@ test("a row that repeats balance and as-of leaves the limit of payments in the b
   expect(planOf(row, paidOnce)).toMatchObject({ outcome: "unchanged", movesBalanceDate: false });
 });
 
-test("the same balance with a newer as-of raises the limit of payments in the balance", () => {
+test("the same balance with a newer outstandingAsOf raises the peak", () => {
   const payment = { amountMinor: 400_000n, paidAt: EARLIER };
   const opened = applied({ outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString() }, undefined).caseAfter;
   const paidOnce = { ...opened, ...applyPayment(opened, payment, NOW).caseAfter };
@@ -136,7 +136,7 @@ test("the same balance with a newer as-of raises the limit of payments in the ba
   expect(plan).toMatchObject({ outcome: "unchanged", movesBalanceDate: true, caseAfter: { peakMinor: 900_000n } });
 });
 
-test("a difference of the balance is an adjustment, and every change is told", () => {
+test("a changed balance is booked as an adjustment, and the event lists every change", () => {
   const current = exampleCase({ status: "in_progress", workBegun: true, outstandingMinor: 300_000n, sequence: 8n });
   const plan = applied({ outstandingAmount: "3200.50", dpd: 40, borrowerPhone: "+919800000009" }, current);
   expect(plan).toMatchObject({ outcome: "updated", placementMinor: 0n, adjustmentMinor: 20_050n });
@@ -149,7 +149,7 @@ test("a difference of the balance is an adjustment, and every change is told", (
   expect(plan.caseAfter.placedMinor).toBe(current.placedMinor);
 });
 
-test("an event tells which personal data changed, and never what it is", () => {
+test("an event names the changed personal data without their values", () => {
   const fields = { outstandingAmount: "5000", borrowerPhone: "+919800000009", metadata: { a: "b" }, dpd: 3 };
   const [event] = applied(fields, exampleCase()).events;
   expect(event).toMatchObject({ kind: "case.updated", sequence: 2n, status: "new" });
@@ -160,19 +160,19 @@ test("an event tells which personal data changed, and never what it is", () => {
   });
 });
 
-test("an absent field stays, null clears", () => {
+test("an absent field is unchanged, null clears it", () => {
   const current = exampleCase({ dpd: 30, bucket: "B1", tags: ["x"] });
   const { caseAfter } = applied({ outstandingAmount: "5000", bucket: null }, current);
   expect(caseAfter).toMatchObject({ dpd: 30, bucket: null, tags: ["x"] });
 });
 
-test("consent to one channel says nothing of the other", () => {
+test("consent for one channel does not change the other channel", () => {
   const current = exampleCase({ consent: { whatsapp: false, email: null } });
   const { caseAfter } = applied({ outstandingAmount: "5000", consent: { email: true } }, current);
   expect(caseAfter.consent).toEqual({ whatsapp: false, email: true });
 });
 
-test("payments after the snapshot are subtracted", () => {
+test("payments after outstandingAsOf are subtracted from the balance", () => {
   const current = exampleCase({ outstandingMinor: 300_000n, totalCollectedMinor: 200_000n });
   const row = { outstandingAmount: "5000", outstandingAsOf: EARLIER.toISOString(), dpd: 1 };
   const plan = applied(row, current, { laterPayments: [paid(200_000n)] });
@@ -184,7 +184,7 @@ test("payments after the snapshot are subtracted", () => {
   });
 });
 
-test("a balance that later payments cover makes the case collected, never below 0, and names the last of them", () => {
+test("a balance that later payments cover makes the case collected with 0 outstanding, and names the last payment", () => {
   const row = { outstandingAmount: "1000", outstandingAsOf: EARLIER.toISOString() };
   const laterPayments = [paid(90_000n, "UTR2", NOW), paid(110_000n, "UTR1", EARLIER)];
   const plan = applied(row, exampleCase({ outstandingMinor: 50_000n }), { laterPayments });
@@ -196,7 +196,7 @@ test("a balance that later payments cover makes the case collected, never below 
   });
 });
 
-test("without an instant a file is as of now", () => {
+test("from a balance without outstandingAsOf no payments are subtracted", () => {
   const plan = applied({ outstandingAmount: "4000" }, exampleCase(), { laterPayments: [paid(100_000n)] });
   expect(plan).toMatchObject({ caseAfter: { outstandingMinor: 400_000n }, warnings: [] });
 });
@@ -221,7 +221,7 @@ test.each([{}, { status: "on_hold", statusBeforeHold: "new", fieldWork: "blocked
   },
 );
 
-test("the reason of a row that settles is kept and told", () => {
+test("the reason of a row that settles the case is stored and is part of the event", () => {
   const settled = applied({ outstandingAmount: "0", reason: "waived" }, exampleCase());
   expect(settled).toMatchObject({
     caseAfter: { status: "closed", closeReason: "settled_by_lender", statusReason: "waived" },
@@ -237,7 +237,7 @@ test("the reason of a row that settles is kept and told", () => {
   });
 });
 
-test("the reason of an upsert that settles nothing is told to be lost", () => {
+test("the reason of an upsert that does not settle the case is not stored, with a warning", () => {
   const lost = { code: "FIELD_NOT_APPLIED", pointer: "/rows/0/reason" };
   const row = { outstandingAmount: "5000", reason: "moved" };
   expect(planOf(row, undefined)).toMatchObject({ outcome: "created", warnings: [lost] });
@@ -255,7 +255,7 @@ test.each([
   ["settled", { status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n, settledByLender: true }],
   ["withdrawn", { status: "withdrawn", closeReason: "withdrawn" }],
   ["withdrawn, then partly paid", { status: "in_progress", closeReason: "withdrawn", workBegun: true }],
-] as const)("a balance after the end opens the next cycle: %s", (_, fields) => {
+] as const)("a balance after the end starts the next cycle: %s", (_, fields) => {
   const old = exampleCase({
     ...ended,
     ...fields,
@@ -291,7 +291,7 @@ test.each([
   expect(plan.events).toEqual([{ kind: "case.created", sequence: 13n, status: "new", data: { importId, cycle: 3 } }]);
 });
 
-test("a snapshot from before the end opens nothing", () => {
+test("a balance as of a time before the end does not start a new cycle", () => {
   const old = exampleCase({ ...ended, status: "withdrawn", closeReason: "withdrawn" });
   const before = new Date(EARLIER.getTime() - 1).toISOString();
   expect(planOf({ outstandingAmount: "700", outstandingAsOf: before }, old)).toMatchObject({
@@ -301,7 +301,7 @@ test("a snapshot from before the end opens nothing", () => {
   expect(planOf({ outstandingAmount: "700", outstandingAsOf: EARLIER.toISOString() }, old).outcome).toBe("reopened");
 });
 
-test("a balance after a clearing payment is compared with that payment and with the last balance", () => {
+test("after a payment cleared the case, a new balance must be newer than that payment and the last balance", () => {
   const cleared = exampleCase({
     ...ended,
     status: "collected",
@@ -322,7 +322,7 @@ test("a balance after a clearing payment is compared with that payment and with 
   expect(planOf(asOf(later), { ...cleared, outstandingAsOf: later }).outcome).toBe("reopened");
 });
 
-test("keeps the moment of a balance of 0 on a case that has ended with nothing owed", () => {
+test("outstandingAsOf of a balance of 0 is stored on a case that has ended with nothing owed", () => {
   const settled = exampleCase({ ...ended, status: "closed", closeReason: "settled_by_lender", outstandingMinor: 0n });
   const row = { outstandingAmount: "0", outstandingAsOf: NOW.toISOString() };
   expect(planOf(row, settled)).toMatchObject({ movesBalanceDate: true, caseAfter: { outstandingAsOf: NOW } });

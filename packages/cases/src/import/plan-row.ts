@@ -19,29 +19,31 @@ import {
   type RowWarning,
   type RowWarningCode,
 } from "../fields/row-fault.ts";
-import { numbered, transition, type Trigger } from "../case/transitions.ts";
+import { numberEvents, transition, type Trigger } from "../case/transitions.ts";
 
-/** A booked payment that was captured after the moment of a row's balance: the balance does not include it. */
+/**
+ * A booked payment that was captured after the row's `outstandingAsOf`, so that the row's balance does not include it.
+ */
 export interface LaterPayment {
   readonly reference: string;
-  /** All of it, in minor units of the case's currency. */
+  /** The whole amount of the payment, in minor units of the case's currency. */
   readonly amountMinor: bigint;
   readonly paidAt: Date;
 }
 
-/** What a row's verdict depends on besides the row and its case. */
+/** What the plan for a row depends on, besides the row and its case. */
 export interface PlanFacts {
   readonly lenderId: string;
-  /** Id of the import; the events' data show it as `imp_…`. */
+  /** The id of the import. The data of events show it as `imp_…`. */
   readonly importId: string;
-  /** Id of the case, should the row make one. */
+  /** The id of the new case, if the row creates one. */
   readonly newCaseId: string;
-  /** The payments of the case with a `paidAt` after the row's `outstandingAsOf`; none when the row has no such field. */
+  /** The payments of the case with a `paidAt` after the row's `outstandingAsOf`; empty if the row has no such field. */
   readonly laterPayments: readonly LaterPayment[];
   readonly now: Date;
 }
 
-/** An event that a row brings about, with its status and the `data` of its body. */
+/** An event to emit for a row, with the status of the case and the `data` of its body. */
 export interface PlannedEvent extends NumberedEvent {
   readonly status: CaseStatus;
   readonly data: Readonly<Record<string, unknown>>;
@@ -58,35 +60,35 @@ export type AppliedOutcome =
   | "released"
   | "withdrawn";
 
-/** What to do about one row. Nothing is written by it; `caseAfter` goes to the write verbs. */
+/** The plan for one row. `planRow` writes nothing; the caller passes `caseAfter` to the functions that write cases. */
 export type RowPlan =
   | {
       readonly outcome: AppliedOutcome;
       readonly caseAfter: ImportedCase;
-      /** The case whose loan now has a new cycle: it stops being the current one. */
+      /** The case of the previous cycle, which is no longer the current case of the loan. */
       readonly replaces: ImportedCase | undefined;
       readonly changes: readonly FieldChange[];
       readonly events: readonly PlannedEvent[];
-      /** To book as the placement of a new case: at least 0. */
+      /** The amount to book as the placement of a new case; at least 0. */
       readonly placementMinor: bigint;
-      /** To book as a correction of the balance, with its sign. */
+      /** The amount to book as an adjustment of the balance, with its sign. */
       readonly adjustmentMinor: bigint;
       readonly warnings: readonly RowWarning[];
     }
   | {
       readonly outcome: "unchanged";
       readonly caseAfter: ImportedCase;
-      /** `outstandingAsOf` or the peak changed: write them with `writeBalanceDates`, without an event. */
+      /** Whether `outstandingAsOf` or the peak changed: write them with `writeBalanceDates`, without an event. */
       readonly movesBalanceDate: boolean;
       readonly warnings: readonly RowWarning[];
     }
   | { readonly outcome: "rejected"; readonly errors: readonly RowFault[] };
 
 /**
- * The verdict on one checked row over the loan's current case, which is locked or missing. The lender owns the balance;
- * payments that were captured after the row's `outstandingAsOf` are subtracted from it. A row with an older
- * `outstandingAsOf` than an open case has changes nothing. A case that has ended stays as it is: a row with a balance
- * opens the loan's next cycle.
+ * Plans one checked row. `current` is the loan's current case under its lock, or undefined. The lender determines the
+ * balance; payments that were captured after the row's `outstandingAsOf` are subtracted from it. A row whose
+ * `outstandingAsOf` is older than that of an open case changes nothing. A case that has ended does not change: a row
+ * with a balance starts the loan's next cycle.
  *
  * @example
  * const [current] = await lockCasesForImport(tx, [{ lenderId, loan: row.sourceLoanNumber }]);
@@ -97,7 +99,7 @@ export type RowPlan =
  */
 export function planRow(row: CaseRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (row.action !== "upsert") return planControl(row, current, facts);
-  return withLostReason(row, planUpsert(row, current, facts));
+  return withReasonWarning(row, planUpsert(row, current, facts));
 }
 
 function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
@@ -105,21 +107,21 @@ function planUpsert(row: UpsertRow, current: ImportedCase | undefined, facts: Pl
   if (current === undefined) return openCase("created", row, undefined, balance, facts);
   if (current.closedAt !== null) return planAfterTheEnd(row, current, current.closedAt, balance, facts);
   if (row.currency !== current.currency) {
-    const detail = `The case is in ${current.currency} and keeps it until it ends; send amounts in that currency.`;
+    const detail = `The currency of the case is ${current.currency} until the case ends; send amounts in that currency.`;
     return rejected(row, "CURRENCY_MISMATCH", "currency", detail);
   }
   if (isOlderThan(current.outstandingAsOf, row)) return planStale(row, current);
   return planUpdate(row, current, balance, facts);
 }
 
-/** A row that neither settles the case nor repeats the reason that it has would lose its own without a word. */
-function withLostReason(row: UpsertRow, plan: RowPlan): RowPlan {
+/** Adds a warning if the row has a reason that is not stored: the row does not settle the case. */
+function withReasonWarning(row: UpsertRow, plan: RowPlan): RowPlan {
   if (row.reason === null || plan.outcome === "rejected" || plan.caseAfter.statusReason === row.reason) return plan;
-  const detail = "A reason is kept only of a row that ends, holds or releases the case; this one does not.";
+  const detail = "The reason was not stored: a reason needs a row that ends, holds or releases the case.";
   return { ...plan, warnings: [...plan.warnings, warningOf(row, "FIELD_NOT_APPLIED", "reason", detail)] };
 }
 
-/** A file that arrives late: a newer balance has been imported, and nothing of this row is applied. */
+/** Plans a row of a file that arrived late: a newer balance has been imported, so nothing of this row is applied. */
 function planStale(row: UpsertRow, current: ImportedCase): RowPlan {
   const asOf = current.outstandingAsOf?.toISOString();
   const detail = `The case has a newer balance, as of ${asOf}; nothing of this row was applied.`;
@@ -131,7 +133,7 @@ function isOlderThan(moment: Date | null, { details: { outstandingAsOf } }: Upse
   return moment !== null && outstandingAsOf instanceof Date && outstandingAsOf < moment;
 }
 
-/** The plan for a row that leaves the case as it is, but for the as-of and peak of an unchanged balance. */
+/** Returns the plan for a row that changes at most `outstandingAsOf` and the peak of the case. */
 function unchanged(before: ImportedCase, caseAfter: ImportedCase, warnings: readonly RowWarning[]): RowPlan {
   const movesBalanceDate =
     before.outstandingAsOf?.getTime() !== caseAfter.outstandingAsOf?.getTime() || peakOf(before) !== peakOf(caseAfter);
@@ -149,7 +151,7 @@ function balanceOf(row: UpsertRow, current: ImportedCase | undefined, facts: Pla
   if (paidMinor === 0n) return { outstandingMinor: row.outstandingMinor, warnings: row.warnings };
   const outstandingMinor = row.outstandingMinor > paidMinor ? row.outstandingMinor - paidMinor : 0n;
   const paid = `${toDecimal(paidMinor, row.currency)} ${row.currency}`;
-  const detail = `Payments of ${paid} were captured after the balance was taken, and subtracted.`;
+  const detail = `Payments of ${paid} were captured after outstandingAsOf and were subtracted from the balance.`;
   const warning = warningOf(row, "PAYMENT_AFTER_SNAPSHOT", "outstandingAmount", detail);
   return { outstandingMinor, warnings: [...row.warnings, warning] };
 }
@@ -167,7 +169,7 @@ function planAfterTheEnd(
     return rejected(row, "STALE_SNAPSHOT", "outstandingAsOf", detail);
   }
   if (balance.outstandingMinor > 0n) return openCase("reopened", row, endedCase, balance, facts);
-  // Nothing is owed, as the case says too: of the row only the moment of its balance is kept.
+  // The row and the case agree that nothing is owed, so only the row's `outstandingAsOf` is stored.
   const agrees = endedCase.outstandingMinor === 0n && row.currency === endedCase.currency;
   const { outstandingAsOf = endedCase.outstandingAsOf } = row.details;
   const isNewer = agrees && !isOlderThan(endedCase.outstandingAsOf, row);
@@ -175,8 +177,9 @@ function planAfterTheEnd(
 }
 
 /**
- * The moment that a balance has to reach to say anything new about a case that has ended. A case that a payment cleared
- * is known up to that payment and up to its last balance, however late we heard of them.
+ * Returns the time that a row's `outstandingAsOf` must reach to start a new cycle of a case that has ended. For a case
+ * that a payment cleared, this is the later of that payment's time and the case's own `outstandingAsOf`, even if the
+ * confirmation arrived later. For other cases it is the time of the end.
  */
 function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: ImportedCase, closedAt: Date): Date {
   if (closeReason !== "paid_in_full" || lastPaymentAt === null) return closedAt;
@@ -184,8 +187,9 @@ function newestKnowledge({ closeReason, lastPaymentAt, outstandingAsOf }: Import
 }
 
 /**
- * A new case, which carries on the loan's numbers and what was known of its borrower: a refused consent outlives a
- * cycle. A loan without a balance is opened and settled at once, so that a late confirmation of it still has a place.
+ * Plans a new case. It continues the loan's sequence and takes over the borrower's details: a refused consent stays
+ * refused in the next cycle. If the balance is 0, the new case is settled at once; a late confirmation can then still
+ * be booked on it.
  */
 function openCase(
   outcome: "created" | "reopened",
@@ -226,7 +230,7 @@ function openCase(
     },
     row.details,
   );
-  const opened = numbered(blank, ["case.created"]);
+  const opened = numberEvents(blank, ["case.created"]);
   const data = { importId: publicId("imp", facts.importId), cycle: blank.cycle };
   const created = opened.events.map((event) => ({ ...event, status: blank.status, data }));
   const { caseAfter, events } =
@@ -254,7 +258,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
   const { outstandingMinor, warnings } = balance;
   const updated: ImportedCase = withPeak(current, { ...withChanges(current, row.details), outstandingMinor });
   const changes = changesBetween(current, updated);
-  // An unchanged balance with another as-of: the as-of is stored without an event.
+  // Nothing but `outstandingAsOf` has changed, so it is stored without an event.
   if (outstandingMinor > 0n && changes.every(({ field }) => field === "outstandingAsOf")) {
     return unchanged(current, updated, warnings);
   }
@@ -265,7 +269,7 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
   };
   const outcome = outstandingMinor > 0n ? "updated" : row.outstandingMinor > 0n ? "collected" : "settled";
   const { caseAfter, events } = {
-    updated: () => told(updated, data),
+    updated: () => announceUpdate(updated, data),
     collected: () => collect(updated, facts),
     settled: () => settle(updated, row, facts),
   }[outcome]();
@@ -281,7 +285,9 @@ function planUpdate(row: UpsertRow, current: ImportedCase, balance: Balance, fac
   };
 }
 
-/** An action on a case that is so already, or has ended, is harmless: the same file may be sent twice. */
+/**
+ * Plans an action. An action that has no effect on the case is not a fault, because the same file may be sent twice.
+ */
 function planControl(row: ControlRow, current: ImportedCase | undefined, facts: PlanFacts): RowPlan {
   if (current === undefined) {
     const detail = `There is no case of this loan to ${row.action}; import it first.`;
@@ -324,30 +330,30 @@ function settle(
   { now }: PlanFacts,
 ): { caseAfter: ImportedCase; events: PlannedEvent[] } {
   const verdict = transition(theCase, { kind: "settle", reason }, now);
-  if (!verdict.allowed) throw new Error(`An open case refused to be settled: ${verdict.refusal.detail}`);
+  if (!verdict.allowed) throw new Error(`An open case cannot be settled: ${verdict.refusal.detail}`);
   const { caseAfter, events } = verdict;
   const data = { reason: reason ?? caseAfter.closeReason };
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 
-/** The payments after the balance cover it: they ended the case, and the last of them is named. */
+/** Ends a case whose balance the later payments cover. The event names the last of these payments. */
 function collect(
   theCase: ImportedCase,
   { laterPayments, now }: PlanFacts,
 ): { caseAfter: ImportedCase; events: PlannedEvent[] } {
   const verdict = transition(theCase, { kind: "later_payments_clear" }, now);
-  if (!verdict.allowed) throw new Error(`An open case refused to be collected: ${verdict.refusal.detail}`);
+  if (!verdict.allowed) throw new Error(`An open case cannot become collected: ${verdict.refusal.detail}`);
   const { caseAfter, events } = verdict;
   const last = laterPayments.reduce((latest, one) => (one.paidAt >= latest.paidAt ? one : latest));
   const data = { closeReason: caseAfter.closeReason, reference: last.reference };
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 
-function told(
+function announceUpdate(
   theCase: ImportedCase,
   data: Record<string, unknown>,
 ): { caseAfter: ImportedCase; events: PlannedEvent[] } {
-  const { caseAfter, events } = numbered(theCase, ["case.updated"]);
+  const { caseAfter, events } = numberEvents(theCase, ["case.updated"]);
   return { caseAfter, events: events.map((event) => ({ ...event, status: caseAfter.status, data })) };
 }
 

@@ -6,7 +6,7 @@ import { checkRow, checkRows, inCurrencyOfCase, type LenderDefaults } from "./ro
 const lender: LenderDefaults = { currency: currency("INR"), country: "IN", language: null };
 const required = { sourceLoanNumber: "LN-1", borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
 
-test("amounts without a currency are of the currency of the case, whatever the lender's", () => {
+test("amounts of a row without a currency are in the currency of the case, not the lender's", () => {
   expect(readAs("USD", { outstandingAmount: 12.5 })).toMatchObject({
     row: { currency: "USD", outstandingMinor: 1_250n },
   });
@@ -18,14 +18,14 @@ test("amounts without a currency are of the currency of the case, whatever the l
   });
 });
 
-test("a currency that a row names stands", () => {
+test("the currency that a row contains is used, not that of the case", () => {
   expect(readAs("USD", { currency: "INR", outstandingAmount: 12.5 })).toMatchObject({ row: { currency: "INR" } });
   expect(readAs("KWD", { currency: "INR", outstandingAmount: 12.345 })).toMatchObject({
     errors: [{ code: "AMOUNT_PRECISION" }],
   });
 });
 
-test("only faults of amounts without a currency wait for the case", () => {
+test("assumesCurrency is true only if the row has no currency and another one could remove its faults", () => {
   expect(checked({ outstandingAmount: 12.345 })).toMatchObject({ assumesCurrency: true, errors: [{}] });
   expect(checked({ outstandingAmount: 12.345, currency: "INR" })).toMatchObject({ assumesCurrency: false });
   expect(checked({ outstandingAmount: 12, dpd: -1 })).toMatchObject({ assumesCurrency: false, errors: [{}] });

@@ -11,7 +11,7 @@ const required = {
   outstandingAmount: 5000,
 };
 
-test("a row with the required fields is enough", () => {
+test("accepts a row with only the required fields", () => {
   expect(accepted(required)).toEqual({
     action: "upsert",
     index: 2,
@@ -25,7 +25,7 @@ test("a row with the required fields is enough", () => {
   });
 });
 
-test("every field of the record is read into the value that is stored", () => {
+test("reads every field into its stored value", () => {
   const row = accepted({
     ...required,
     currency: "KWD",
@@ -90,7 +90,7 @@ test("every field of the record is read into the value that is stored", () => {
   });
 });
 
-test("an absent field stays out of the row, null clears it", () => {
+test("an absent field is absent from the details, null clears it", () => {
   const { details } = accepted({
     ...required,
     bucket: null,
@@ -167,13 +167,13 @@ test.each([
   [{ metadata: { region: "west", PAN_Number: "ABCDE1234F" } }, "PERSONAL_DATA", "metadata/PAN_Number"],
   [{ metadata: { note: "4111 1111 1111 1111" } }, "PERSONAL_DATA", "metadata/note"],
   [{ metadata: { dob: 19_800_101 } }, "PERSONAL_DATA", "metadata/dob"],
-] as const)("%j is %s", (fields, code, field) => {
+] as const)("%j gets the fault %s", (fields, code, field) => {
   expect(faultsOf({ ...required, ...fields })).toEqual([
     { code, pointer: `/rows/2/${field}`, detail: expect.stringMatching(/^\S.+\.$/) as string },
   ]);
 });
 
-test("all faults of a row are told at once", () => {
+test("reports all faults of a row at once", () => {
   expect(faultsOf({ borrowerPhone: "x", dpd: -1 }).map(({ code }) => code)).toEqual([
     "REQUIRED",
     "REQUIRED",
@@ -183,11 +183,11 @@ test("all faults of a row are told at once", () => {
   ]);
 });
 
-test.each([["row"], [null], [[required]], [7]])("%j is no row", (raw) => {
+test.each([["row"], [null], [[required]], [7]])("rejects %j, which is not an object", (raw) => {
   expect(faultsOf(raw)).toEqual([{ code: "WRONG_TYPE", pointer: "/rows/2", detail: expect.any(String) as string }]);
 });
 
-test("a misspelt field is told with the name that it may have meant", () => {
+test("warns of a misspelt field and suggests the nearest name", () => {
   const { warnings } = accepted({
     ...required,
     borower_email: "a@example.com",
@@ -203,7 +203,7 @@ test("a misspelt field is told with the name that it may have meant", () => {
   expect(warnings[2]?.detail).toContain("city");
 });
 
-test("a national identity number is a field that nobody reads", () => {
+test("ignores a national identity number as an unknown field", () => {
   const row = accepted({ ...required, aadhaarNumber: "1234 5678 9012" });
   expect(row.warnings).toMatchObject([{ code: "UNKNOWN_FIELD", pointer: "/rows/2/aadhaarNumber" }]);
   expect(JSON.stringify(row, (_, value: unknown) => (typeof value === "bigint" ? "" : value))).not.toContain(
@@ -211,55 +211,55 @@ test("a national identity number is a field that nobody reads", () => {
   );
 });
 
-test("a row that is rejected tells what it would have been warned of", () => {
+test("a rejected row keeps its warnings", () => {
   const misspelt = { ...required, outstandingAmont: 1 };
   const warnings = [{ code: "UNKNOWN_FIELD", pointer: expect.stringMatching(/outstandingAmont$/) as string }];
   expect(checkRow(parsed({ ...misspelt, dpd: -1 }), defaults, 0)).toMatchObject({ errors: [{}], warnings });
   expect(checkRows([parsed(required), parsed(misspelt)], defaults)[1]).toMatchObject({ errors: [{}], warnings });
 });
 
-test("what the service sets is told as such", () => {
+test("warns of a field that only the service sets", () => {
   expect(accepted({ ...required, status: "new" }).warnings).toMatchObject([{ code: "READ_ONLY_FIELD" }]);
 });
 
-describe("a hostile row does not come back much longer than it was", () => {
+describe("the answer to a row with very many faults is limited:", () => {
   const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`field${index}`, 1]));
 
-  test("it is warned of 20 fields", () => {
+  test("at most 20 warnings", () => {
     const row = { ...required, ...unknown, addresses: Array.from({ length: 10 }, () => ({ line1: "a", ...unknown })) };
     expect(accepted(row).warnings).toHaveLength(20);
     const [first] = accepted({ ...required, addresses: row.addresses }).warnings;
     expect(first).toMatchObject({ code: "UNKNOWN_FIELD", pointer: "/rows/2/addresses/0/field0" });
   });
 
-  test("it is told of 50 faults", () => {
+  test("at most 50 faults", () => {
     const address = { line1: 1, line2: 1, landmark: 1, city: 1, district: 1, state: 1, latitude: "x" };
     const faults = faultsOf({ ...required, addresses: Array.from({ length: 10 }, () => address), dpd: "x" });
     expect(faults).toHaveLength(50);
   });
 });
 
-describe("a text that takes long to normalize is refused before it is", () => {
-  // Normalizing 300,000 marks takes longer than a test may.
+describe("a text that takes long to normalize is rejected before it is normalized:", () => {
+  // Normalizing 300,000 marks would exceed the time limit of the test.
   const marks = "\u0301".repeat(150_000) + "\u0323".repeat(150_000);
 
   test.each([
     ["300,000 combining marks", `a${marks}`, "TOO_LONG"],
-    ["many runs of marks in as many characters as are read", `a${marks.slice(0, 99)}`.repeat(100), "WRONG_TYPE"],
-    ["31 marks", `a${"\u0301".repeat(31)}`, "WRONG_TYPE"],
-    ["spaces without end", " a".repeat(2_000_000), "TOO_LONG"],
+    ["many runs of combining marks in a text of less than 10,000 characters", `a${marks.slice(0, 99)}`.repeat(100), "WRONG_TYPE"],
+    ["31 combining marks", `a${"\u0301".repeat(31)}`, "WRONG_TYPE"],
+    ["4,000,000 characters", " a".repeat(2_000_000), "TOO_LONG"],
   ])("%s", (_, borrowerName, code) => {
     expect(faultsOf({ ...required, borrowerName })).toMatchObject([{ code, pointer: "/rows/2/borrowerName" }]);
   });
 
-  test("but not one with accents, or in a padded column", () => {
+  test("texts with accents or padding are accepted", () => {
     const name = `Nguye\u0302\u0303n${" ".repeat(250)}`;
     expect(accepted({ ...required, borrowerName: name }).details.borrowerName).toBe("Nguy\u1ec5n");
     expect(faultsOf({ ...required, borrowerName: `a${"\u0301".repeat(30)}` })).toEqual([]);
   });
 });
 
-test("names of JavaScript's own are ordinary names", () => {
+test("treats __proto__ and constructor as ordinary names", () => {
   const raw = `{"sourceLoanNumber":"LN-1","borrowerName":"A","borrowerPhone":"+919800000001","outstandingAmount":1,
     "__proto__":{"dpd":7},"constructor":1,"metadata":{"__proto__":"x"}}`;
   const checked = checkRow(parseJson(raw, AMOUNT_FIELDS), defaults, 0);
@@ -270,7 +270,7 @@ test("names of JavaScript's own are ordinary names", () => {
   expect(warnings.map(({ pointer }) => pointer)).toEqual(["/rows/0/__proto__", "/rows/0/constructor"]);
 });
 
-test("a row with an action needs nothing but the loan, and says what it does not apply", () => {
+test("a row with an action needs only the loan number, and warns of other fields", () => {
   const checked = checkRow(
     parsed({ sourceLoanNumber: "LN-1", action: "hold", reason: "complaint", dpd: 7 }),
     defaults,
@@ -286,13 +286,13 @@ test("a row with an action needs nothing but the loan, and says what it does not
   });
 });
 
-test("rows are checked in turns as they are at once", async () => {
+test("checkRowsInTurns returns the same as checkRows", async () => {
   const rows = [required, { ...required, dpd: -1 }, required, 7, {}].map(parsed);
   const now = new Date();
   expect(await checkRowsInTurns(rows, defaults, now)).toEqual(checkRows(rows, defaults, now));
 });
 
-test("of two rows about one loan the later is rejected", () => {
+test("rejects the second of two rows about one loan", () => {
   const [first, second, third] = checkRows(
     [parsed(required), parsed(required), parsed({ ...required, sourceLoanNumber: "LN-2" })],
     defaults,

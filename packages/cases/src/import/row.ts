@@ -18,31 +18,31 @@ import { isDotSegment } from "./loan-number.ts";
 import { pointerTo, type RowFault, type RowFaultCode, type RowWarning } from "../fields/row-fault.ts";
 import { warnOfUnknown } from "../fields/unknown-fields.ts";
 
-/** What a row falls back to where it is silent. */
+/** The lender's defaults for fields that a row does not contain. */
 export interface LenderDefaults {
   readonly currency: CurrencyCode;
-  /** Two capital letters of ISO 3166: the country of national phone numbers and of addresses. */
+  /** The country of national phone numbers and of addresses: two capital letters of ISO 3166. */
   readonly country: string;
-  /** BCP 47; the language of borrowers of new cases. */
+  /** The language of the borrowers of new cases, a BCP 47 tag. */
   readonly language: string | null;
 }
 
-/** A row that says how a case is. */
+/** A row with the balance and the details of a case. */
 export interface UpsertRow {
   readonly action: "upsert";
   readonly index: number;
   readonly sourceLoanNumber: string;
   readonly currency: CurrencyCode;
   readonly outstandingMinor: bigint;
-  /** Why the case is settled, where this row settles it. */
+  /** Why the case is settled, if this row settles it. */
   readonly reason: string | null;
   readonly details: DetailChanges & Pick<CaseDetails, "borrowerName" | "borrowerPhone">;
-  /** Language of a case that this row makes and says nothing about. */
+  /** The language of a new case, if the row contains none. */
   readonly defaultLanguage: string | null;
   readonly warnings: readonly RowWarning[];
 }
 
-/** A row that changes only whether a case is worked. */
+/** A row that holds, releases or withdraws a case, and changes nothing else. */
 export interface ControlRow {
   readonly action: "withdraw" | "hold" | "release";
   readonly index: number;
@@ -51,22 +51,22 @@ export interface ControlRow {
   readonly warnings: readonly RowWarning[];
 }
 
-/** A row of an import that has been read without a fault. */
+/** A valid row of an import. */
 export type CaseRow = UpsertRow | ControlRow;
 
-/** A row that may be applied, or what is wrong with it; the loan number in any case, as far as it could be read. */
+/** A row that can be applied, or its faults. It always has the loan number, if that could be read. */
 export type CheckedRow =
   | {
       readonly index: number;
       readonly sourceLoanNumber: string;
-      /** It names no currency: in that of the loan's case its amounts may read otherwise. */
+      /** Whether the row contains no currency. In the currency of the loan's case its amounts may have other values. */
       readonly assumesCurrency: boolean;
       readonly row: CaseRow;
     }
   | {
       readonly index: number;
       readonly sourceLoanNumber: string | undefined;
-      /** The same; false when another currency could change nothing. */
+      /** Like above, but false if another currency could not remove a fault. */
       readonly assumesCurrency: boolean;
       readonly errors: readonly RowFault[];
       readonly warnings: readonly RowWarning[];
@@ -76,7 +76,7 @@ const MAX_LOAN_NUMBER = 64;
 const MAX_REASON = 500;
 const ACTIONS = ["upsert", "withdraw", "hold", "release"] as const;
 const CONTROL_FIELDS = ["sourceLoanNumber", "action", "reason"];
-/** Faults that an amount may have in one currency and not in another. */
+/** Faults that an amount may have in one currency but not in another. */
 const IN_CURRENCY: ReadonlySet<RowFaultCode> = new Set(["AMOUNT_PRECISION", "AMOUNT_OUT_OF_RANGE"]);
 const ROW_FIELDS: ReadonlySet<string> = new Set([
   ...CONTROL_FIELDS,
@@ -87,8 +87,8 @@ const ROW_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks all rows of a request. Of several rows for one loan only the first counts. `now` is the server's time: a
- * balance cannot be of a later one.
+ * Checks all rows of a request. If several rows are about one loan, only the first is accepted. `now` is the server's
+ * time: a balance cannot be as of a later time.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -100,7 +100,8 @@ export function checkRows(rows: readonly unknown[], defaults: LenderDefaults, no
 }
 
 /**
- * As `checkRows`, but lets other work of the process go on in between: 1,000 rows with every field take half a second.
+ * Checks rows like `checkRows`, but yields to other work of the process in between: 1,000 rows with all fields take
+ * half a second.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -138,8 +139,8 @@ function rowChecker(defaults: LenderDefaults, now: Date): (raw: unknown, index: 
 }
 
 /**
- * The row as it reads once the currency of the loan's case is known: absent is unchanged, so that amounts without a
- * currency are of the case's.
+ * Checks the row again once the currency of the loan's case is known: amounts of a row without a currency are in the
+ * currency of the case.
  *
  * @example
  * const { rows } = parseJson(body, AMOUNT_FIELDS) as { rows: unknown[] };
@@ -158,8 +159,8 @@ export function inCurrencyOfCase(
 }
 
 /**
- * Reads one row of an import. An absent field stays unchanged, null clears it. Numbers of AMOUNT_FIELDS arrive as
- * money's AmountLiteral; pointers are `/rows/<index>/<field>`. What no field is called is a warning, not a fault.
+ * Checks one row of an import. An absent field is unchanged, null clears it. Numbers of AMOUNT_FIELDS must be an
+ * AmountLiteral of the package money. Pointers are `/rows/<index>/<field>`. An unknown field is a warning, not a fault.
  *
  * @example
  * const raw = { sourceLoanNumber: "LN-1001", action: "hold", reason: "Borrower in hospital" };
@@ -189,7 +190,7 @@ export function checkRow(raw: unknown, defaults: LenderDefaults, index: number, 
       assumesCurrency && sourceLoanNumber !== undefined && faults.some(({ code }) => IN_CURRENCY.has(code));
     return { index, sourceLoanNumber, assumesCurrency: mayPass, errors: faults, warnings };
   }
-  // Without a fault every required field has been read.
+  // There is no fault, so every required field has a value.
   return { index, sourceLoanNumber, assumesCurrency, row: { ...row, index, sourceLoanNumber, warnings } as CaseRow };
 }
 
@@ -235,7 +236,7 @@ function required<Value>(raw: Raw, root: FieldContext, field: string, read: Fiel
   return refuse(below(root, field), "REQUIRED", `${field} is required.`);
 }
 
-/** Kept as it is, spaces and all: it is the loan's name in paths, events and answers. */
+/** Reads a loan number without changing it, because it identifies the loan in paths, events and answers. */
 const loanNumber: FieldReader<string> = (value, context) => {
   if (typeof value !== "string") return refuse(context, "WRONG_TYPE", `Expected a text; got ${shown(value)}.`);
   if (value.trim() === "") return refuse(context, "REQUIRED", "Expected a loan number of 1 to 64 characters.");

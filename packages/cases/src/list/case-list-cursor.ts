@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { InvalidCursorError } from "./page.ts";
 
 /**
- * The cursor is one of the same list under another sort, filter, search or place.
+ * The cursor comes from a list with another sort, filter, search or place.
  *
  * @example
  * const list = { lenders: [], dayAt: (_lenderId: string, at: Date) => at.toISOString().slice(0, 10), first: 20 };
@@ -18,18 +18,20 @@ export class CursorOfAnotherListError extends Error {
   readonly code = "CURSOR_OF_ANOTHER_LIST";
 
   constructor() {
-    super("The cursor belongs to another sort, filter, search or place; start again without it.");
+    super("The cursor belongs to a list with another sort, filter, search or place; start again without it.");
   }
 }
 
-/** Where a case stands in a sorted list: the values that it was sorted by, in the list's order. */
+/** The position of a case in a sorted list: the values that it was sorted by, in the order of the sort. */
 export interface ListPosition {
   readonly group: string;
   readonly rank: bigint;
   readonly id: string;
 }
 
-/** A position, and when the first page was read: ranks that follow the calendar stay as they were then. */
+/**
+ * A position, and when the first page was read: ranks that depend on the day are computed for that time on all pages.
+ */
 export interface ListCursor {
   readonly listedAt: Date;
   readonly position: ListPosition;
@@ -39,18 +41,18 @@ const CURSOR =
   /^([0-9a-f]{16})\/(\d{1,14})\/([A-Z0-9]{0,3})\/(-?\d{1,18})\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const FINGERPRINT_CHARS = 16;
 
-/** A short text that differs when what is asked for differs. */
+/** Returns a short hash of a request, by which a cursor of another request is recognised. */
 export function listFingerprint(asked: unknown): string {
   return createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, FINGERPRINT_CHARS);
 }
 
-/** Opaque to whoever holds it, and good for lists with this fingerprint only. */
+/** Encodes a cursor that is valid only for lists with this fingerprint. It is opaque to clients. */
 export function encodeListCursor(fingerprint: string, { listedAt, position }: ListCursor): string {
   const { group, rank, id } = position;
   return Buffer.from([fingerprint, listedAt.getTime(), group, rank, id].join("/")).toString("base64url");
 }
 
-/** What `encodeListCursor` was given. Throws InvalidCursorError, CursorOfAnotherListError. */
+/** Decodes a cursor of `encodeListCursor`. Throws InvalidCursorError and CursorOfAnotherListError. */
 export function decodeListCursor(fingerprint: string, cursor: string): ListCursor {
   const parts = CURSOR.exec(Buffer.from(cursor, "base64url").toString("latin1"));
   if (parts === null) throw new InvalidCursorError();

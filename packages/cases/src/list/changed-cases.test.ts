@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const LENDER = newId();
 const BUSY = newId();
 
-/** One field partner's cases, and as many of others between them: one in a thousand has changed today. */
+/** Inserts cases of one field partner and, alternating, of others. One case in a thousand has changed today. */
 beforeAll(async () => {
   await database.pool.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await database.pool.query("vacuum analyze cases.collection_case");
 }, 60_000);
 
-test(`all of ${MANY} cases come once each, in pages of 100`, async () => {
+test(`returns each of ${MANY} cases once, in pages of 100`, async () => {
   const seen = new Set<string>();
   let after: string | undefined;
   for (let hasNext = true; hasNext;) {
@@ -48,7 +48,7 @@ test(`all of ${MANY} cases come once each, in pages of 100`, async () => {
   expect(seen.size).toBe(MANY);
 }, 60_000);
 
-test("of them those that have changed come in one page", async () => {
+test("returns only the changed cases, in one page", async () => {
   const since = new Date(NOW.getTime() - HOUR_MS);
   const { items, hasNext } = await changedCases(database.em(), BUSY, { since, first: 100 }, NOW);
   expect(items).toHaveLength(MANY / 1_000);
@@ -56,7 +56,7 @@ test("of them those that have changed come in one page", async () => {
 });
 
 test(
-  "a page reads the field partner's own cases only, also by a plan that was made before there were any",
+  "uses the index on the field partner, without sorting, also in a plan that was made on an empty table",
   {
     tags: "one-node-plan",
   },
@@ -65,12 +65,12 @@ test(
     const plan = await genericPlan(database.pool, selectChanged.text, values);
     expect(plan).not.toContain("Seq Scan");
     expect(plan).toContain("collection_case_assigned_field_partner_id_id_idx");
-    // In the order of that index: a page ends where it is full.
+    // The index has the order of the list, so the query stops when the page is full.
     expect(plan).not.toContain("Sort");
   },
 );
 
-test("who loses a case is remembered for a month, by whichever way it was lost", async () => {
+test("a gone case is remembered for 31 days, after it was unassigned, reassigned or replaced by a new cycle", async () => {
   const [asha, ravi] = [newId(), newId()];
   const [unassigned, reassigned, kept] = [await caseOf(asha), await caseOf(asha), await caseOf(asha)];
   await write(unassigned, { assignedFieldPartnerId: null });

@@ -3,14 +3,17 @@ import type { Case } from "../case/collection-case.ts";
 import { OWN_CASE_COLUMNS, type OwnCase, shownCase, shrunkIfEndedBy } from "./own-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";
 
-/** What has changed `since`, or everything; `after` is the id of the last item of the page before. */
+/**
+ * A request for a page of changed cases. With `since` null, all cases count. `after` is the id of the last case before.
+ */
 export interface ChangedSince extends PageRequest {
   readonly since: Date | null;
 }
 
 /**
- * A field partner's own current cases that look different than at `since`, in the order of their ids: also those that
- * time alone has changed, by shrinking them or by ending a rest from contact.
+ * Returns a page of a field partner's current cases that look different than at `since`, in the order of their ids.
+ * Cases that only time has changed are included: those that became shrunk, and those whose `doNotContactUntil` was
+ * reached.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");
@@ -32,8 +35,9 @@ export function changedCases(
   });
 }
 
-// Walks the field partner's own cases from where the page before ended: an index on the time of the last change would
-// cost each confirmation its heap-only update. Around the world it is two or three days at once.
+// Walks the field partner's cases in the order of their ids. There is no index on the time of the last change: with
+// one, the update by a confirmation would not be heap-only (HOT). The range of `do_not_contact_until` is a day wider at
+// both ends, because the day differs between time zones.
 export const selectChanged = statement(
   "cases.changed-own",
   `select ${OWN_CASE_COLUMNS} from cases.collection_case c

@@ -3,7 +3,7 @@ import { defineEntity, p } from "@mikro-orm/core";
 import type { CaseKey } from "../case/locked-case.ts";
 import { page, type Page, type PageRequest } from "./page.ts";
 
-/** A case that a field partner held and holds no more. Written by a trigger, whoever takes the case away. */
+/** A case that a field partner held and has lost. A trigger writes the row, whatever takes the case away. */
 export const GoneCaseEntity = defineEntity({
   name: "GoneCase",
   tableName: "gone_case",
@@ -16,11 +16,12 @@ export const GoneCaseEntity = defineEntity({
   },
 });
 
-/** How long it is remembered that a case was somebody's. */
+/** How long a gone case is remembered. */
 export const GONE_FOR_MS = 31 * 24 * 60 * 60_000;
 
 /**
- * The ids of cases that a field partner has lost since then and not got back, in their order. `after` is an id.
+ * Returns a page of the ids of cases that a field partner has lost since `since` and not got back, in the order of the
+ * ids. `after` is an id.
  *
  * @example
  * const since = new Date("2026-11-20T06:00:00Z");
@@ -38,7 +39,8 @@ export function goneCaseIds(
 }
 
 /**
- * A case that was this field partner's at `at` and has been taken from them since, as long as that is remembered.
+ * Returns the case if it was assigned to this field partner at `at` and has been taken from them since; otherwise
+ * undefined. A case that was lost more than 31 days ago is undefined too.
  *
  * @example
  * const at = new Date("2026-11-19T16:20:00Z");
@@ -55,7 +57,7 @@ export async function caseGoneSince(
 }
 
 /**
- * Deletes what was remembered long enough. Returns how many there were.
+ * Deletes the gone cases that are older than 31 days. Returns how many there were.
  *
  * @example
  * const forgotten = await forgetGoneCases(tx, now);

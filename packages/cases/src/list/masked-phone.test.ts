@@ -7,6 +7,6 @@ test.each([
   ["+4930123456", "••••••56"],
   ["+49301234567", "30••••567"],
   ["+2904123", "••23"],
-])("%s is shown as %s, without its country code", (phone, masked) => {
+])("maskedPhone(%s) is %s, without the country code", (phone, masked) => {
   expect(maskedPhone(phone)).toBe(masked);
 });

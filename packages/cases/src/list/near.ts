@@ -1,11 +1,11 @@
-/** A place, in degrees, and how far around it to look, in metres. */
+/** A place, in degrees, and an optional radius around it, in metres. */
 export interface Near {
   readonly latitude: number;
   readonly longitude: number;
   readonly radiusM?: number | undefined;
 }
 
-/** How far a box reaches to each side of its middle, in degrees. */
+/** The extent of a box to each side of its centre, in degrees. */
 export interface Box {
   readonly latitudeSpan: number;
   readonly longitudeSpan: number;
@@ -16,12 +16,14 @@ export const EARTH_RADIUS_M = 6_371_008.8;
 const EVERYWHERE: Box = { latitudeSpan: 180, longitudeSpan: 180 };
 const DEGREES = 180 / Math.PI;
 
-/** A box that has every point within the radius in it: cheap to compare with before a distance is computed. */
+/**
+ * Returns a box that contains every point within the radius. Comparing with it is cheaper than computing a distance.
+ */
 export function boxAround({ latitude, radiusM }: Near): Box {
   if (radiusM === undefined) return EVERYWHERE;
   const angle = radiusM / EARTH_RADIUS_M;
   const latitudeSpan = angle * DEGREES;
-  // A circle with a pole in it has every longitude.
+  // A circle that contains a pole spans all longitudes.
   if (Math.abs(latitude) + latitudeSpan >= 90) return { latitudeSpan, longitudeSpan: 180 };
   return { latitudeSpan, longitudeSpan: Math.asin(Math.sin(angle) / Math.cos(latitude / DEGREES)) * DEGREES };
 }

@@ -13,8 +13,8 @@ const database = await createDatabase({ url, schemas: [casesSchema] });
 afterAll(() => database.close());
 const { add, allPages, hold, list, order, promise, write } = portfoliosIn(database);
 
-describe("sorted", () => {
-  test("by priority: promises that are due, no promise, promises for later, blocked, ended", async () => {
+describe("the list is sorted", () => {
+  test("by priority: due promises, no promise, later promises, blocked, ended", async () => {
     const { me, held } = await hold([
       { status: "closed", closedAt: NOW, closeReason: "withdrawn", dpd: 999 },
       { doNotContactUntil: "2026-12-01", dpd: 900 },
@@ -30,7 +30,7 @@ describe("sorted", () => {
     expect(await order(me, { sort: "priority" }, held)).toEqual([3, 5, 6, 4, 2, 1, 0]);
   });
 
-  test("by days past due, by amount and by distance, with the unknown last", async () => {
+  test("by days past due, by amount and by distance, unknown values last", async () => {
     const inr = (outstandingMinor: bigint) => ({ outstandingMinor, placedMinor: outstandingMinor });
     const { me, held } = await hold([
       { dpd: 3, ...inr(100n), addresses: [address({ latitude: 19.2, longitude: 72.9 })] },
@@ -45,7 +45,7 @@ describe("sorted", () => {
     expect(await order(me, { sort: "near", near: { ...near, radiusM: 20_000 } }, held)).toEqual([2, 0]);
   });
 
-  test("each case comes once while others come, go and move between the pages", async () => {
+  test("so that each unchanged case is listed once while others are added, removed and moved between pages", async () => {
     for (const sort of ["priority", "dpd", "amount"] as const) {
       const { me, held } = await hold(
         Array.from({ length: 9 }, (_, n) => ({ dpd: n, outstandingMinor: BigInt(n) * 100n })),
@@ -53,7 +53,7 @@ describe("sorted", () => {
       const first = await list(me, { first: 3, sort });
       const shown = first.items.map(({ case: { id } }) => id);
       expect(shown).toEqual([8, 7, 6].map((n) => held[n]!.id));
-      // One that was shown falls to the end, the next one is taken away, a new one goes to the very top.
+      // A case that was listed moves to the end, the next case is taken away, and a new case goes to the top.
       const [moved, taken] = [held[7]!, held[5]!];
       await write([
         { ...moved, dpd: 0, outstandingMinor: 1n },
@@ -65,7 +65,7 @@ describe("sorted", () => {
     }
   });
 
-  test("the days of the first page order the pages after it, also past midnight", async () => {
+  test("by the day of the first page on all later pages, also after midnight", async () => {
     const { me, held } = await hold([{ dpd: 1 }, { dpd: 2 }, { dpd: 3 }]);
     await promise(held[0]!, "2026-11-21");
     const first = await list(me, { first: 2 });
@@ -77,7 +77,7 @@ describe("sorted", () => {
 });
 
 describe("a cursor", () => {
-  test("of another sort, filter, search or place is refused as that", async () => {
+  test("of a list with another sort, filter, search or place throws CursorOfAnotherListError", async () => {
     const { me } = await hold([{}, {}]);
     const { cursor } = (await list(me, { first: 1, filter: { workable: true } })).items[0]!;
     const others: Partial<CaseListRequest>[] = [
@@ -94,7 +94,7 @@ describe("a cursor", () => {
   });
 
   test.each(["", "x", "%%%", encodeCursor({ id: newId() }), encodeCursor({ id: "1' or '1'='1" })])(
-    "is not %j",
+    "%j throws InvalidCursorError",
     async (after) => {
       await expect(list(newId(), { after })).rejects.toThrow(InvalidCursorError);
     },

@@ -12,11 +12,11 @@ type Value = string | number | boolean | readonly string[] | null;
 
 const MY_CASES = 2_000;
 const LENDER = newId();
-/** Cases are dealt out in turn, so that every page of the table has some of everybody's. */
+/** The field partners. Cases are assigned to them in turn, so that every page of the table has cases of all of them. */
 const PEOPLE = Array.from({ length: 10 }, () => newId());
 const ME = PEOPLE[0]!;
 
-/** One lender's cases, every one with an open promise: a tenth are mine, nine tenths somebody else's. */
+/** Inserts cases of one lender, each with an open promise. A tenth of them are assigned to ME, the others to others. */
 beforeAll(async () => {
   await database.pool.query(
     `insert into cases.collection_case (lender_id, id, source_loan_number, cycle, is_current, status, field_work,
@@ -43,13 +43,13 @@ beforeAll(async () => {
 }, 120_000);
 
 test.each<[string, Record<number, Value>]>([
-  ["by default", {}],
+  ["without a filter", {}],
   ["by a lender", { 6: [LENDER] }],
   ["by a search", { 10: ["asha"], 11: "asha" }],
   ["by promised days", { 19: true, 20: "2026-11-01", 21: "2026-11-30" }],
   ["near a place", { 14: 19.5, 15: 72.8, 16: 0.1, 17: 0.1, 18: 10_000, 22: "near" }],
 ])(
-  "a list %s reads the field partner's own cases and promises, and nobody else's",
+  "the query for a list %s uses the indexes on the field partner and on the case of a promise",
   { tags: "one-node-plan" },
   async (_title, changes) => {
     const at = "2026-11-20T10:00:00Z";

@@ -26,11 +26,11 @@ import { insertCases } from "../case/write-cases.ts";
 
 const plain = await databaseOfCases();
 /**
- * The second kind sends the queries for a cluster to one PostgreSQL: a stand-in for Citus's catalog makes `isDistributed`
- * true.
+ * The second kind sends the queries for a cluster to a single PostgreSQL: a fake of Citus's catalog makes
+ * `isDistributed` return true.
  */
-const kinds: [string, () => Promise<Database>][] = [["the database as it is", () => Promise.resolve(plain)]];
-if (!(await isDistributed(plain.em()))) kinds.push(["a database that counts as distributed", databaseWithStandIn]);
+const kinds: [string, () => Promise<Database>][] = [["the test database", () => Promise.resolve(plain)]];
+if (!(await isDistributed(plain.em()))) kinds.push(["a database that counts as distributed", databaseWithFakeCatalog]);
 
 describe.each(kinds)("in %s", (_kind, open) => {
   let database: Database;
@@ -46,7 +46,7 @@ describe.each(kinds)("in %s", (_kind, open) => {
   afterAll(() => database.close());
 
   test.each(CASE_SORTS)(
-    "every filter lists the cases of all lenders as plain code does, sorted by %s",
+    "every filter and search returns the same cases as plain TypeScript, sorted by %s",
     async (sort) => {
       const requests = REQUESTS.filter((request) => request.sort === sort);
       expect(requests.length).toBeGreaterThan(SINGLES.length + 50);
@@ -66,7 +66,7 @@ describe.each(kinds)("in %s", (_kind, open) => {
     60_000,
   );
 
-  test("the open promise of each case, of all lenders at once", async () => {
+  test("openPromisesOf returns the open promise of each case of all lenders", async () => {
     const keys = held.map(({ case: { lenderId, id } }) => ({ lenderId, caseId: id }));
     const promises = await openPromisesOf(database.em(), [...keys, ...keys, { lenderId: newId(), caseId: newId() }]);
     expect(new Map([...promises].map(([caseId, { dueOn }]) => [caseId, dueOn]))).toEqual(
@@ -74,7 +74,7 @@ describe.each(kinds)("in %s", (_kind, open) => {
     );
   });
 
-  test.each([1, 3, 20])("the last %d visits of each case, of all lenders at once", async (first) => {
+  test.each([1, 3, 20])("latestVisitsOf returns the last %d visits of each case of all lenders", async (first) => {
     const keys = held.map(({ case: { lenderId, id } }) => ({ lenderId, caseId: id }));
     const pages = await latestVisitsOf(database.em(), [...keys, ...keys], first);
     for (const { case: it } of held) {
@@ -109,7 +109,7 @@ function asTheirs(it: ImportedCase): ImportedCase {
   return { ...it, id: newId(), assignedFieldPartnerId: newId(), sourceLoanNumber: `${it.sourceLoanNumber}-theirs` };
 }
 
-/** Writes the cases of one lender, with their visits and promises. */
+/** Inserts the cases of one lender with their visits and promises. */
 async function store(database: Database, ofLender: readonly Held[]): Promise<void> {
   await transaction(database.em(), (tx) =>
     insertCases(
@@ -144,8 +144,8 @@ async function databaseOfCases(): Promise<Database> {
   return createDatabase({ url, schemas: [casesSchema] });
 }
 
-/** Not Citus: with the one table of its catalog by which a database counts as distributed. */
-async function databaseWithStandIn(): Promise<Database> {
+/** Opens a database with the one table of Citus's catalog by which a database counts as distributed. */
+async function databaseWithFakeCatalog(): Promise<Database> {
   const database = await databaseOfCases();
   await database.pool.query(
     `create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char")`,

@@ -11,13 +11,13 @@ const database = await createDatabase({ url, schemas: [casesSchema] });
 afterAll(() => database.close());
 const { hold, list } = portfoliosIn(database);
 
-describe("near a place", () => {
+describe("a list near a place", () => {
   test.each([
     [19.076, 72.8777, 28.6139, 77.209, 1_148_094],
     [0, 179.9, 0, -179.9, 22_239],
     [89.9, 0, 89.9, 180, 22_239],
     [-33.8688, 151.2093, -33.8688, 151.2093, 0],
-  ])("from %d, %d to %d, %d are %d metres", async (latitude, longitude, toLatitude, toLongitude, distanceM) => {
+  ])("computes the distance from %d, %d to %d, %d as %d metres", async (latitude, longitude, toLatitude, toLongitude, distanceM) => {
     const { me } = await hold([{ addresses: [address({ latitude: toLatitude, longitude: toLongitude })] }]);
     const at = async (near: object) => (await list(me, { near: { latitude, longitude, ...near } })).items;
     const [found] = await at({ radiusM: distanceM + 100 });
@@ -25,7 +25,7 @@ describe("near a place", () => {
     expect(await at({ radiusM: Math.max(distanceM - 2_000, 0) })).toHaveLength(distanceM === 0 ? 1 : 0);
   });
 
-  test("a place is the first address; without one there is no distance, and nothing within a radius", async () => {
+  test("uses the first address; a case without one has no distance and is within no radius", async () => {
     const second = [address({ city: "Pune" }), address({ latitude: 1, longitude: 1 })];
     const { me } = await hold([{}, { addresses: second }]);
     const near = { latitude: 1, longitude: 1 };
@@ -34,11 +34,11 @@ describe("near a place", () => {
   });
 });
 
-describe("a case that ended", () => {
+describe("a case that has ended", () => {
   const ended = { status: "closed", closeReason: "withdrawn", dpd: 40, borrowerName: "Zoya Khan" } as const;
   const place = [address({ city: "Pune", postalCode: "411001", latitude: 1, longitude: 1 })];
 
-  test("shows next to nothing after seven days, in lists and by its id", async () => {
+  test("shows no details after seven days, in lists and by its id", async () => {
     const { me, held } = await hold([
       { ...ended, addresses: place, closedAt: new Date("2026-11-13T10:00:00.001Z") },
       { ...ended, addresses: place, closedAt: new Date("2026-11-13T10:00:00Z") },
@@ -60,7 +60,7 @@ describe("a case that ended", () => {
     }
   });
 
-  test("is not found any more by what it does not show", async () => {
+  test("is not found by details that it no longer shows", async () => {
     const { me } = await hold([{ ...ended, addresses: place, closedAt: new Date("2026-10-01T10:00:00Z") }]);
     const asked: Partial<CaseListRequest>[] = [
       { search: "zoya" },

@@ -14,7 +14,7 @@ afterAll(() => database.close());
 const { allPages, hold, lenderId, promise } = portfoliosIn(database);
 
 describe("a field partner's list", () => {
-  test("is of their own cases, newest first among equals, page by page", async () => {
+  test("contains only their own cases, in pages, ties newest first", async () => {
     const { me, held } = await hold(Array.from({ length: 5 }, () => ({})));
     await hold([{}]);
     const pages = await allPages(me, { first: 2 });
@@ -23,7 +23,7 @@ describe("a field partner's list", () => {
     expect(await lenderIdsOfFieldPartner(database.em(), me)).toEqual([lenderId]);
   });
 
-  test("of many ids has their own", async () => {
+  test("of given ids contains only their own cases", async () => {
     const { me, held } = await hold([{}]);
     const theirs = await hold([{}]);
     const ids = [held[0]!.id, theirs.held[0]!.id, newId()];
@@ -32,18 +32,18 @@ describe("a field partner's list", () => {
   });
 });
 
-describe("narrowed", () => {
+describe("the list is filtered", () => {
   test.each<[string, CaseListRequest["filter"], number[]]>([
-    ["to states", { statuses: ["in_progress"] }, [1]],
-    ["to buckets that were sent and that follow from the days", { buckets: ["31-60", "X"] }, [1, 2]],
-    ["to cities in any letters", { cities: [" PUNE "] }, [0]],
-    ["to postal codes without spaces", { postalCodes: ["411 002"] }, [1]],
-    ["to what may be worked on", { workable: true }, [0, 1]],
-    ["to what may not", { workable: false }, [2, 3]],
-    ["to a lender", { lenderCodes: ["ACME"] }, [0, 1, 2, 3]],
-    ["to an unknown lender", { lenderCodes: ["BOLT"] }, []],
-    ["to none of the states", { statuses: [] }, []],
-    ["by two parts at once", { workable: true, cities: ["Pune"] }, [0]],
+    ["by status", { statuses: ["in_progress"] }, [1]],
+    ["by bucket, sent by the lender or derived from the days past due", { buckets: ["31-60", "X"] }, [1, 2]],
+    ["by city, in any letter case", { cities: [" PUNE "] }, [0]],
+    ["by postal code, without regard to spaces", { postalCodes: ["411 002"] }, [1]],
+    ["to workable cases", { workable: true }, [0, 1]],
+    ["to cases that are not workable", { workable: false }, [2, 3]],
+    ["by lender", { lenderCodes: ["ACME"] }, [0, 1, 2, 3]],
+    ["by an unknown lender", { lenderCodes: ["BOLT"] }, []],
+    ["by an empty list of statuses", { statuses: [] }, []],
+    ["by two criteria at once", { workable: true, cities: ["Pune"] }, [0]],
   ])("%s", async (_title, filter, wanted) => {
     const { me, held } = await hold([
       { addresses: [address({ city: "Pune", postalCode: "411001" })] },
@@ -76,7 +76,7 @@ describe("narrowed", () => {
     expect(new Set(found)).toEqual(new Set(wanted.map((index) => held[index]!.id)));
   });
 
-  test("to days of open promises", async () => {
+  test("by the due days of open promises", async () => {
     const { me, held } = await hold([{}, {}, {}, {}]);
     await promise(held[0]!, "2026-11-20");
     await promise(held[1]!, "2026-11-25");
@@ -87,7 +87,7 @@ describe("narrowed", () => {
     expect(new Set(await found({}))).toEqual(new Set([held[0]!.id, held[1]!.id]));
   });
 
-  test("as the rules say of every case, whatever its days and state", async () => {
+  test("by bucket and by workability as bucketOf and blockedReason decide, for every state", async () => {
     const days = [null, 0, 1, 30, 31, 60, 61, 90, 91, 4_000];
     const states = [
       {},

@@ -8,13 +8,14 @@ import { page, type Page, type PageRequest } from "./page.ts";
 import { selectOwnCases, selectOwnCasesOnCluster } from "./select-own-cases.ts";
 
 /**
- * The order of a list of cases, ties in the order of newest first.
+ * The orders of a list of cases. Ties are ordered newest first.
  *
- * - `priority`: promises due by today, then cases without a promise, then promises for later, then blocked cases, then
- *   ended ones; within each most days past due first. "Today" is the day of the first page, where the borrower lives.
- * - `dpd`: most days past due first, unknown last.
- * - `amount`: most outstanding first, currency by currency.
- * - `near`: nearest first, unknown places last; needs `near`.
+ * - `priority`: cases with a promise due by today, then cases without a promise, then cases with a later promise, then
+ * blocked cases, then ended cases. Each group is ordered by days past due, highest first. "Today" is the day on which
+ * the first page was read, in the borrower's time zone.
+ * - `dpd`: most days past due first; unknown values last.
+ * - `amount`: highest outstanding amount first, grouped by currency.
+ * - `near`: nearest first; unknown places last. It needs `near`.
  *
  * @example
  * const sort = CASE_SORTS.find((known) => known === "near") ?? "priority";
@@ -24,45 +25,46 @@ export const CASE_SORTS = ["priority", "dpd", "amount", "near"] as const;
 /** One of CASE_SORTS: the order of a list of cases. */
 export type CaseSort = (typeof CASE_SORTS)[number];
 
-/** A case satisfies every part that is given. Where it is about is its first address. */
+/** A filter for cases. A case must satisfy every part that is present. The place of a case is its first address. */
 export interface CaseFilter {
   readonly statuses?: readonly CaseStatus[] | undefined;
   readonly buckets?: readonly string[] | undefined;
   readonly lenderCodes?: readonly string[] | undefined;
-  /** In any case of letters. */
+  /** Compared without regard to upper and lower case. */
   readonly cities?: readonly string[] | undefined;
-  /** With or without spaces. */
+  /** Compared without regard to spaces. */
   readonly postalCodes?: readonly string[] | undefined;
-  /** An open promise due on one of these days, `YYYY-MM-DD`; a side that is absent is open. */
+  /** The case has an open promise that is due in this range of days, `YYYY-MM-DD`. An absent bound is not checked. */
   readonly promiseDue?: { readonly from?: string | undefined; readonly to?: string | undefined } | undefined;
   readonly workable?: boolean | undefined;
 }
 
-/** Which of a field partner's cases to list, in which order, and which page of them. */
+/** A request for a page of a field partner's cases: filter, search, order and page. */
 export interface CaseListRequest extends PageRequest {
   readonly filter?: CaseFilter;
-  /** Every word of it in the borrower's name, or all of it at the end of the loan's number. */
+  /** Finds cases whose borrower's name contains every word, or whose loan number ends with the whole text. */
   readonly search?: string;
   readonly sort?: CaseSort;
-  /** Distances are from here; with a radius the list is of what is within it. */
+  /** The place that distances are measured from. With a radius, only cases within the radius are listed. */
   readonly near?: Near | undefined;
   /** The lenders of the field partner's cases. */
   readonly lenders: readonly { readonly id: string; readonly code: string }[];
-  /** Lenders whose cases may not be worked, whatever their state. Default: none. */
+  /** Lenders whose cases are not workable, whatever their state. Default: none. */
   readonly blockedLenderIds?: readonly string[];
-  /** The day, `YYYY-MM-DD`, where a lender's borrowers live. */
+  /** Returns the day, `YYYY-MM-DD`, at a time, in the time zone of a lender's borrowers. */
   readonly dayAt: (lenderId: string, at: Date) => string;
 }
 
-/** A case in a list, and the cursor that the next page starts after. */
+/** A case in a list, with its cursor. A page that is requested with this cursor starts after the case. */
 export interface ListedCase {
   readonly case: OwnCase;
   readonly cursor: string;
 }
 
 /**
- * The current cases that a field partner holds, a page at a time. Cases whose sorted values stay as they are come
- * exactly once, whatever comes, goes or moves between two pages. Throws InvalidCursorError, CursorOfAnotherListError.
+ * Returns a page of the current cases that are assigned to a field partner. A case whose sort values do not change is
+ * listed exactly once, even if other cases are added, removed or moved between two pages. Throws InvalidCursorError and
+ * CursorOfAnotherListError.
  *
  * @example
  * const request = {
@@ -100,7 +102,7 @@ export async function casesOfFieldPartner(
 }
 
 /**
- * The lenders of a field partner's current cases.
+ * Returns the ids of the lenders of a field partner's current cases.
  *
  * @example
  * const lenderIds = await lenderIdsOfFieldPartner(em, fieldPartnerId);
@@ -111,7 +113,7 @@ export async function lenderIdsOfFieldPartner(em: EntityManager, fieldPartnerId:
 }
 
 /**
- * Those of the cases with these ids that are a field partner's own, by id, in one statement.
+ * Returns those current cases that are assigned to the field partner, by id, in one query. Other ids have no entry.
  *
  * @example
  * const own = await ownCasesByIds(em, fieldPartnerId, [caseId]);
@@ -142,7 +144,7 @@ const selectByIds = statement(
    where c.assigned_field_partner_id = $1 and c.is_current and c.id = any ($2::uuid[])`,
 );
 
-/** $1 to $22 of `selectOwnCases`. */
+/** Returns the values of the parameters $1 to $22 of `selectOwnCases`. */
 function listValues(
   fieldPartnerId: string,
   { filter = {}, search = "", sort = "priority", near, lenders, dayAt }: CaseListRequest,

@@ -1,22 +1,22 @@
 import { isDay } from "../fields/instant.ts";
 
-/** One page of a list, in the list's order. */
+/** One page of a list, in the order of the list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** Whether there is more after the last item. */
+  /** Whether there are items after the last one. */
   readonly hasNext: boolean;
 }
 
-/** Which page of a list to read. */
+/** A request for one page of a list. */
 export interface PageRequest {
-  /** Items at most; 1 to 100. */
+  /** The maximum number of items, 1 to 100. */
   readonly first: number;
-  /** Cursor of the item before the page. */
+  /** The cursor of the item before the page. */
   readonly after?: string | undefined;
 }
 
 /**
- * The cursor is not one that this list gave out.
+ * The cursor does not come from this list.
  *
  * @example
  * try {
@@ -30,7 +30,7 @@ export class InvalidCursorError extends Error {
   readonly code = "INVALID_CURSOR";
 
   constructor() {
-    super("The cursor is not one of this list; start again without `after`.");
+    super("The cursor does not come from this list; start again without `after`.");
   }
 }
 
@@ -38,25 +38,28 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MAX_PAGE = 100;
 const DAY_CHARS = "2026-11-20".length;
 
-/** Where an item stands in a list: its instant, when the list is by time, and its id. Opaque to whoever holds it. */
+/**
+ * Encodes the position of an item: its id, and its time if the list is ordered by time. The cursor is opaque to
+ * clients.
+ */
 export function encodeCursor(position: { readonly at?: Date; readonly id: string }): string {
   return Buffer.from(`${position.at?.toISOString() ?? ""}/${position.id}`).toString("base64url");
 }
 
-/** The position that `encodeCursor` was given. Throws InvalidCursorError. */
+/** Decodes a cursor of `encodeCursor`. Throws InvalidCursorError. */
 export function decodeCursor(cursor: string): { readonly at?: Date; readonly id: string } {
   const [instant = "", id = ""] = Buffer.from(cursor, "base64url").toString().split("/");
   if (!UUID.test(id)) throw new InvalidCursorError();
   if (instant === "") return { id };
   const at = new Date(instant);
-  // PostgreSQL reads no instant as far off as JavaScript does.
+  // JavaScript accepts years that PostgreSQL does not, so `isDay` limits them.
   if (!isDay(instant.slice(0, DAY_CHARS)) || Number.isNaN(at.getTime()) || at.toISOString() !== instant) {
     throw new InvalidCursorError();
   }
   return { at, id };
 }
 
-/** Reads one item more than asked for, to know whether there is a next page. */
+/** Reads a page. It reads one item more than requested, to know whether there is a next page. */
 export async function page<Item>(first: number, read: (limit: number) => Promise<Item[]>): Promise<Page<Item>> {
   const size = Math.min(Math.max(Math.trunc(first), 1), MAX_PAGE);
   const items = await read(size + 1);

@@ -12,7 +12,7 @@ const database = await createDatabase({ url, schemas: [casesSchema] });
 afterAll(() => database.close());
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-test("a loan is its current case; earlier cycles are found by their ids", async () => {
+test("caseByLoan returns the current case of a loan, caseById also earlier cycles", async () => {
   const [old] = await store([exampleCase()]);
   const next = { ...old, id: newId(), cycle: 2 };
   await transaction(database.em(), (tx) => insertCases(tx, [next], [old], NOW));
@@ -21,14 +21,14 @@ test("a loan is its current case; earlier cycles are found by their ids", async 
   expect(await caseById(database.em(), { lenderId, caseId: old.id })).toMatchObject({ isCurrent: false });
 });
 
-test("another lender's case is not there", async () => {
+test("a case of another lender is not found", async () => {
   const [stored] = await store([exampleCase()]);
   const stranger = { lenderId: newId(), caseId: stored.id };
   expect(await caseByLoan(database.em(), stranger.lenderId, stored.sourceLoanNumber)).toBeNull();
   expect(await caseById(database.em(), stranger)).toBeNull();
 });
 
-test("a case of another field partner is null", async () => {
+test("caseOfFieldPartner returns null for a case of another field partner", async () => {
   const me = newId();
   const [stored] = await store([exampleCase({ status: "assigned", assignedFieldPartnerId: me })]);
   expect(await caseOfFieldPartner(database.em(), me, stored.id)).toMatchObject({ id: stored.id });

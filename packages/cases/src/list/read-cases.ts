@@ -4,7 +4,7 @@ import type { CaseKey } from "../case/locked-case.ts";
 import { OWN_CASE_COLUMNS } from "./own-case.ts";
 
 /**
- * The current case of a lender's loan; null when the loan has none.
+ * Returns the current case of a lender's loan, or null if the loan has none.
  *
  * @example
  * const theCase = await caseByLoan(em, lenderId, "LN-1001");
@@ -14,7 +14,7 @@ export function caseByLoan(em: EntityManager, lenderId: string, loan: string): P
 }
 
 /**
- * Every case of a lender's loan, the first cycle first.
+ * Returns all cases of a lender's loan, the first cycle first.
  *
  * @example
  * const cycles = await casesOfLoan(em, lenderId, "LN-1001");
@@ -24,7 +24,9 @@ export function casesOfLoan(em: EntityManager, lenderId: string, loan: string): 
   return em.find(Case, { lenderId, sourceLoanNumber: loan }, { orderBy: { cycle: "asc" } });
 }
 
-/** What a case says of its money and its events, for checks against the ledger and the webhooks. Minor units. */
+/**
+ * The amounts and the sequence of a case, for checks against the ledger and the webhooks. Amounts are in minor units.
+ */
 export type CaseTotals = Pick<
   Case,
   | "id"
@@ -38,7 +40,7 @@ export type CaseTotals = Pick<
 >;
 
 /**
- * A lender's cases in the order of their ids, a page at a time: every case of every cycle.
+ * Returns a page of a lender's cases of all cycles, in the order of their ids.
  *
  * @example
  * const totals = await caseTotals(em, lenderId, undefined, 500);
@@ -62,7 +64,7 @@ const selectTotals = statement(
 );
 
 /**
- * A lender's case, of any cycle; null when the lender has no such case.
+ * Returns a lender's case of any cycle, or null if the lender has no such case.
  *
  * @example
  * const theCase = await caseById(em, { lenderId, caseId });
@@ -72,8 +74,8 @@ export async function caseById(em: EntityManager, { lenderId, caseId }: CaseKey)
   return found ?? null;
 }
 
-// Prepared: each step of a link asks for its case, while somebody waits at a door.
-// A range with ORDER BY: for an equality, any index that begins with the lender looks as good on an empty table.
+// A prepared statement, for speed: each step of a link reads its case while the field partner waits at the door. A
+// range with ORDER BY: with an equality, any index that begins with the lender looks as cheap on an empty table.
 const selectById = statement(
   "cases.by-id",
   `select ${OWN_CASE_COLUMNS} from cases.collection_case c
@@ -81,7 +83,7 @@ const selectById = statement(
 );
 
 /**
- * A field partner's own case; null for one that is not theirs, whether it exists or not.
+ * Returns a current case that is assigned to this field partner. Null for any other case, whether it exists or not.
  *
  * @example
  * const theCase = await caseOfFieldPartner(em, fieldPartnerId, caseId);

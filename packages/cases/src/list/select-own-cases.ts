@@ -6,24 +6,27 @@ const SEARCHED = `($10::text[] is null
   or right(lower(c.source_loan_number), length($11::text)) = lower($11::text)
   or not exists (select 1 from unnest($10::text[]) w where position(lower(w) in lower(c.borrower_name)) = 0))`;
 
-/** As `bucketOf` says. */
+/** Computes the bucket as `bucketOf` does. */
 const BUCKET = `coalesce(c.bucket, case when c.dpd = 0 then '0' when c.dpd <= 30 then '1-30' when c.dpd <= 60 then '31-60'
   when c.dpd <= 90 then '61-90' when c.dpd > 90 then '90+' end)`;
 
-/** As `blockedReason` says of an assigned case, on a day where its borrower lives; $27 are lenders without field work. */
+/**
+ * Tells whether an assigned case is workable on a day in the borrower's time zone, as `blockedReason` does. $27 are the
+ * lenders whose cases are blocked.
+ */
 function workableOn(day: string): string {
   return `(c.closed_at is null and c.field_work <> 'blocked' and c.status <> 'new'
     and c.lender_id <> all ($27::uuid[]) and coalesce(c.do_not_contact_until <= ${day}, c.do_not_contact_until is null))`;
 }
 
-/** The day of a row's lender in one of two lists of days, which stand in the order of the lenders in $4. */
+/** Returns the day of a row's lender from a list of days, which is in the order of the lenders in $4. */
 function dayIn(days: string, row = "c"): string {
   return `(${days}::date[])[array_position($4::uuid[], ${row}.lender_id)]`;
 }
 
 const SHOWN = "(c.closed_at is null or c.closed_at > $3::timestamptz)";
 
-/** The distance of a place from $14, $15; null outside the box. Longitudes meet at 180 degrees. */
+/** Computes the distance of a place from $14, $15; null outside the box. Longitudes wrap around at 180 degrees. */
 function distanceOf(place: string): string {
   const [latitude, longitude] = [`${place}.latitude`, `${place}.longitude`];
   return `case when abs(${latitude} - $14::float8) <= $16::float8
@@ -37,11 +40,13 @@ const PLACE_ASKED = `$14::float8 is not null and ${SHOWN}`;
 const LATITUDE = "(c.addresses #>> '{0,latitude}')::float8";
 const LONGITUDE = "(c.addresses #>> '{0,longitude}')::float8";
 
-/** Reading a place out of JSON costs more than all else of a row: only where somebody asks for distances. */
+/** Reading a place from JSON costs more than the rest of a row, so it is done only when distances are requested. */
 const DISTANCE_IF_ASKED = `case when ${PLACE_ASKED} then (
   select ${distanceOf("a")} from (select ${LATITUDE} as latitude, ${LONGITUDE} as longitude offset 0) a) end`;
 
-/** The field partner's own current cases that satisfy the filter and the search, but for promises and the radius. */
+/**
+ * Selects the field partner's current cases that match the search and the filter, except for promises and the radius.
+ */
 const IS_OWN_AND_WANTED = `c.assigned_field_partner_id = $1::uuid and c.is_current
        and ($2::text[] is null or c.status = any ($2::text[]))
        and ($6::uuid[] is null or array_position($6::uuid[], c.lender_id) is not null)
@@ -58,9 +63,9 @@ const IS_AFTER_CURSOR = `$23::text is null
        or (list_group = $23::text and list_rank = $24::bigint and id < $25::uuid)`;
 
 /**
- * A field partner's own current cases, in one of four orders. No index can be in these orders: a confirmation changes
- * what they sort by. So all of one's own are ranked by a few columns, and the page alone is read whole. Each `offset 0`
- * keeps what stands above it from being computed twice.
+ * Lists a field partner's current cases in one of four orders. No index can have these orders, because confirmations
+ * change the sort columns. So the query ranks all of the field partner's cases by a few columns, and reads only the
+ * rows of the page in full. Each `offset 0` keeps the planner from computing the expressions of its subquery twice.
  */
 export const selectOwnCases = statement(
   "cases.list-own",
@@ -113,12 +118,12 @@ export const selectOwnCases = statement(
 );
 
 /**
- * The same list on a cluster: one plain SELECT, which each node answers for its lenders, and the coordinator merges the
- * first rows of each. The statement above would be refused: Citus pushes down no LIMIT inside a statement. This one takes
- * one PostgreSQL twice the time, because it ranks whole rows.
+ * The same list on a cluster: one plain SELECT that each node executes for its lenders. The coordinator merges the
+ * first rows of the nodes. Citus would reject the query above, because it cannot push down a LIMIT in a subquery. A
+ * single PostgreSQL takes twice as long for this query, because it ranks whole rows.
  *
- * With its range and its order, the look-up of a promise uses the index whatever the node knows of its tables. No
- * parameter may switch it off: Citus refuses a join that it cannot see any more.
+ * The range and the ORDER BY make the lookup of a promise use the index, also on a node without statistics. No
+ * parameter may switch this lookup off: Citus then rejects the join.
  */
 export const selectOwnCasesOnCluster = statement(
   "cases.list-own-on-cluster",

@@ -7,10 +7,10 @@ const NOW = new Date("2026-11-20T10:00:00Z");
 const assigned = { status: "assigned", assignedFieldPartnerId: "0193bf7c-0000-7000-8000-00000000000a" } as const;
 
 test.each([
-  ["of nobody", {}, "NOT_ASSIGNED"],
-  ["that somebody holds", assigned, undefined],
-  ["with a day to come", { ...assigned, doNotContactUntil: "2026-11-21" }, "DO_NOT_CONTACT"],
-  ["with a day that has come", { ...assigned, doNotContactUntil: "2026-11-20" }, undefined],
+  ["without a field partner", {}, "NOT_ASSIGNED"],
+  ["that is assigned", assigned, undefined],
+  ["with doNotContactUntil in the future", { ...assigned, doNotContactUntil: "2026-11-21" }, "DO_NOT_CONTACT"],
+  ["with doNotContactUntil today", { ...assigned, doNotContactUntil: "2026-11-20" }, undefined],
   ["on hold", { ...assigned, status: "on_hold", fieldWork: "blocked" }, "ON_HOLD"],
   ["that has ended", { ...assigned, status: "withdrawn", fieldWork: "blocked", closedAt: NOW }, "ENDED"],
 ] as const)("a case %s is blocked by %s", (_, fields, reason) => {

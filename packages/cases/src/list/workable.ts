@@ -1,15 +1,15 @@
 import type { LockedCase } from "../case/locked-case.ts";
 
-/** Why nobody may be sent to the door, or nobody may ask for a link. */
+/** The reasons why a case is not workable: no visit may be made, and no link may be requested. */
 export type BlockedReason = "ENDED" | "ON_HOLD" | "NOT_ASSIGNED" | "DO_NOT_CONTACT";
 
 /**
- * Why a case may not be worked, or undefined when visits and links are open to its field partner. `today` is the day
- * where the borrower lives, `YYYY-MM-DD`.
+ * Returns why a case is not workable, or undefined if its field partner may visit the borrower and request links.
+ * `today` is the current day in the borrower's time zone, `YYYY-MM-DD`.
  *
  * @example
  * const reason = blockedReason(lockedCase, "2026-11-20");
- * if (reason === "DO_NOT_CONTACT") throw new Error(`Nobody calls before ${lockedCase.doNotContactUntil}.`);
+ * if (reason === "DO_NOT_CONTACT") throw new Error(`No contact before ${lockedCase.doNotContactUntil}.`);
  */
 export function blockedReason(
   theCase: Pick<LockedCase, "closedAt" | "fieldWork" | "status" | "assignedFieldPartnerId" | "doNotContactUntil">,

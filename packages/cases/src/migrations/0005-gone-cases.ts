@@ -1,6 +1,7 @@
 /**
- * A trigger, so that no way to lose a case can forget this: an order, an import that begins the loan's next cycle, or a
- * process of an older version. It looks at updates that name one of the two columns; a confirmation names neither.
+ * A trigger records lost cases, so that every way to lose a case is covered: an order, an import that starts the loan's
+ * next cycle, and a process of an older version. It runs for updates that set one of the two columns. A confirmation
+ * sets neither.
  */
 export const goneCasesMigration: readonly string[] = [
   `create table cases.gone_case (

@@ -4,11 +4,13 @@ import type { NumberedEvent } from "../case/case-status.ts";
 import { isDay } from "../fields/instant.ts";
 import type { LockedCase } from "../case/locked-case.ts";
 import { PromiseToPay } from "./promise-to-pay.ts";
-import { numbered, transition } from "../case/transitions.ts";
+import { numberEvents, transition } from "../case/transitions.ts";
 import type { Disposition } from "../case/disposition.ts";
 import { Visit } from "./visit.ts";
 
-/** How a visit ended, as the phone tells it. A promise goes with PROMISE_TO_PAY, and only with it. */
+/**
+ * The end of a visit, as the phone reports it. The disposition PROMISE_TO_PAY needs a promise; others must have none.
+ */
 export interface VisitCompletion {
   readonly visitId: string;
   readonly fieldPartnerId: string;
@@ -16,11 +18,11 @@ export interface VisitCompletion {
   readonly occurredAt: Date;
   readonly promise?: PromiseTerms | undefined;
   readonly note?: string | undefined;
-  /** When the service heard of it, where that was before it heard of the start. */
-  readonly heldSince?: Date | undefined;
+  /** When the service received the end of the visit, if that was before it received the start. */
+  readonly queuedSince?: Date | undefined;
 }
 
-/** What the borrower promises: an amount above 0, in minor units of the case's currency, by a day. */
+/** The borrower's promise: an amount above 0, in minor units of the case's currency, by a day. */
 export interface PromiseTerms {
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
@@ -28,17 +30,21 @@ export interface PromiseTerms {
   readonly dueOn: string;
 }
 
-/** Why an end of a visit is refused. */
+/** The reasons why the end of a visit is refused. */
 export type CompletionRefusal = "VISIT_NOT_FOUND" | "CURRENCY_MISMATCH" | PromiseFault["code"];
 
-/** Why a promise is wrong on a case of any currency. */
+/** Why a promise is invalid, or missing, independent of the case and its currency. */
 export interface PromiseFault {
   readonly code: "PROMISE_REQUIRED" | "PROMISE_NOT_EXPECTED" | "AMOUNT_OUT_OF_RANGE" | "INVALID_DATE";
   readonly detail: string;
 }
 
-/** A visit that ended: write `caseAfter` and emit `events`. One that had ended before, so or otherwise, changes nothing. */
-export type VisitCompleted =
+/**
+ * The outcome of `completeVisit`. For `completed`, the caller writes `caseAfter` and emits `events`.
+ * `already_completed` and `ended_otherwise`: the visit had ended before, with the same or with another disposition;
+ * nothing changes.
+ */
+export type VisitCompletionResult =
   | {
       readonly outcome: "completed";
       readonly visit: Visit;
@@ -53,9 +59,9 @@ export type VisitCompleted =
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Ends a visit of a locked case; in whatever state the case is by now, for what happened has happened. A dispute holds
- * the case. Of the case's visits the one that ended last by the phones' clocks gives it its last disposition, and of
- * their promises the last is open: in whatever order they are told of.
+ * Ends a visit of a locked case. The state of the case does not matter, because the visit has taken place. A dispute
+ * puts the case on hold. The case gets its last disposition from the visit that ended last by the phones' clocks, and
+ * the promise of the latest such visit is the open one, in any order of arrival.
  *
  * @example
  * const promise = { amountMinor: 250_000n, currency: currency("INR"), dueOn: "2026-11-27" };
@@ -68,8 +74,8 @@ export async function completeVisit(
   lockedCase: LockedCase,
   completion: VisitCompletion,
   now: Date,
-): Promise<VisitCompleted> {
-  const { visitId, fieldPartnerId, disposition, occurredAt, heldSince } = completion;
+): Promise<VisitCompletionResult> {
+  const { visitId, fieldPartnerId, disposition, occurredAt, queuedSince } = completion;
   const { lenderId, id: caseId } = lockedCase;
   const visit = await tx.findOne(Visit, { lenderId, id: visitId, caseId, fieldPartnerId });
   if (visit === null) return refused("VISIT_NOT_FOUND", "There is no such visit of yours on this case.");
@@ -83,13 +89,13 @@ export async function completeVisit(
     return refused("CURRENCY_MISMATCH", detail);
   }
   const later = await laterFacts(tx, lockedCase, completion);
-  const heardAt = heldSince ?? now;
+  const heardAt = queuedSince ?? now;
   tx.assign(visit, {
     disposition,
     completedAt: occurredAt,
     completionReceivedAt: heardAt,
     note: completion.note ?? null,
-    cameOutOfOrder: heldSince !== undefined,
+    cameOutOfOrder: queuedSince !== undefined,
   });
   const state = later.promise ? "replaced" : "open";
   const promise = completion.promise && (await addPromise(tx, lockedCase, visitId, completion.promise, state, heardAt));
@@ -98,7 +104,8 @@ export async function completeVisit(
 }
 
 /**
- * What is wrong with an end's promise, or with its lack of one, whatever the case is. Pure.
+ * Returns what is wrong with the promise of a visit's end, or with its absence; undefined if nothing is. Needs no case.
+ * Pure.
  *
  * @example
  * const fault = promiseFault({ disposition: "PROMISE_TO_PAY", occurredAt: now });
@@ -124,7 +131,7 @@ export function promiseFault({
   return { code: "INVALID_DATE", detail };
 }
 
-/** Whether an end of another visit of the case, and a promise with it, is later than this one by the phones' clocks. */
+/** Tells whether another visit of the case ended later by the phones' clocks, and whether a later one has a promise. */
 async function laterFacts(
   tx: Tx,
   { lenderId, id: caseId }: LockedCase,
@@ -147,7 +154,9 @@ const selectLater = statement(
    where v.lender_id = $1 and v.case_id = $2 and (v.completed_at, v.id) > ($3::timestamptz, $4::uuid)`,
 );
 
-/** A case has one open promise at most: one that is open takes the place of the one that was. */
+/**
+ * Adds a promise. An open promise replaces the promise of the case that is open now, because a case has at most one.
+ */
 async function addPromise(
   tx: Tx,
   { lenderId, id: caseId }: LockedCase,
@@ -168,14 +177,14 @@ function caseAfterVisit(
   { disposition, lastDisposition }: { disposition: Disposition; lastDisposition: Disposition | null },
   now: Date,
 ): { caseAfter: LockedCase; events: readonly NumberedEvent[] } {
-  const completed = numbered({ ...lockedCase, lastDisposition }, ["visit.completed"]);
+  const completed = numberEvents({ ...lockedCase, lastDisposition }, ["visit.completed"]);
   if (disposition !== "DISPUTE") return completed;
   const hold = transition(completed.caseAfter, { kind: "hold", reason: "dispute" }, now);
-  // Held or ended already: nobody is sent there, which is all that a hold is for.
+  // The case is already on hold or has ended, so nobody will visit the borrower. A hold would add nothing.
   if (!hold.allowed) return completed;
   return { caseAfter: hold.caseAfter, events: [...completed.events, ...hold.events] };
 }
 
-function refused(code: CompletionRefusal, detail: string): Extract<VisitCompleted, { outcome: "refused" }> {
+function refused(code: CompletionRefusal, detail: string): Extract<VisitCompletionResult, { outcome: "refused" }> {
   return { outcome: "refused", code, detail };
 }

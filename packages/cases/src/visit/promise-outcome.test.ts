@@ -8,7 +8,7 @@ const PROMISE = { amountMinor: 1_000n };
 
 describe("a promise of 10.00 is", () => {
   test.each([
-    ["kept when exactly that was paid", 1_000n, null, null, null, "kept"],
+    ["kept when exactly 10.00 was paid", 1_000n, null, null, null, "kept"],
     ["kept when more was paid, also on a case that was withdrawn", 1_500n, BEFORE, "withdrawn", BEFORE, "kept"],
     ["broken when 0.01 is missing", 999n, null, null, BEFORE, "broken"],
     ["broken when nothing was paid", 0n, null, null, null, "broken"],

@@ -26,15 +26,19 @@ export interface OpenPromise extends DuePromise {
  */
 const MAX_OFFLINE_HOURS = 7 * 24;
 
-/** How a promise ends. `moot`: its case ended without full payment before the day was over, so it is no longer followed. */
+/**
+ * How a promise ends. `moot`: the case ended without full payment before the day was over, so the promise has no
+ * result.
+ */
 export type PromiseOutcome = "kept" | "broken" | "moot";
 
 /**
- * Decides what became of a promise once its day is over. `paidMinor` is what the case was paid from the making of the
- * promise to `dayEnd`. Pure.
+ * Decides the outcome of a promise once its day is over. `paidMinor` is the sum of the payments on the case from the
+ * time of the promise to `dayEnd`. Pure.
  *
- * - kept: the payments add up to the promised amount, or nothing is owed any more: payments cleared the case by `dayEnd`,
- *   or the lender settled it.
+ * - kept: the payments add up to the promised amount, or nothing is owed any more: payments cleared the case by
+ *   `dayEnd`,
+ * or the lender settled it.
  * - moot: the case was closed or withdrawn before `dayEnd`.
  * - broken: otherwise.
  *
@@ -59,8 +63,8 @@ export function promiseOutcome(
 }
 
 /**
- * A page of a lender's open promises that were due before a day, in the order of day and id. `after` is the last one of
- * the page before.
+ * Returns a page of a lender's open promises that were due before a day, ordered by day and id. `after` is the last
+ * promise of the previous page.
  *
  * @example
  * const first = await duePromises(em, { lenderId, before: "2026-11-28", limit: 500 });
@@ -80,7 +84,8 @@ export async function duePromises(
 }
 
 /**
- * The promise if it is still open. Lock its case first: nothing else replaces or settles the promise under that lock.
+ * Returns the promise if it is still open. The caller has locked the case, so that no other transaction replaces or
+ * settles the promise.
  *
  * @example
  * const [due] = await duePromises(em, { lenderId, before: "2026-11-28", limit: 1 });
@@ -97,7 +102,7 @@ export async function openPromiseById(
 }
 
 /**
- * Ends an open promise. A moot one is stored as `replaced`, like one that a later promise took the place of.
+ * Ends an open promise. A moot promise is stored as `replaced`, as is one that a later promise replaced.
  *
  * @example
  * const [due] = await duePromises(em, { lenderId, before: "2026-11-28", limit: 1 });

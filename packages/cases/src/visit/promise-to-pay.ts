@@ -1,16 +1,17 @@
 import type { CurrencyCode } from "@collections/money";
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 
-/** The states of a promise, as the database spells them. */
+/** The states of a promise, as they are stored. */
 export const PROMISE_STATES = ["open", "kept", "broken", "replaced"] as const;
 
 /**
- * One of the states of a promise. It is `open` until a later promise of the case replaces it, or its day is over; then it
- * is `kept` or `broken`. A promise whose case was closed or withdrawn before is `replaced` too: nobody follows it.
+ * The state of a promise. A promise is `open` until a later promise of the case makes it `replaced`, or until its day
+ * is over, when it becomes `kept` or `broken`. If the case was closed or withdrawn before that day, it becomes
+ * `replaced`.
  */
 export type PromiseState = (typeof PROMISE_STATES)[number];
 
-/** A borrower's word to pay an amount by a day. A case has one open promise at most. */
+/** A borrower's promise to pay an amount by a day. A case has at most one open promise. */
 export const PromiseToPay = defineEntity({
   name: "PromiseToPay",
   tableName: "promise",
@@ -28,5 +29,5 @@ export const PromiseToPay = defineEntity({
   },
 });
 
-/** A promise as it is read. `amountMinor` in minor units of `currency`, `dueOn` as `YYYY-MM-DD`. */
+/** A promise to pay. `amountMinor` is in minor units of `currency`, `dueOn` is `YYYY-MM-DD`. */
 export type PromiseToPay = InferEntity<typeof PromiseToPay>;

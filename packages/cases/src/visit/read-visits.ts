@@ -5,7 +5,7 @@ import type { PromiseToPay } from "./promise-to-pay.ts";
 import { Visit } from "./visit.ts";
 
 /**
- * A field partner's own visit; null for anybody else's.
+ * Returns a visit of this field partner, or null. A visit of another field partner is null too.
  *
  * @example
  * const visit = await visitOfFieldPartner(em, fieldPartnerId, visitId);
@@ -20,7 +20,7 @@ export async function visitOfFieldPartner(
 }
 
 /**
- * A lender's visit; null when the lender has no such visit.
+ * Returns a visit of this lender, or null if the lender has no such visit.
  *
  * @example
  * const visit = await visitById(em, lenderId, visitId);
@@ -30,7 +30,8 @@ export function visitById(em: EntityManager, lenderId: string, visitId: string):
 }
 
 /**
- * The visits of a case, the last that the service heard of first. Throws InvalidCursorError.
+ * Returns a page of the visits of a case. The visit whose start the service received last comes first. Throws
+ * InvalidCursorError.
  *
  * @example
  * const { items, hasNext } = await visitsOfCase(em, { lenderId, caseId }, { first: 20 });
@@ -50,7 +51,7 @@ export async function visitsOfCase(
 }
 
 /**
- * The first page of `visitsOfCase` for many cases in one statement, by case id.
+ * Returns the first page of `visitsOfCase` for many cases, by case id, in one query.
  *
  * @example
  * const visits = await latestVisitsOf(em, [{ lenderId, caseId }], 5);
@@ -76,7 +77,7 @@ export async function latestVisitsOf(
 }
 
 /**
- * How many visits a field partner began from `from` on and before `to`, by the phone's clock.
+ * Returns how many visits a field partner started from `from` (inclusive) to `to` (exclusive), by the phone's clock.
  *
  * @example
  * const from = new Date("2026-11-19T18:30:00Z");
@@ -92,7 +93,7 @@ export async function countVisits(
 }
 
 /**
- * Where a visit stands in `visitsOfCase`: the cursor that the page after it starts from.
+ * Returns the cursor of a visit in `visitsOfCase`. The next page starts after this cursor.
  *
  * @example
  * const visit = await visitById(em, lenderId, visitId);
@@ -103,7 +104,7 @@ export function visitCursor({ startReceivedAt, id }: Pick<Visit, "startReceivedA
 }
 
 /**
- * The open promises of many cases in one statement, by case id.
+ * Returns the open promises of many cases, by case id, in one query.
  *
  * @example
  * const promises = await openPromisesOf(em, [{ lenderId, caseId }]);
@@ -118,8 +119,9 @@ export async function openPromisesOf(em: EntityManager, cases: readonly CaseKey[
   return new Map(promises.map((promise) => [promise.caseId, promise]));
 }
 
-// The range and its order hold the planner to one look into the index for each case, on any plan: a lateral query with
-// ORDER BY is not merged into the join. Citus accepts that, and no LIMIT there. `any` leads it to the nodes of the lenders.
+// PostgreSQL does not merge a lateral query with ORDER BY into the join. Together with the range on the case id, this
+// makes every plan probe the index once for each case. Citus accepts ORDER BY there, but not LIMIT. By `lender_id = any
+// (…)` Citus finds the nodes of the lenders.
 export const selectOpenPromises = statement(
   "cases.open-promises",
   `select p.lender_id as "lenderId", p.id, p.case_id as "caseId", p.visit_id as "visitId",
@@ -138,7 +140,7 @@ const VISIT_COLUMNS = `v.lender_id as "lenderId", v.id, v.case_id as "caseId", v
      v.completion_received_at as "completionReceivedAt", v.disposition, v.note,
      v.came_out_of_order as "cameOutOfOrder"`;
 
-// Prepared: a link is asked for by its visit, while somebody waits at a door.
+// A prepared statement, for speed: a request for a link reads its visit while the field partner waits at the door.
 const selectOwn = statement(
   "cases.own-visit",
   `select ${VISIT_COLUMNS} from cases.visit v where v.field_partner_id = $1 and v.id = $2`,
@@ -158,7 +160,7 @@ const selectLatest = statement(
    order by v.start_received_at desc, v.id desc`,
 );
 
-// Citus refuses a LIMIT for each case, so row_number() cuts instead, after reading all visits of the case.
+// Citus rejects a LIMIT for each case. So row_number() limits the rows here, after all visits of the case were read.
 const selectLatestOnCluster = statement(
   "cases.latest-visits-on-cluster",
   `${VISITS_OF_CASES}

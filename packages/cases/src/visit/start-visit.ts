@@ -2,10 +2,10 @@ import { query, statement, type Tx } from "@collections/database";
 import type { NumberedEvent } from "../case/case-status.ts";
 import { caseGoneSince } from "../list/gone-case.ts";
 import type { LockedCase } from "../case/locked-case.ts";
-import { type RefusalCode, transition } from "../case/transitions.ts";
+import { type TransitionRefusalCode, transition } from "../case/transitions.ts";
 import { Visit } from "./visit.ts";
 
-/** What a phone tells of a visit that begins. `occurredAt` is by its clock and may lie far back. */
+/** The start of a visit, as the phone reports it. `occurredAt` is by the phone's clock and may be long ago. */
 export interface VisitStart {
   readonly visitId: string;
   readonly fieldPartnerId: string;
@@ -15,8 +15,8 @@ export interface VisitStart {
   readonly accuracyM?: number | undefined;
 }
 
-/** A visit that began: write `caseAfter` and emit `events`. One that had begun before changes nothing. */
-export type VisitStarted =
+/** The outcome of `startVisit`. For `started`, the caller writes `caseAfter` and emits `events`. */
+export type VisitStartResult =
   | {
       readonly outcome: "started";
       readonly visit: Visit;
@@ -24,7 +24,7 @@ export type VisitStarted =
       readonly events: readonly NumberedEvent[];
     }
   | { readonly outcome: "already_started"; readonly visit: Visit }
-  | { readonly outcome: "refused"; readonly code: RefusalCode | "VISIT_ID_TAKEN"; readonly detail: string };
+  | { readonly outcome: "refused"; readonly code: TransitionRefusalCode | "VISIT_ID_TAKEN"; readonly detail: string };
 
 const insertVisit = statement(
   "cases.insert-visit",
@@ -36,10 +36,10 @@ const insertVisit = statement(
 );
 
 /**
- * Starts a visit on a locked case. The client makes the visit's id, and may send the same start again: the same id, by
- * the same field partner, for the same case, is the visit that there is. Any other use of the id is refused. A visit
- * from before the case was taken from its field partner is recorded all the same. The case's last visit is the one that
- * began last by the phones' clocks, in whatever order they are told of.
+ * Starts a visit on a locked case. The client creates the id of the visit and may repeat the request. A request with
+ * the id, field partner and case of an existing visit returns that visit; any other use of an existing id is refused. A
+ * visit that started before the field partner lost the case is recorded too. The case's last visit is the one that
+ * started last by the phones' clocks, in any order of arrival.
  *
  * @example
  * const start = { visitId, fieldPartnerId, occurredAt: now, latitude: 18.5204, longitude: 73.8567, accuracyM: 12 };
@@ -47,7 +47,7 @@ const insertVisit = statement(
  * if (started.outcome === "refused") throw new Error(started.detail);
  * if (started.outcome === "started") writeCaseStates(tx, [started.caseAfter], now);
  */
-export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStarted> {
+export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStartResult> {
   const existing = await tx.findOne(Visit, { id: start.visitId });
   if (existing !== null) return existingVisit(existing, lockedCase, start);
   const { fieldPartnerId, occurredAt } = start;
@@ -69,21 +69,22 @@ export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitSta
     start.accuracyM ?? null,
   ]);
   const visit = await tx.findOneOrFail(Visit, { lenderId, id: start.visitId });
-  // Somebody used the id for another case of the lender at the same moment.
+  // Another transaction used the id for another case of the lender at the same time.
   if (inserted.length === 0) return existingVisit(visit, lockedCase, start);
   const { caseAfter, events } = verdict;
-  const lastVisitId = await laterOf(tx, lockedCase, visit);
+  const lastVisitId = await lastVisitIdOf(tx, lockedCase, visit);
   return { outcome: "started", visit, caseAfter: { ...caseAfter, lastVisitId }, events };
 }
 
-async function laterOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
+/** Returns the id of the case's last visit: `visit`, or the visit that was the last so far. */
+async function lastVisitIdOf(tx: Tx, { lenderId, lastVisitId }: LockedCase, visit: Visit): Promise<string> {
   const last = lastVisitId === null ? null : await tx.findOne(Visit, { lenderId, id: lastVisitId });
   if (last === null) return visit.id;
   const apartMs = visit.startedAt.getTime() - last.startedAt.getTime();
   return apartMs > 0 || (apartMs === 0 && visit.id > last.id) ? visit.id : last.id;
 }
 
-function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }: VisitStart): VisitStarted {
+function existingVisit(visit: Visit, lockedCase: LockedCase, { fieldPartnerId }: VisitStart): VisitStartResult {
   const same =
     visit.fieldPartnerId === fieldPartnerId && visit.lenderId === lockedCase.lenderId && visit.caseId === lockedCase.id;
   if (same) return { outcome: "already_started", visit };

@@ -18,7 +18,7 @@ afterAll(() => database.close());
 const ASHA = newId();
 const NOW = new Date("2026-11-20T18:00:00Z");
 
-interface Told {
+interface ReportedVisit {
   readonly visitId: string;
   readonly hour: number;
   readonly disposition?: Disposition;
@@ -27,9 +27,9 @@ interface Told {
 
 const [older, newer] = [newId(), newId()] as [string, string];
 
-test.each<[string, readonly Told[], Partial<LockedCase>]>([
+test.each<[string, readonly ReportedVisit[], Partial<LockedCase>]>([
   [
-    "began later is the last one",
+    "the visit that started later is the last visit",
     [
       { visitId: older, hour: 11 },
       { visitId: newer, hour: 9 },
@@ -37,7 +37,7 @@ test.each<[string, readonly Told[], Partial<LockedCase>]>([
     { lastVisitId: older },
   ],
   [
-    "has the greater id is the last of two that began at one moment",
+    "of two visits that started at the same time, the one with the greater id is the last visit",
     [
       { visitId: newer, hour: 9 },
       { visitId: older, hour: 9 },
@@ -45,7 +45,7 @@ test.each<[string, readonly Told[], Partial<LockedCase>]>([
     { lastVisitId: newer },
   ],
   [
-    "ended later says how the last one ended",
+    "the visit that ended later determines the last disposition",
     [
       { visitId: newer, hour: 11, disposition: "REFUSED_TO_PAY" },
       { visitId: older, hour: 9, disposition: "NOT_AT_HOME" },
@@ -53,18 +53,18 @@ test.each<[string, readonly Told[], Partial<LockedCase>]>([
     { lastVisitId: newer, lastDisposition: "REFUSED_TO_PAY" },
   ],
   [
-    "is told of late holds the case by its dispute all the same",
+    "a dispute in the earlier visit puts the case on hold",
     [
       { visitId: newer, hour: 11, disposition: "OTHER" },
       { visitId: older, hour: 9, disposition: "DISPUTE" },
     ],
     { lastDisposition: "OTHER", status: "on_hold", statusReason: "dispute" },
   ],
-])("of two visits the one that %s, whichever is told first", async (_, told, expected) => {
+])("%s, in both orders of arrival", async (_, visits, expected) => {
   const ids = new Map([older, newer].map((id) => [id, newId()]));
-  for (const order of [told, told.toReversed()]) {
+  for (const order of [visits, visits.toReversed()]) {
     const theCase = await aCase();
-    for (const visit of order) await tell(theCase, { ...visit, visitId: ofCase(visit.visitId) });
+    for (const visit of order) await report(theCase, { ...visit, visitId: ofCase(visit.visitId) });
     const { lastVisitId = null } = expected;
     const lastVisit = lastVisitId && { lastVisitId: ofCase(lastVisitId) };
     expect(await caseNow(theCase)).toMatchObject({ ...expected, ...lastVisit });
@@ -76,14 +76,14 @@ test.each<[string, readonly Told[], Partial<LockedCase>]>([
   }
 });
 
-test("the promise of the later visit is open, whichever is told first", async () => {
+test("the promise of the later visit is the open one, in both orders of arrival", async () => {
   for (const hours of [
     [9, 11],
     [11, 9],
   ]) {
     const theCase = await aCase();
     for (const hour of hours) {
-      await tell(theCase, { visitId: newId(), hour, disposition: "PROMISE_TO_PAY", dueOn: `2026-12-${hour + 10}` });
+      await report(theCase, { visitId: newId(), hour, disposition: "PROMISE_TO_PAY", dueOn: `2026-12-${hour + 10}` });
     }
     const key = { lenderId: theCase.lenderId, caseId: theCase.id };
     expect((await openPromisesOf(database.em(), [key])).get(theCase.id)).toMatchObject({ dueOn: "2026-12-21" });
@@ -100,8 +100,11 @@ async function aCase(): Promise<LockedCase> {
   return theCase;
 }
 
-/** A visit of half an hour, told of in the evening. */
-function tell({ lenderId, id: caseId }: LockedCase, { visitId, hour, disposition, dueOn }: Told): Promise<void> {
+/** Reports a visit of half an hour. The service receives the report later, at NOW. */
+function report(
+  { lenderId, id: caseId }: LockedCase,
+  { visitId, hour, disposition, dueOn }: ReportedVisit,
+): Promise<void> {
   const at = (minute: number) => new Date(Date.UTC(2026, 10, 20, hour, minute));
   const mine = { visitId, fieldPartnerId: ASHA };
   return transaction(database.em(), async (tx) => {

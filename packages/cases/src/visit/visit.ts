@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { Disposition } from "../case/disposition.ts";
 
-/** A field partner at a borrower's door. The app makes its id, so that a visit can begin without a network. */
+/** A field partner's visit to a borrower. The app creates the id, so that a visit can start without a network. */
 export const Visit = defineEntity({
   name: "Visit",
   tableName: "visit",
@@ -11,8 +11,9 @@ export const Visit = defineEntity({
     id: p.uuid().primary(),
     caseId: p.uuid(),
     fieldPartnerId: p.uuid(),
-    /** When it began by the phone's clock, and when this service heard of it. */
+    /** When the visit started, by the phone's clock. */
     startedAt: p.datetime().columnType("timestamptz"),
+    /** When the service received the start. */
     startReceivedAt: p.datetime().columnType("timestamptz"),
     latitude: p.double().strictNullable(),
     longitude: p.double().strictNullable(),
@@ -21,18 +22,19 @@ export const Visit = defineEntity({
     completionReceivedAt: p.datetime().columnType("timestamptz").strictNullable(),
     disposition: p.text().$type<Disposition>().strictNullable(),
     note: p.text().strictNullable(),
-    /** Whether the service heard of the end before it heard of the start. */
+    /** Whether the service received the end of the visit before its start. */
     cameOutOfOrder: p.boolean().default(false),
   },
 });
 
-/** A visit as it is read; `disposition` and the times of its end are null until it has ended. */
+/** A visit. `disposition`, `completedAt` and `completionReceivedAt` are null until the visit has ended. */
 export type Visit = InferEntity<typeof Visit>;
 
 const LATE_AFTER_MS = 5 * 60_000;
 
 /**
- * Whether a fact reached the service so late that readers should know: it waited in a phone without a network.
+ * Tells whether a report reached the service more than 5 minutes after it occurred, because the phone had no network.
+ * Readers should know that such a report is late.
  *
  * @example
  * cameLate(new Date("2026-11-20T09:00:00Z"), new Date("2026-11-20T11:30:00Z")); // true

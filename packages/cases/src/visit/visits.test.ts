@@ -28,7 +28,7 @@ const ASHA = newId();
 const RAVI = newId();
 const NOW = new Date("2026-11-20T10:00:00Z");
 
-test("the first visit puts the case to work", async () => {
+test("the first visit makes the case in progress", async () => {
   const held = await assignedCase();
   const visitId = newId();
   const started = await start(held, { visitId, latitude: 18.5, longitude: 73.8, accuracyM: 12 });
@@ -40,7 +40,7 @@ test("the first visit puts the case to work", async () => {
   });
 });
 
-test("the same start again is the visit that there is, also when the case is on hold by now", async () => {
+test("a repeated start returns the existing visit, also if the case is on hold since", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -48,7 +48,7 @@ test("the same start again is the visit that there is, also when the case is on 
   expect(await start(theCase, { visitId })).toMatchObject({ outcome: "already_started", visit: { id: visitId } });
 });
 
-test("an id of another's visit, or of one's own on another case, is refused", async () => {
+test("refuses a visit id that another field partner or another case uses", async () => {
   const [theCase, another] = [await assignedCase(), await assignedCase()];
   const visitId = newId();
   await start(theCase, { visitId });
@@ -57,7 +57,7 @@ test("an id of another's visit, or of one's own on another case, is refused", as
   expect(await start(another, { visitId })).toMatchObject(taken);
 });
 
-test("one id for two cases of a lender at the same moment makes one visit", async () => {
+test("the same visit id for two cases of a lender at the same time starts one visit", async () => {
   const lenderId = newId();
   const cases = [await assignedCase({ lenderId }), await assignedCase({ lenderId })];
   const visitId = newId();
@@ -65,7 +65,7 @@ test("one id for two cases of a lender at the same moment makes one visit", asyn
   expect(outcomes.sort()).toEqual(["refused", "started"]);
 });
 
-test("nobody starts a visit on a case of another or on hold", async () => {
+test("refuses a visit on a case of another field partner and on a case on hold", async () => {
   const theCase = await assignedCase();
   expect(await start(theCase, { fieldPartnerId: RAVI })).toMatchObject({ outcome: "refused", code: "NOT_ASSIGNED" });
   const visitId = newId();
@@ -74,7 +74,7 @@ test("nobody starts a visit on a case of another or on hold", async () => {
   expect(await start(theCase, {})).toMatchObject({ outcome: "refused", code: "CASE_ON_HOLD" });
 });
 
-test("a visit from before the hold is recorded late and holds nothing up", async () => {
+test("a visit that started before the hold is recorded late, and the case stays on hold", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -85,7 +85,7 @@ test("a visit from before the hold is recorded late and holds nothing up", async
   expect(cameLate(occurredAt, NOW)).toBe(true);
 });
 
-test("a completed visit tells how it ended, once", async () => {
+test("completeVisit stores the end of a visit and emits its event once", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -107,7 +107,7 @@ test("a completed visit tells how it ended, once", async () => {
   });
 });
 
-test("a dispute holds the case", async () => {
+test("a dispute puts the case on hold", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -120,7 +120,7 @@ test("a dispute holds the case", async () => {
   });
 });
 
-test("a dispute on a case that is on hold already is just a visit", async () => {
+test("a dispute on a case that is already on hold emits only the event of the visit", async () => {
   const theCase = await assignedCase();
   const [first, second] = [newId(), newId()];
   await start(theCase, { visitId: first });
@@ -157,7 +157,7 @@ test.each([
   ["PROMISE_TO_PAY", { ...terms, amountMinor: 0n }, "AMOUNT_OUT_OF_RANGE"],
   ["PROMISE_TO_PAY", { ...terms, dueOn: "2026-02-30" }, "INVALID_DATE"],
   ["PROMISE_TO_PAY", { ...terms, dueOn: "2026-11-18" }, "INVALID_DATE"],
-] as const)("%s with this promise changes nothing (%#)", async (disposition, promise, code) => {
+] as const)("refuses %s with an invalid or missing promise, and does not end the visit (%#)", async (disposition, promise, code) => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -165,7 +165,7 @@ test.each([
   expect(await visitById(database.em(), theCase.lenderId, visitId)).toMatchObject({ disposition: null });
 });
 
-test("another's visit is no visit", async () => {
+test("a visit of another field partner or of another case is not found", async () => {
   const theCase = await assignedCase();
   const visitId = newId();
   await start(theCase, { visitId });
@@ -177,7 +177,7 @@ test("another's visit is no visit", async () => {
   expect(await visitOfFieldPartner(database.em(), ASHA, visitId)).toMatchObject({ caseId: theCase.id });
 });
 
-test("the visits of a case come page by page, the latest first", async () => {
+test("visitsOfCase returns the visits of a case in pages, latest first", async () => {
   const theCase = await assignedCase();
   const ids: string[] = [];
   for (const minute of [1, 2, 2, 3]) {
@@ -198,7 +198,7 @@ test("the visits of a case come page by page, the latest first", async () => {
   await expect(visitsOfCase(database.em(), key, { first: 2, after: "x" })).rejects.toThrow(InvalidCursorError);
 });
 
-test("the first page of the visits of many cases comes in one statement", async () => {
+test("latestVisitsOf returns the first page of the visits of several cases", async () => {
   const [theCase, untouched] = [await assignedCase(), await assignedCase()];
   for (const minute of [1, 2, 3]) await start(theCase, {}, new Date(NOW.getTime() + minute * 60_000));
   const keys = [theCase, untouched].map(({ lenderId, id }) => ({ lenderId, caseId: id }));
@@ -208,7 +208,7 @@ test("the first page of the visits of many cases comes in one statement", async 
   expect(pages.get(untouched.id)).toEqual({ hasNext: false, items: [] });
 });
 
-test("a field partner's visits of a stretch of time are counted by when they began", async () => {
+test("countVisits counts the visits of a field partner that started in a period", async () => {
   const me = newId();
   const theCase = await assignedCase({ assignedFieldPartnerId: me });
   for (const hour of [7, 8, 9, 10]) {
@@ -228,7 +228,7 @@ async function assignedCase(fields: { lenderId?: string; assignedFieldPartnerId?
   return theCase;
 }
 
-/** What a flow does: lock, start, write the case. */
+/** Does what the flow does: locks the case, starts the visit and writes the case. */
 function start({ lenderId, id }: LockedCase, visit: Partial<VisitStart>, now = NOW) {
   return transaction(database.em(), async (tx) => {
     const locked = (await lockCase(tx, { lenderId, caseId: id })) as LockedCase;

@@ -1,4 +1,4 @@
-import { heldWorkOf } from "@collections/cases";
+import { assignedWorkOf } from "@collections/cases";
 import { transaction } from "@collections/database";
 import { suspendFieldPartner } from "@collections/field-partners";
 import { sessionsWaitingForLocks } from "@collections/testing";
@@ -36,12 +36,12 @@ test("a suspension that races assignments counts exactly the cases that were ass
     const [{ id }, loans] = [await aFieldPartner(database), await someLoans(8)];
     const suspending = transaction(database.em(), async (tx) => {
       await suspendFieldPartner(tx, id);
-      return heldWorkOf(tx, id);
+      return assignedWorkOf(tx, id);
     });
     const outcomes = await Promise.all(loans.map((loan) => assign(loan, id)));
     const done = outcomes.filter(({ kind }) => kind === "done").length;
     expect(await suspending).toEqual({ cases: done, promises: 0 });
-    expect(await heldWorkOf(database.em(), id)).toEqual({ cases: done, promises: 0 });
+    expect(await assignedWorkOf(database.em(), id)).toEqual({ cases: done, promises: 0 });
     const refused = outcomes.filter(({ kind }) => kind !== "done");
     expect(refused).toEqual(refused.map(() => ({ kind: "field_partner_suspended" })));
   }

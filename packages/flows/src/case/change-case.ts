@@ -1,7 +1,7 @@
 import {
   lockCurrentCases,
   type LockedCase,
-  type Refusal,
+  type TransitionRefusal,
   transition,
   type Trigger,
   writeCaseStates,
@@ -27,7 +27,7 @@ export type CaseOrderOutcome =
   | { readonly kind: "loan_not_found" }
   | { readonly kind: "field_partner_not_found" }
   | { readonly kind: "field_partner_suspended" }
-  | { readonly kind: "refused"; readonly refusal: Refusal };
+  | { readonly kind: "refused"; readonly refusal: TransitionRefusal };
 
 /**
  * Gives the loan's current case to a field partner, from whoever holds it. A suspended one is refused, also when the

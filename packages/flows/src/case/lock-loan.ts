@@ -5,7 +5,7 @@ import {
   lockCase,
   lockCurrentCaseOf,
   type LockedCase,
-  numbered,
+  numberEvents,
   writeCaseStates,
 } from "@collections/cases";
 import type { Tx } from "@collections/database";
@@ -22,7 +22,7 @@ export interface LockedLoan {
 }
 
 /** What happened on a loan: its kind and the `data` of its event. */
-export interface HappeningOnLoan {
+export interface LoanEventData {
   readonly kind: CaseEventKind;
   readonly data: object;
 }
@@ -41,21 +41,21 @@ export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
  * Writes the worked case and emits what happened, numbered in the loan's sequence. The events show the loan's current
  * case: to a receiver, an older cycle's amounts under a newer number would undo the new cycle. contract: Receiver
  */
-export async function recordOnLoan(
+export async function recordLoanEvents(
   tx: Tx,
   { worked, current }: LockedLoan,
-  { caseAfter, happenings }: { caseAfter: LockedCase; happenings: readonly HappeningOnLoan[] },
+  { caseAfter, eventData }: { caseAfter: LockedCase; eventData: readonly LoanEventData[] },
   origin: EventOrigin,
 ): Promise<void> {
   const isCurrent = worked.id === current.id;
-  const { caseAfter: currentAfter, events } = numbered(
+  const { caseAfter: currentAfter, events } = numberEvents(
     isCurrent ? { ...caseAfter, sequence: current.sequence } : current,
-    happenings.map(({ kind }) => kind),
+    eventData.map(({ kind }) => kind),
   );
   const olderAfter = { ...caseAfter, sequence: worked.sequence };
   writeCaseStates(tx, isCurrent ? [currentAfter] : [olderAfter, currentAfter], origin.now);
   await emit(
     tx,
-    events.map((event, index) => caseEvent(currentAfter, { ...event, data: happenings[index]!.data }, origin)),
+    events.map((event, index) => caseEvent(currentAfter, { ...event, data: eventData[index]!.data }, origin)),
   );
 }

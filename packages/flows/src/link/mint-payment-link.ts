@@ -17,7 +17,7 @@ import {
   PaymentLinkNotFoundError,
 } from "@collections/payment-links";
 import { type LinkDeps, type MintJob, RECORD_FOR_MS } from "./link-jobs.ts";
-import { passedBeforeCall } from "./passed-wish.ts";
+import { obsoleteMintReason } from "./obsolete-request.ts";
 import { recordMint } from "./record-mint.ts";
 import { untilAvailable } from "./until-available.ts";
 
@@ -72,7 +72,7 @@ async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLi
   if (!link) throw new PaymentLinkNotFoundError({ lenderId, id });
   if (link.status !== "requested" || link.mintStartedAt !== null) return undefined;
   const theCase = (told ?? (await caseById(em, link)))!;
-  const passed = passedBeforeCall(link, { theCase, lender: lender!, now });
+  const passed = obsoleteMintReason(link, { theCase, lender: lender!, now });
   if (passed) return { unavailable: passed.reason, detail: passed.detail };
   return "unavailable" in setup ? setup : { ...setup, theCase };
 }

@@ -15,7 +15,7 @@ import {
 } from "@collections/payment-links";
 import type { EventOrigin } from "../case/event.ts";
 import type { LinkDeps } from "./link-jobs.ts";
-import { type HappeningOnLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { type LoanEventData, recordLoanEvents } from "../case/lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
 type ReportDeps = Pick<LinkDeps, "database" | "environment">;
@@ -132,12 +132,12 @@ async function tell(
   recorded: readonly RecordedDelivery[],
   origin: EventOrigin,
 ): Promise<void> {
-  const happenings = recorded.map(({ link, delivery, became, channels }): HappeningOnLoan =>
+  const eventData = recorded.map(({ link, delivery, became, channels }): LoanEventData =>
     became === "sent"
       ? { kind: "payment_link.delivered", data: { linkId: link.linkId, channels: [delivery.channel] } }
       : { kind: "payment_link.undelivered", data: { linkId: link.linkId, channels } },
   );
-  await recordOnLoan(tx, { worked: current, current }, { caseAfter: current, happenings }, origin);
+  await recordLoanEvents(tx, { worked: current, current }, { caseAfter: current, eventData }, origin);
 }
 
 /** Of what is told of one message at once, the best. */

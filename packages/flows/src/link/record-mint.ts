@@ -19,7 +19,7 @@ import {
 import { channelFacts } from "./channel-facts.ts";
 import type { EventOrigin } from "../case/event.ts";
 import { type LinkDeps, MINT_LOST_AFTER_MS, sendPaymentLinkQueue } from "./link-jobs.ts";
-import { type HappeningOnLoan, type LockedLoan, lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { type LoanEventData, type LockedLoan, lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
 /** Records what came of a mint call, and what follows from it. What is recorded already stays as it is. */
@@ -85,11 +85,11 @@ async function recordLink(
   // Tell the lender.
   const { linkId, channels, visitId, amountMinor, currency } = link;
   const amount = toWire(amountMinor, currency);
-  const happenings: HappeningOnLoan[] = [
+  const eventData: LoanEventData[] = [
     { kind: "payment_link.created", data: { visitId: publicId("vis", visitId), linkId, amount } },
   ];
-  if (undelivered) happenings.push({ kind: "payment_link.undelivered", data: { linkId, channels } });
-  await recordOnLoan(tx, loan, { caseAfter: verdict.caseAfter, happenings }, origin);
+  if (undelivered) eventData.push({ kind: "payment_link.undelivered", data: { linkId, channels } });
+  await recordLoanEvents(tx, loan, { caseAfter: verdict.caseAfter, eventData }, origin);
 }
 
 /** The lender's link exists from its answer on; where recording it had to wait, a payment by it may have come first. */
@@ -118,6 +118,6 @@ async function recordNoLink(
     amount: toWire(amountMinor, currency),
     reason: reason.unavailable,
   };
-  const happenings = [{ kind: "payment_link.unavailable" as const, data }];
-  await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, origin);
+  const eventData = [{ kind: "payment_link.unavailable" as const, data }];
+  await recordLoanEvents(tx, loan, { caseAfter: loan.worked, eventData }, origin);
 }

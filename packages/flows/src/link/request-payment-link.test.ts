@@ -5,14 +5,14 @@ import { aFieldPartner, ENVIRONMENT, eventsOfLoan, flowsDatabase, importRow } fr
 import { jobsWith, linkStage } from "../../tests/link-stage.ts";
 import { assignCase, closeCase, holdCase } from "../case/change-case.ts";
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
-import { type PaymentLinkWish, requestPaymentLink, requestPaymentLinkIn } from "./request-payment-link.ts";
+import { type PaymentLinkRequest, requestPaymentLink, requestPaymentLinkIn } from "./request-payment-link.ts";
 
 const database = await flowsDatabase();
 const { lender, fieldPartner, visitedCase, request, twin } = await linkStage(database);
 
 const INR = currency("INR");
 
-function ask(visitId: string, wish: Partial<PaymentLinkWish> = {}) {
+function ask(visitId: string, wish: Partial<PaymentLinkRequest> = {}) {
   const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: INR, ...wish };
   return requestPaymentLink(database.em(), asked, {});
 }

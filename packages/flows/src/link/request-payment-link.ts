@@ -9,7 +9,7 @@ import { mintPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "../case/lock-loan.ts";
 
 /** A link that a field partner asks for at a borrower's door. */
-export interface PaymentLinkWish {
+export interface PaymentLinkRequest {
   readonly fieldPartnerId: string;
   readonly visitId: string;
   readonly amountMinor: bigint;
@@ -19,7 +19,7 @@ export interface PaymentLinkWish {
   /** By the phone's clock; the moment at which the service heard of it unless told. */
   readonly occurredAt?: Date;
   /** When the service heard of it, where that was before it heard of the visit's start. */
-  readonly heldSince?: Date;
+  readonly queuedSince?: Date;
 }
 
 /** What became of the wish: `requested` is not minted yet. */
@@ -49,7 +49,7 @@ export type RequestPaymentLinkOutcome =
  */
 export function requestPaymentLink(
   em: EntityManager,
-  wish: PaymentLinkWish,
+  wish: PaymentLinkRequest,
   context: Pick<AppContext, "now">,
 ): Promise<RequestPaymentLinkOutcome> {
   return transaction(em, (tx) => requestPaymentLinkIn(tx, wish, context));
@@ -64,10 +64,10 @@ export function requestPaymentLink(
  */
 export async function requestPaymentLinkIn(
   tx: Tx,
-  wish: PaymentLinkWish,
+  wish: PaymentLinkRequest,
   context: Pick<AppContext, "now">,
 ): Promise<RequestPaymentLinkOutcome> {
-  const { fieldPartnerId, visitId, amountMinor, currency, occurredAt, heldSince } = wish;
+  const { fieldPartnerId, visitId, amountMinor, currency, occurredAt, queuedSince } = wish;
   const { now = new Date() } = context;
 
   // Find the visit, for a wish that can be right, and lock its case.
@@ -89,8 +89,8 @@ export async function requestPaymentLinkIn(
 
   // Write the link and the job that mints it. A worker judges how old the wish is, so it has the database's time.
   const { channels } = wish;
-  const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: heldSince !== undefined };
-  const askedAt = earliestOf(occurredAt, heldSince);
+  const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: queuedSince !== undefined };
+  const askedAt = earliestOf(occurredAt, queuedSince);
   const { sourceLoanNumber } = worked;
   const request = { lenderId, caseId, sourceLoanNumber, ...asked, askedAt };
   const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, context.now).catch(unlessTooMany);

@@ -14,7 +14,7 @@ import {
 } from "@collections/payment-links";
 import { channelFacts } from "./channel-facts.ts";
 import type { LinkDeps } from "./link-jobs.ts";
-import { passedWish } from "./passed-wish.ts";
+import { obsoleteReason } from "./obsolete-request.ts";
 
 /** What a channel made of a message. */
 export type SendReport = Pick<DeliveryReport, "status" | "providerMessageId" | "failureCode" | "failureDetail">;
@@ -53,7 +53,7 @@ export async function prepareMessage(
   if (now.getTime() - createdAt.getTime() > TOO_LATE_MS) return { status: "suppressed", failureCode: "TOO_LATE" };
   const suppression = suppressionOf(channelFacts(theCase, lender)[channel]);
   if (suppression) return { status: "suppressed", failureCode: suppression };
-  const passed = passedWish(link, { theCase, lender, now });
+  const passed = obsoleteReason(link, { theCase, lender, now });
   if (passed) {
     return { status: "suppressed", failureCode: passed.reason.toUpperCase(), failureDetail: passed.detail };
   }

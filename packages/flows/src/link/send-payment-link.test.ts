@@ -8,7 +8,7 @@ import { confirmPayments } from "../payment/confirm-payments.ts";
 import { type LinkDeps, SEND_RETRIES, sendPaymentLinkQueue } from "./link-jobs.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
-import { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
+import { MessageNotAcceptedError, sendPaymentLink } from "./send-payment-link.ts";
 import { sweepPaymentLinks } from "./sweep-payment-links.ts";
 
 const database = await flowsDatabase();
@@ -160,7 +160,7 @@ describe("a channel that has a passing fault", () => {
   test("is tried again by the same job", async () => {
     const { byWhatsapp, minted } = await aMintedLink();
     whatsapp.behaviour = "rateLimited";
-    await expect(send(byWhatsapp)).rejects.toThrow(MessageNotTakenError);
+    await expect(send(byWhatsapp)).rejects.toThrow(MessageNotAcceptedError);
     expect(await now(byWhatsapp)).toMatchObject({ status: "queued" });
     whatsapp.behaviour = "ok";
     await send(byWhatsapp, 2);

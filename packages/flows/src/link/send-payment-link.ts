@@ -13,7 +13,7 @@ import {
   releaseDelivery,
 } from "@collections/payment-links";
 import { type LinkDeps, RECORD_FOR_MS, SEND_LOST_AFTER_MS, SEND_RETRIES, type SendJob } from "./link-jobs.ts";
-import { type LockedLoan, lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { type LockedLoan, lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 import { settleHeldReports } from "./record-message-reports.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
@@ -25,13 +25,13 @@ import { untilAvailable } from "./until-available.ts";
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) =>
  *   sendPaymentLink(links, job).catch((error: unknown) => {
- *     if (error instanceof MessageNotTakenError) console.warn(`Tried again after ${error.code}`);
+ *     if (error instanceof MessageNotAcceptedError) console.warn(`Tried again after ${error.code}`);
  *     throw error;
  *   }),
  * );
  */
-export class MessageNotTakenError extends Error {
-  override readonly name = "MessageNotTakenError";
+export class MessageNotAcceptedError extends Error {
+  override readonly name = "MessageNotAcceptedError";
   readonly code: string;
 
   constructor(
@@ -46,7 +46,7 @@ export class MessageNotTakenError extends Error {
 /**
  * Works a job of `sendPaymentLinkQueue`: brings a link to the borrower over one channel and records what came of it.
  * Where a process died in between, an e-mail is sent again under the same Message-ID; a WhatsApp message, which has no
- * such key, is never sent twice and is given up as unknown. Throws MessageNotTakenError for a fault that may pass.
+ * such key, is never sent twice and is given up as unknown. Throws MessageNotAcceptedError for a fault that may pass.
  *
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) => sendPaymentLink(links, job));
@@ -76,7 +76,7 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
     await untilAvailable(RECORD_FOR_MS, () =>
       underCase(deps, claim.link, (tx) => releaseDelivery(tx, { lenderId, id })),
     );
-    throw new MessageNotTakenError(claim.delivery, report);
+    throw new MessageNotAcceptedError(claim.delivery, report);
   }
 
   // Record what came of it.
@@ -135,6 +135,6 @@ async function recordSending(
         : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels } };
     const { code } = (await lenderById(tx, lenderId))!;
     const origin = { lenderCode: code, environment: deps.environment, now };
-    await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings: [happening] }, origin);
+    await recordLoanEvents(tx, loan, { caseAfter: loan.worked, eventData: [happening] }, origin);
   });
 }

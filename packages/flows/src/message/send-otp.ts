@@ -41,13 +41,13 @@ export interface OtpDeps {
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) =>
  *   sendOtp(otps, job).catch((error: unknown) => {
- *     if (error instanceof OtpNotTakenError) console.warn(`Tried again after ${error.code}`);
+ *     if (error instanceof OtpNotAcceptedError) console.warn(`Tried again after ${error.code}`);
  *     throw error;
  *   }),
  * );
  */
-export class OtpNotTakenError extends Error {
-  override readonly name = "OtpNotTakenError";
+export class OtpNotAcceptedError extends Error {
+  override readonly name = "OtpNotAcceptedError";
   readonly code: string;
 
   constructor({ code, detail }: WhatsAppNotSentError | SmsNotSentError) {
@@ -58,7 +58,7 @@ export class OtpNotTakenError extends Error {
 
 /**
  * Works a job of `otpQueue`: looks whether anybody has the phone and brings the code over the first channel that takes
- * it. Repeated after a crash it is the same code. Throws OtpNotTakenError for a fault that may pass.
+ * it. Repeated after a crash it is the same code. Throws OtpNotAcceptedError for a fault that may pass.
  *
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) => sendOtp(otps, job));
@@ -83,7 +83,7 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
     log.warn({ ...facts, channel: name, code, detail }, "sign-in code not taken by a channel");
   }
   const passing = faults.map(([, fault]) => fault).find(mayPass);
-  if (channel === null && passing && attempt <= OTP_SEND_RETRIES) throw new OtpNotTakenError(passing);
+  if (channel === null && passing && attempt <= OTP_SEND_RETRIES) throw new OtpNotAcceptedError(passing);
 
   // Record what came of it.
   const sending = { otpId, fieldPartnerId, channel, failureCode: faults.at(-1)?.[1].code };

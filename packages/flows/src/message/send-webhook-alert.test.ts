@@ -5,7 +5,7 @@ import { type AlertJob, alertQueue } from "@collections/webhooks";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { aLender, flowsDatabase } from "../../tests/fixture.ts";
 import { jobsWith } from "../../tests/link-stage.ts";
-import { type AlertDeps, AlertNotTakenError, sendWebhookAlert } from "./send-webhook-alert.ts";
+import { type AlertDeps, AlertNotAcceptedError, sendWebhookAlert } from "./send-webhook-alert.ts";
 
 const database = await flowsDatabase();
 const mails = await startMailCatcher();
@@ -109,7 +109,7 @@ test("a contact that is refused for now gets it later, and the others do not get
   await send(alert);
   const [later] = await jobsWith(database, alertQueue, alert.lenderId);
   expect(later).toEqual({ ...alert, to: ["grey@acme.example"] });
-  await expect(send(later!)).rejects.toThrow(AlertNotTakenError);
+  await expect(send(later!)).rejects.toThrow(AlertNotAcceptedError);
   mails.refused.clear();
   await send(later!);
   expect(mailsTo("white@acme.example")).toHaveLength(1);

@@ -21,13 +21,13 @@ export interface AlertDeps {
  * @example
  * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) =>
  *   sendWebhookAlert(alerts, job).catch((error: unknown) => {
- *     if (error instanceof AlertNotTakenError) console.warn(`Tried again after ${error.code}`);
+ *     if (error instanceof AlertNotAcceptedError) console.warn(`Tried again after ${error.code}`);
  *     throw error;
  *   }),
  * );
  */
-export class AlertNotTakenError extends Error {
-  override readonly name = "AlertNotTakenError";
+export class AlertNotAcceptedError extends Error {
+  override readonly name = "AlertNotAcceptedError";
   readonly code: string;
 
   constructor({ code, detail }: MailNotSentError) {
@@ -42,7 +42,7 @@ const LATER_MS = 60_000;
 /**
  * Works a job of `alertQueue`: mails an alert to the lender's technical contacts, each by itself, so that one whom the
  * mail server refuses keeps it from nobody else. Repeated after a crash it is the same mail, by its Message-ID.
- * Throws AlertNotTakenError for a fault that may pass. contract: Retry and suspension
+ * Throws AlertNotAcceptedError for a fault that may pass. contract: Retry and suspension
  *
  * @example
  * const alerts = { database, mailer, environment: "live", probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
@@ -77,7 +77,7 @@ export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<A
   // Whom the server would not take it for now, a later run tries: without those who have it.
   const unsent = sendings.filter(({ fault }) => fault?.retryable);
   if (unsent.length === 0) return;
-  if (unsent.length === contacts.length) throw new AlertNotTakenError(unsent[0]!.fault!);
+  if (unsent.length === contacts.length) throw new AlertNotAcceptedError(unsent[0]!.fault!);
   const startAfter = new Date(Date.now() + LATER_MS);
   await transaction(deps.database.em(), (tx) =>
     enqueue(tx, alertQueue, { ...data, to: unsent.map(({ to }) => to) }, { startAfter }),

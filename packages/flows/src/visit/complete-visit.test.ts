@@ -13,7 +13,7 @@ import {
   importRow,
 } from "../../tests/fixture.ts";
 import { completeVisit, MAX_NOTE_CHARS, type VisitToComplete } from "./complete-visit.ts";
-import { holdCompletion, workHeldRequests } from "../held-requests.ts";
+import { queueCompletion, processQueuedRequests } from "../queued-requests.ts";
 import { startVisit, startVisitIn } from "./start-visit.ts";
 
 const database = await flowsDatabase();
@@ -116,13 +116,13 @@ describe("the end of a visit", () => {
     for (const disposition of ["NOT_AT_HOME", "REFUSED_TO_PAY"] as const) {
       await transaction(database.em(), async (tx) => {
         lockVisit(tx, own);
-        await holdCompletion(tx, crypto.randomUUID(), { ...own, disposition, occurredAt });
+        await queueCompletion(tx, crypto.randomUUID(), { ...own, disposition, occurredAt });
       });
     }
     const worked = await transaction(database.em(), async (tx) => {
       lockVisit(tx, own);
       await startVisitIn(tx, { ...own, caseId: theCase.id, occurredAt }, context);
-      return workHeldRequests(tx, own, context);
+      return processQueuedRequests(tx, own, context);
     });
     expect(worked.map(({ outcome }) => outcome)).toMatchObject([
       { kind: "completed", visit: { disposition: "NOT_AT_HOME" } },

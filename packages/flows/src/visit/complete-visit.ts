@@ -5,7 +5,7 @@ import {
   promiseFault,
   type PromiseTerms,
   type Visit,
-  type VisitCompleted,
+  type VisitCompletionResult,
   visitOfFieldPartner,
 } from "@collections/cases";
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
@@ -13,7 +13,7 @@ import { fieldPartnerById } from "@collections/field-partners";
 import { lenderById } from "@collections/lenders";
 import { toWire } from "@collections/money";
 import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
-import { lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
 /** How a visit ended, as the field partner's phone tells it, maybe hours later. */
 export interface VisitToComplete {
@@ -27,7 +27,7 @@ export interface VisitToComplete {
   /** At most MAX_NOTE_CHARS; of control characters only line breaks and tabs. */
   readonly note?: string;
   /** When the service heard of it, where that was before it heard of the visit's start. */
-  readonly heldSince?: Date;
+  readonly queuedSince?: Date;
 }
 
 /** What became of it. `case` is the case after it. */
@@ -106,11 +106,11 @@ export async function completeVisitIn(
     promise: promise ? shownPromise(promise) : null,
     fieldPartner: { id: publicId("fp", fieldPartnerId), displayName: fieldPartner!.displayName },
   };
-  const happenings = events.map(({ kind }) => ({
+  const eventData = events.map(({ kind }) => ({
     kind,
     data: kind === "visit.completed" ? data : { reason: caseAfter.statusReason },
   }));
-  await recordOnLoan(tx, loan, { caseAfter, happenings }, { lenderCode: lender!.code, environment, now });
+  await recordLoanEvents(tx, loan, { caseAfter, eventData }, { lenderCode: lender!.code, environment, now });
   return { kind: "completed", visit, case: caseAfter };
 }
 
@@ -125,7 +125,7 @@ function notFound(completion: VisitToComplete): CompleteVisitOutcome {
   return fault ? { kind: "invalid", ...fault } : { kind: "not_found" };
 }
 
-function refusalOf({ code, detail }: Extract<VisitCompleted, { outcome: "refused" }>): CompleteVisitOutcome {
+function refusalOf({ code, detail }: Extract<VisitCompletionResult, { outcome: "refused" }>): CompleteVisitOutcome {
   if (code === "VISIT_NOT_FOUND") return { kind: "not_found" };
   return { kind: "invalid", code, detail };
 }

@@ -6,7 +6,7 @@ import { dayIn, spanOfDay } from "@collections/local-time";
 import { toWire } from "@collections/money";
 import { shownPromise } from "./complete-visit.ts";
 import type { LinkLog } from "../link/link-jobs.ts";
-import { lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
 /** What the sweep of promises works with. */
 export interface PromiseDeps {
@@ -27,9 +27,9 @@ const PROMISES_A_PAGE = 500;
 
 /**
  * Decides every open promise whose day is over in its lender's time zone, and sends the lender `promise.kept` or
- * `promise.broken`, once each. A promise is decided from one hour after the end of its day. One that was due more than 31
- * days ago is decided without an event. Any number of processes may run this at once. A promise that cannot be decided is
- * logged, and left to the next run. contract: Event kinds
+ * `promise.broken`, once each. A promise is decided from one hour after the end of its day. One that was due more than
+ * 31 days ago is decided without an event. Any number of processes may run this at once. A promise that cannot be
+ * decided is logged, and left to the next run. contract: Event kinds
  *
  * @example
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
@@ -95,7 +95,7 @@ async function settle(
       promise: shownPromise(promise),
       paidAmount: toWire(paidMinor, currency),
     };
-    const happenings = [{ kind: `promise.${outcome}` as const, data }];
-    await recordOnLoan(tx, loan, { caseAfter: loan.worked, happenings }, { lenderCode: code, environment, now });
+    const eventData = [{ kind: `promise.${outcome}` as const, data }];
+    await recordLoanEvents(tx, loan, { caseAfter: loan.worked, eventData }, { lenderCode: code, environment, now });
   });
 }

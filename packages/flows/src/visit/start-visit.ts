@@ -4,17 +4,17 @@ import {
   caseGoneSince,
   caseOfFieldPartner,
   type LockedCase,
-  type RefusalCode,
+  type TransitionRefusalCode,
   startVisit as startVisitOfCase,
   type Visit,
   visitOfFieldPartner,
-  type VisitStarted,
+  type VisitStartResult,
 } from "@collections/cases";
 import { type EntityManager, publicId, transaction, type Tx } from "@collections/database";
 import { type Lender, lenderById } from "@collections/lenders";
 import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
-import { lockLoan, recordOnLoan } from "../case/lock-loan.ts";
+import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
 /** A visit that begins, as the field partner's phone tells it, maybe hours later. */
 export interface VisitToStart {
@@ -36,7 +36,7 @@ export type StartVisitOutcome =
   | { readonly kind: "started"; readonly visit: Visit; readonly case: LockedCase }
   /** No such case, or not this field partner's: the same answer. */
   | { readonly kind: "not_found" }
-  | { readonly kind: "not_workable"; readonly code: RefusalCode | FieldWorkRefusal; readonly detail: string }
+  | { readonly kind: "not_workable"; readonly code: TransitionRefusalCode | FieldWorkRefusal; readonly detail: string }
   /** The client used this visitId for something else; it has to make a new one. */
   | { readonly kind: "visit_id_taken" }
   | AppInputFault;
@@ -88,7 +88,7 @@ export async function startVisitIn(
   const { visit, caseAfter } = started;
   const data = { visitId: publicId("vis", visitId), occurredAt: occurredAt.toISOString() };
   const origin = { lenderCode: lender.code, environment, now };
-  await recordOnLoan(tx, loan, { caseAfter, happenings: [{ kind: "visit.started", data }] }, origin);
+  await recordLoanEvents(tx, loan, { caseAfter, eventData: [{ kind: "visit.started", data }] }, origin);
   return { kind: "started", visit, case: caseAfter };
 }
 
@@ -121,7 +121,7 @@ function refusalForNow(
   return undefined;
 }
 
-function refusalOf({ code, detail }: Extract<VisitStarted, { outcome: "refused" }>): StartVisitOutcome {
+function refusalOf({ code, detail }: Extract<VisitStartResult, { outcome: "refused" }>): StartVisitOutcome {
   if (code === "VISIT_ID_TAKEN") return { kind: "visit_id_taken" };
   // Taken from this field partner before the visit, while we waited for the lock.
   if (code === "NOT_ASSIGNED") return { kind: "not_found" };

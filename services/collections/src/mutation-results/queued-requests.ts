@@ -1,7 +1,7 @@
-import { lockVisit, type VisitOfFieldPartner, visitsWaitedFor } from "@collections/cases";
+import { lockVisit, type VisitOfFieldPartner, visitsWithQueuedRequests } from "@collections/cases";
 import { transaction, type Tx } from "@collections/database";
 import { replaceMutationResult } from "@collections/field-partners";
-import { type WorkedRequest, workHeldRequests } from "@collections/flows";
+import { type ProcessedRequest, processQueuedRequests } from "@collections/flows";
 import type { App } from "../app.ts";
 import { completed, requested } from "./outcomes.ts";
 import type { Kept } from "./refusal.ts";
@@ -12,7 +12,7 @@ export async function runQueuedRequests(
   { fieldPartnerId, visitId }: VisitOfFieldPartner,
   { config: { environment } }: Pick<App, "config">,
 ): Promise<void> {
-  for (const worked of await workHeldRequests(tx, { fieldPartnerId, visitId }, { environment })) {
+  for (const worked of await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment })) {
     const { mutation, key } = worked;
     replaceMutationResult(tx, { fieldPartnerId, mutation, key }, keptOf(worked));
   }
@@ -24,7 +24,7 @@ export async function runQueuedRequests(
  */
 export async function runLeftoverRequests(app: Pick<App, "config" | "database" | "log">): Promise<void> {
   const { database, log } = app;
-  for (const visit of await visitsWaitedFor(database.em(), new Date())) {
+  for (const visit of await visitsWithQueuedRequests(database.em(), new Date())) {
     try {
       await transaction(database.em(), async (tx) => {
         lockVisit(tx, visit);
@@ -37,7 +37,7 @@ export async function runLeftoverRequests(app: Pick<App, "config" | "database" |
 }
 
 /** Undefined for input that turns out to be invalid. Nothing is stored then, so a repeat is validated again. */
-function keptOf(worked: WorkedRequest): Kept<unknown> | undefined {
+function keptOf(worked: ProcessedRequest): Kept<unknown> | undefined {
   const outcome = worked.mutation === "requestPaymentLink" ? requested(worked.outcome) : completed(worked.outcome);
   return "invalid" in outcome ? undefined : outcome;
 }

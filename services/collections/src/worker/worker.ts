@@ -11,7 +11,7 @@ import {
   settlePromises,
   sweepPaymentLinks,
 } from "@collections/flows";
-import { forgetGoneCases, forgetHeldRequests } from "@collections/cases";
+import { forgetGoneCases, forgetQueuedRequests } from "@collections/cases";
 import { forgetExpired, otpQueue } from "@collections/field-partners";
 import { extendChain } from "@collections/ledger";
 import { listLenders, recordKeyUse } from "@collections/lenders";
@@ -109,7 +109,7 @@ export async function startWorker(app: App): Promise<Worker> {
     every(FORGET_EVERY_MS, log, "forget expired results", async () => {
       await transaction(database.em(), (tx) => forgetExpired(tx, new Date()));
       await runLeftoverRequests(app);
-      await transaction(database.em(), (tx) => forgetHeldRequests(tx, new Date()));
+      await transaction(database.em(), (tx) => forgetQueuedRequests(tx, new Date()));
       await transaction(database.em(), (tx) => forgetGoneCases(tx, new Date()));
     }),
     every(PARTITIONS_EVERY_MS, log, "keep the partitions of webhooks", () => keepWebhookPartitions(app)),

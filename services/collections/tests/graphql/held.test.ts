@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { forgetHeldRequests, MAX_HELD } from "@collections/cases";
+import { forgetQueuedRequests, MAX_QUEUED_REQUESTS } from "@collections/cases";
 import { newId, transaction } from "@collections/database";
 import { lenderByCode } from "@collections/lenders";
 import { eventsOf } from "@collections/webhooks";
@@ -173,13 +173,13 @@ describe("what is held", () => {
     expect(await complete(ends[0]!)).toMatchObject({ visit: { disposition: "DISPUTE" } });
   });
 
-  test(`is ${MAX_HELD} requests at most, and for 7 days`, async () => {
+  test(`is ${MAX_QUEUED_REQUESTS} requests at most, and for 7 days`, async () => {
     const { id, accessToken } = await aFieldPartner(service);
     const theirs = new AppClient(service.url, accessToken);
     await service.app.database.pool.query(
       `insert into cases.held_request (field_partner_id, mutation, key, visit_id, input, received_at)
        select $1, 'completeVisit', gen_random_uuid(), gen_random_uuid(), '{}', now() from generate_series(4, $2)`,
-      [id, MAX_HELD],
+      [id, MAX_QUEUED_REQUESTS],
     );
     const ends = Array.from({ length: 6 }, () => ended({ visitId: randomUUID() }));
     const answers = await Promise.all(ends.map((end) => complete(end, theirs)));
@@ -195,8 +195,8 @@ describe("what is held", () => {
 
     const { database } = service.app;
     const inAWeek = new Date(Date.now() + 7 * 86_400_000 + 60_000);
-    const forgotten = await transaction(database.em(), (tx) => forgetHeldRequests(tx, inAWeek));
-    expect(forgotten).toBeGreaterThanOrEqual(MAX_HELD);
+    const forgotten = await transaction(database.em(), (tx) => forgetQueuedRequests(tx, inAWeek));
+    expect(forgotten).toBeGreaterThanOrEqual(MAX_QUEUED_REQUESTS);
     expect(await complete(ended({ visitId: randomUUID() }), theirs)).toMatchObject(HELD);
   });
 });

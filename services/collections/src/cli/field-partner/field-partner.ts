@@ -1,4 +1,4 @@
-import { type HeldWork, heldWorkOf } from "@collections/cases";
+import { type AssignedWork, assignedWorkOf } from "@collections/cases";
 import { publicId, transaction } from "@collections/database";
 import {
   clearOtpLimit,
@@ -95,14 +95,14 @@ async function suspend(given: string, reason: string): Promise<void> {
     // Counted behind the lock on the person: an assignment that raced the suspension counts, or was refused.
     const held = await transaction(em(), async (tx) => {
       await suspendFieldPartner(tx, id, new Date(), reason);
-      return heldWorkOf(tx, id);
+      return assignedWorkOf(tx, id);
     });
     const counts = { openCases: held.cases, openPromises: held.promises };
     answer({ fieldPartnerId: publicId("fp", id), state: "suspended", ...counts }, suspendedText(held));
   });
 }
 
-function suspendedText({ cases, promises }: HeldWork): string {
+function suspendedText({ cases, promises }: AssignedWork): string {
   const ended = "Every session has ended.";
   if (cases === 0) return `${ended} The person has no open case.`;
   const [ofCases, ofPromises] = [counted(cases, "open case"), counted(promises, "open promise")];

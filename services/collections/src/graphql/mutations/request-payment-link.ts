@@ -1,5 +1,5 @@
 import type { Tx } from "@collections/database";
-import { holdLinkWish, type PaymentLinkWish, requestPaymentLinkIn } from "@collections/flows";
+import { queueLinkRequest, type PaymentLinkRequest, requestPaymentLinkIn } from "@collections/flows";
 import { requested, type Requested } from "../../mutation-results/outcomes.ts";
 import { type Kept, visitNotFound } from "../../mutation-results/refusal.ts";
 import { builder } from "../plumbing/builder.ts";
@@ -60,7 +60,7 @@ builder.mutationField("requestPaymentLink", (t) =>
     resolve(_, { input }, context) {
       const { visitId, amount, channels, occurredAt } = input;
       const { minor, currency } = moneyOf(amount);
-      const wish: PaymentLinkWish = {
+      const wish: PaymentLinkRequest = {
         fieldPartnerId: viewer(context).id,
         visitId,
         amountMinor: minor,
@@ -73,8 +73,8 @@ builder.mutationField("requestPaymentLink", (t) =>
   }),
 );
 
-async function request(tx: Tx, key: string, wish: PaymentLinkWish): Promise<Kept<Requested>> {
+async function request(tx: Tx, key: string, wish: PaymentLinkRequest): Promise<Kept<Requested>> {
   const outcome = await requestPaymentLinkIn(tx, wish, {});
-  if (outcome.kind === "visit_not_found") return { refusal: visitNotFound(await holdLinkWish(tx, key, wish)) };
+  if (outcome.kind === "visit_not_found") return { refusal: visitNotFound(await queueLinkRequest(tx, key, wish)) };
   return keptOrThrown(requested(outcome));
 }

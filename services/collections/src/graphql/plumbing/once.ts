@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { dropHeldRequest, lockVisit } from "@collections/cases";
+import { dropQueuedRequest, lockVisit } from "@collections/cases";
 import { transaction, type Tx } from "@collections/database";
 import { recallMutation, rememberMutation } from "@collections/field-partners";
 import { badInput } from "./client-error.ts";
@@ -34,7 +34,7 @@ export async function once<Done>(
     const kept = await work(tx);
     rememberMutation(tx, key, kept);
     // A process of an older version recorded the start without running the queued request, and this repeat has just run it.
-    if (recalled.kind === "repeat" && isFinal(kept)) dropHeldRequest(tx, key);
+    if (recalled.kind === "repeat" && isFinal(kept)) dropQueuedRequest(tx, key);
     return kept;
   });
   resetReads(context);

@@ -22,7 +22,7 @@ import {
 import { linkStage } from "../../tests/link-stage.ts";
 import { assignCase, closeCase, holdCase, releaseCase } from "../case/change-case.ts";
 import { confirmPayments } from "../payment/confirm-payments.ts";
-import { holdLinkWish, workHeldRequests } from "../held-requests.ts";
+import { queueLinkRequest, processQueuedRequests } from "../queued-requests.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { requestPaymentLink, type RequestPaymentLinkOutcome } from "./request-payment-link.ts";
 import { sendPaymentLink } from "./send-payment-link.ts";
@@ -169,10 +169,10 @@ describe("a link that was asked for at a moment that the phone tells", () => {
     const visit = { fieldPartnerId: fieldPartner.id, visitId: newId() };
     const wish = { ...visit, amountMinor: 250_000n, currency: lender.currency };
     const told = asked === undefined ? wish : { ...wish, occurredAt: minutesAgo(asked) };
-    await transaction(database.em(), (tx) => holdLinkWish(tx, newId(), told, minutesAgo(held)));
+    await transaction(database.em(), (tx) => queueLinkRequest(tx, newId(), told, minutesAgo(held)));
     await startVisit(database.em(), { ...visit, caseId, occurredAt: minutesAgo(held) }, { environment: ENVIRONMENT });
     const [worked] = await transaction(database.em(), (tx) =>
-      workHeldRequests(tx, visit, { environment: ENVIRONMENT }),
+      processQueuedRequests(tx, visit, { environment: ENVIRONMENT }),
     );
     const { link: requested } = worked!.outcome as Extract<RequestPaymentLinkOutcome, { kind: "requested" }>;
     await mint(requested);

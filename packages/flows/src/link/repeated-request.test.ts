@@ -5,15 +5,15 @@ import { eventsOfLoan, flowsDatabase } from "../../tests/fixture.ts";
 import { linkStage } from "../../tests/link-stage.ts";
 import { mintPaymentLink } from "./mint-payment-link.ts";
 import { recordMessageReports } from "./record-message-reports.ts";
-import { type PaymentLinkWish, requestPaymentLink } from "./request-payment-link.ts";
+import { type PaymentLinkRequest, requestPaymentLink } from "./request-payment-link.ts";
 import { resendPaymentLinkIn } from "./resend-payment-link.ts";
-import { MessageNotTakenError, sendPaymentLink } from "./send-payment-link.ts";
+import { MessageNotAcceptedError, sendPaymentLink } from "./send-payment-link.ts";
 
 const database = await flowsDatabase();
 const { deps, lender, fieldPartner, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
 
 /** Asks for a link and has it minted; its messages wait. */
-async function tap(visitId: string, wish: Partial<PaymentLinkWish> = {}): Promise<PaymentLink> {
+async function tap(visitId: string, wish: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
   const requested = await request(visitId, wish);
   await mintPaymentLink(deps, { lenderId: lender.id, linkId: requested.id });
   return link(requested);
@@ -125,7 +125,7 @@ describe("a message that is on its way while its link is asked for again", () =>
   test("goes by the next try when the channel does not take it now", async () => {
     const { first, second, send, told } = await tapWhileSending();
     whatsapp.behaviour = "rateLimited";
-    await expect(send(1)).rejects.toThrow(MessageNotTakenError);
+    await expect(send(1)).rejects.toThrow(MessageNotAcceptedError);
     whatsapp.behaviour = "ok";
     await send(2);
     expect(await second()).toMatchObject({ status: "sent" });

@@ -1,21 +1,21 @@
 import {
-  type HeldRequest,
-  holdRequest,
+  type QueuedRequest,
+  queueRequest,
   type PromiseTerms,
-  takeHeldRequests,
+  takeQueuedRequests,
   type VisitOfFieldPartner,
 } from "@collections/cases";
 import { databaseTime, type Tx } from "@collections/database";
 import type { AppContext } from "./request/app-request.ts";
 import { completeVisitIn, type CompleteVisitOutcome, type VisitToComplete } from "./visit/complete-visit.ts";
 import {
-  type PaymentLinkWish,
+  type PaymentLinkRequest,
   requestPaymentLinkIn,
   type RequestPaymentLinkOutcome,
 } from "./link/request-payment-link.ts";
 
 /** What became of a request that had waited for its visit, by the idempotency key that it came with. */
-export type WorkedRequest =
+export type ProcessedRequest =
   | { readonly mutation: "completeVisit"; readonly key: string; readonly outcome: CompleteVisitOutcome }
   | { readonly mutation: "requestPaymentLink"; readonly key: string; readonly outcome: RequestPaymentLinkOutcome };
 
@@ -32,9 +32,9 @@ type Told<Fields> = {
  * lockVisit(tx, { fieldPartnerId, visitId });
  * const end = { fieldPartnerId, visitId, disposition: "DOOR_LOCKED", occurredAt: now } as const;
  * const { kind } = await completeVisitIn(tx, end, { environment: "live" });
- * const isKept = kind === "not_found" && (await holdCompletion(tx, idempotencyKey, end));
+ * const isKept = kind === "not_found" && (await queueCompletion(tx, idempotencyKey, end));
  */
-export function holdCompletion(tx: Tx, key: string, completion: VisitToComplete, now?: Date): Promise<boolean> {
+export function queueCompletion(tx: Tx, key: string, completion: VisitToComplete, now?: Date): Promise<boolean> {
   return hold(tx, { mutation: "completeVisit", key }, completion, now);
 }
 
@@ -45,9 +45,9 @@ export function holdCompletion(tx: Tx, key: string, completion: VisitToComplete,
  * lockVisit(tx, { fieldPartnerId, visitId });
  * const wish = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
  * const { kind } = await requestPaymentLinkIn(tx, wish, {});
- * const isKept = kind === "visit_not_found" && (await holdLinkWish(tx, idempotencyKey, wish));
+ * const isKept = kind === "visit_not_found" && (await queueLinkRequest(tx, idempotencyKey, wish));
  */
-export function holdLinkWish(tx: Tx, key: string, wish: PaymentLinkWish, now?: Date): Promise<boolean> {
+export function queueLinkRequest(tx: Tx, key: string, wish: PaymentLinkRequest, now?: Date): Promise<boolean> {
   return hold(tx, { mutation: "requestPaymentLink", key }, wish, now);
 }
 
@@ -57,15 +57,15 @@ export function holdLinkWish(tx: Tx, key: string, wish: PaymentLinkWish, now?: D
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
  * await startVisitIn(tx, { fieldPartnerId, caseId, visitId, occurredAt: now }, { environment: "live" });
- * const worked = await workHeldRequests(tx, { fieldPartnerId, visitId }, { environment: "live" });
+ * const worked = await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment: "live" });
  */
-export async function workHeldRequests(
+export async function processQueuedRequests(
   tx: Tx,
   visit: VisitOfFieldPartner,
   context: AppContext,
-): Promise<WorkedRequest[]> {
-  const worked: WorkedRequest[] = [];
-  for (const held of await takeHeldRequests(tx, visit, context.now ?? new Date())) {
+): Promise<ProcessedRequest[]> {
+  const worked: ProcessedRequest[] = [];
+  for (const held of await takeQueuedRequests(tx, visit, context.now ?? new Date())) {
     const { mutation, key } = held;
     worked.push(
       mutation === "completeVisit"
@@ -78,17 +78,17 @@ export async function workHeldRequests(
 
 async function hold(
   tx: Tx,
-  waiting: Pick<HeldRequest, "mutation" | "key">,
-  { fieldPartnerId, visitId, ...fields }: VisitToComplete | PaymentLinkWish,
+  waiting: Pick<QueuedRequest, "mutation" | "key">,
+  { fieldPartnerId, visitId, ...fields }: VisitToComplete | PaymentLinkRequest,
   now?: Date,
 ): Promise<boolean> {
   const exact = (_name: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value);
   const input: unknown = JSON.parse(JSON.stringify(fields, exact));
   const receivedAt = now ?? (await databaseTime(tx));
-  return holdRequest(tx, { fieldPartnerId, visitId, ...waiting, receivedAt, input });
+  return queueRequest(tx, { fieldPartnerId, visitId, ...waiting, receivedAt, input });
 }
 
-function completionOf({ fieldPartnerId, visitId, input, receivedAt }: HeldRequest): VisitToComplete {
+function completionOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequest): VisitToComplete {
   const { occurredAt, promise, ...fields } = input as Told<VisitToComplete>;
   return {
     ...(fields as Pick<VisitToComplete, "disposition" | "note">),
@@ -96,19 +96,19 @@ function completionOf({ fieldPartnerId, visitId, input, receivedAt }: HeldReques
     fieldPartnerId,
     visitId,
     occurredAt: new Date(occurredAt),
-    heldSince: receivedAt,
+    queuedSince: receivedAt,
   };
 }
 
-function wishOf({ fieldPartnerId, visitId, input, receivedAt }: HeldRequest): PaymentLinkWish {
-  const { amountMinor, occurredAt, ...fields } = input as Told<PaymentLinkWish>;
+function wishOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequest): PaymentLinkRequest {
+  const { amountMinor, occurredAt, ...fields } = input as Told<PaymentLinkRequest>;
   const wish = {
     ...fields,
     ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
     fieldPartnerId,
     visitId,
     amountMinor: BigInt(amountMinor),
-    heldSince: receivedAt,
+    queuedSince: receivedAt,
   };
-  return wish as PaymentLinkWish;
+  return wish as PaymentLinkRequest;
 }

@@ -1,0 +1,221 @@
+import { type EntityManager, query, send, statement, type Tx } from "@collections/database";
+import { defineEntity, p } from "@mikro-orm/core";
+
+/**
+ * The mutations that are queued when a phone sends them before the service knows the start of their visit.
+ *
+ * @example
+ * const mutation = QUEUED_MUTATIONS.find((known) => known === "completeVisit");
+ */
+export const QUEUED_MUTATIONS = ["completeVisit", "requestPaymentLink"] as const;
+
+/** One of QUEUED_MUTATIONS. */
+export type QueuedMutation = (typeof QUEUED_MUTATIONS)[number];
+
+/** Identifies a visit by the ids that the phone sends. The service may not know the visit yet. */
+export interface VisitOfFieldPartner {
+  readonly fieldPartnerId: string;
+  readonly visitId: string;
+}
+
+/** A queued request: a mutation that waits for the start of its visit. `key` is its idempotency key. */
+export interface QueuedRequest extends VisitOfFieldPartner {
+  readonly mutation: QueuedMutation;
+  readonly key: string;
+  /** Opaque JSON: this package does not read it. */
+  readonly input: unknown;
+  /** When the service received the request for the first time. */
+  readonly receivedAt: Date;
+}
+
+/** Identifies a mutation by its idempotency key. The mutation may be one that is never queued. */
+export interface QueuedRequestKey {
+  readonly fieldPartnerId: string;
+  readonly mutation: string;
+  readonly key: string;
+}
+
+/**
+ * A request that waits for the start of its visit. The row has no lender: which lender the visit belongs to is not
+ * known until the start arrives.
+ */
+export const QueuedRequestEntity = defineEntity({
+  name: "QueuedRequest",
+  tableName: "held_request",
+  schema: "cases",
+  properties: {
+    fieldPartnerId: p.uuid().primary(),
+    mutation: p.text().$type<QueuedMutation>().primary(),
+    key: p.uuid().primary(),
+    visitId: p.uuid(),
+    input: p.json<unknown>(),
+    receivedAt: p.datetime().columnType("timestamptz"),
+  },
+});
+
+/** How long a request is queued: as long as the results of mutations are kept. */
+export const QUEUED_FOR_MS = 7 * 24 * 60 * 60_000;
+
+/**
+ * The maximum number of queued requests of one field partner. It stops a phone that invents visits from filling the
+ * table.
+ *
+ * @example
+ * const detail = `${MAX_QUEUED_REQUESTS} of your requests wait for visits that have not started; send the starts first.`;
+ */
+export const MAX_QUEUED_REQUESTS = 200;
+
+/**
+ * Locks a visit until the transaction ends, so that the requests about one visit are processed one after the other.
+ * Without the lock, a request could be queued while the start of its visit is processed, and would be missed. Take this
+ * lock before any other.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
+ */
+export function lockVisit(tx: Tx, { fieldPartnerId, visitId }: VisitOfFieldPartner): void {
+  send(tx, lockOneVisit, [fieldPartnerId, visitId]);
+}
+
+/**
+ * Queues a request until its visit starts. Needs `lockVisit`. Returns false if the field partner has too many queued
+ * requests. A request that is already queued keeps the time of its first arrival.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const request = { fieldPartnerId, visitId, mutation: "completeVisit", key: newId(), receivedAt: now } as const;
+ * const isQueued = await queueRequest(tx, { ...request, input: { disposition: "NOT_AT_HOME" } });
+ */
+export async function queueRequest(tx: Tx, request: QueuedRequest): Promise<boolean> {
+  const { fieldPartnerId, mutation, key, visitId, input, receivedAt } = request;
+  send(tx, lockCount, [fieldPartnerId]);
+  const values = [fieldPartnerId, mutation, key, visitId, JSON.stringify(input), receivedAt];
+  const [queued] = await query(tx, insertRequest, [...values, MAX_QUEUED_REQUESTS, new Date(receivedAt.getTime() - QUEUED_FOR_MS)]);
+  return queued !== undefined;
+}
+
+/**
+ * Deletes the queued requests of a visit and returns them. Needs `lockVisit`. The ends of visits come first, then the
+ * requests for links, each in the order of arrival.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * const queued = await takeQueuedRequests(tx, { fieldPartnerId, visitId }, now);
+ * const ends = queued.filter(({ mutation }) => mutation === "completeVisit");
+ */
+export async function takeQueuedRequests(
+  tx: Tx,
+  { fieldPartnerId, visitId }: VisitOfFieldPartner,
+  now: Date,
+): Promise<QueuedRequest[]> {
+  const queued = await query<QueuedRequest>(tx, takeRequests, [fieldPartnerId, visitId]);
+  const oldest = new Date(now.getTime() - QUEUED_FOR_MS);
+  return queued
+    .filter(({ receivedAt }) => receivedAt > oldest)
+    .toSorted(
+      (a, b) =>
+        QUEUED_MUTATIONS.indexOf(a.mutation) - QUEUED_MUTATIONS.indexOf(b.mutation) ||
+        a.receivedAt.getTime() - b.receivedAt.getTime() ||
+        (a.key < b.key ? -1 : 1),
+    );
+}
+
+/**
+ * Returns the started visits that still have queued requests. This happens when a process of an older version, which
+ * does not know the queue, recorded the start.
+ *
+ * @example
+ * for (const visit of await visitsWithQueuedRequests(em, now)) {
+ *   await transaction(em, async (tx) => {
+ *     lockVisit(tx, visit);
+ *     const queued = await takeQueuedRequests(tx, visit, now);
+ *   });
+ * }
+ */
+export async function visitsWithQueuedRequests(em: EntityManager, now: Date): Promise<VisitOfFieldPartner[]> {
+  const visits = await query<VisitOfFieldPartner>(em, selectVisits, [new Date(now.getTime() - QUEUED_FOR_MS)]);
+  if (visits.length === 0) return [];
+  const started = await query<VisitOfFieldPartner>(em, selectStarted, [visits.map(({ visitId }) => visitId)]);
+  const keys = new Set(started.map(keyOf));
+  return visits.filter((visit) => keys.has(keyOf(visit)));
+}
+
+function keyOf({ fieldPartnerId, visitId }: VisitOfFieldPartner): string {
+  return `${fieldPartnerId}/${visitId}`;
+}
+
+/**
+ * Deletes a queued request that was processed in another way. Needs `lockVisit`.
+ *
+ * @example
+ * lockVisit(tx, { fieldPartnerId, visitId });
+ * dropQueuedRequest(tx, { fieldPartnerId, mutation: "completeVisit", key: "0193bf7c-52a0-7000-8000-000000000001" });
+ */
+export function dropQueuedRequest(tx: Tx, { fieldPartnerId, mutation, key }: QueuedRequestKey): void {
+  send(tx, dropRequest, [fieldPartnerId, mutation, key]);
+}
+
+/**
+ * Deletes the requests that were queued for too long. Returns how many there were.
+ *
+ * @example
+ * const forgotten = await forgetQueuedRequests(tx, now);
+ */
+export async function forgetQueuedRequests(tx: Tx, now: Date): Promise<number> {
+  const [forgotten] = await query<{ gone: bigint }>(tx, forgetRequests, [new Date(now.getTime() - QUEUED_FOR_MS)]);
+  return Number(forgotten!.gone);
+}
+
+const lockOneVisit = statement(
+  "cases.lock-visit",
+  `select pg_advisory_xact_lock(hashtextextended('cases.visit/' || $1::uuid || '/' || $2::uuid, 0))`,
+);
+
+const lockCount = statement(
+  "cases.lock-held-count",
+  `select pg_advisory_xact_lock(hashtextextended('cases.held/' || $1::uuid, 0))`,
+);
+
+// A repeat of a queued request keeps the first `received_at`, unless that request is so old that it was due for
+// deletion.
+const insertRequest = statement(
+  "cases.hold-request",
+  `insert into cases.held_request as held (field_partner_id, mutation, key, visit_id, input, received_at)
+   select $1, $2, $3, $4, $5, $6::timestamptz
+   where exists (select from cases.held_request where field_partner_id = $1 and mutation = $2 and key = $3)
+     or $7::bigint > (select count(*) from cases.held_request where field_partner_id = $1 and received_at > $8)
+   on conflict (field_partner_id, mutation, key) do update
+     set visit_id = excluded.visit_id, input = excluded.input,
+       received_at = case when held.received_at > $8 then held.received_at else excluded.received_at end
+   returning true as held`,
+);
+
+const takeRequests = statement(
+  "cases.take-held-requests",
+  `delete from cases.held_request where field_partner_id = $1 and visit_id = $2
+   returning field_partner_id as "fieldPartnerId", visit_id as "visitId", mutation, key, input,
+     received_at as "receivedAt"`,
+);
+
+const selectVisits = statement(
+  "cases.visits-waited-for",
+  `select distinct field_partner_id as "fieldPartnerId", visit_id as "visitId" from cases.held_request
+   where received_at > $1`,
+);
+
+// A query of its own: for a join, a cluster would copy all queued requests to each node. Usually no request is queued.
+const selectStarted = statement(
+  "cases.visits-begun",
+  `select field_partner_id as "fieldPartnerId", id as "visitId" from cases.visit where id = any ($1::uuid[])`,
+);
+
+const dropRequest = statement(
+  "cases.drop-held-request",
+  "delete from cases.held_request where field_partner_id = $1 and mutation = $2 and key = $3",
+);
+
+const forgetRequests = statement(
+  "cases.forget-held-requests",
+  `with gone as (delete from cases.held_request where received_at <= $1 returning 1) select count(*) as gone from gone`,
+);
