@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// The declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
 import { lockVisit, ownCasesByIds } from "@collections/cases";
 import { type Database, databaseTime, type EntityManager, newId, type Tx } from "@collections/database";

@@ -14,26 +14,26 @@ import { type AllowList, checkUrl } from "@collections/outbound";
 import { changeEndpoint, registerEndpoint } from "@collections/webhooks";
 
 /**
- * What onboarding needs besides its input.
+ * The dependencies of onboarding.
  *
  * @example
  * const onboarding: Onboarding = { vault, allow: parseAllowList(""), environment: "live" };
  */
 export interface Onboarding {
   readonly vault: Vault;
-  /** Hosts that may be plain http and private. */
+  /** Hosts for which plain http and private addresses are allowed. */
   readonly allow: AllowList;
   readonly environment: string;
 }
 
-/** Where a lender's events go; null takes it away, absent leaves it. */
+/** The URL that a lender's events are sent to. Null removes it; if absent, it does not change. */
 export interface LenderCallback {
   readonly callbackUrl?: string | null;
 }
 
 /**
- * Registers a lender with all that belongs to it: its first API key, its webhook endpoint, its accounts. The secret is
- * in the answer and is never shown again. Throws InvalidLenderError.
+ * Registers a lender with its first API key, its webhook endpoint and its accounts. The secret of the key is in the result
+ * and cannot be read later. Throws InvalidLenderError.
  *
  * @example
  * const onboarding = { vault, allow: parseAllowList(""), environment: "live" };
@@ -56,7 +56,7 @@ export async function onboardLender(
 }
 
 /**
- * Changes what is given of a lender and leaves the rest. Throws InvalidLenderError, LenderNotFoundError.
+ * Changes the given properties of a lender. Throws InvalidLenderError and LenderNotFoundError.
  *
  * @example
  * const onboarding = { vault, allow: parseAllowList(""), environment: "live" };
@@ -79,7 +79,7 @@ export async function changeLender(
   });
 }
 
-/** A URL that the door out would refuse is refused where it is registered. */
+/** Rejects a URL at its registration if outbound requests to it would be rejected. */
 function checkUrls(allow: AllowList, urls: Readonly<Record<string, string | null | undefined>>): void {
   const faults = Object.entries(urls).flatMap(([field, url]) => {
     const verdict = url ? checkUrl(url, allow) : undefined;

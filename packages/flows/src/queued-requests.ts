@@ -14,82 +14,85 @@ import {
   type RequestPaymentLinkOutcome,
 } from "./link/request-payment-link.ts";
 
-/** What became of a request that had waited for its visit, by the idempotency key that it came with. */
+/** A queued request that was processed, with its idempotency key and outcome. */
 export type ProcessedRequest =
   | { readonly mutation: "completeVisit"; readonly key: string; readonly outcome: CompleteVisitOutcome }
   | { readonly mutation: "requestPaymentLink"; readonly key: string; readonly outcome: RequestPaymentLinkOutcome };
 
-/** What JSON makes of a moment and of an amount. */
-type Told<Fields> = {
-  [Name in keyof Fields]: NonNullable<Fields[Name]> extends Date | bigint ? string : Told<Fields[Name]>;
+/** The type after a round trip through JSON: dates and bigints are strings. */
+type Serialized<Fields> = {
+  [Name in keyof Fields]: NonNullable<Fields[Name]> extends Date | bigint ? string : Serialized<Fields[Name]>;
 };
 
 /**
- * Keeps how a visit ended until its start is told: `completeVisitIn` found no such visit, under `lockVisit`. False when
- * too much waits for this field partner already. `now` is by the database's clock, and its own unless told.
+ * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisitIn` has not
+ * found the visit. Returns false if the field partner has too many queued requests. `now` is a time of the database's clock
+ * (default: its current time).
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
  * const end = { fieldPartnerId, visitId, disposition: "DOOR_LOCKED", occurredAt: now } as const;
  * const { kind } = await completeVisitIn(tx, end, { environment: "live" });
- * const isKept = kind === "not_found" && (await queueCompletion(tx, idempotencyKey, end));
+ * const isQueued = kind === "not_found" && (await queueCompletion(tx, idempotencyKey, end));
  */
 export function queueCompletion(tx: Tx, key: string, completion: VisitToComplete, now?: Date): Promise<boolean> {
-  return hold(tx, { mutation: "completeVisit", key }, completion, now);
+  return queueInput(tx, { mutation: "completeVisit", key }, completion, now);
 }
 
 /**
- * The same for a link that was asked for: `requestPaymentLinkIn` found no such visit, under `lockVisit`.
+ * Queues a request for a link until the start of its visit arrives. Call it under `lockVisit`, after `requestPaymentLinkIn`
+ * has not found the visit. `now` and the result are as for `queueCompletion`.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
- * const wish = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
- * const { kind } = await requestPaymentLinkIn(tx, wish, {});
- * const isKept = kind === "visit_not_found" && (await queueLinkRequest(tx, idempotencyKey, wish));
+ * const request = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
+ * const { kind } = await requestPaymentLinkIn(tx, request, {});
+ * const isQueued = kind === "visit_not_found" && (await queueLinkRequest(tx, idempotencyKey, request));
  */
-export function queueLinkRequest(tx: Tx, key: string, wish: PaymentLinkRequest, now?: Date): Promise<boolean> {
-  return hold(tx, { mutation: "requestPaymentLink", key }, wish, now);
+export function queueLinkRequest(tx: Tx, key: string, request: PaymentLinkRequest, now?: Date): Promise<boolean> {
+  return queueInput(tx, { mutation: "requestPaymentLink", key }, request, now);
 }
 
 /**
- * Works what has waited for a visit that has begun in this transaction, under `lockVisit`.
+ * Processes the queued requests of a visit whose start is recorded. Call it under `lockVisit`, in the transaction that
+ * records the start.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
  * await startVisitIn(tx, { fieldPartnerId, caseId, visitId, occurredAt: now }, { environment: "live" });
- * const worked = await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment: "live" });
+ * const processed = await processQueuedRequests(tx, { fieldPartnerId, visitId }, { environment: "live" });
  */
 export async function processQueuedRequests(
   tx: Tx,
   visit: VisitOfFieldPartner,
   context: AppContext,
 ): Promise<ProcessedRequest[]> {
-  const worked: ProcessedRequest[] = [];
-  for (const held of await takeQueuedRequests(tx, visit, context.now ?? new Date())) {
-    const { mutation, key } = held;
-    worked.push(
+  const processed: ProcessedRequest[] = [];
+  for (const queued of await takeQueuedRequests(tx, visit, context.now ?? new Date())) {
+    const { mutation, key } = queued;
+    processed.push(
       mutation === "completeVisit"
-        ? { mutation, key, outcome: await completeVisitIn(tx, completionOf(held), context) }
-        : { mutation, key, outcome: await requestPaymentLinkIn(tx, wishOf(held), context) },
+        ? { mutation, key, outcome: await completeVisitIn(tx, completionOf(queued), context) }
+        : { mutation, key, outcome: await requestPaymentLinkIn(tx, linkRequestOf(queued), context) },
     );
   }
-  return worked;
+  return processed;
 }
 
-async function hold(
+async function queueInput(
   tx: Tx,
-  waiting: Pick<QueuedRequest, "mutation" | "key">,
+  mutation: Pick<QueuedRequest, "mutation" | "key">,
   { fieldPartnerId, visitId, ...fields }: VisitToComplete | PaymentLinkRequest,
   now?: Date,
 ): Promise<boolean> {
   const exact = (_name: string, value: unknown) => (typeof value === "bigint" ? value.toString() : value);
   const input: unknown = JSON.parse(JSON.stringify(fields, exact));
   const receivedAt = now ?? (await databaseTime(tx));
-  return queueRequest(tx, { fieldPartnerId, visitId, ...waiting, receivedAt, input });
+  return queueRequest(tx, { fieldPartnerId, visitId, ...mutation, receivedAt, input });
 }
 
 function completionOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequest): VisitToComplete {
-  const { occurredAt, promise, ...fields } = input as Told<VisitToComplete>;
+  const { occurredAt, promise, ...fields } = input as Serialized<VisitToComplete>;
   return {
     ...(fields as Pick<VisitToComplete, "disposition" | "note">),
     ...(promise && { promise: { ...promise, amountMinor: BigInt(promise.amountMinor) } as PromiseTerms }),
@@ -100,9 +103,9 @@ function completionOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequ
   };
 }
 
-function wishOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequest): PaymentLinkRequest {
-  const { amountMinor, occurredAt, ...fields } = input as Told<PaymentLinkRequest>;
-  const wish = {
+function linkRequestOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequest): PaymentLinkRequest {
+  const { amountMinor, occurredAt, ...fields } = input as Serialized<PaymentLinkRequest>;
+  const request = {
     ...fields,
     ...(occurredAt !== undefined && { occurredAt: new Date(occurredAt) }),
     fieldPartnerId,
@@ -110,5 +113,5 @@ function wishOf({ fieldPartnerId, visitId, input, receivedAt }: QueuedRequest): 
     amountMinor: BigInt(amountMinor),
     queuedSince: receivedAt,
   };
-  return wish as PaymentLinkRequest;
+  return request as PaymentLinkRequest;
 }

@@ -2,7 +2,7 @@ import type { PackageSchema } from "@collections/database";
 import { mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link/link-jobs.ts";
 
 /**
- * The jobs of the flows. Flows keep no rows of their own.
+ * The queues of the flows. Flows have no tables of their own.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [flowsSchema], jobs: true });

@@ -3,7 +3,7 @@ import type { Booking } from "@collections/ledger";
 import { type CurrencyCode, toDecimal } from "@collections/money";
 import type { StoredEvent } from "@collections/webhooks";
 
-/** The kind of event that each booking has. */
+/** The kind of the event that each booking has. */
 export const KIND = "payment.collected";
 
 /** A field of the event's body, with its value in the event and in the booking. */
@@ -29,7 +29,7 @@ const FIELDS: readonly Field[] = [
   inData("excessAmount", ({ excessMinor, currency }) => major(excessMinor, currency)),
   {
     name: "data.inBalance",
-    // Events of earlier versions do not have the field, and their payments were never in the balance.
+    // Events of earlier versions have no such field, and their payments were never included in a balance.
     said: (_, { inBalance = 0 }) => inBalance,
     booked: ({ inBalanceMinor, currency }) => major(inBalanceMinor ?? 0n, currency),
   },
@@ -48,7 +48,7 @@ function inData(name: string, booked: Field["booked"]): Field {
   return { name: `data.${name}`, said: (_, data) => data[name], booked };
 }
 
-/** A sentence for each field whose value in the event is not that of the booking. */
+/** Returns a clause for each field whose value differs between the event and the booking. */
 export function differencesBetween(booking: Booking, event: StoredEvent): string[] {
   const body = bodyOf(event.body);
   if (body === undefined) return ["the event's body is not a JSON object"];
@@ -66,7 +66,7 @@ export function differencesBetween(booking: Booking, event: StoredEvent): string
   return differences;
 }
 
-/** The payment's reference in the event's body, which may be any JSON in a forged event. */
+/** Returns the payment's reference from the event's body. In a forged event it may be any JSON value. */
 export function referenceIn(event: StoredEvent): unknown {
   return dataOf(bodyOf(event.body))["reference"];
 }
@@ -90,13 +90,13 @@ function major(minor: bigint, currency: CurrencyCode): number {
   return Number(toDecimal(minor, currency));
 }
 
-/** The time in one spelling, so that only another time counts as a difference. */
+/** Normalises a time, so that another spelling of the same time is not a difference. */
 function instant(value: unknown): unknown {
   const time = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(time) ? value : new Date(time).toISOString();
 }
 
-/** The value as JSON, for a sentence about it. */
+/** Returns a value as JSON, for a message. */
 export function shown(value: unknown): string {
   return value === undefined ? "absent" : JSON.stringify(value);
 }

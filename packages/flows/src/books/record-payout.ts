@@ -18,46 +18,46 @@ import { payout as payoutPostings, postTransfers } from "@collections/ledger";
 import { recordAct } from "@collections/lenders";
 import { dayIn, spanOfDay } from "@collections/local-time";
 
-/** What an operator has sent a field partner: what is credited has to come to just that. Minor units. */
+/** A payment that an operator has sent to a field partner. The credited earnings must add up to it. In minor units. */
 export type PayoutToRecord = PayoutOrder & { readonly amountMinor: bigint };
 
-/** What could be paid out, by lender and currency. */
+/** The earnings that could be paid out, by lender and currency. */
 export interface PayoutPreview {
   readonly credited: readonly Credited[];
-  /** When the last of it was credited: up to then, what is credited later does not change it. Null if there is none. */
+  /** When the last of these earnings was credited. A payout up to this time has this amount. Null if there are none. */
   readonly asOf: Date | null;
 }
 
-/** What became of a payout that an operator wants to record. Nothing was changed unless it is `recorded`. */
+/** The outcome of recording a payout. Only `recorded` changed anything. */
 export type RecordPayoutOutcome =
   | { readonly kind: "recorded"; readonly payout: Payout }
-  /** It is known already, just so. */
+  /** The same payout was recorded before. */
   | { readonly kind: "repeated"; readonly payout: Payout }
-  /** The reference names a payout that differs in these fields. */
+  /** Another payout with this reference was recorded before. It differs in these fields. */
   | { readonly kind: "reference_taken"; readonly payout: Payout; readonly differences: readonly string[] }
   | { readonly kind: "field_partner_not_found" }
-  /** A day, or a moment, that has not come; `today` is the day, or the moment, that it is. */
+  /** The field is a day or a time in the future. `today` is the current day or time. */
   | { readonly kind: "in_future"; readonly field: "paidOn" | "until"; readonly today: string }
-  /** Nothing is credited in this currency; what is, in others. */
+  /** Nothing is credited in this currency. `credited` is what is credited in others. */
   | { readonly kind: "nothing_to_pay"; readonly credited: readonly Credited[] }
-  /** `reachedAt` is the `until` with which the sent amount would fit, if there is one. */
+  /** The credited amount differs. `reachedAt` is the `until` for which the amounts are equal, if there is one. */
   | { readonly kind: "amount_differs"; readonly creditedMinor: bigint; readonly reachedAt: Date | undefined }
-  /** Sent before anything was owed. */
+  /** The payment was sent before any of the earnings was credited. */
   | { readonly kind: "paid_before_credited"; readonly earliest: string };
 
-/** Where the calendar is furthest ahead: a bank anywhere may be there already. */
+/** The time zone that is furthest ahead. A bank anywhere in the world may already have this day. */
 const FIRST_TIME_ZONE = "Pacific/Kiritimati";
-/** Where it is furthest behind. */
+/** The time zone that is furthest behind. */
 const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
- * Records that a field partner was sent what is credited in one currency, at all lenders, up to `until`: the lines, the
- * books and the audit in one transaction. The reference is its idempotency key, for good.
+ * Records that a field partner was paid all credited earnings in one currency, of all lenders, up to `until`. The earning
+ * lines, the books and the audit are written in one transaction. The reference is the idempotency key and never expires.
  *
  * @example
  * const sent = { fieldPartnerId, currency: currency("INR"), amountMinor: 125_000n, until: null };
  * const outcome = await recordPayout(em, { ...sent, reference: "UTR402812345678", paidOn: "2026-12-01" });
- * if (outcome.kind === "amount_differs") console.error(`${outcome.creditedMinor} is credited, not what was sent.`);
+ * if (outcome.kind === "amount_differs") console.error(`Credited are ${outcome.creditedMinor}, sent were 125000.`);
  */
 export async function recordPayout(
   em: EntityManager,
@@ -71,10 +71,10 @@ export async function recordPayout(
     if (!fieldPartner) return { kind: "field_partner_not_found" };
     const known = await payoutByReference(tx, reference);
     if (known) return compared(known, wanted);
-    const future = dayThatHasNotCome(wanted, fieldPartner, now);
+    const future = futureDay(wanted, fieldPartner, now);
     if (future) return future;
 
-    // Hold what is owed, and hold it against what the operator expects.
+    // Lock the credited lines, and compare their sum with the amount that the operator sent.
     const before = endOf(wanted.until, fieldPartner);
     const lines = await lockCredited(tx, { fieldPartnerId, currency, before });
     if (lines.length === 0) return { kind: "nothing_to_pay", credited: await creditedOf(tx, fieldPartnerId, before) };
@@ -85,7 +85,7 @@ export async function recordPayout(
     const earliest = dayIn(LAST_TIME_ZONE, firstCreditOf(lines));
     if (payout.paidOn < earliest) return { kind: "paid_before_credited", earliest };
 
-    // Write the payout with its lines, the books of each lender, and the act.
+    // Write the payout with its lines, the transfers of each lender, and the audit entries.
     payOut(tx, payout, lines);
     const paidAt = spanOfDay(payout.paidOn, fieldPartner.timeZone).from;
     for (const ofLender of Map.groupBy(lines, ({ lenderId }) => lenderId).values()) {
@@ -100,8 +100,8 @@ export async function recordPayout(
 }
 
 /**
- * What could be paid out to a field partner now, up to `until` as in a PayoutOrder; undefined when there is no such
- * person.
+ * Returns the earnings that could be paid out to a field partner now, up to `until` as in a PayoutOrder. Undefined if there is
+ * no such field partner.
  *
  * @example
  * const preview = await payoutPreview(em, fieldPartnerId, "2026-11-30");
@@ -125,7 +125,7 @@ function compared(payout: Payout, wanted: PayoutToRecord): RecordPayoutOutcome {
   return differences.length === 0 ? { kind: "repeated", payout } : { kind: "reference_taken", payout, differences };
 }
 
-function dayThatHasNotCome(
+function futureDay(
   { paidOn, until }: PayoutOrder,
   { timeZone }: FieldPartner,
   now: Date,
@@ -154,7 +154,7 @@ function orderOf({ fieldPartnerId, currency, reference, paidOn, until }: PayoutT
   return { fieldPartnerId, currency, reference, paidOn, until };
 }
 
-/** Each lender's audit has its own part. */
+/** Records the payout in the audit of each lender, with the lender's part. */
 function recordActs(tx: Tx, { id, fieldPartnerId, reference, currency, parts }: Payout, now: Date): void {
   const shared = { payoutId: publicId("po", id), fieldPartnerId: publicId("fp", fieldPartnerId), reference, currency };
   for (const { lenderId, lines, amountMinor } of parts) {

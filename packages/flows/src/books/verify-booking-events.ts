@@ -3,7 +3,7 @@ import { type Booking, bookingPage, bookingsFor } from "@collections/ledger";
 import { eventPage, eventsAt, eventsKeptFrom, holdEvents, type StoredEvent } from "@collections/webhooks";
 import { differencesBetween, KIND, referenceIn, shown } from "./booking-event-fields.ts";
 
-/** A booking and its event that do not say the same, or one without the other. */
+/** A booking and its event that differ, or one without the other. */
 export interface BookingEventProblem {
   readonly code: "EVENT_UNLIKE_BOOKING" | "EVENT_MISSING" | "EVENT_WITHOUT_BOOKING";
   readonly table: "event" | "payment_booking";
@@ -12,28 +12,28 @@ export interface BookingEventProblem {
   readonly detail: string;
 }
 
-/** How many rows to read at a time, and how many may wait for their counterpart. */
+/** The number of rows to read at a time, and how many rows may wait for their counterpart. */
 export interface BookingEventOptions {
   readonly page?: number;
   readonly maxWaiting?: number;
 }
 
 const PAGE = 1_000;
-/** Two processes that write at once leave ids in another order, by milliseconds. */
+/** Processes that write at the same time create ids that are out of order by milliseconds, so some rows have to wait. */
 const MAX_WAITING = 4 * PAGE;
 const MAX_PROBLEMS = 1_000;
 
 /**
- * Compares each booking of a lender with the body of its `payment.collected` event, and finds either without the other.
- * A booking and its event get their ids one after the other, so both tables are read once, in the order of ids, and
- * paired in memory that does not grow with them. What stays without a counterpart is looked up by its key.
+ * Compares each booking of a lender with the body of its `payment.collected` event, and finds bookings and events without a
+ * counterpart. A booking and its event are created one after the other, so their ids are close. Both tables are read once, in
+ * the order of ids, and paired with limited memory. Rows that find no counterpart in this way are looked up by key.
  */
 export async function verifyBookingEvents(
   em: EntityManager,
   lenderId: string,
   { page = PAGE, maxWaiting = MAX_WAITING }: BookingEventOptions = {},
 ): Promise<{ problems: BookingEventProblem[]; total: number }> {
-  // The events of older bookings may be gone. An older event that is still kept finds its booking by its key.
+  // The events of older bookings may be deleted. An older event that still exists is looked up by its key.
   const keptFrom = await eventsKeptFrom(em);
   const pairs = new Pairs(em, lenderId, keptFrom);
   const bookings = new Pages(keptFrom, async (after) => {
@@ -53,7 +53,7 @@ export async function verifyBookingEvents(
   return pairs.found();
 }
 
-/** Rows in the order of their ids, and the id to read on from, or undefined on the last page. */
+/** A page of rows in the order of their ids. `next` is the id after which the next page starts; undefined on the last page. */
 interface Page<Row> {
   readonly rows: Row[];
   readonly next: string | undefined;
@@ -62,7 +62,7 @@ interface Page<Row> {
 /** The rows of one table in the order of their ids. The next page is read while the current page is compared. */
 class Pages<Row> {
   isDone = false;
-  /** The id up to which the rows are taken. */
+  /** The id up to which rows were returned. */
   position: string;
   #nextPage: Promise<Page<Row>>;
   readonly #read: (after: string) => Promise<Page<Row>>;
@@ -89,7 +89,7 @@ class Pages<Row> {
 
   #readAhead(): Promise<Page<Row>> {
     const page = this.#read(this.position);
-    // A failure is thrown by the call that takes the page.
+    // The error is thrown by the call of `next` that awaits the page.
     page.catch(() => {});
     return page;
   }
@@ -124,12 +124,12 @@ class Pairs {
   addEvent(event: StoredEvent): void {
     const key = keyOf(event.loan, event.sequence);
     const booking = this.#bookings.get(key);
-    // A second event of the same number is the sequences' problem; here it waits for its own booking.
+    // A second event with the same sequence is reported by the check of sequences. Here it waits for its own booking.
     if (booking === undefined) this.#events.set(key, event);
     else if (this.#bookings.delete(key)) this.#compare(booking, event);
   }
 
-  /** Looks up the counterpart of everything that waits, by its key, and names what has none. */
+  /** Looks up the counterpart of all waiting rows by their keys, and adds a problem for each row that has none. */
   async lookUpWaiting(page: number): Promise<void> {
     const [bookings, events] = [[...this.#bookings.values()], [...this.#events.values()]];
     this.#bookings.clear();
@@ -173,7 +173,7 @@ class Pairs {
       const reference = references[index];
       const booking = isBookable(reference) ? byKey.get(keyOf(loan, reference)) : undefined;
       if (booking) {
-        // A booking that is read by itself finds this event, and is compared then.
+        // The booking is also read in the order of ids; there it finds this event and is compared.
         const isCompared = booking.sequence === event.sequence && booking.id > this.#keptFrom;
         if (!isCompared) this.#compare(booking, event);
       } else {
@@ -198,7 +198,7 @@ class Pairs {
   }
 }
 
-/** Whether a booking can have this reference: PostgreSQL stores no NUL in a text. */
+/** Tells whether a booking can have this reference: PostgreSQL does not store NUL in a text. */
 function isBookable(reference: unknown): reference is string {
   return typeof reference === "string" && !reference.includes("\0");
 }

@@ -15,7 +15,7 @@ import { deliveryTotals, holdEvents, lastSequences, sequenceProblems } from "@co
 import { verifyBookingEvents } from "./verify-booking-events.ts";
 import { verifyPayouts } from "./verify-payouts.ts";
 
-/** One row, in whatever table, that does not fit the others. */
+/** A row that contradicts other rows. */
 export interface BooksProblem {
   readonly code: string;
   readonly table: string;
@@ -24,7 +24,7 @@ export interface BooksProblem {
   readonly detail: string;
 }
 
-/** What a verification of all books looked at and found. */
+/** The result of a verification of all books. */
 export interface BooksVerification {
   readonly ok: boolean;
   readonly counts: LedgerCounts & { readonly cases: number; readonly events: number };
@@ -37,34 +37,34 @@ const PAGE = 1_000;
 const MAX_PROBLEMS = 1_000;
 
 /**
- * Verifies the ledger in itself, and then what the other domains keep against it: each case's amounts against its
- * lines, what field partners have earned and were paid out, each loan's sequence against its events, every booking
- * against its `payment.collected` event, and every event against its delivery. Reads only.
+ * Verifies the ledger, and then compares it with the other domains: the amounts of each case with its ledger lines, the
+ * earnings and payouts of field partners, the sequence of each loan with its events, every booking with its
+ * `payment.collected` event, and every event with its delivery. It only reads.
  *
  * @example
  * const { ok, problems, totalProblems } = await verifyBooks(em, { now: new Date() });
- * if (!ok) console.error(`${totalProblems} rows do not fit`);
+ * if (!ok) console.error(`${totalProblems} problems found`);
  * for (const { code, table, id, detail } of problems) console.error(code, table, id, detail);
  */
 export async function verifyBooks(em: EntityManager, options: VerifyOptions): Promise<BooksVerification> {
   const { onProgress } = options;
   const ledger = await verify(em, options);
   const problems: BooksProblem[] = [...ledger.problems];
-  // Some checks count more problems than they name.
-  let unnamed = ledger.totalProblems - BigInt(ledger.problems.length);
+  // Some checks count more problems than they list.
+  let unlisted = ledger.totalProblems - BigInt(ledger.problems.length);
   const lenders = (await listLenders(em)).filter(({ id }) => options.lenderId === undefined || id === options.lenderId);
   let cases = 0;
   let events = 0;
   for (const [lendersDone, { id: lenderId }] of lenders.entries()) {
-    const tell = (check: string) =>
+    const reportProgress = (check: string) =>
       onProgress?.({
         lenderId,
         lendersDone,
         lenders: lenders.length,
         check,
-        totalProblems: BigInt(problems.length) + unnamed,
+        totalProblems: BigInt(problems.length) + unlisted,
       });
-    tell("cases");
+    reportProgress("cases");
     let after: string | undefined;
     do {
       const page = await readSnapshot(em, (tx) => checkCases(tx, lenderId, after));
@@ -72,20 +72,20 @@ export async function verifyBooks(em: EntityManager, options: VerifyOptions): Pr
       cases += page.count;
       after = page.last;
     } while (after !== undefined);
-    tell("earnings");
+    reportProgress("earnings");
     problems.push(...(await readSnapshot(em, (tx) => checkEarnings(tx, lenderId))));
-    tell("payouts");
+    reportProgress("payouts");
     problems.push(...(await verifyPayouts(em, lenderId)));
-    tell("events of bookings");
+    reportProgress("events of bookings");
     const unlike = await verifyBookingEvents(em, lenderId);
     problems.push(...unlike.problems);
-    unnamed += BigInt(unlike.total - unlike.problems.length);
-    tell("events");
+    unlisted += BigInt(unlike.total - unlike.problems.length);
+    reportProgress("events");
     const found = await readSnapshot(em, (tx) => checkEvents(tx, lenderId));
     problems.push(...found.problems);
     events += found.published;
   }
-  const totalProblems = BigInt(problems.length) + unnamed;
+  const totalProblems = BigInt(problems.length) + unlisted;
   return {
     ok: totalProblems === 0n,
     counts: { ...ledger.counts, cases, events },
@@ -124,7 +124,7 @@ async function checkCases(
   return { problems, count: page.length, last };
 }
 
-/** A case without a single line owes nothing and has collected nothing. */
+/** Compares the amounts of a case with its ledger lines. A case without lines must have no amounts. */
 function moneyFaults(theCase: CaseTotals, balance: CaseBalance | undefined): string[] {
   const pairs = [
     ["outstanding", theCase.outstandingMinor, balance?.outstandingMinor ?? 0n],
@@ -140,7 +140,7 @@ function sequenceFaults({ sequence }: CaseTotals, lastSequence: bigint): string[
   return sequence === lastSequence ? [] : [`The case is at sequence ${sequence}, its last event is ${lastSequence}.`];
 }
 
-/** What the field partners' earning lines add up to is what the books owe them. */
+/** Checks that the earning lines of each field partner add up to the amounts in the books. */
 async function checkEarnings(tx: Tx, lenderId: string): Promise<BooksProblem[]> {
   const booked = new Map(
     (await fieldPartnerBalances(tx, lenderId)).map((one) => [`${one.fieldPartnerId}/${one.currency}`, one]),
@@ -167,12 +167,12 @@ async function checkEvents(tx: Tx, lenderId: string): Promise<{ problems: BooksP
     table: "event",
     id: publicId("evt", eventId),
     lenderId,
-    detail: `Loan ${loan}: after ${after} comes ${found}.`,
+    detail: `Loan ${loan}: the event after sequence ${after} has sequence ${found}.`,
   }));
   const { published, delivered, waiting, retrying, parked } = await deliveryTotals(tx, lenderId);
   const tracked = delivered + waiting + retrying + parked;
   if (published === tracked) return { problems: gaps, published };
-  const detail = `${published} events are published, ${tracked} are delivered, waiting or parked.`;
+  const detail = `${published} events are published, but ${tracked} are delivered, waiting, retrying or parked.`;
   const lost = { code: "DELIVERY_MISSING", table: "delivery", id: lenderId, lenderId, detail };
   return { problems: [...gaps, lost], published };
 }

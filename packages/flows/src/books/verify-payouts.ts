@@ -2,7 +2,7 @@ import { type EntityManager, publicId, readSnapshot, type Tx } from "@collection
 import { type PaidOutLine, paidOutPage, payoutMismatches } from "@collections/earnings";
 import { creditedAccount, paidAccount, payoutMemo, payoutTransfersOf, type Transfer } from "@collections/ledger";
 
-/** A payout, or a line that one paid out, that does not fit. */
+/** A payout that contradicts its lines, or a paid line that contradicts the transfers. */
 export interface PayoutProblem {
   readonly code: "PAYOUT_MISMATCH" | "PAYOUT_UNLIKE_TRANSFERS";
   readonly table: "payout" | "earning";
@@ -14,8 +14,8 @@ export interface PayoutProblem {
 const PAGE = 1_000;
 
 /**
- * A lender's payouts are what their lines add up to, and each line that was paid out was moved once in the books, for
- * its payout. That nothing else was moved follows from the sums of the accounts, which `verifyBooks` compares.
+ * Checks that the amount of each payout of a lender is the sum of its lines, and that each paid line has exactly one transfer
+ * for its payout. That there are no other transfers follows from the account balances, which `verifyBooks` compares.
  */
 export async function verifyPayouts(em: EntityManager, lenderId: string): Promise<PayoutProblem[]> {
   const problems = await readSnapshot(em, (tx) => checkSums(tx, lenderId));
@@ -37,8 +37,8 @@ async function checkSums(tx: Tx, lenderId: string): Promise<PayoutProblem[]> {
     lenderId,
     detail:
       saidMinor === null
-        ? `${lines} lines say that it paid them ${linesMinor}, and it is not there, or it is somebody else's.`
-        : `It says ${saidMinor} for ${saidLines} lines; its ${lines ?? 0} lines add up to ${linesMinor ?? 0n} (minor units).`,
+        ? `${lines} lines of ${linesMinor} (minor units) name this payout, but there is no such payout of their field partner and currency.`
+        : `The payout says ${saidMinor} for ${saidLines} lines; its ${lines ?? 0} lines add up to ${linesMinor ?? 0n} (minor units).`,
   }));
 }
 
@@ -53,7 +53,7 @@ async function checkLines(
   const problems = lines.flatMap((line) => {
     const moved = (transfers.get(line.bookingId) ?? []).filter((transfer) => isPayoutOf(line, transfer));
     if (moved.length === 1) return [];
-    const detail = `Paid out by ${line.payoutReference}: the books moved its ${line.amountMinor} ${moved.length} times for that.`;
+    const detail = `Paid out by ${line.payoutReference}: expected one transfer of ${line.amountMinor} for this payout, found ${moved.length}.`;
     return [{ code: "PAYOUT_UNLIKE_TRANSFERS" as const, table: "earning" as const, id: line.id, lenderId, detail }];
   });
   return { problems, last: lines.length === PAGE ? lines.at(-1)?.id : undefined };

@@ -8,9 +8,10 @@ import { liveLink, type PaymentLink } from "@collections/payment-links";
 const MAX_PAYMENTS = 50;
 
 /**
- * The state of a loan's current case in the names of an event, so that a receiver feeds it to the function that applies
- * events (contract: Partner endpoints, GET cases/{loan}); undefined when the lender has no such loan. All of it is read
- * at one moment: the sequence and the money agree. No contact data: the lender has it.
+ * Returns the state of a loan's current case, or undefined if the lender has no such loan (contract: Partner endpoints, GET
+ * cases/{loan}). The fields are named as in events, so that a receiver can pass the body to the function that applies
+ * events. Everything is read from one database snapshot, so that the sequence and the amounts agree. The body has no contact
+ * data, because the lender has them.
  *
  * @example
  * const snapshot = await caseSnapshot(em, lender.id, "LN-2026-00417");
@@ -28,29 +29,27 @@ export async function caseSnapshot(
     const holders = await fieldPartnersByIds(tx, holderId === null ? [] : [holderId]);
     const lastVisit = lastVisitId === null ? null : await visitById(tx, lenderId, lastVisitId);
     const link = await liveLink(tx, { lenderId, caseId: theCase.id });
-    // Of this cycle: they add up to its totalCollected.
+    // Only the payments of this cycle, which add up to its totalCollected.
     const payments = (await paymentsOf(tx, lenderId, loan, MAX_PAYMENTS)).filter(({ caseId }) => caseId === theCase.id);
     const body = snapshotBody(theCase, { holder: holders.get(holderId ?? ""), lastVisit, link, payments });
     return { sequence: theCase.sequence, body };
   });
 }
 
-/**
- * A loan's state after the event of this `sequence`; `body` is what is answered, in the names and values of the wire.
- */
+/** The state of a loan after the event with this `sequence`. `body` is the answer of the API. */
 export interface CaseSnapshot {
   readonly sequence: bigint;
   readonly body: object;
 }
 
-interface Surroundings {
+interface RelatedFacts {
   readonly holder: FieldPartner | undefined;
   readonly lastVisit: Visit | null;
   readonly link: PaymentLink | undefined;
   readonly payments: readonly Booking[];
 }
 
-function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: Surroundings): object {
+function snapshotBody(theCase: Case, { holder, lastVisit, link, payments }: RelatedFacts): object {
   const { currency } = theCase;
   return {
     success: true,

@@ -14,14 +14,14 @@ import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent } from "./event.ts";
 
-/** Which loan, and on whose word: operators give a reason, and it is kept. */
+/** An operator's order: the loan and a reason. The reason is stored. */
 export interface CaseOrder {
   readonly lender: { readonly id: string; readonly code: string };
   readonly loan: string;
   readonly reason: string | null;
 }
 
-/** What became of an order: the case after it, or why it was not followed. */
+/** The outcome of an order: the case after it, or why it was refused. */
 export type CaseOrderOutcome =
   | { readonly kind: "done"; readonly caseAfter: LockedCase }
   | { readonly kind: "loan_not_found" }
@@ -30,8 +30,8 @@ export type CaseOrderOutcome =
   | { readonly kind: "refused"; readonly refusal: TransitionRefusal };
 
 /**
- * Gives the loan's current case to a field partner, from whoever holds it. A suspended one is refused, also when the
- * suspension races this order: then either the order comes first, or it is refused.
+ * Assigns the loan's current case to a field partner, also if it is assigned to another one. A suspended field partner is
+ * refused. If the field partner is being suspended at the same time, the order either comes first or is refused.
  *
  * @example
  * const order = { lender, loan: "LN-2026-00417", reason: null, fieldPartnerId };
@@ -47,7 +47,7 @@ export function assignCase(
 }
 
 /**
- * Takes the case from its field partner.
+ * Unassigns the case from its field partner.
  *
  * @example
  * const outcome = await unassignCase(em, { lender, loan: "LN-2026-00417", reason: "On leave until Monday" }, "live");
@@ -99,7 +99,7 @@ async function changeCase(
     const now = new Date();
     const { lender, loan, reason } = order;
 
-    // Lock the case and ask the state machine.
+    // Lock the case and decide by the table of states.
     const [lockedCase] = await lockCurrentCases(tx, [{ lenderId: lender.id, loan }]);
     if (!lockedCase) return { kind: "loan_not_found" };
     if (trigger.kind === "assign") {
@@ -112,7 +112,7 @@ async function changeCase(
     if (!verdict.allowed) return { kind: "refused", refusal: verdict.refusal };
     const { caseAfter, events } = verdict;
 
-    // Write the case, what follows for the money, the operator's act and the events.
+    // Write the case, the accounts and credited earnings, the audit entry of the operator's act, and the events.
     writeCaseStates(tx, [caseAfter], now);
     if (trigger.kind === "assign") {
       openAccounts(tx, fieldPartnerAccounts(lender.id, trigger.fieldPartnerId, caseAfter.currency), now);

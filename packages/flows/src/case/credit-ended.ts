@@ -3,7 +3,7 @@ import type { Tx } from "@collections/database";
 import { creditEarnings, pendingOf } from "@collections/earnings";
 import { earningCredited, postTransfers } from "@collections/ledger";
 
-/** The earnings that wait for the end of these cases are the field partners' now. */
+/** Credits the pending earnings of cases that have ended to their field partners. */
 export async function creditEnded(
   tx: Tx,
   endedCases: readonly Pick<LockedCase, "lenderId" | "id">[],

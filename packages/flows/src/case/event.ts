@@ -3,10 +3,10 @@ import { newId, publicId } from "@collections/database";
 import { toWire } from "@collections/money";
 import type { EventToEmit } from "@collections/webhooks";
 
-/** Raised by one when a field of the envelope changes its meaning; new fields do not raise it. */
+/** The version of the envelope. It is raised by one when a field changes its meaning, not when a field is added. */
 const ENVELOPE_VERSION = 1;
 
-/** Who an event is about and where it comes from. */
+/** The origin of an event: its lender, the environment and the time. */
 export interface EventOrigin {
   readonly lenderCode: string;
   /** The deployment's name (contract: Health response, `env`). */
@@ -14,20 +14,20 @@ export interface EventOrigin {
   readonly now: Date;
 }
 
-/** What happened: its kind, its number in the loan's sequence, and the `data` of its kind. */
-export interface Happening {
+/** The content of a new event: its kind, its number in the loan's sequence, and its `data`. */
+export interface NewEvent {
   readonly kind: string;
   readonly sequence: bigint;
   readonly data: object;
 }
 
-/** The event of a change on a case, with the case as the change left it (contract: Envelope body fields). */
-export function caseEvent(caseAfter: LockedCase, happening: Happening, origin: EventOrigin): EventToEmit {
+/** Builds the event of a change on a case. Its envelope shows the case after the change (contract: Envelope body fields). */
+export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: EventOrigin): EventToEmit {
   const { currency } = caseAfter;
   const eventId = newId();
   const body = {
     eventId: publicId("evt", eventId),
-    kind: happening.kind,
+    kind: newEvent.kind,
     version: ENVELOPE_VERSION,
     env: origin.environment,
     lenderCode: origin.lenderCode,
@@ -35,26 +35,26 @@ export function caseEvent(caseAfter: LockedCase, happening: Happening, origin: E
     sourceLoanNumber: caseAfter.sourceLoanNumber,
     caseId: publicId("case", caseAfter.id),
     cycle: caseAfter.cycle,
-    sequence: Number(happening.sequence),
+    sequence: Number(newEvent.sequence),
     status: caseAfter.status,
     currency,
     totalCollected: toWire(caseAfter.totalCollectedMinor, currency),
     outstandingAfter: toWire(caseAfter.outstandingMinor, currency),
-    data: happening.data,
+    data: newEvent.data,
   };
   return {
     lenderId: caseAfter.lenderId,
     eventId,
-    kind: happening.kind,
+    kind: newEvent.kind,
     loan: caseAfter.sourceLoanNumber,
-    sequence: happening.sequence,
+    sequence: newEvent.sequence,
     occurredAt: origin.now,
     body: JSON.stringify(body),
   };
 }
 
 /**
- * The body of a ping: an event about no loan, to try a callback with.
+ * Returns the body of a ping: an event about no loan, which tests a callback.
  *
  * @example
  * const eventId = newId();

@@ -38,11 +38,11 @@ import type { LenderProfile } from "@collections/lenders";
 import { emit } from "@collections/webhooks";
 import { creditEnded } from "./credit-ended.ts";
 import { caseEvent } from "./event.ts";
-import { type ImportResult, importResult, type JudgedRow } from "./import-result.ts";
+import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-import.ts";
 
 /**
- * Rows that one import takes at most (contract: Limits).
+ * The maximum number of rows of one import (contract: Limits).
  *
  * @example
  * for (let from = 0; from < nightlyRows.length; from += MAX_IMPORT_ROWS) {
@@ -52,30 +52,33 @@ import { asRefusedBefore, refusedByCase, repeatedImport } from "./repeated-impor
  */
 export const MAX_IMPORT_ROWS = 1_000;
 
-/** A lender's rows and how to take them. */
+/** A request to import rows of a lender. */
 export interface ImportRequest {
   readonly lender: LenderProfile;
-  /** As parsed, amounts as `AmountLiteral`; at most MAX_IMPORT_ROWS. */
+  /** The parsed rows, with amounts as `AmountLiteral`; at most MAX_IMPORT_ROWS. */
   readonly rows: readonly unknown[];
-  /** Do everything but keep it. */
+  /** Whether to roll everything back at the end. */
   readonly dryRun: boolean;
-  /** All rows or none. */
+  /** Whether to apply no row if one is rejected. */
   readonly atomic: boolean;
   /**
-   * The UUID of the request. The first import with it fixes `dryRun` and `atomic`: a repeat writes nothing and is answered
-   * as the first one was. Default: a new one, and then only an applied import is recorded.
+   * The UUID of the request. Its first import fixes `dryRun` and `atomic`. A repeat writes nothing and gets the answer of the
+   * first. Default: a new UUID; then the import is recorded only if it is applied.
    */
   readonly importId?: string;
-  /** Writes what has to be there exactly when the rows are: in their transaction, last. Not called when nothing is kept. */
+  /**
+   * Is called last in the transaction that writes the rows, so that its own writes are committed together with them. It is
+   * not called if the rows are rolled back.
+   */
   readonly beforeCommit?: (tx: Tx, result: ImportResult) => Promise<void>;
 }
 
 const DEADLOCK = "40P01";
 
 /**
- * Applies a file's rows to the lender's cases (contract: Partner endpoints, POST cases): good rows are applied although
- * others fail, unless `atomic`. Sending a file twice is harmless, also at the same time. A dry run does all of it and
- * rolls it back.
+ * Applies rows to the lender's cases (contract: Partner endpoints, POST cases). Valid rows are applied even if others are
+ * rejected, unless `atomic`. Importing the same rows twice does no harm, also at the same time. A dry run applies the rows
+ * and rolls them back.
  *
  * @example
  * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
@@ -93,18 +96,18 @@ export async function importCases(
   try {
     return await apply(em, checked, attempt, environment);
   } catch (error) {
-    if (error instanceof TakenBack) {
+    if (error instanceof RolledBack) {
       if (await isFirstUse(em, request, error)) return error.result;
     } else if (!isUniqueViolation(error)) {
       throw error;
     }
     const before = request.importId && (await importRun(em, request.lender.id, request.importId));
     if (!before) throw error;
-    return answerAgain(em, checked, attempt, before, environment);
+    return answerRepeat(em, checked, attempt, before, environment);
   }
 }
 
-/** @throws TakenBack when nothing is kept */
+/** @throws RolledBack if the import is not stored. */
 async function apply(
   em: EntityManager,
   checked: readonly CheckedRow[],
@@ -112,23 +115,23 @@ async function apply(
   environment: string,
 ): Promise<ImportResult> {
   const run = () => transaction(em, (tx) => applyRows(tx, checked, request, environment));
-  // Files that overlap, sent by several at once, can wait for each other in a circle: PostgreSQL ends one of them.
+  // Concurrent imports of overlapping rows can deadlock. PostgreSQL then aborts one of them, which is repeated here.
   return run().catch((error: unknown) => (sqlState(error) === DEADLOCK ? run() : Promise.reject(error)));
 }
 
-/** Records a request of which nothing was kept. False when the same request has been recorded before. */
+/** Records a request that was rolled back. Returns false if a request with this id was recorded before. */
 async function isFirstUse(
   em: EntityManager,
   { lender, importId, dryRun, atomic }: ImportRequest,
-  { result, refused }: TakenBack,
+  { result, refused }: RolledBack,
 ): Promise<boolean> {
   if (importId === undefined) return true;
   const run = { lenderId: lender.id, importId, dryRun, atomic, summary: { ...result.summary }, refused };
   return transaction(em, (tx) => recordUnappliedImport(tx, run, new Date()));
 }
 
-/** Answers a repeat by the switches of the first use. Writes nothing, whatever switches the repeat has. */
-async function answerAgain(
+/** Answers a repeat with the `dryRun` and `atomic` of the first use, whatever the repeat says. Writes nothing. */
+async function answerRepeat(
   em: EntityManager,
   checked: readonly CheckedRow[],
   request: ImportAttempt,
@@ -143,32 +146,32 @@ async function answerAgain(
   try {
     return await apply(em, rows, again, environment);
   } catch (error) {
-    if (error instanceof TakenBack) return error.result;
+    if (error instanceof RolledBack) return error.result;
     throw error;
   }
 }
 
 interface ImportAttempt extends ImportRequest {
-  /** When the rows were first checked: no balance is of a later moment. */
+  /** When the rows were checked first. A balance cannot be as of a later time. */
   readonly receivedAt: Date;
-  /** Judges the rows again, for the answer alone: nothing is kept. */
+  /** Whether the rows are planned again only for the answer to a repeat, and rolled back. */
   readonly isRepeat?: boolean;
 }
 
-/** Rolls back what has been done and carries out what it would have been. */
-class TakenBack extends Error {
-  override readonly name = "TakenBack";
+/** Thrown to roll the transaction back. It carries the result that the import would have had. */
+class RolledBack extends Error {
+  override readonly name = "RolledBack";
   readonly result: ImportResult;
   readonly refused: readonly RefusedRow[];
 
   constructor(result: ImportResult, refused: readonly RefusedRow[]) {
-    super("The import is taken back.");
+    super("The import is rolled back.");
     this.result = result;
     this.refused = refused;
   }
 }
 
-/** @throws TakenBack for a dry run, an atomic import with a rejected row, or a repeat. */
+/** @throws RolledBack for a dry run, an atomic import with a rejected row, or a repeat. */
 async function applyRows(
   tx: Tx,
   checked: readonly CheckedRow[],
@@ -179,19 +182,19 @@ async function applyRows(
   const { importId = newId() } = request;
   const now = new Date();
 
-  // Lock the loans, plan each row over its case, and make the new cases; a loan that another import has made in the
-  // same moment is locked then and planned again.
-  const judged = new Map<number, JudgedRow>();
+  // Lock the loans, plan each row with its case, and insert the new cases. If another import has inserted a case of a loan at
+  // the same time, lock that case and plan the row again.
+  const planned = new Map<number, PlannedRow>();
   let open = checked;
   while (open.length > 0) {
-    const plans = await judgeRows(tx, open, request, importId, now);
+    const plans = await planRows(tx, open, request, importId, now);
     const missed = new Set((await insertNewCases(tx, plans, now)).map(({ id }) => id));
-    for (const one of plans) if (!missed.has(newCaseIdOf(one) ?? "")) judged.set(one.checked.index, one);
-    open = open.filter(({ index }) => !judged.has(index));
+    for (const one of plans) if (!missed.has(newCaseIdOf(one) ?? "")) planned.set(one.checked.index, one);
+    open = open.filter(({ index }) => !planned.has(index));
   }
-  const applied = [...judged.values()].flatMap((one) => ("events" in one.plan ? [{ ...one, plan: one.plan }] : []));
+  const applied = [...planned.values()].flatMap((one) => ("events" in one.plan ? [{ ...one, plan: one.plan }] : []));
 
-  // Write the set: one statement per table.
+  // Write everything with one SQL statement for each table.
   writeImportedCases(
     tx,
     applied.filter(({ plan }) => !isNew(plan)).map(({ plan }) => plan.caseAfter),
@@ -199,7 +202,7 @@ async function applyRows(
   );
   writeBalanceDates(
     tx,
-    [...judged.values()].flatMap(({ plan }) =>
+    [...planned.values()].flatMap(({ plan }) =>
       plan.outcome === "unchanged" && plan.movesBalanceDate ? [plan.caseAfter] : [],
     ),
   );
@@ -232,13 +235,13 @@ async function applyRows(
       plan.events.map((event) => caseEvent({ ...plan.caseAfter, status: event.status }, event, origin)),
     ),
   );
-  const inOrder = checked.map(({ index }) => judged.get(index)!);
+  const inOrder = checked.map(({ index }) => planned.get(index)!);
   const refused = refusedByCase(inOrder, checked);
-  // A refused import stays refused when its request is repeated, also if every row is right by now.
+  // A refused import stays refused when it is repeated, also if all rows could be applied now.
   const isRefused = atomic && (inOrder.some(({ plan }) => plan.outcome === "rejected") || (isRepeat && !dryRun));
-  const kept = !dryRun && !isRefused && !isRepeat;
-  const result = importResult(inOrder, { importId: kept ? importId : null, dryRun, isRefused });
-  if (!kept) throw new TakenBack(result, refused);
+  const isStored = !dryRun && !isRefused && !isRepeat;
+  const result = importResult(inOrder, { importId: isStored ? importId : null, dryRun, isRefused });
+  if (!isStored) throw new RolledBack(result, refused);
   recordImport(tx, { lenderId: lender.id, importId, atomic, summary: { ...result.summary }, refused }, now);
   await request.beforeCommit?.(tx, result);
   return result;
@@ -246,20 +249,20 @@ async function applyRows(
 
 type Applied = Extract<RowPlan, { events: unknown }>;
 
-async function judgeRows(
+async function planRows(
   tx: Tx,
   rows: readonly CheckedRow[],
   { lender, rows: raw, receivedAt }: ImportAttempt,
   importId: string,
   now: Date,
-): Promise<JudgedRow[]> {
+): Promise<PlannedRow[]> {
   const current = await currentCases(tx, rows, lender.id);
   const read = rows.map((one) => {
     const theCase = current.get(one.sourceLoanNumber);
     return theCase === undefined ? one : inCurrencyOfCase(one, raw[one.index], lender, theCase.currency, receivedAt);
   });
   const laterPayments = await paymentsAfterBalances(tx, read, current, lender.id);
-  return inTurns(read, (checked): JudgedRow => {
+  return inTurns(read, (checked): PlannedRow => {
     if ("errors" in checked) return { checked, plan: { outcome: "rejected", errors: checked.errors } };
     const facts = {
       lenderId: lender.id,
@@ -272,7 +275,7 @@ async function judgeRows(
   });
 }
 
-/** By loan: its current case, locked, where the verdict on a row depends on it. */
+/** Locks the current cases of the loans whose rows need them, and returns them by loan. */
 async function currentCases(
   tx: Tx,
   rows: readonly CheckedRow[],
@@ -286,7 +289,7 @@ async function currentCases(
   return new Map((await lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
 }
 
-/** By loan: the payments of its current case that were captured after the moment of the row's balance. */
+/** Returns, by loan, the payments of its current case that were captured after the row's `outstandingAsOf`. */
 async function paymentsAfterBalances(
   tx: Tx,
   rows: readonly CheckedRow[],
@@ -297,21 +300,21 @@ async function paymentsAfterBalances(
     const after = asOf(one);
     return "row" in one && after ? [{ lenderId, loan: one.sourceLoanNumber, after }] : [];
   });
-  // A payment of an earlier cycle has nothing to do with the balance of this one.
+  // The payments of earlier cycles do not change the balance of this one.
   const payments = (await paymentsAfter(tx, balances)).filter(
     ({ sourceLoanNumber, caseId }) => caseId === current.get(sourceLoanNumber)?.id,
   );
   return Map.groupBy(payments, ({ sourceLoanNumber }) => sourceLoanNumber);
 }
 
-/** The moment of the row's balance, where the row names one. */
+/** Returns the row's `outstandingAsOf`, if it has one. */
 function asOf(checked: CheckedRow): Date | undefined {
   return "row" in checked && checked.row.action === "upsert"
     ? (checked.row.details.outstandingAsOf ?? undefined)
     : undefined;
 }
 
-function insertNewCases(tx: Tx, plans: readonly JudgedRow[], now: Date): Promise<ImportedCase[]> {
+function insertNewCases(tx: Tx, plans: readonly PlannedRow[], now: Date): Promise<ImportedCase[]> {
   const newOnes = plans.flatMap(({ plan }) => ("events" in plan && isNew(plan) ? [plan] : []));
   return insertCases(
     tx,
@@ -325,7 +328,7 @@ function isNew({ outcome }: RowPlan): boolean {
   return outcome === "created" || outcome === "reopened";
 }
 
-function newCaseIdOf({ plan }: JudgedRow): string | undefined {
+function newCaseIdOf({ plan }: PlannedRow): string | undefined {
   return "caseAfter" in plan && isNew(plan) ? plan.caseAfter.id : undefined;
 }
 

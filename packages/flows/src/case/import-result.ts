@@ -2,27 +2,27 @@ import type { CheckedRow, FieldChange, RowFault, RowPlan, RowWarning } from "@co
 import { publicId } from "@collections/database";
 import { toWire, type WireNumber } from "@collections/money";
 
-/** What an import answers, in the values of the wire but for `isRefused`. */
+/** The answer to an import, with values as in the API. `isRefused` is not part of the answer. */
 export interface ImportResult {
-  /** No row was rejected. */
+  /** Whether no row was rejected. */
   readonly success: boolean;
   readonly dryRun: boolean;
-  /** Null when no row was written: a dry run, or an atomic import with a rejected row. */
+  /** Null if no row was written: for a dry run, or an atomic import with a rejected row. */
   readonly importId: string | null;
-  /** `atomic` was asked for and a row was rejected. */
+  /** Whether the import was atomic and a row was rejected. */
   readonly isRefused: boolean;
-  /** Of the rows that were received, how many had which outcome. */
+  /** The number of received rows, in all and by outcome. */
   readonly summary: Readonly<Record<"received" | RowResult["outcome"], number>>;
   readonly results: readonly RowResult[];
 }
 
-/** What became of one row; `index` counts from 0. */
+/** The result of one row. `index` counts from 0. */
 export type RowResult =
   | {
       readonly index: number;
       readonly sourceLoanNumber: string;
       readonly outcome: "created" | "updated" | "unchanged" | "reopened" | "withdrawn";
-      /** Absent for a new case when nothing was kept. */
+      /** Absent for a new case if the import was not stored. */
       readonly caseId?: string;
       readonly status: string;
       readonly outstandingAmount: WireNumber;
@@ -39,8 +39,8 @@ export type RowResult =
       readonly warnings?: readonly RowWarning[];
     };
 
-/** A row as it was read, and what is to be done about it. */
-export interface JudgedRow {
+/** A checked row and its plan. */
+export interface PlannedRow {
   readonly checked: CheckedRow;
   readonly plan: RowPlan;
 }
@@ -49,7 +49,7 @@ type AcceptedOutcome = Exclude<RowResult["outcome"], "rejected">;
 
 const SUMMARY = ["received", "created", "updated", "unchanged", "reopened", "withdrawn", "rejected"] as const;
 
-/** A held, released, settled or collected case is an updated one: its status says which. */
+/** Rows that hold, release, settle or collect a case count as `updated`; the status in the result says which. */
 const OUTCOMES: Record<Exclude<RowPlan["outcome"], "rejected">, AcceptedOutcome> = {
   created: "created",
   reopened: "reopened",
@@ -62,15 +62,15 @@ const OUTCOMES: Record<Exclude<RowPlan["outcome"], "rejected">, AcceptedOutcome>
   unchanged: "unchanged",
 };
 
-/** The answer for all rows, in the order given; `importId` is null when nothing is kept of them. */
+/** Builds the answer for all rows, in their order. `importId` is null if the import is not stored. */
 export function importResult(
-  rows: readonly JudgedRow[],
+  rows: readonly PlannedRow[],
   { importId, dryRun, isRefused }: Pick<ImportResult, "importId" | "dryRun" | "isRefused">,
 ): ImportResult {
   const results = rows.map(({ checked, plan }): RowResult =>
     plan.outcome === "rejected"
       ? rejected(checked, plan.errors)
-      : accepted(checked.index, plan, { kept: importId !== null }),
+      : accepted(checked.index, plan, { isStored: importId !== null }),
   );
   const counts = Map.groupBy(results, ({ outcome }) => outcome);
   const summary = Object.fromEntries(
@@ -89,11 +89,11 @@ export function importResult(
 function accepted(
   index: number,
   plan: Exclude<RowPlan, { outcome: "rejected" }>,
-  { kept }: { kept: boolean },
+  { isStored }: { isStored: boolean },
 ): RowResult {
   const { caseAfter, warnings } = plan;
   const outcome = OUTCOMES[plan.outcome];
-  const exists = kept || (outcome !== "created" && outcome !== "reopened");
+  const exists = isStored || (outcome !== "created" && outcome !== "reopened");
   return {
     index,
     sourceLoanNumber: caseAfter.sourceLoanNumber,

@@ -13,24 +13,24 @@ import { emit } from "@collections/webhooks";
 import { caseEvent, type EventOrigin } from "./event.ts";
 
 /**
- * The case that somebody works on, and the loan's current case, which carries the loan's sequence: one and the same,
- * but for work that was begun before the loan's next cycle.
+ * The case that is worked on, and the loan's current case, which has the loan's sequence. They are the same case, unless the
+ * work started before the loan's next cycle.
  */
 export interface LockedLoan {
   readonly worked: LockedCase;
   readonly current: LockedCase;
 }
 
-/** What happened on a loan: its kind and the `data` of its event. */
+/** The kind and the `data` of an event on a loan. */
 export interface LoanEventData {
   readonly kind: CaseEventKind;
   readonly data: object;
 }
 
-/** Locks a case of any cycle, and with it the loan's sequence. */
+/** Locks a case of any cycle, and the loan's current case, which has the loan's sequence. */
 export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
   const current = await lockCurrentCaseOf(tx, key);
-  assert(current, "a loan that ever had a case has a current one");
+  assert(current, "a loan with a case has a current case");
   if (current.id === key.caseId) return { worked: current, current };
   const worked = await lockCase(tx, key);
   assert(worked, "cases are never deleted");
@@ -38,8 +38,8 @@ export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
 }
 
 /**
- * Writes the worked case and emits what happened, numbered in the loan's sequence. The events show the loan's current
- * case: to a receiver, an older cycle's amounts under a newer number would undo the new cycle. contract: Receiver
+ * Writes the worked case and emits the events, numbered in the loan's sequence. The events show the loan's current case:
+ * with an older cycle's amounts under a newer number, a receiver would undo the new cycle. contract: Receiver
  */
 export async function recordLoanEvents(
   tx: Tx,

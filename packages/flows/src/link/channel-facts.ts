@@ -2,7 +2,7 @@ import type { Case } from "@collections/cases";
 import type { Lender } from "@collections/lenders";
 import type { Channel, ChannelFacts } from "@collections/payment-links";
 
-/** What decides, as things stand, whether a link of a case may go to its borrower on each channel. */
+/** Returns the current facts that decide, for each channel, whether a link may be sent to the borrower of a case. */
 export function channelFacts({ consent, borrowerEmail }: Case, { whatsapp }: Lender): Record<Channel, ChannelFacts> {
   return {
     whatsapp: {
@@ -10,7 +10,7 @@ export function channelFacts({ consent, borrowerEmail }: Case, { whatsapp }: Len
       hasAddress: true,
       isConfigured: whatsapp.phoneNumberId !== null && whatsapp.hasToken,
     },
-    // Whether the operator has a mail server is known to the mailer, which says so when it is asked to send.
+    // Only the mailer knows whether the operator has a mail server. It reports that when a mail is sent.
     email: { consent: consent.email, hasAddress: borrowerEmail !== null, isConfigured: true },
   };
 }

@@ -4,7 +4,7 @@ import type { Mailer, WhatsApp } from "@collections/messaging";
 import type { AllowList, Outbound } from "@collections/outbound";
 
 /**
- * What the jobs of payment links work with.
+ * The dependencies of the jobs of payment links.
  *
  * @example
  * const links: LinkDeps = {
@@ -15,7 +15,7 @@ import type { AllowList, Outbound } from "@collections/outbound";
 export interface LinkDeps {
   readonly database: Database;
   readonly outbound: Outbound;
-  /** Hosts that a link may lead to although they are plain http or private: the operator's in a sandbox, else none. */
+  /** Hosts for which the URL of a link may be plain http or a private address. Empty outside a sandbox. */
   readonly allow: AllowList;
   readonly credentials: Credentials;
   readonly vault: Vault;
@@ -23,45 +23,46 @@ export interface LinkDeps {
   readonly whatsapp: WhatsApp;
   /** The deployment's name (contract: Health response, `env`). */
   readonly environment: string;
-  /** For the whole exchange with the lender (contract: Limits, mint-link response time). */
+  /** The limit for a mint call with its answer (contract: Limits, mint-link response time). */
   readonly mintTimeoutMs: number;
   readonly log?: LinkLog;
 }
 
-/** One line for each call that a job has made. */
+/** The log. Each call of a job is one line. */
 export interface LinkLog {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
 }
 
-/** A link to mint. */
+/** The data of a job that mints a link. */
 export interface MintJob {
   readonly lenderId: string;
   readonly linkId: string;
-  /** The link's case, so that it is read at the same time; older processes have not told it. */
+  /** The id of the link's case, so that the case is read in parallel. Absent in jobs of older processes. */
   readonly caseId?: string;
 }
 
-/** A link to send to the borrower, over one channel. */
+/** The data of a job that sends a link to the borrower, over one channel. */
 export interface SendJob {
   readonly lenderId: string;
   readonly deliveryId: string;
 }
 
-/** A mint call whose end nobody recorded this long after its deadline has been lost with its process. */
+/** A mint call without a recorded answer this long after its deadline counts as lost with its process. */
 export const MINT_LOST_AFTER_MS = 60_000;
 
 /**
- * How long a database that is away is waited for to record what a call brought: it ends well before the call counts as
- * lost, so that a sweep does not say "unknown" of what somebody knows.
+ * How long the recording of an answer is retried while the database is unavailable. It ends well before the call counts as
+ * lost. Otherwise a sweep could record "outcome unknown" although a process knows the outcome.
  */
 export const RECORD_FOR_MS = 45_000;
 
-/** A message whose end nobody recorded this long after it was started: longer than any channel takes. */
+/** A message without a recorded result this long after its start counts as lost. It is longer than any channel takes. */
 export const SEND_LOST_AFTER_MS = 90_000;
 
 /**
- * Links to mint. A retry is only ever for what comes before the call: the claim makes sure that the call is made once.
+ * The queue of links to mint. A retry can only repeat what comes before the call: the claim makes sure that the call is made
+ * at most once.
  *
  * @example
  * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));
@@ -74,11 +75,11 @@ export const mintPaymentLinkQueue = queue<MintJob>("mint-payment-link", {
   deleteAfterSeconds: 3_600,
 });
 
-/** Attempts at a message that the channel refused for a passing reason: about 1, 2, 4 and 8 seconds apart. */
+/** How often a message is retried after a temporary failure of its channel, about 1, 2, 4 and 8 seconds apart. */
 export const SEND_RETRIES = 4;
 
 /**
- * Links to send, a job for each channel. Tried again where the channel would not take the message for a passing reason.
+ * The queue of links to send, with one job for each channel. A job is retried after a temporary failure of the channel.
  *
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) => sendPaymentLink(links, job));

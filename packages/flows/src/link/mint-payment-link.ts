@@ -22,8 +22,8 @@ import { recordMint } from "./record-mint.ts";
 import { untilAvailable } from "./until-available.ts";
 
 /**
- * Works a job of `mintPaymentLinkQueue`: has the lender mint the link, by one call and never a second one, and records
- * the link or why there is none. A job too many does nothing. contract: Lender-exposed endpoints, Errors
+ * Runs a job of `mintPaymentLinkQueue`: calls the lender at most once to mint the link, and records the link or the reason
+ * why there is none. A superfluous job does nothing. contract: Lender-exposed endpoints, Errors
  *
  * @example
  * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));
@@ -31,19 +31,19 @@ import { untilAvailable } from "./until-available.ts";
 export async function mintPaymentLink(deps: LinkDeps, job: MintJob): Promise<void> {
   const { lenderId, linkId } = job;
 
-  // Read all that the call needs: nothing but the call itself may fail once it is promised.
+  // Read everything that the call needs, so that after the claim only the call itself can fail.
   const wanted = await wantedMint(deps, job);
   if (!wanted) return;
 
-  // Claim the link's only call. A call that was claimed before may have been made, so it is not made again.
+  // Claim the link's only call. If it was claimed before, it may have been made, so it is not made again.
   const link = await claimMint(deps.database.em(), { lenderId, id: linkId });
   if (!link) return;
 
-  // Ask the lender, outside any transaction, unless nobody is to be asked for the payment any more.
+  // Call the lender, outside any transaction, unless the request is obsolete or cannot be sent.
   const answer = "unavailable" in wanted ? wanted : await askLender(deps, wanted, link);
   logAnswer(deps, { lenderId, paymentLinkId: linkId }, answer);
 
-  // Record what came of it. The lender's link exists by now, so a database that is away is waited for.
+  // Record the answer. The link may now exist at the lender, so this retries while the database is unavailable.
   await untilAvailable(RECORD_FOR_MS, () => recordMint(deps, link, answer));
 }
 
@@ -58,11 +58,11 @@ interface MintCall extends MintSetup {
 
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
-/** What the call takes, or why there is to be none. Undefined when the link is settled, or somebody is at it. */
+/** Returns the data of the call, or why there is none. Undefined if the link is settled or another job has claimed it. */
 async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLink | undefined> {
   const em = deps.database.em();
   const { lenderId, linkId: id, caseId } = job;
-  const [link, lender, setup, now, told] = await Promise.all([
+  const [link, lender, setup, now, caseOfJob] = await Promise.all([
     linkById(em, { lenderId, id }),
     lenderById(em, lenderId),
     mintSetup(deps, lenderId),
@@ -71,9 +71,9 @@ async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLi
   ]);
   if (!link) throw new PaymentLinkNotFoundError({ lenderId, id });
   if (link.status !== "requested" || link.mintStartedAt !== null) return undefined;
-  const theCase = (told ?? (await caseById(em, link)))!;
-  const passed = obsoleteMintReason(link, { theCase, lender: lender!, now });
-  if (passed) return { unavailable: passed.reason, detail: passed.detail };
+  const theCase = (caseOfJob ?? (await caseById(em, link)))!;
+  const obsolete = obsoleteMintReason(link, { theCase, lender: lender!, now });
+  if (obsolete) return { unavailable: obsolete.reason, detail: obsolete.detail };
   return "unavailable" in setup ? setup : { ...setup, theCase };
 }
 
@@ -118,7 +118,7 @@ function askLender(
   });
 }
 
-/** Also the only trace of a minted link should it never be recorded. */
+/** Logs the answer. If recording fails, this line is the only trace of a minted link. */
 function logAnswer({ log }: LinkDeps, about: object, answer: MintAnswer): void {
   if ("minted" in answer) log?.info({ ...about, linkId: answer.minted.linkId }, "link minted");
   else log?.warn({ ...about, reason: answer.unavailable, detail: answer.detail }, "link unavailable");

@@ -3,14 +3,14 @@ import type { LenderProfile } from "@collections/lenders";
 import { LINK_REQUEST_LIFETIME_MS, type PaymentLink } from "@collections/payment-links";
 import { fieldWorkRefusal } from "../request/field-work.ts";
 
-/** Why nobody is to be asked for a payment by a link any more. */
+/** Why a requested link is no longer minted or sent. */
 export interface ObsoleteReason {
   readonly reason: "case_not_workable" | "amount_not_allowed" | "asked_too_long_ago";
   /** A sentence for operators. */
   readonly detail: string;
 }
 
-/** What a job judges a link's request by, as things stand when the job runs. */
+/** The facts by which a job judges a link's request, as of the time when the job runs. */
 export interface LinkCircumstances {
   readonly theCase: Case;
   readonly lender: Pick<LenderProfile, "state" | "timeZone">;
@@ -18,30 +18,30 @@ export interface LinkCircumstances {
 }
 
 /**
- * Why a link is no longer to be minted, or sent. The field partner was allowed to ask for it, but since then the case
- * may have been held, ended, assigned to another person or paid, or its lender suspended.
+ * Returns why a link must no longer be minted or sent, or undefined. The request was allowed when it was made. Since then the
+ * case may have been put on hold, ended, reassigned or paid, or its lender suspended.
  */
 export function obsoleteReason(link: PaymentLink, { theCase, lender, now }: LinkCircumstances): ObsoleteReason | undefined {
   const blocked = fieldWorkRefusal(theCase, lender, now);
-  if (blocked) return { reason: "case_not_workable", detail: `The case may not be worked by now: ${blocked}.` };
+  if (blocked) return { reason: "case_not_workable", detail: `The case is not workable now: ${blocked}.` };
   if (theCase.assignedFieldPartnerId !== link.fieldPartnerId) {
-    return { reason: "case_not_workable", detail: "The case is another field partner's by now." };
+    return { reason: "case_not_workable", detail: "The case is not assigned to the field partner any more." };
   }
   if (theCase.outstandingMinor < link.amountMinor) {
-    return { reason: "amount_not_allowed", detail: "Less is owed by now than the link was asked for." };
+    return { reason: "amount_not_allowed", detail: "The outstanding amount is now below the link's amount." };
   }
   return undefined;
 }
 
 /**
- * Why a link is no longer to be minted when its mint call is about to start: the reasons of `obsoleteReason`, or more
- * than `LINK_REQUEST_LIFETIME_MS` since the field partner asked for it. By then the field partner has left the
+ * Returns why a link must no longer be minted when its mint call is about to start, or undefined. The reasons are those of
+ * `obsoleteReason`, and that the request is older than `LINK_REQUEST_LIFETIME_MS`: by then the field partner has left the
  * borrower's door.
  */
 export function obsoleteMintReason(link: PaymentLink, circumstances: LinkCircumstances): ObsoleteReason | undefined {
   const { now } = circumstances;
   if (now.getTime() - (link.askedAt ?? link.createdAt).getTime() > LINK_REQUEST_LIFETIME_MS) {
-    const detail = `It was asked for more than ${LINK_REQUEST_LIFETIME_MS / 60_000} minutes before its call.`;
+    const detail = `The link was requested more than ${LINK_REQUEST_LIFETIME_MS / 60_000} minutes before its mint call.`;
     return { reason: "asked_too_long_ago", detail };
   }
   return obsoleteReason(link, circumstances);

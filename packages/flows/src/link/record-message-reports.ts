@@ -20,12 +20,12 @@ import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
 type ReportDeps = Pick<LinkDeps, "database" | "environment">;
 
-/** So few cases are locked at a time that a confirmation hardly waits for them. */
+/** The number of reports in one transaction. It is small, so that confirmations rarely wait for the locked cases. */
 const REPORTS_AT_A_TIME = 100;
 
 /**
- * Records what a channel tells of a lender's messages: in any order, as often as it likes, also of messages that are
- * not ours. Of each message the best status stays, and its link's watchers hear of it.
+ * Records a channel's reports about messages of a lender. The reports may come in any order and repeatedly, and may be about
+ * messages of other senders. Each message keeps its best status, and the subscribers of its link are signalled.
  * contract: Event kinds (payment_link.delivered, payment_link.undelivered)
  *
  * @example
@@ -40,30 +40,30 @@ export async function recordMessageReports(
   const unknown = await recordKnown(deps, lenderId, reports);
   if (unknown.length === 0) return;
 
-  // A report can be faster than the writing down of its message's id: held before the second look, it is found by one
-  // of the two.
+  // A report can arrive before its message's id is stored. It is stored before the second read of the messages. So either
+  // this second read finds the message, or the job that stores the id finds the report.
   await transaction(deps.database.em(), async (tx) => holdReports(tx, lenderId, unknown, new Date()));
-  await settle(deps, lenderId, unknown);
+  await apply(deps, lenderId, unknown);
 }
 
-/** Records what is held of these messages, as far as they are known by now. */
-export async function settleHeldReports(
+/** Applies the held reports of those messages whose ids are stored now. */
+export async function applyHeldReports(
   deps: ReportDeps,
   lenderId: string,
   messageIds: readonly string[],
 ): Promise<void> {
-  await settle(deps, lenderId, await heldReports(deps.database.em(), lenderId, messageIds));
+  await apply(deps, lenderId, await heldReports(deps.database.em(), lenderId, messageIds));
 }
 
-async function settle(deps: ReportDeps, lenderId: string, reports: readonly MessageReport[]): Promise<void> {
+async function apply(deps: ReportDeps, lenderId: string, reports: readonly MessageReport[]): Promise<void> {
   if (reports.length === 0) return;
   const unknown = new Set(await recordKnown(deps, lenderId, reports));
-  const settled = reports.filter((report) => !unknown.has(report)).map(({ providerMessageId }) => providerMessageId);
-  if (settled.length === 0) return;
-  await transaction(deps.database.em(), async (tx) => forgetHeldReports(tx, lenderId, settled));
+  const applied = reports.filter((report) => !unknown.has(report)).map(({ providerMessageId }) => providerMessageId);
+  if (applied.length === 0) return;
+  await transaction(deps.database.em(), async (tx) => forgetHeldReports(tx, lenderId, applied));
 }
 
-/** Records those whose message is known and returns the others. What brings no news takes one read. */
+/** Records the reports whose message is known, and returns the others. Reports without news take one read. */
 async function recordKnown(
   deps: ReportDeps,
   lenderId: string,
@@ -81,7 +81,7 @@ async function recordKnown(
   return reports.filter(({ providerMessageId }) => !messages.has(providerMessageId));
 }
 
-/** The messages by the channel's id of them: as written down, else as the report says whose it is. */
+/** Returns the messages of reports, by the channel's id: found by the stored id, or by the delivery id in the report. */
 async function messagesOf(
   { database }: ReportDeps,
   lenderId: string,
@@ -109,24 +109,24 @@ interface News {
 async function record(tx: Tx, lenderId: string, news: readonly News[], environment: string): Promise<void> {
   const now = new Date();
 
-  // The cases before their links: everybody locks in this order.
+  // Lock the cases before their links, as all transactions do.
   const loans = news.map(({ message }) => ({ lenderId, loan: message.sourceLoanNumber }));
   const cases = new Map((await lockCurrentCases(tx, loans)).map((current) => [current.sourceLoanNumber, current]));
   const reports = news.map(({ message: { id }, report }) => ({ lenderId, id, ...report }));
   const recorded = await recordDeliveries(tx, lenderId, reports, now);
   for (const linkId of new Set(recorded.map(({ link }) => link.id))) signal(tx, PAYMENT_LINK_CHANNEL, linkId);
 
-  // The first message that arrives, or the last one that does not, decides for its link: tell the lender.
-  const told = recorded.filter(({ became }) => became !== null);
-  if (told.length === 0) return;
+  // Emit an event for each link that became sent or undelivered.
+  const changed = recorded.filter(({ became }) => became !== null);
+  if (changed.length === 0) return;
   const { code } = (await lenderById(tx, lenderId))!;
   const origin = { lenderCode: code, environment, now };
-  for (const [loan, ofLoan] of Map.groupBy(told, ({ link }) => link.sourceLoanNumber)) {
-    await tell(tx, cases.get(loan)!, ofLoan, origin);
+  for (const [loan, ofLoan] of Map.groupBy(changed, ({ link }) => link.sourceLoanNumber)) {
+    await emitChanges(tx, cases.get(loan)!, ofLoan, origin);
   }
 }
 
-async function tell(
+async function emitChanges(
   tx: Tx,
   current: LockedCase,
   recorded: readonly RecordedDelivery[],
@@ -140,7 +140,7 @@ async function tell(
   await recordLoanEvents(tx, { worked: current, current }, { caseAfter: current, eventData }, origin);
 }
 
-/** Of what is told of one message at once, the best. */
+/** Returns the best report of each message. */
 function bestOf(reports: readonly MessageReport[]): MessageReport[] {
   const best = new Map<string, MessageReport>();
   for (const report of reports) {

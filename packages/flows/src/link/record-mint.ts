@@ -22,7 +22,7 @@ import { type LinkDeps, MINT_LOST_AFTER_MS, sendPaymentLinkQueue } from "./link-
 import { type LoanEventData, type LockedLoan, lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
-/** Records what came of a mint call, and what follows from it. What is recorded already stays as it is. */
+/** Records the answer to a mint call, with the messages and events that follow. A settled link does not change. */
 export async function recordMint(
   { database, environment }: Pick<LinkDeps, "database" | "environment">,
   link: PaymentLink,
@@ -30,8 +30,8 @@ export async function recordMint(
 ): Promise<void> {
   const { lenderId, caseId } = link;
   await transaction(database.em(), async (tx) => {
-    // The case before its links: everybody locks in this order. Whoever sends the messages judges how old they are, so
-    // they are made by the clock that all share.
+    // Lock the case before its links, as all transactions do. The messages get the database's time, by which the send jobs
+    // judge their age.
     const [loan, theCase, lender, now] = await Promise.all([
       lockLoan(tx, { lenderId, caseId }),
       caseById(tx, { lenderId, caseId }),
@@ -46,8 +46,8 @@ export async function recordMint(
 }
 
 /**
- * A mint call that somebody else has claimed: left to them while it may still end, then given up. Nobody knows whether
- * the lender has minted, so the link is unavailable and the call is never repeated.
+ * Gives up a mint call that another process claimed and did not finish in time. Whether the lender has minted the link is
+ * unknown, so the link becomes unavailable and the call is never repeated.
  */
 export async function settleLostMint(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   assert(link.mintStartedAt, "a lost call was started");
@@ -65,24 +65,24 @@ async function recordLink(
 ): Promise<void> {
   const { now } = origin;
 
-  // The new link takes the place of the case's live one.
+  // The new link supersedes the live link of the case.
   const [paidAt, links] = await Promise.all([paidBefore(tx, requested, minted), lockLinksOfCase(tx, requested)]);
   const { link, changed, superseded, sameLinkId } = recordMinted(tx, links, { ...minted, paidAt }, now);
   for (const { id } of superseded ? [link, superseded] : [link]) signal(tx, PAYMENT_LINK_CHANNEL, id);
   if (!changed) return;
 
-  // Work on the case has begun.
+  // The case is now worked on.
   const verdict = transition(loan.worked, { kind: "create_link" }, now);
-  assert(verdict.allowed, "a link that exists is told in every state");
+  assert(verdict.allowed, "the trigger create_link is allowed in every state");
 
-  // Send it to the borrower, where that is possible and has not been done for an earlier tap.
+  // Create the messages, except those that were already sent for an earlier request with the same link.
   const earlier = await deliveriesOf(tx, sameLinkId);
   const { deliveries, undelivered } = createDeliveries(tx, link, facts, now, { earlier });
   for (const { lenderId, id, status } of deliveries) {
     if (status === "queued") await enqueue(tx, sendPaymentLinkQueue, { lenderId, deliveryId: id });
   }
 
-  // Tell the lender.
+  // Emit the events.
   const { linkId, channels, visitId, amountMinor, currency } = link;
   const amount = toWire(amountMinor, currency);
   const eventData: LoanEventData[] = [
@@ -92,7 +92,7 @@ async function recordLink(
   await recordLoanEvents(tx, loan, { caseAfter: verdict.caseAfter, eventData }, origin);
 }
 
-/** The lender's link exists from its answer on; where recording it had to wait, a payment by it may have come first. */
+/** Returns when the link was paid. The link exists at the lender before it is recorded here, so it may already be paid. */
 async function paidBefore(
   tx: Tx,
   { lenderId, sourceLoanNumber }: PaymentLink,

@@ -8,30 +8,30 @@ import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.t
 import { mintPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "../case/lock-loan.ts";
 
-/** A link that a field partner asks for at a borrower's door. */
+/** A field partner's request for a link, made at the borrower's door. */
 export interface PaymentLinkRequest {
   readonly fieldPartnerId: string;
   readonly visitId: string;
   readonly amountMinor: bigint;
   readonly currency: CurrencyCode;
-  /** Where to send it; every channel unless told, none to show it only. */
+  /** The channels to send the link over. Default: all; with an empty list the link is only shown on the phone. */
   readonly channels?: readonly Channel[];
-  /** By the phone's clock; the moment at which the service heard of it unless told. */
+  /** When the field partner tapped, by the phone's clock. Default: when the service received the request. */
   readonly occurredAt?: Date;
-  /** When the service heard of it, where that was before it heard of the visit's start. */
+  /** When the service received the request, if that was before it received the start of the visit. */
   readonly queuedSince?: Date;
 }
 
-/** What became of the wish: `requested` is not minted yet. */
+/** The outcome of a request for a link. A `requested` link is not minted yet. */
 export type RequestPaymentLinkOutcome =
   | { readonly kind: "requested"; readonly link: PaymentLink }
-  /** No such visit, or another field partner's: the same answer. */
+  /** There is no such visit, or it is another field partner's. */
   | { readonly kind: "visit_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
   | AppInputFault
-  /** MAX_LINKS_PER_CASE within 24 hours. */
+  /** The case already has MAX_LINKS_PER_CASE links within 24 hours. */
   | { readonly kind: "too_many_links" }
-  /** Both bounds are allowed, in minor units of the case's currency. */
+  /** The amount is outside the bounds, which are inclusive and in minor units of the case's currency. */
   | {
       readonly kind: "amount_not_allowed";
       readonly minimumMinor: bigint;
@@ -40,23 +40,23 @@ export type RequestPaymentLinkOutcome =
     };
 
 /**
- * Asks for a link and answers at once: it is minted by a job, in its own time. contract: What the service does
+ * Requests a link and returns at once; a job mints the link. contract: What the service does
  *
  * @example
- * const wish = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
- * const outcome = await requestPaymentLink(em, wish, {});
+ * const request = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR") };
+ * const outcome = await requestPaymentLink(em, request, {});
  * if (outcome.kind === "amount_not_allowed") console.log(outcome.minimumMinor, outcome.maximumMinor);
  */
 export function requestPaymentLink(
   em: EntityManager,
-  wish: PaymentLinkRequest,
+  request: PaymentLinkRequest,
   context: Pick<AppContext, "now">,
 ): Promise<RequestPaymentLinkOutcome> {
-  return transaction(em, (tx) => requestPaymentLinkIn(tx, wish, context));
+  return transaction(em, (tx) => requestPaymentLinkIn(tx, request, context));
 }
 
 /**
- * `requestPaymentLink` inside the caller's transaction.
+ * Requests a link like `requestPaymentLink`, in the caller's transaction.
  *
  * @example
  * const shownOnly = { fieldPartnerId, visitId, amountMinor: 250_000n, currency: currency("INR"), channels: [] };
@@ -64,13 +64,13 @@ export function requestPaymentLink(
  */
 export async function requestPaymentLinkIn(
   tx: Tx,
-  wish: PaymentLinkRequest,
+  request: PaymentLinkRequest,
   context: Pick<AppContext, "now">,
 ): Promise<RequestPaymentLinkOutcome> {
-  const { fieldPartnerId, visitId, amountMinor, currency, occurredAt, queuedSince } = wish;
+  const { fieldPartnerId, visitId, amountMinor, currency, channels, occurredAt, queuedSince } = request;
   const { now = new Date() } = context;
 
-  // Find the visit, for a wish that can be right, and lock its case.
+  // Check the request, find the visit and lock its case.
   const fault = occurredAt && occurredAtFault(occurredAt, now);
   if (fault) return fault;
   const visit = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
@@ -78,7 +78,7 @@ export async function requestPaymentLinkIn(
   const { lenderId, caseId } = visit;
   const [{ worked }, lender] = await Promise.all([lockLoan(tx, visit), lenderById(tx, lenderId)]);
 
-  // May this field partner ask for this amount?
+  // Check that this field partner may request a link over this amount.
   const blocked = fieldWorkRefusal(worked, lender!, now);
   if (blocked) return { kind: "case_not_workable", code: blocked };
   if (worked.assignedFieldPartnerId !== fieldPartnerId) return { kind: "case_not_workable", code: "NOT_ASSIGNED" };
@@ -87,29 +87,28 @@ export async function requestPaymentLinkIn(
     return { kind: "amount_not_allowed", ...bounds, currency: worked.currency };
   }
 
-  // Write the link and the job that mints it. A worker judges how old the wish is, so it has the database's time.
-  const { channels } = wish;
-  const asked = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: queuedSince !== undefined };
+  // Write the link and the job that mints it. The link gets the database's time, by which a worker judges its age.
+  const wanted = { visitId, fieldPartnerId, amountMinor, currency, cameOutOfOrder: queuedSince !== undefined };
   const askedAt = earliestOf(occurredAt, queuedSince);
   const { sourceLoanNumber } = worked;
-  const request = { lenderId, caseId, sourceLoanNumber, ...asked, askedAt };
-  const link = await requestLink(tx, { ...request, ...(channels && { channels }) }, context.now).catch(unlessTooMany);
+  const newLink = { lenderId, caseId, sourceLoanNumber, ...wanted, askedAt, ...(channels && { channels }) };
+  const link = await requestLink(tx, newLink, context.now).catch(unlessTooMany);
   if (!link) return { kind: "too_many_links" };
   await enqueue(tx, mintPaymentLinkQueue, { lenderId, linkId: link.id, caseId }, { headStart: true });
   return { kind: "requested", link };
 }
 
-/** A phone's clock that is ahead does not make a wish younger than the service knows it to be. */
-function earliestOf(tapped: Date | undefined, heard: Date | undefined): Date | null {
-  if (tapped && heard) return tapped < heard ? tapped : heard;
-  return tapped ?? heard ?? null;
+/** Returns the earlier time. A phone's clock that is ahead must not make a request younger than the service knows it is. */
+function earliestOf(tappedAt: Date | undefined, receivedAt: Date | undefined): Date | null {
+  if (tappedAt && receivedAt) return tappedAt < receivedAt ? tappedAt : receivedAt;
+  return tappedAt ?? receivedAt ?? null;
 }
 
 function unlessTooMany(error: unknown): undefined {
   if (!(error instanceof TooManyLinksError)) throw error;
 }
 
-/** From the lender's minimum to what is owed; a rest below the minimum may be paid whole. */
+/** The bounds are the lender's minimum and the outstanding amount. If less than the minimum is left, all of it may be paid. */
 function boundsOf({ minimumMinor, outstandingMinor }: LockedCase): { minimumMinor: bigint; maximumMinor: bigint } {
   const least = minimumMinor === null || minimumMinor < 1n ? 1n : minimumMinor;
   return { minimumMinor: least < outstandingMinor ? least : outstandingMinor, maximumMinor: outstandingMinor };

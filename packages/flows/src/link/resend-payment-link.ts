@@ -15,25 +15,25 @@ import { sendPaymentLinkQueue } from "./link-jobs.ts";
 import { lockLoan } from "../case/lock-loan.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 
-/** A link that a field partner wants to go to the borrower once more. */
+/** A field partner's request to send a link to the borrower again. */
 export interface PaymentLinkResend {
   readonly fieldPartnerId: string;
   readonly linkId: string;
-  /** Where to send it; where it was sent before unless told. */
+  /** The channels to send it over. Default: the channels that were chosen for the link. */
   readonly channels?: readonly Channel[];
 }
 
-/** What became of the wish. */
+/** The outcome of a request to send a link again. */
 export type ResendPaymentLinkOutcome =
   | { readonly kind: "resent"; readonly link: PaymentLink }
-  /** No such link, or another field partner's: the same answer. */
+  /** There is no such link, or another field partner requested it. */
   | { readonly kind: "link_not_found" }
   | { readonly kind: "case_not_workable"; readonly code: FieldWorkRefusal }
   | { readonly kind: "not_live"; readonly status: LinkStatus }
   | { readonly kind: "used_up"; readonly channel: Channel };
 
 /**
- * Sends a live link once more: jobs bring it to the borrower. contract: What the service does
+ * Sends a live link again. It enqueues jobs that send the messages. contract: What the service does
  *
  * @example
  * const outcome = await resendPaymentLinkIn(tx, { fieldPartnerId, linkId, channels: ["whatsapp"] }, {});
@@ -44,7 +44,7 @@ export async function resendPaymentLinkIn(
   { fieldPartnerId, linkId, channels }: PaymentLinkResend,
   context: Pick<AppContext, "now">,
 ): Promise<ResendPaymentLinkOutcome> {
-  // Find the link and lock its case. Whoever sends the messages judges how old they are, by the database's clock.
+  // Find the link and lock its case. The messages get the database's time, by which the send jobs judge their age.
   const [known, now] = await Promise.all([
     linkOfFieldPartner(tx, fieldPartnerId, linkId),
     context.now ?? databaseTime(tx),
@@ -53,7 +53,7 @@ export async function resendPaymentLinkIn(
   const { lenderId } = known;
   const { worked } = await lockLoan(tx, known);
 
-  // May the borrower be contacted by this field partner now?
+  // Check that this field partner may contact the borrower now.
   const lender = (await lenderById(tx, lenderId))!;
   const blocked = fieldWorkRefusal(worked, lender, now);
   if (blocked) return { kind: "case_not_workable", code: blocked };

@@ -16,27 +16,27 @@ import { channelFacts } from "./channel-facts.ts";
 import type { LinkDeps } from "./link-jobs.ts";
 import { obsoleteReason } from "./obsolete-request.ts";
 
-/** What a channel made of a message. */
+/** The result of sending a message, as it is recorded. */
 export type SendReport = Pick<DeliveryReport, "status" | "providerMessageId" | "failureCode" | "failureDetail">;
 
-/** `mayPass`: the message has not gone out, and a later try may succeed. */
+/** The outcome of sending a message. `isTemporary`: the message was not sent, and a later attempt may succeed. */
 export interface SendOutcome {
   readonly report: SendReport;
-  readonly mayPass: boolean;
+  readonly isTemporary: boolean;
 }
 
-/** A message that is due for so long would surprise its borrower: the field partner has left. */
+/** A message that is older than this is not sent: the field partner has left, and the message would surprise the borrower. */
 const TOO_LATE_MS = 30 * 60_000;
 
-/** The name under which a lender has the template approved that it does not name itself. */
+/** The name of the WhatsApp template of a lender that has registered no name. */
 const DEFAULT_TEMPLATE = "payment_link";
 
-/** Gives a message to its channel, which answers with its id of the message. Network only. */
+/** Hands a message to its channel and returns the channel's message id. It uses only the network. */
 export type ReadyMessage = () => Promise<string>;
 
 /**
- * Reads all that a message needs, so that from its claim on nothing but the channel can fail; or says why, as things
- * stand, it is not to be sent.
+ * Reads everything that a message needs, so that after its claim only the channel can fail. Returns a report instead if the
+ * message must not be sent now.
  */
 export async function prepareMessage(
   deps: LinkDeps,
@@ -53,9 +53,9 @@ export async function prepareMessage(
   if (now.getTime() - createdAt.getTime() > TOO_LATE_MS) return { status: "suppressed", failureCode: "TOO_LATE" };
   const suppression = suppressionOf(channelFacts(theCase, lender)[channel]);
   if (suppression) return { status: "suppressed", failureCode: suppression };
-  const passed = obsoleteReason(link, { theCase, lender, now });
-  if (passed) {
-    return { status: "suppressed", failureCode: passed.reason.toUpperCase(), failureDetail: passed.detail };
+  const obsolete = obsoleteReason(link, { theCase, lender, now });
+  if (obsolete) {
+    return { status: "suppressed", failureCode: obsolete.reason.toUpperCase(), failureDetail: obsolete.detail };
   }
   const message: LinkMessage = {
     borrowerName: theCase.borrowerName,
@@ -65,7 +65,7 @@ export async function prepareMessage(
     locale: theCase.language ?? lender.language,
   };
   if (channel === "email") return emailTo(deps, theCase.borrowerEmail!, message, id);
-  // A template is approved in the lender's language. Meta writes `en_IN` for `en-IN`.
+  // The template is approved in the lender's language. Meta writes `en_IN` instead of `en-IN`.
   const language = lender.language.replaceAll("-", "_");
   return whatsappTo(deps, { lenderId: lender.id, to: theCase.borrowerPhone, language, callbackData: id }, message);
 }
@@ -73,16 +73,16 @@ export async function prepareMessage(
 /** Sends a prepared message once. */
 export async function sendMessage(message: ReadyMessage): Promise<SendOutcome> {
   try {
-    return { report: { status: "sent", providerMessageId: await message() }, mayPass: false };
+    return { report: { status: "sent", providerMessageId: await message() }, isTemporary: false };
   } catch (error) {
     if (!(error instanceof MailNotSentError || error instanceof WhatsAppNotSentError)) throw error;
     const { code, detail, retryable } = error;
     const status = code === "NOT_CONFIGURED" ? "suppressed" : "failed";
-    return { report: { status, failureCode: code, failureDetail: detail }, mayPass: retryable };
+    return { report: { status, failureCode: code, failureDetail: detail }, isTemporary: retryable };
   }
 }
 
-/** The delivery's id is the Message-ID: sent again, it is the same mail to whoever gets it. */
+/** The Message-ID is made from the delivery's id, so that a repeated e-mail is recognised as the same mail. */
 function emailTo({ mailer }: LinkDeps, to: string, message: LinkMessage, deliveryId: string): ReadyMessage {
   const mail = { to, ...linkEmail(message), messageId: `link-delivery:${deliveryId}` };
   return async () => (await mailer.send(mail)).messageId;

@@ -14,18 +14,18 @@ import {
 } from "@collections/payment-links";
 import { type LinkDeps, RECORD_FOR_MS, SEND_LOST_AFTER_MS, SEND_RETRIES, type SendJob } from "./link-jobs.ts";
 import { type LockedLoan, lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
-import { settleHeldReports } from "./record-message-reports.ts";
+import { applyHeldReports } from "./record-message-reports.ts";
 import { PAYMENT_LINK_CHANNEL } from "./payment-link-channel.ts";
 import { prepareMessage, type ReadyMessage, sendMessage, type SendOutcome, type SendReport } from "./send-message.ts";
 import { untilAvailable } from "./until-available.ts";
 
 /**
- * The channel would not take the message now: thrown so that its job is tried again.
+ * The channel did not accept the message, for a temporary reason. It is thrown so that the job is retried.
  *
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) =>
  *   sendPaymentLink(links, job).catch((error: unknown) => {
- *     if (error instanceof MessageNotAcceptedError) console.warn(`Tried again after ${error.code}`);
+ *     if (error instanceof MessageNotAcceptedError) console.warn(`Will retry after ${error.code}`);
  *     throw error;
  *   }),
  * );
@@ -44,9 +44,9 @@ export class MessageNotAcceptedError extends Error {
 }
 
 /**
- * Works a job of `sendPaymentLinkQueue`: brings a link to the borrower over one channel and records what came of it.
- * Where a process died in between, an e-mail is sent again under the same Message-ID; a WhatsApp message, which has no
- * such key, is never sent twice and is given up as unknown. Throws MessageNotAcceptedError for a fault that may pass.
+ * Runs a job of `sendPaymentLinkQueue`: sends a link to the borrower over one channel and records the result. If a process
+ * died before it recorded the result, an e-mail is sent again with the same Message-ID. A WhatsApp message has no such key,
+ * so it is not sent again, and its outcome is recorded as unknown. Throws MessageNotAcceptedError for a temporary failure.
  *
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) => sendPaymentLink(links, job));
@@ -55,59 +55,59 @@ export async function sendPaymentLink(deps: LinkDeps, { data, attempt }: Job<Sen
   const { lenderId, deliveryId: id } = data;
   const em = () => deps.database.em();
 
-  // Read what goes to whom, before anything is promised.
+  // Read the message and its recipient, before the claim.
   const known = await deliveryById(em(), { lenderId, id });
   if (known?.delivery.status !== "queued") return;
   const message = await prepareMessage(deps, known.link, known.delivery);
 
-  // Claim the message; one that is settled, or that another job is at, is left alone.
+  // Claim the message. Do nothing if it is settled, or if another job is sending it.
   const lostAfterMs = SEND_LOST_AFTER_MS;
-  const claim = await underCase(deps, known.link, (tx) => claimDelivery(tx, { lenderId, id, lostAfterMs }));
+  const claim = await withLockedCase(deps, known.link, (tx) => claimDelivery(tx, { lenderId, id, lostAfterMs }));
   if (claim.kind === "settled" || claim.kind === "busy") return;
 
   // Send it, outside any transaction.
-  const mayHaveGone = known.delivery.startedAt !== null;
-  const { report, mayPass } = await sendClaimed(claim, message, mayHaveGone);
+  const mayHaveBeenSent = known.delivery.startedAt !== null;
+  const { report, isTemporary } = await sendClaimed(claim, message, mayHaveBeenSent);
   const facts = { lenderId, deliveryId: id, channel: claim.delivery.channel, attempt, ...report };
   deps.log?.[report.status === "failed" ? "warn" : "info"](facts, "link message");
 
-  // What the channel would not take now, the next run of this job tries again.
-  if (mayPass && attempt <= SEND_RETRIES) {
+  // After a temporary failure, release the claim and let the job be retried.
+  if (isTemporary && attempt <= SEND_RETRIES) {
     await untilAvailable(RECORD_FOR_MS, () =>
-      underCase(deps, claim.link, (tx) => releaseDelivery(tx, { lenderId, id })),
+      withLockedCase(deps, claim.link, (tx) => releaseDelivery(tx, { lenderId, id })),
     );
     throw new MessageNotAcceptedError(claim.delivery, report);
   }
 
-  // Record what came of it.
+  // Record the result.
   await untilAvailable(RECORD_FOR_MS, () => recordSending(deps, claim.link, claim.delivery, report));
 
-  // The channel's own reports may have been faster than this.
+  // Apply the reports of the channel that arrived before the message id was stored.
   const { providerMessageId } = report;
   if (claim.delivery.channel === "whatsapp" && providerMessageId !== undefined) {
-    await untilAvailable(RECORD_FOR_MS, () => settleHeldReports(deps, lenderId, [providerMessageId]));
+    await untilAvailable(RECORD_FOR_MS, () => applyHeldReports(deps, lenderId, [providerMessageId]));
   }
 }
 
 async function sendClaimed(
   { kind, link }: Extract<DeliveryClaim, { link: PaymentLink }>,
   message: ReadyMessage | SendReport,
-  mayHaveGone: boolean,
+  mayHaveBeenSent: boolean,
 ): Promise<SendOutcome> {
-  if (kind === "lost") return { report: LOST, mayPass: false };
-  if (!isLive(link)) return { report: { status: "suppressed", failureCode: LINK_NOT_LIVE }, mayPass: false };
+  if (kind === "lost") return { report: LOST, isTemporary: false };
+  if (!isLive(link)) return { report: { status: "suppressed", failureCode: LINK_NOT_LIVE }, isTemporary: false };
   if (typeof message === "function") return sendMessage(message);
-  return { report: mayHaveGone ? LOST : message, mayPass: false };
+  return { report: mayHaveBeenSent ? LOST : message, isTemporary: false };
 }
 
 const LOST: SendReport = {
   status: "failed",
   failureCode: "OUTCOME_UNKNOWN",
-  failureDetail: "The process that gave the message to the channel ended before it recorded the answer.",
+  failureDetail: "The process that sent the message ended before it recorded the answer of the channel.",
 };
 
-/** The case before its links: everybody locks in this order. */
-function underCase<Result>(
+/** Runs work under the lock on the link's case. All transactions lock a case before its links. */
+function withLockedCase<Result>(
   { database }: LinkDeps,
   link: PaymentLink,
   work: (tx: Tx, loan: LockedLoan) => Promise<Result>,
@@ -122,19 +122,19 @@ async function recordSending(
   report: SendReport,
 ): Promise<void> {
   const { lenderId } = of;
-  await underCase(deps, of, async (tx, loan) => {
+  await withLockedCase(deps, of, async (tx, loan) => {
     const now = new Date();
     const { link, became, channels } = await recordDelivery(tx, { lenderId, id, ...report }, now);
     signal(tx, PAYMENT_LINK_CHANNEL, link.id);
     if (became === null) return;
 
-    // The first channel that brings it, or the last one that does not, decides for the link: tell the lender.
-    const happening =
+    // The link became sent or undelivered: emit the event.
+    const newEvent =
       became === "sent"
         ? { kind: "payment_link.delivered" as const, data: { linkId: link.linkId, channels: [channel] } }
         : { kind: "payment_link.undelivered" as const, data: { linkId: link.linkId, channels } };
     const { code } = (await lenderById(tx, lenderId))!;
     const origin = { lenderCode: code, environment: deps.environment, now };
-    await recordLoanEvents(tx, loan, { caseAfter: loan.worked, eventData: [happening] }, origin);
+    await recordLoanEvents(tx, loan, { caseAfter: loan.worked, eventData: [newEvent] }, origin);
   });
 }

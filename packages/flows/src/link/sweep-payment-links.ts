@@ -8,22 +8,22 @@ import {
   stuckRequested,
 } from "@collections/payment-links";
 import { type LinkDeps, mintPaymentLinkQueue, sendPaymentLinkQueue } from "./link-jobs.ts";
-import { settleHeldReports } from "./record-message-reports.ts";
+import { applyHeldReports } from "./record-message-reports.ts";
 import { settleLostMint } from "./record-mint.ts";
 
-/** A link that nobody has begun to mint after this long has lost its job. */
+/** A link whose mint call has not started after this time has lost its job. */
 const MINT_OVERDUE_MS = 30_000;
 
-/** A message of which nothing was heard for this long has lost its job. */
+/** A queued message that has not changed for this time has lost its job. */
 const SEND_OVERDUE_MS = 120_000;
 
-/** A channel's report of a message that nobody has written down after this long is not about one of ours. */
+/** A report whose message is still unknown after this time is about a message of another sender. */
 const REPORT_FORGOTTEN_MS = 3_600_000;
 
 /**
- * Re-makes from the rows the jobs that were lost, and gives up the mint calls whose process died. A job too many is
- * harmless: it finds its link or message claimed. A call that cannot be given up is logged, and left to the next sweep.
- * `now` is by the database's clock: by one that is ahead, a call under way looks lost.
+ * Enqueues lost jobs again, by the rows of links and messages, and gives up the mint calls of dead processes. A superfluous
+ * job is harmless: it finds its link or message claimed. A call that cannot be given up is logged, and the next sweep tries
+ * it again. `now` is a time of the database's clock: with a clock that is ahead, a running call would look lost.
  *
  * @example
  * await sweepPaymentLinks(links, await databaseTime(database.em()));
@@ -39,7 +39,7 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
     }
   });
 
-  // Links whose mint call has no end.
+  // Links whose mint call has started, but not ended.
   for (const link of requested) {
     if (link.mintStartedAt !== null) await settle(deps, link, now);
   }
@@ -52,12 +52,12 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
     }
   });
 
-  // Reports that were faster than their messages, where nobody came to settle them.
-  for (const message of await settleableReports(em())) await settleReports(deps, message);
+  // Reports that arrived before their message's id was stored, and that were not applied since.
+  for (const message of await settleableReports(em())) await applyReports(deps, message);
   await transaction(em(), async (tx) => forgetOldReports(tx, new Date(now.getTime() - REPORT_FORGOTTEN_MS)));
 }
 
-/** The oldest links come first each time: one that cannot be settled must not stand before all the others. */
+/** Settles one link and catches its error. Each sweep starts with the oldest link, and an error must not block the others. */
 async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   try {
     await settleLostMint(deps, link, now);
@@ -67,11 +67,11 @@ async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<voi
   }
 }
 
-/** One at a time: what cannot be settled is passed over alone, until it is forgotten. */
-async function settleReports(deps: LinkDeps, { lenderId, providerMessageId: messageId }: LenderMessage): Promise<void> {
+/** Applies the reports of one message and catches its error, so that the error does not block other messages. */
+async function applyReports(deps: LinkDeps, { lenderId, providerMessageId: messageId }: LenderMessage): Promise<void> {
   try {
-    await settleHeldReports(deps, lenderId, [messageId]);
+    await applyHeldReports(deps, lenderId, [messageId]);
   } catch (error) {
-    deps.log?.warn({ lenderId, messageId, error }, "what was told of a message not settled");
+    deps.log?.warn({ lenderId, messageId, error }, "reports about a message not applied");
   }
 }

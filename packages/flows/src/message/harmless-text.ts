@@ -1,8 +1,8 @@
 const SHOWN_LINES = 40;
 
 /**
- * Text for a terminal that may hold text from outside: lines and tabs stay, and what a terminal would act on is spelled
- * out.
+ * Returns text for a terminal that may contain text from outside. Line breaks and tabs are kept; other control characters are
+ * escaped, so that the terminal does not act on them.
  *
  * @example
  * harmless("Ravi \u001b[2JKumar\nLN-1001"); // "Ravi \\u{1b}[2JKumar\nLN-1001"
@@ -12,7 +12,7 @@ export function harmless(text: string): string {
 }
 
 /**
- * Text from outside on one line: nothing in it can end the line or turn what stands beside it.
+ * Returns text from outside on one line. Nothing in it can end the line or change the direction of the text around it.
  *
  * @example
  * onOneLine("500\r\n  Internal Server Error\n"); // "500 Internal Server Error"
@@ -22,9 +22,9 @@ export function onOneLine(text: string): string {
 }
 
 /**
- * Text from outside as a quotation, each line behind a bar, so that it cannot pass for ours. Control characters and
- * what turns or hides text are spelled out; what goes beyond `maxBytes` of UTF-8 or 40 lines is left out, and it says
- * so.
+ * Returns text from outside as a quotation, with a bar before each line, so that it cannot be taken for our own text. Control
+ * characters, and characters that turn or hide text, are escaped. Text beyond `maxBytes` of UTF-8 or 40 lines is cut, with a
+ * note.
  *
  * @example
  * quoted("Not today\nSorry", 2_048); // "| Not today\n| Sorry"
@@ -38,7 +38,10 @@ export function quoted(text: string, maxBytes: number): string {
   return [...shown, ...(isCut || lines.length > SHOWN_LINES ? ["(cut here)"] : [])].join("\n");
 }
 
-/** `\u{1b}` for what a terminal or a mail program would act on instead of showing it. A tab stays, and so do the joiners of Indic scripts. */
+/**
+ * Escapes characters that a terminal or a mail program would act on, as in `\u{1b}`. Tabs and the joiners of Indic scripts
+ * are kept.
+ */
 function escaped(text: string): string {
   return text.replaceAll(/(?![\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     return `\\u{${character.codePointAt(0)!.toString(16)}}`;

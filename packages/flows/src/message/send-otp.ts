@@ -11,14 +11,14 @@ import { SmsNotSentError, WhatsAppNotSentError } from "@collections/messaging";
 import { RECORD_FOR_MS } from "../link/link-jobs.ts";
 import { untilAvailable } from "../link/until-available.ts";
 
-/** A way to bring a code to a phone; throws WhatsAppNotSentError or SmsNotSentError. */
+/** A channel that sends a code to a phone. `send` throws WhatsAppNotSentError or SmsNotSentError. */
 export interface OtpChannel {
   readonly name: "whatsapp" | "sms";
   send(otp: { phone: string; code: string; otpId: string }): Promise<void>;
 }
 
 /**
- * What the job of one-time passwords works with.
+ * The dependencies of the job that sends one-time passwords.
  *
  * @example
  * const send: OtpChannel["send"] = ({ phone, code, otpId }) =>
@@ -28,20 +28,20 @@ export interface OtpChannel {
 export interface OtpDeps {
   readonly database: Database;
   readonly keys: SignInKeys;
-  /** Tried in this order. */
+  /** The channels in the order in which they are tried. */
   readonly channels: readonly OtpChannel[];
-  /** A sandbox shows codes in its log, and needs no channel. */
+  /** Whether codes are written to the log, as in a sandbox, which then needs no channel. */
   readonly showsCodes: boolean;
   readonly log: { info(facts: object, message: string): void; warn(facts: object, message: string): void };
 }
 
 /**
- * No channel took the code now: thrown so that the job is tried again.
+ * No channel accepted the code, for a temporary reason. It is thrown so that the job is retried.
  *
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) =>
  *   sendOtp(otps, job).catch((error: unknown) => {
- *     if (error instanceof OtpNotAcceptedError) console.warn(`Tried again after ${error.code}`);
+ *     if (error instanceof OtpNotAcceptedError) console.warn(`Will retry after ${error.code}`);
  *     throw error;
  *   }),
  * );
@@ -57,8 +57,8 @@ export class OtpNotAcceptedError extends Error {
 }
 
 /**
- * Works a job of `otpQueue`: looks whether anybody has the phone and brings the code over the first channel that takes
- * it. Repeated after a crash it is the same code. Throws OtpNotAcceptedError for a fault that may pass.
+ * Runs a job of `otpQueue`: finds the field partner with this phone and sends the code over the first channel that accepts
+ * it. A job that is repeated after a crash sends the same code. Throws OtpNotAcceptedError for a temporary failure.
  *
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) => sendOtp(otps, job));
@@ -67,7 +67,7 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
   const { database, log } = deps;
   const { otpId } = data;
 
-  // Make it out to whoever has the phone.
+  // Find the field partner with this phone, and derive the code.
   const otp = await otpToSend(database.em(), deps.keys, otpId, new Date());
   if (!otp) {
     log.info({ otpId }, "sign-in code not sent: no active field partner has the phone, or it is too late");
@@ -80,12 +80,12 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
   // Send it, outside any transaction.
   const { channel, faults } = await sendOver(deps, otpId, otp);
   for (const [name, { code, detail }] of faults) {
-    log.warn({ ...facts, channel: name, code, detail }, "sign-in code not taken by a channel");
+    log.warn({ ...facts, channel: name, code, detail }, "sign-in code not accepted by a channel");
   }
-  const passing = faults.map(([, fault]) => fault).find(mayPass);
-  if (channel === null && passing && attempt <= OTP_SEND_RETRIES) throw new OtpNotAcceptedError(passing);
+  const temporary = faults.map(([, fault]) => fault).find(isTemporary);
+  if (channel === null && temporary && attempt <= OTP_SEND_RETRIES) throw new OtpNotAcceptedError(temporary);
 
-  // Record what came of it.
+  // Record the result.
   const sending = { otpId, fieldPartnerId, channel, failureCode: faults.at(-1)?.[1].code };
   await untilAvailable(RECORD_FOR_MS, () =>
     transaction(database.em(), (tx) => recordOtpSending(tx, sending, new Date())),
@@ -95,8 +95,9 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
 type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
 /**
- * Over the first channel that takes it, beginning with one that has brought this person nothing a moment ago: who asks
- * again may have no WhatsApp, and nobody tells us. In a sandbox without any, the log has brought it.
+ * Sends the code over the first channel that accepts it. Channels that were used for this person a moment ago are tried last:
+ * somebody who requests another code may have no WhatsApp, which the service cannot know. In a sandbox without channels, the
+ * log counts as the channel.
  */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,
@@ -117,7 +118,7 @@ async function sendOver(
   return { channel: channels.length === 0 && showsCodes ? "log" : null, faults };
 }
 
-/** A message that may have gone out is worth another try here: it has the same code. */
-function mayPass({ retryable, code }: ChannelFault): boolean {
+/** Tells whether to retry. A message that may have been sent is retried too, because the second one has the same code. */
+function isTemporary({ retryable, code }: ChannelFault): boolean {
   return retryable || code === "OUTCOME_UNKNOWN";
 }

@@ -4,24 +4,24 @@ import { type Mail, type Mailer, MailNotSentError } from "@collections/messaging
 import { type AlertJob, alertQueue, endpointOf } from "@collections/webhooks";
 import { webhookAlertMail } from "./webhook-alert-mail.ts";
 
-/** What the job of alerts works with. */
+/** The dependencies of the alert job. */
 export interface AlertDeps {
   readonly database: Database;
   readonly mailer: Mailer;
   /** The deployment's name (contract: Health response, `env`). */
   readonly environment: string;
-  /** Between two pings to a suspended endpoint. */
+  /** The time between two pings to a suspended endpoint. */
   readonly probeIntervalMs: number;
   readonly log?: { info(facts: object, message: string): void; warn(facts: object, message: string): void };
 }
 
 /**
- * The mail server took the alert for nobody now: thrown so that its job is tried again.
+ * The mail server accepted the alert for no contact, for a temporary reason. It is thrown so that the job is retried.
  *
  * @example
  * await database.jobs.work(alertQueue, { concurrency: 32 }, (job) =>
  *   sendWebhookAlert(alerts, job).catch((error: unknown) => {
- *     if (error instanceof AlertNotAcceptedError) console.warn(`Tried again after ${error.code}`);
+ *     if (error instanceof AlertNotAcceptedError) console.warn(`Will retry after ${error.code}`);
  *     throw error;
  *   }),
  * );
@@ -36,13 +36,13 @@ export class AlertNotAcceptedError extends Error {
   }
 }
 
-/** For contacts whose turn did not come together with the others'. */
+/** The delay of the second job, for contacts whose mail was not accepted with the others'. */
 const LATER_MS = 60_000;
 
 /**
- * Works a job of `alertQueue`: mails an alert to the lender's technical contacts, each by itself, so that one whom the
- * mail server refuses keeps it from nobody else. Repeated after a crash it is the same mail, by its Message-ID.
- * Throws AlertNotAcceptedError for a fault that may pass. contract: Retry and suspension
+ * Runs a job of `alertQueue`: sends an alert to each technical contact of the lender in a mail of its own, so that a rejected
+ * address does not affect the others. A mail that is repeated after a crash has the same Message-ID. Throws
+ * AlertNotAcceptedError for a temporary failure. contract: Retry and suspension
  *
  * @example
  * const alerts = { database, mailer, environment: "live", probeIntervalMs: DEFAULT_PROBE_INTERVAL_MS };
@@ -52,7 +52,7 @@ export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<A
   const { lenderId, alertId, cause, raisedAt } = data;
   const facts = { lenderId, alertId, cause, raisedAt, attempt };
 
-  // Read who is to be told, and how things stand now.
+  // Read the contacts and the current state of the endpoint.
   const em = deps.database.em();
   const lender = (await lenderById(em, lenderId))!;
   const endpoint = (await endpointOf(em, lenderId))!;
@@ -68,13 +68,13 @@ export async function sendWebhookAlert(deps: AlertDeps, { data, attempt }: Job<A
   const messageId = `webhook-alert:${alertId}:${raisedAt}`;
   const sendings = await Promise.all(contacts.map((to) => sendTo(deps.mailer, { ...mail, to, messageId })));
   for (const { to, fault } of sendings) {
-    // From 1, as an operator sees them: logs keep no addresses.
+    // The number of the contact, counted from 1 as operators see it, because logs must not contain addresses.
     const contact = lender.technicalContacts.indexOf(to) + 1;
     if (fault === null) deps.log?.info({ ...facts, contact }, "webhook alert");
     else deps.log?.warn({ ...facts, contact, code: fault.code, detail: fault.detail }, "webhook alert not sent");
   }
 
-  // Whom the server would not take it for now, a later run tries: without those who have it.
+  // After temporary failures, a later job sends the mail to the remaining contacts only.
   const unsent = sendings.filter(({ fault }) => fault?.retryable);
   if (unsent.length === 0) return;
   if (unsent.length === contacts.length) throw new AlertNotAcceptedError(unsent[0]!.fault!);

@@ -8,8 +8,8 @@ import { nextSteps } from "./webhook-alert-next.ts";
 const SHOWN_BODY_BYTES = 2_048;
 
 /**
- * The mail to a lender's technical contacts, without its recipient: what happened, why, what to do, and what happens
- * by itself. It tells nothing of borrowers and no secret of the callback's URL; what the callback answered is quoted.
+ * Returns the mail to a lender's technical contacts, without its recipient: what happened, why, what to do, and what the
+ * service does next. It contains no data of borrowers and no secrets of the callback's URL. It quotes the callback's answer.
  * contract: Retry and suspension
  */
 export function webhookAlertMail(alert: WebhookAlert): Pick<Mail, "subject" | "text"> {
@@ -92,7 +92,7 @@ function listed(lines: readonly Particular[]): string {
   return lines.map(([label, value]) => `${(label && `${label}:`).padEnd(width)} ${value}`).join("\n");
 }
 
-/** In the words that the list of deliveries has for such an attempt. */
+/** Returns the cause and the remedy, worded as in the list of deliveries. */
 function diagnosis({ errorCode, errorDetail, status, location, url }: AlertFacts): string[] {
   if (errorCode === undefined) return [];
   const { cause, remedy } = remedyFor({
@@ -111,7 +111,7 @@ function lastAnswer({ status, body }: AlertFacts): string[] {
   return [body ? `${title}, which began with\n\n${quoted(body, SHOWN_BODY_BYTES)}` : `${title}, without a body`];
 }
 
-/** A path helps to find the receiver; user name, password and query may be secrets. */
+/** Returns the URL without user name, password and query, which may be secrets. The path helps to find the receiver. */
 function withoutSecrets(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? "registered, but no URL" : parsed.origin + parsed.pathname;

@@ -6,7 +6,7 @@ const API = "/api/v1/partner";
 const PARKED_KEPT_DAYS = 30;
 const MINUTE_MS = 60_000;
 
-/** What happens by itself from now on, and what only the lender can do: a paragraph each. */
+/** Returns paragraphs about what the service does next, and what the lender has to do. */
 export function nextSteps(alert: WebhookAlert): string[] {
   const isSuspended = alert.endpoint.state === "suspended";
   switch (alert.cause) {

@@ -3,36 +3,40 @@ import { type EntityManager, inBatches } from "@collections/database";
 import { confirmFreePayments, confirmPayments } from "./confirm-payments.ts";
 import type { Confirmation, ConfirmationOutcome } from "./confirmation.ts";
 
-/** What a confirmer works with. */
+/** The options of `createConfirmer`. */
 export interface ConfirmerOptions {
-  /** A fresh EntityManager for each batch. */
+  /** Returns a new EntityManager for each batch. */
   readonly em: () => EntityManager;
   readonly environment: string;
-  /** A batch never mixes lenders: for a database that has their rows on several nodes. Default: it may. */
+  /** Whether a batch has payments of one lender only, for a database with lenders on several nodes. Default: false. */
   readonly oneLenderABatch?: boolean;
-  /** Told of each batch that leaves. */
+  /** Is called with the size of each batch when it is sent. */
   readonly onBatch?: (confirmations: number) => void;
 }
 
-/** More batches under way, or larger ones, gained nothing when measured; letting a few wait for others gained a third. */
-const SWIFT = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
 /**
- * On a cluster each batch waits for its lender's node, so more are under way than on one PostgreSQL. A node that does not
- * answer can hold six connections of the process, of ten.
+ * In measurements, more concurrent batches or larger ones gained nothing. Letting a few payments wait for others to fill a
+ * batch gained a third.
  */
-const SWIFT_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxBesidesLate: 2 };
-const PATIENT = { maxItems: 64, maxUnderWay: 4 };
-const PATIENT_ON_CLUSTER = { maxUnderWayOfKind: 2 };
+const NON_BLOCKING = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
 /**
- * Pauses before a busy loan's payments try again. Most loans are busy for some milliseconds, because of another
- * server's batch: trying again keeps their payments apart from those of a loan that is held for long.
+ * On a cluster each batch waits for the node of its lender, so more batches run concurrently than on a single PostgreSQL. A
+ * node that does not answer can occupy six of the ten connections of the process.
  */
-const TRY_AGAIN_AFTER_MS = [5, 20, 80];
+const NON_BLOCKING_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxBesidesLate: 2 };
+const BLOCKING = { maxItems: 64, maxUnderWay: 4 };
+const BLOCKING_ON_CLUSTER = { maxUnderWayOfKind: 2 };
+/**
+ * The pauses before the payments of a busy loan are retried. Most loans are busy for a few milliseconds, because of a batch
+ * of another server. The retries keep their payments out of the blocking batches, which wait for loans that are locked for
+ * long.
+ */
+const RETRY_AFTER_MS = [5, 20, 80];
 
 /**
- * Confirms payments as they come, in batches that mix loans and, by default, lenders. A batch never waits for a lock:
- * payments of a loan that another transaction holds try again, and at last wait in batches of their own. A payment of an
- * unknown loan is refused by its first batch. Throws OverloadedError.
+ * Returns a function that confirms payments as they arrive, in batches that mix loans and, by default, lenders. These batches
+ * never wait for a lock. Payments of a loan that another transaction has locked are retried, and finally wait for the lock
+ * in other batches. A payment of an unknown loan is refused by its first batch. Throws OverloadedError.
  *
  * @example
  * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });
@@ -41,9 +45,9 @@ const TRY_AGAIN_AFTER_MS = [5, 20, 80];
 export function createConfirmer(options: ConfirmerOptions): (payment: Confirmation) => Promise<ConfirmationOutcome> {
   const { em, environment, oneLenderABatch = false, onBatch } = options;
   const kindOf = oneLenderABatch ? ({ lender }: Confirmation) => lender.id : undefined;
-  const swift = inBatches({
-    ...SWIFT,
-    ...(oneLenderABatch && SWIFT_ON_CLUSTER),
+  const confirmWithoutWaiting = inBatches({
+    ...NON_BLOCKING,
+    ...(oneLenderABatch && NON_BLOCKING_ON_CLUSTER),
     kindOf,
     lockOf: ({ lender, loan }: Confirmation) => lender.id + loan,
     run(payments: Confirmation[]) {
@@ -51,19 +55,19 @@ export function createConfirmer(options: ConfirmerOptions): (payment: Confirmati
       return confirmFreePayments(em(), payments, environment);
     },
   });
-  const patient = inBatches({
-    ...PATIENT,
-    ...(oneLenderABatch && PATIENT_ON_CLUSTER),
+  const confirmWithWaiting = inBatches({
+    ...BLOCKING,
+    ...(oneLenderABatch && BLOCKING_ON_CLUSTER),
     kindOf,
     run: (payments: Confirmation[]) => confirmPayments(em(), payments, environment),
   });
   return async (payment) => {
-    let outcome = await swift(payment);
-    for (const pauseMs of TRY_AGAIN_AFTER_MS) {
+    let outcome = await confirmWithoutWaiting(payment);
+    for (const pauseMs of RETRY_AFTER_MS) {
       if (outcome.kind !== "busy") return outcome;
       await pause(pauseMs);
-      outcome = await swift(payment);
+      outcome = await confirmWithoutWaiting(payment);
     }
-    return outcome.kind === "busy" ? patient(payment) : outcome;
+    return outcome.kind === "busy" ? confirmWithWaiting(payment) : outcome;
   };
 }

@@ -10,17 +10,18 @@ import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
 import { possibleReferences } from "./reference.ts";
 
-/** `busy`: another transaction holds the loan's case, so nothing was decided. Try again, or wait with confirmPayments. */
-export type SwiftOutcome = ConfirmationOutcome | { readonly kind: "busy" };
+/** `busy`: another transaction has locked the loan's case, so nothing was decided. Retry, or wait with confirmPayments. */
+export type NonBlockingOutcome = ConfirmationOutcome | { readonly kind: "busy" };
 
 /**
- * Books captured payments, each exactly once (contract: Payment confirmation request). One outcome per confirmation,
- * in their order: booked, a repeat of what was booked, or refused; a refused one leaves the others alone.
+ * Books captured payments, each exactly once (contract: Payment confirmation request). Returns one outcome for each
+ * confirmation, in their order: booked, a duplicate of a booking, or refused. A refused confirmation does not affect the
+ * others.
  *
  * @example
  * for (const outcome of await confirmPayments(em, [payment], "live")) {
- *   if (outcome.kind === "booked") console.log(`Still owed: ${outcome.booking.outstandingAfterMinor}`);
- *   if (outcome.kind === "duplicate") console.log(`Booked before: ${outcome.original.id}`);
+ *   if (outcome.kind === "booked") console.log(`Outstanding: ${outcome.booking.outstandingAfterMinor}`);
+ *   if (outcome.kind === "duplicate") console.log(`Already booked: ${outcome.original.id}`);
  *   if (outcome.kind === "refused") console.error(outcome.code, outcome.detail);
  * }
  */
@@ -37,18 +38,19 @@ export async function confirmPayments(
   try {
     return await run();
   } catch (error) {
-    // The lock on the case rules this out between us. Whoever else wrote the booking: now it can be read.
+    // Transactions of this function exclude each other by the lock on the case. If something else wrote the booking, the
+    // second run can read it.
     if (!isUniqueViolation(error)) throw error;
     return run();
   }
 }
 
-/** Does the same without waiting: confirmations of a loan whose case another transaction holds are `busy`. */
+/** Like `confirmPayments`, but without waiting for locks: if a case is locked, its confirmations are `busy`. */
 export async function confirmFreePayments(
   em: EntityManager,
   confirmations: readonly Confirmation[],
   environment: string,
-): Promise<SwiftOutcome[]> {
+): Promise<NonBlockingOutcome[]> {
   return transaction(em, async (tx) => {
     const { locked, absent } = await lockFreeCases(tx, loansOf(confirmations));
     const outcomes = await confirmLocked(tx, locked, confirmations, environment);
@@ -66,14 +68,14 @@ function loansOf(confirmations: readonly Confirmation[]): LoanKey[] {
   return confirmations.map(({ lender, loan }) => ({ lenderId: lender.id, loan }));
 }
 
-/** Books the confirmations whose cases this transaction has locked; those of other loans are refused or repeats. */
+/** Books the confirmations whose cases this transaction has locked. Confirmations of other loans are duplicates or refused. */
 async function confirmLocked(
   tx: Tx,
   lockedCases: readonly LockedCase[],
   confirmations: readonly Confirmation[],
   environment: string,
 ): Promise<ConfirmationOutcome[]> {
-  // Read what the fold has to know.
+  // Read everything that the fold needs.
   const caseKeys = lockedCases.map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const mayEnd = casesThatMayEnd(lockedCases, confirmations).map(({ lenderId, id }) => ({ lenderId, caseId: id }));
   const bookingKeys = confirmations.flatMap((confirmation) => {
@@ -91,12 +93,12 @@ async function confirmLocked(
     pendingOf(tx, mayEnd),
   ]);
 
-  // Fold each payment over the case that the one before it left.
+  // Apply the payments one after the other, each to the case after the one before.
   const now = new Date();
   const loaded = { lockedCases, bookings, links, plans, pendingEarnings };
   const { outcomes, toWrite } = foldConfirmations(loaded, confirmations, { environment, now });
 
-  // Write the set: one statement per table, sent together with the commit.
+  // Write everything with one SQL statement for each table, sent together with the commit.
   bookPayments(tx, toWrite.bookings);
   postTransfers(tx, toWrite.postings);
   writeCases(tx, toWrite.cases, now);

@@ -6,7 +6,7 @@ import type { PaymentMode } from "./payment-mode.ts";
 import { hasInvisible } from "./reference.ts";
 
 /**
- * A captured payment that a lender confirms (contract: Payment confirmation request), its fields read but not judged.
+ * A captured payment that a lender confirms (contract: Payment confirmation request). Its fields are parsed but not checked.
  *
  * @example
  * const payment: Confirmation = {
@@ -19,23 +19,23 @@ import { hasInvisible } from "./reference.ts";
 export interface Confirmation {
   readonly lender: { readonly id: string; readonly code: string };
   readonly loan: string;
-  /** Major units, as written; its currency is the case's. */
+  /** The amount in major units of the case's currency, as it was written. */
   readonly amount: AmountLiteral;
-  /** The lender means an amount that looks like minor units. */
+  /** Whether the lender confirms that an amount that looks like minor units is in major units. */
   readonly amountIsMajorUnits: boolean;
-  /** Trimmed, 1 to 128 characters, as it was sent: with the loan and in NFC, the idempotency key. */
+  /** The reference as it was sent, trimmed, 1 to 128 characters. With the loan, and in NFC, it is the idempotency key. */
   readonly reference: string;
   readonly paidAt: Date;
   readonly mode: PaymentMode;
   readonly rawMode: string;
   readonly linkId: string | null;
-  /** What was odd about the request, to be kept with the booking. */
+  /** Warnings about the request, which are stored with the booking. */
   readonly warnings: readonly BookingWarning[];
-  /** When its request was let in: a clock that jumps while it is under way does not make its payment one of the future. */
+  /** When the request was accepted. `paidAt` is compared with this time, so a clock that jumps later does no harm. */
   readonly acceptedAt: Date;
 }
 
-/** Why a payment is not booked. contract: Payment confirmation request */
+/** The reasons why a payment is not booked. contract: Payment confirmation request */
 export type ConfirmationRefusal =
   | "LOAN_NOT_FOUND"
   | "INVALID_TEXT"
@@ -45,7 +45,7 @@ export type ConfirmationRefusal =
   | "PAID_AT_IN_FUTURE"
   | "LINK_LOAN_MISMATCH";
 
-/** What became of one confirmation. */
+/** The outcome of one confirmation. */
 export type ConfirmationOutcome =
   | { readonly kind: "booked"; readonly booking: Booking }
   | { readonly kind: "duplicate"; readonly original: Booking; readonly differences: readonly string[] }
@@ -53,7 +53,7 @@ export type ConfirmationOutcome =
       readonly kind: "refused";
       readonly code: ConfirmationRefusal;
       readonly detail: string;
-      /** RFC 6901, where one field is to blame. */
+      /** The JSON pointer (RFC 6901) of the wrong field, if there is one. */
       readonly pointer?: string;
     };
 
@@ -62,12 +62,12 @@ type Refused = Extract<ConfirmationOutcome, { kind: "refused" }>;
 const INVISIBLE_REFERENCE =
   "reference: has invisible characters, such as a zero-width space or a soft hyphen; send it without them.";
 
-/** How far a payment may lie ahead of our clock. */
+/** How far `paidAt` may be ahead of the service's clock. */
 const PAID_AT_TOLERANCE_MS = 5 * 60_000;
 
 /**
- * Judges a payment against its case: only what is wrong is refused, never what we merely do not know. `link` is the
- * link that it names, where the service knows that one.
+ * Checks a payment against its case. A payment is refused for wrong values, never for unknown ones. `link` is the link that
+ * the payment names, if the service knows it.
  */
 export function checkConfirmation(
   confirmation: Confirmation,
@@ -99,7 +99,7 @@ export function refused(code: ConfirmationRefusal, detail: string, pointer?: str
   return { kind: "refused", code, detail, ...(pointer !== undefined && { pointer }) };
 }
 
-/** The fields in which a repeat differs from what was booked (contract: Errors). */
+/** Returns the fields in which a repeat differs from the booking (contract: Errors). */
 export function differencesFrom(original: Booking, repeat: Confirmation): string[] {
   const reading = readAmount(repeat.amount, original.currency);
   const same = {
@@ -111,7 +111,7 @@ export function differencesFrom(original: Booking, repeat: Confirmation): string
   return Object.entries(same).flatMap(([field, isSame]) => (isSame ? [] : [field]));
 }
 
-/** A currency without a minor unit has nothing to be mistaken for. */
+/** Tells whether the amount is an owed amount in minor units. That is never true for a currency without a minor unit. */
 function looksLikeMinorUnits(amountMinor: bigint, owedMinor: readonly bigint[], exponent: number): boolean {
   const factor = 10n ** BigInt(exponent);
   return factor > 1n && owedMinor.some((owed) => owed * factor === amountMinor);

@@ -22,41 +22,41 @@ import {
 import { caseEvent } from "../case/event.ts";
 import { bookedReference, possibleReferences } from "./reference.ts";
 
-/** What is known of a set of confirmations before any is booked; the cases are locked. */
+/** The data that were read for a batch of confirmations, before any is booked. The cases are locked. */
 export interface LoadedSet {
   readonly lockedCases: readonly LockedCase[];
   readonly bookings: readonly Booking[];
   readonly links: readonly PaidLink[];
   readonly plans: ReadonlyMap<string, Percent>;
-  /** Of the cases that may end, by `casesThatMayEnd`. */
+  /** The pending earnings of the cases that may end, by `casesThatMayEnd`. */
   readonly pendingEarnings: readonly Earning[];
 }
 
-/** What a folded set leaves to write. */
+/** The rows to write after the fold. */
 export interface SetToWrite {
   readonly bookings: readonly Booking[];
   readonly postings: readonly Posting[];
   readonly cases: readonly LockedCase[];
   readonly earnings: readonly Earning[];
-  /** Earnings of earlier payments that are credited now. */
+  /** The earnings of earlier payments that are now credited. */
   readonly creditedEarnings: readonly Earning[];
   readonly paidLinks: readonly { lenderId: string; id: string; paidAt: Date }[];
   readonly events: readonly EventToEmit[];
 }
 
-interface Surroundings {
+interface FoldContext {
   readonly environment: string;
   readonly now: Date;
 }
 
-/** The set while it is folded: what was loaded, with each payment's effect on top. */
+/** The state of the fold: the loaded data, updated by the effect of each payment. */
 interface Fold {
   readonly cases: Map<string, LockedCase>;
   readonly bookings: Map<string, Booking>;
-  /** By the lender's id of the link, the newest first. */
+  /** The links by the lender's linkId, the newest first. */
   readonly links: ReadonlyMap<string, readonly PaidLink[]>;
   readonly plans: ReadonlyMap<string, Percent>;
-  /** By case that may end: written before and not credited yet. */
+  /** The stored pending earnings, by the id of a case that may end. */
   readonly pending: Map<string, Earning[]>;
   readonly changed: Set<string>;
   readonly written: {
@@ -69,20 +69,23 @@ interface Fold {
   };
 }
 
-/** Applies confirmations in turn, each to the case that the one before left. Pure but for the ids that it makes. */
+/**
+ * Applies confirmations one after the other, each to the case after the one before. It is a pure function, except that it
+ * creates ids.
+ */
 export function foldConfirmations(
   loaded: LoadedSet,
   confirmations: readonly Confirmation[],
-  surroundings: Surroundings,
+  context: FoldContext,
 ): { outcomes: ConfirmationOutcome[]; toWrite: SetToWrite } {
   const fold = startFold(loaded, confirmations);
-  const outcomes = confirmations.map((confirmation) => take(fold, confirmation, surroundings));
+  const outcomes = confirmations.map((confirmation) => applyConfirmation(fold, confirmation, context));
   return { outcomes, toWrite: { ...fold.written, cases: [...fold.changed].map((key) => fold.cases.get(key)!) } };
 }
 
 /**
- * The cases that these confirmations could end, or that have ended. Only there does anybody have to know what is
- * pending, and a loan that is paid in many parts has much of it.
+ * Returns the cases that these confirmations may end, and those that have ended. Pending earnings are read only for these
+ * cases, because a loan that is paid in many parts has many of them.
  */
 export function casesThatMayEnd(
   lockedCases: readonly LockedCase[],
@@ -116,21 +119,21 @@ function startFold(loaded: LoadedSet, confirmations: readonly Confirmation[]): F
   };
 }
 
-function take(fold: Fold, confirmation: Confirmation, surroundings: Surroundings): ConfirmationOutcome {
+function applyConfirmation(fold: Fold, confirmation: Confirmation, context: FoldContext): ConfirmationOutcome {
   const { lender, loan, linkId } = confirmation;
   const original = originalOf(fold, confirmation);
   if (original) return { kind: "duplicate", original, differences: differencesFrom(original, confirmation) };
 
   const lockedCase = fold.cases.get(keyOf(lender.id, loan));
   if (!lockedCase) return refused("LOAN_NOT_FOUND", "There is no case of this loan; import it first.");
-  // A gateway may have used the id for another loan too: that is none of this payment's business.
+  // A gateway may have used the linkId for links of several loans. The links of this loan take precedence.
   const named = linkId === null ? [] : (fold.links.get(keyOf(lender.id, linkId)) ?? []);
   const own = named.filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
   const links = own.length > 0 ? own : named;
   const checked = checkConfirmation(confirmation, lockedCase, links[0]);
   if ("kind" in checked) return checked;
 
-  const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, links }, surroundings);
+  const booking = book(fold, { ...confirmation, ...checked }, { lockedCase, links }, context);
   return { kind: "booked", booking };
 }
 
@@ -143,14 +146,14 @@ function book(
   fold: Fold,
   payment: Confirmation & { amountMinor: bigint },
   { lockedCase, links }: { lockedCase: LockedCase; links: readonly PaidLink[] },
-  { environment, now }: Surroundings,
+  { environment, now }: FoldContext,
 ): Booking {
   const { lender, loan } = payment;
   const reference = bookedReference(payment.reference);
   const [link] = links;
   const { caseAfter, appliedMinor, excessMinor, includedAsOf, events } = applyPayment(lockedCase, payment, now);
   const [collected] = events;
-  if (!collected) throw new Error("A payment without an event.");
+  if (!collected) throw new Error("A payment emitted no event.");
   const booking: Booking = {
     lenderId: lender.id,
     id: newId(),
@@ -194,8 +197,8 @@ function book(
 }
 
 /**
- * The link knows who asked for it and on which visit. Without a link, whoever holds the case is taken to have collected,
- * if they held it when the payment was captured.
+ * A link determines the field partner and the visit. Without a link, the payment is attributed to the field partner of the
+ * case, if the case was assigned to them when the payment was captured.
  */
 function attributionOf(
   lockedCase: LockedCase,
@@ -204,7 +207,7 @@ function attributionOf(
 ): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
   if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
   const { assignedFieldPartnerId: fieldPartnerId, assignedSince, lastVisitId } = lockedCase;
-  // Null: assigned before the column existed. Such a field partner keeps the payments of the case.
+  // Null means that the case was assigned before this column existed. Then the field partner gets all payments of the case.
   const heldIt = assignedSince === null || assignedSince <= paidAt;
   if (fieldPartnerId !== null && heldIt) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
   return { attribution: "none", fieldPartnerId: null, visitId: null };
@@ -212,7 +215,7 @@ function attributionOf(
 
 function linkWarnings(linkId: string | null, link: PaidLink | undefined): Booking["warnings"] {
   if (linkId === null || link) return [];
-  const detail = "No link with this id was minted here; the payment is booked without its visit.";
+  const detail = "The service knows no link with this id; the payment is booked without its visit.";
   return [{ code: "LINK_NOT_RECOGNISED", pointer: "/linkId", detail }];
 }
 
@@ -242,7 +245,7 @@ function paymentData(booking: Booking): object {
   };
 }
 
-/** Commission on what the payment applied to the case; nothing on excess, and no row when it rounds to 0. */
+/** Adds the commission on the applied part of a payment. Excess earns nothing, and a commission of 0 has no row. */
 function earn(fold: Fold, booking: Booking, now: Date): void {
   const percent = fold.plans.get(booking.lenderId);
   const earning = percent === undefined ? undefined : earningOn({ ...booking, bookingId: booking.id }, percent, now);
@@ -251,10 +254,10 @@ function earn(fold: Fold, booking: Booking, now: Date): void {
   fold.written.postings.push(...commission(earning, now));
 }
 
-/** The case has ended: what was pending on it is the field partner's, also what this very set has earned. */
+/** Credits the pending earnings of a case that has ended, including those of earlier payments in this batch. */
 function credit(fold: Fold, caseId: string, now: Date): void {
   const before = fold.pending.get(caseId);
-  if (!before) throw new Error("A case has ended whose pending earnings nobody has read.");
+  if (!before) throw new Error(`The case ${caseId} has ended, but its pending earnings were not read.`);
   fold.pending.set(caseId, []);
   fold.written.creditedEarnings.push(...before);
   for (const earning of before) fold.written.postings.push(...earningCredited(earning, now));

@@ -1,5 +1,5 @@
 /**
- * The payment modes that we know; the list is open (contract: Payment confirmation request).
+ * The known payment modes. Lenders may send other modes (contract: Payment confirmation request).
  *
  * @example
  * const help = `The mode is one of ${PAYMENT_MODES.join(", ")}.`;
@@ -25,7 +25,7 @@ export const PAYMENT_MODES = [
 /** One of PAYMENT_MODES. */
 export type PaymentMode = (typeof PAYMENT_MODES)[number];
 
-/** A mode as it is booked: a known one, or `other` beside the word that the lender sent. */
+/** A mode as it is booked: a known mode, or `other`. `rawMode` is what the lender sent. */
 export interface PaymentModeReading {
   readonly mode: PaymentMode;
   readonly rawMode: string;
@@ -35,8 +35,8 @@ export interface PaymentModeReading {
 const TOKEN = /^[a-z][a-z0-9_.-]{0,39}$/;
 
 /**
- * Reads a payment mode, case-insensitively. A word that we do not know is `other`, with a warning: captured money is
- * never refused for what we do not know. Anything that is no word is undefined.
+ * Reads a payment mode, case-insensitively. An unknown word becomes `other`, with a warning: a captured payment is never
+ * refused because of an unknown value. Returns undefined for a text that is not a word.
  *
  * @example
  * paymentMode("NEFT"); // { mode: "neft", rawMode: "NEFT", warnings: [] }
@@ -47,6 +47,6 @@ export function paymentMode(text: string): PaymentModeReading | undefined {
   if (!TOKEN.test(token)) return undefined;
   const known = PAYMENT_MODES.find((mode) => mode === token);
   if (known) return { mode: known, rawMode, warnings: [] };
-  const detail = `The mode ${rawMode} is not known and is booked as other; what you sent is kept.`;
+  const detail = `The mode ${rawMode} is unknown and is booked as other; the text that was sent is stored too.`;
   return { mode: "other", rawMode, warnings: [{ code: "UNKNOWN_MODE", pointer: "/mode", detail }] };
 }

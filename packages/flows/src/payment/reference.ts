@@ -1,20 +1,20 @@
-/** Control, format and other characters that leave no mark, so that two references could look alike and differ. */
+/** Control, format and other invisible characters. With them, two different references could look the same. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u;
 
-/** The form in which a reference is booked and compared (Unicode NFC): text that looks the same is the same. */
+/** Returns the form in which a reference is booked and compared: Unicode NFC, so that texts that look the same are equal. */
 export function bookedReference(reference: string): string {
   return reference.normalize("NFC");
 }
 
 /**
- * The references under which a payment may be booked already, the likeliest first. Earlier versions booked the text as
- * it was sent, so that form and the decomposed one (NFD), which some systems write, are looked up too.
+ * Returns the references under which a payment may already be booked, the likeliest first. Earlier versions booked the text
+ * as it was sent. So that form is looked up too, and the decomposed form (NFD), which some systems write.
  */
 export function possibleReferences(reference: string): string[] {
   return [...new Set([reference, bookedReference(reference), reference.normalize("NFD")])];
 }
 
-/** Whether a reference has control or invisible characters, such as a zero-width space or a soft hyphen. */
+/** Tells whether a reference has control or invisible characters, such as a zero-width space or a soft hyphen. */
 export function hasInvisible(reference: string): boolean {
   return INVISIBLE.test(reference);
 }

@@ -1,12 +1,12 @@
-/** Where and when a request of the field partner's app is worked. */
+/** The context of a request of the field partners' app. */
 export interface AppContext {
   /** The deployment's name (contract: Health response, `env`). */
   readonly environment: string;
-  /** The service's clock; the moment of the call unless told. */
+  /** The time of the service's clock. Default: the time of the call. */
   readonly now?: Date;
 }
 
-/** What can be wrong with a request of the app, whatever the case or visit that it names. */
+/** The faults that a request of the app can have, independent of its case or visit. */
 export type AppInputFaultCode =
   | "AMOUNT_OUT_OF_RANGE"
   | "CURRENCY_MISMATCH"
@@ -17,18 +17,18 @@ export type AppInputFaultCode =
   | "PROMISE_REQUIRED"
   | "TOO_LONG";
 
-/** What the app sent can never be right: a code, and a sentence for whoever mends the app. */
+/** The request is invalid: a code, and a sentence for the developer of the app. */
 export interface AppInputFault {
   readonly kind: "invalid";
   readonly code: AppInputFaultCode;
   readonly detail: string;
 }
 
-/** Clocks and time zones of phones are often wrong by hours, and nobody is turned away at a door for that. */
+/** The clocks and time zones of phones are often wrong by hours, and that must not stop a field partner at a door. */
 const AHEAD_TOLERANCE_MS = 24 * 60 * 60_000;
 const EARLIEST = new Date("2000-01-01T00:00:00Z");
 
-/** A time that no phone shows by a small mistake. How late a fact comes does not matter. */
+/** Returns a fault for a time before 2000 or more than a day in the future. How late the request arrives does not matter. */
 export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | undefined {
   if (occurredAt >= EARLIEST && occurredAt.getTime() <= now.getTime() + AHEAD_TOLERANCE_MS) return undefined;
   return {

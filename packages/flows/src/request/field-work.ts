@@ -2,12 +2,12 @@ import { type BlockedReason, blockedReason } from "@collections/cases";
 import type { LenderProfile } from "@collections/lenders";
 import { dayIn } from "@collections/local-time";
 
-/** Why a borrower may not be visited or asked for a payment: because of the case, or because of its lender. */
+/** The reasons why a borrower may not be visited or asked for a payment. They concern the case or its lender. */
 export type FieldWorkRefusal = BlockedReason | "LENDER_SUSPENDED";
 
 /**
- * Why the field work on a case is refused at this moment, or undefined when visits, links and messages are allowed.
- * The case's own reason comes first: it stays when the lender is resumed.
+ * Returns why field work on a case is refused now, or undefined if visits, links and messages are allowed. A reason of the
+ * case takes precedence, because it remains when the lender is resumed.
  *
  * @example
  * const own = await ownCasesByIds(em, fieldPartnerId, [caseId]);

@@ -15,43 +15,43 @@ import { toWire } from "@collections/money";
 import { type AppContext, type AppInputFault, occurredAtFault } from "../request/app-request.ts";
 import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
-/** How a visit ended, as the field partner's phone tells it, maybe hours later. */
+/** The end of a visit, as the field partner's phone reports it, maybe hours later. */
 export interface VisitToComplete {
   readonly fieldPartnerId: string;
   readonly visitId: string;
   readonly disposition: Disposition;
   /** By the phone's clock. */
   readonly occurredAt: Date;
-  /** With PROMISE_TO_PAY, and only with it. */
+  /** Required for PROMISE_TO_PAY, not allowed for other dispositions. */
   readonly promise?: PromiseTerms;
-  /** At most MAX_NOTE_CHARS; of control characters only line breaks and tabs. */
+  /** At most MAX_NOTE_CHARS characters. The only allowed control characters are line breaks and tabs. */
   readonly note?: string;
-  /** When the service heard of it, where that was before it heard of the visit's start. */
+  /** When the service received the request, if that was before it received the start of the visit. */
   readonly queuedSince?: Date;
 }
 
-/** What became of it. `case` is the case after it. */
+/** The outcome of the end of a visit. `case` is the case after it. */
 export type CompleteVisitOutcome =
   | { readonly kind: "completed"; readonly visit: Visit; readonly case: LockedCase }
-  /** No such visit, or another field partner's: the same answer. */
+  /** There is no such visit, or it is another field partner's. */
   | { readonly kind: "not_found" }
-  /** It ended otherwise before, as `visit` says; nothing was changed. */
+  /** The visit had already ended with another disposition, as `visit` shows. Nothing was changed. */
   | { readonly kind: "conflict"; readonly visit: Visit }
   | AppInputFault;
 
 /**
- * Characters of a visit's note at most, as JavaScript counts them.
+ * The maximum length of a visit's note, in UTF-16 code units.
  *
  * @example
  * const note = typedNote.slice(0, MAX_NOTE_CHARS).toWellFormed();
  */
 export const MAX_NOTE_CHARS = 2_000;
 
-/** PostgreSQL takes neither U+0000 nor half a surrogate pair, and nobody types the others. */
+/** Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; the others are not typed. */
 const UNKEPT_CHARS = /(?![\n\r\t])[\p{Cc}\p{Cs}]/u;
 
 /**
- * Ends a visit. The same end again answers with what is stored. A dispute holds the case.
+ * Ends a visit. A repeat returns the stored visit. A dispute puts the case on hold.
  *
  * @example
  * const end = { fieldPartnerId, visitId, disposition: "NOT_AT_HOME", occurredAt: new Date() } as const;
@@ -66,7 +66,7 @@ export function completeVisit(
 }
 
 /**
- * `completeVisit` inside the caller's transaction.
+ * Ends a visit like `completeVisit`, in the caller's transaction.
  *
  * @example
  * const promise = { amountMinor: 100_000n, currency: currency("INR"), dueOn: "2026-11-27" };
@@ -80,7 +80,7 @@ export async function completeVisitIn(
 ): Promise<CompleteVisitOutcome> {
   const { fieldPartnerId, visitId, disposition, occurredAt } = completion;
 
-  // Is it the end of a visit of this field partner's?
+  // Check the request and find the field partner's visit.
   const fault = occurredAtFault(occurredAt, now) ?? noteFault(completion.note);
   if (fault) return fault;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
@@ -96,7 +96,7 @@ export async function completeVisitIn(
   if (completed.outcome === "ended_otherwise") return { kind: "conflict", visit: completed.visit };
   if (completed.outcome === "refused") return refusalOf(completed);
 
-  // Write the case and tell the lender, of the visit first and then of the hold that a dispute brings.
+  // Write the case and emit the events: first that of the visit, then that of the hold after a dispute.
   const { visit, promise, caseAfter, events } = completed;
   const [lender, fieldPartner] = await Promise.all([lenderById(tx, lenderId), fieldPartnerById(tx, fieldPartnerId)]);
   const data = {
@@ -114,12 +114,12 @@ export async function completeVisitIn(
   return { kind: "completed", visit, case: caseAfter };
 }
 
-/** A promise as events show it. */
+/** Returns a promise as it appears in events. */
 export function shownPromise({ amountMinor, currency, dueOn }: PromiseTerms): object {
   return { amount: toWire(amountMinor, currency), currency, date: dueOn };
 }
 
-/** What is wrong whatever the visit will be is told now: it would be kept for a start that can only refuse it. */
+/** An invalid promise is reported at once: otherwise the request would be queued, and refused when the visit starts. */
 function notFound(completion: VisitToComplete): CompleteVisitOutcome {
   const fault = promiseFault(completion);
   return fault ? { kind: "invalid", ...fault } : { kind: "not_found" };
@@ -132,11 +132,12 @@ function refusalOf({ code, detail }: Extract<VisitCompletionResult, { outcome: "
 
 function noteFault(note = ""): AppInputFault | undefined {
   if (note.length > MAX_NOTE_CHARS) {
-    return { kind: "invalid", code: "TOO_LONG", detail: `A note has at most ${MAX_NOTE_CHARS} characters.` };
+    const detail = `A note may have at most ${MAX_NOTE_CHARS} characters; got ${note.length}.`;
+    return { kind: "invalid", code: "TOO_LONG", detail };
   }
   if (UNKEPT_CHARS.test(note)) {
     const detail =
-      "A note is text: of control characters it has line breaks and tabs only, and no halves of surrogates.";
+      "A note may contain no control characters except line breaks and tabs, and no lone surrogates.";
     return { kind: "invalid", code: "INVALID_TEXT", detail };
   }
   return undefined;

@@ -4,17 +4,17 @@ import { type ContactReveal, takeContactReveal } from "@collections/field-partne
 import { lenderById } from "@collections/lenders";
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
 
-/** What became of the wish to see how to reach a borrower. */
+/** The outcome of a request to see a borrower's contact data. */
 export type RevealContactOutcome =
   | { readonly kind: "revealed" }
-  /** No such case, or not this field partner's: the same answer. */
+  /** There is no such case, or it is not assigned to this field partner. */
   | { readonly kind: "not_found" }
   | { readonly kind: "not_workable"; readonly reason: FieldWorkRefusal }
-  /** As many other cases' contacts were seen on this day as may be. */
+  /** The field partner has seen the contacts of the maximum number of other cases on this day. */
   | { readonly kind: "limit_reached" };
 
 /**
- * Lets a field partner see the contact of a case that they may work on, and keeps that they did, for good.
+ * Lets a field partner see the contact data of a workable case, and records that permanently.
  *
  * @example
  * const dayBegan = new Date("2026-11-19T18:30:00Z");

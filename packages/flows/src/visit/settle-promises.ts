@@ -8,7 +8,7 @@ import { shownPromise } from "./complete-visit.ts";
 import type { LinkLog } from "../link/link-jobs.ts";
 import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
-/** What the sweep of promises works with. */
+/** The dependencies of the sweep of promises. */
 export interface PromiseDeps {
   readonly database: Pick<Database, "em">;
   /** The deployment's name (contract: Health response, `env`). */
@@ -16,20 +16,20 @@ export interface PromiseDeps {
   readonly log?: Pick<LinkLog, "warn">;
 }
 
-/** Payments of the last minutes of a day may be confirmed a little later: they still count. */
+/** How long after the end of its day a promise is decided. Payments of the day's last minutes may be confirmed late. */
 const CONFIRMATION_GRACE_MS = 3_600_000;
 /**
- * A promise that was due longer ago is settled without an event. The first run after the upgrade to this version finds
- * every promise that no later one replaced, maybe years of them.
+ * A promise that was due longer ago than this is settled without an event. The first run after the upgrade to this version
+ * finds every promise that was not replaced, maybe from years.
  */
 const EVENT_FOR_MS = 31 * 24 * 60 * 60_000;
 const PROMISES_A_PAGE = 500;
 
 /**
  * Decides every open promise whose day is over in its lender's time zone, and sends the lender `promise.kept` or
- * `promise.broken`, once each. A promise is decided from one hour after the end of its day. One that was due more than
- * 31 days ago is decided without an event. Any number of processes may run this at once. A promise that cannot be
- * decided is logged, and left to the next run. contract: Event kinds
+ * `promise.broken`, once for each. A promise is decided one hour after the end of its day. A promise that was due more than
+ * 31 days ago is decided without an event. Several processes may run this at the same time. A promise that cannot be decided
+ * is logged, and the next run tries it again. contract: Event kinds
  *
  * @example
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));
@@ -50,7 +50,7 @@ export async function settlePromises(deps: PromiseDeps, now: Date): Promise<void
   });
 }
 
-interface Settling {
+interface SettleOptions {
   readonly now: Date;
   readonly sendsEvent: boolean;
 }
@@ -59,10 +59,10 @@ async function settleUnlessItFails(
   deps: PromiseDeps,
   lender: LenderProfile,
   promise: DuePromise,
-  settling: Settling,
+  options: SettleOptions,
 ): Promise<void> {
   try {
-    await settle(deps, lender, promise, settling);
+    await settle(deps, lender, promise, options);
   } catch (error) {
     deps.log?.warn({ lenderId: promise.lenderId, promiseId: promise.id, error }, "promise not settled");
   }
@@ -72,15 +72,15 @@ async function settle(
   { database, environment }: PromiseDeps,
   { code, timeZone }: LenderProfile,
   { lenderId, id, caseId }: DuePromise,
-  { now, sendsEvent }: Settling,
+  { now, sendsEvent }: SettleOptions,
 ): Promise<void> {
   await transaction(database.em(), async (tx) => {
-    // Lock the case, and see whether the promise is still open: another process may have settled it.
+    // Lock the case, and check that the promise is still open: another process may have settled it.
     const loan = await lockLoan(tx, { lenderId, caseId });
     const promise = await openPromiseById(tx, { lenderId, id });
     if (!promise) return;
 
-    // Decide by what was paid from the promise to the end of its day.
+    // Decide by the payments from the time of the promise to the end of its day.
     const { to: dayEnd } = spanOfDay(promise.dueOn, timeZone);
     const { sourceLoanNumber } = loan.worked;
     const { madeAt: from, currency, visitId } = promise;

@@ -16,11 +16,11 @@ import { type AppContext, type AppInputFault, occurredAtFault } from "../request
 import { fieldWorkRefusal, type FieldWorkRefusal } from "../request/field-work.ts";
 import { lockLoan, recordLoanEvents } from "../case/lock-loan.ts";
 
-/** A visit that begins, as the field partner's phone tells it, maybe hours later. */
+/** The start of a visit, as the field partner's phone reports it, maybe hours later. */
 export interface VisitToStart {
   readonly fieldPartnerId: string;
   readonly caseId: string;
-  /** A UUID of the client's. */
+  /** A UUID that the client created. */
   readonly visitId: string;
   /** By the phone's clock. */
   readonly occurredAt: Date;
@@ -31,18 +31,18 @@ export interface VisitToStart {
   };
 }
 
-/** What became of it. `case` is the case after it. */
+/** The outcome of the start of a visit. `case` is the case after it. */
 export type StartVisitOutcome =
   | { readonly kind: "started"; readonly visit: Visit; readonly case: LockedCase }
-  /** No such case, or not this field partner's: the same answer. */
+  /** There is no such case, or it is not assigned to this field partner. */
   | { readonly kind: "not_found" }
   | { readonly kind: "not_workable"; readonly code: TransitionRefusalCode | FieldWorkRefusal; readonly detail: string }
-  /** The client used this visitId for something else; it has to make a new one. */
+  /** The visitId is already used for another visit, so the client has to create a new one. */
   | { readonly kind: "visit_id_taken" }
   | AppInputFault;
 
 /**
- * Starts a visit on a field partner's case. The same start again answers with the visit that there is.
+ * Starts a visit on a field partner's case. A repeat returns the existing visit.
  *
  * @example
  * const start = { fieldPartnerId, caseId, visitId: newId(), occurredAt: new Date() };
@@ -53,7 +53,7 @@ export function startVisit(em: EntityManager, start: VisitToStart, context: AppC
 }
 
 /**
- * `startVisit` inside the caller's transaction.
+ * Starts a visit like `startVisit`, in the caller's transaction.
  *
  * @example
  * const location = { latitude: 19.076, longitude: 72.8777, accuracyM: 12 };
@@ -67,13 +67,13 @@ export async function startVisitIn(
 ): Promise<StartVisitOutcome> {
   const { fieldPartnerId, visitId, occurredAt, location } = start;
 
-  // Is it a visit at all, and of a case that this field partner may know of?
+  // Check the request, and find the case if this field partner may see it.
   const fault = occurredAtFault(occurredAt, now) ?? locationFault(location);
   if (fault) return fault;
   const found = await findCase(tx, start, now);
   if (!found) return { kind: "not_found" };
 
-  // Lock the case and start the visit, unless it is no time to go there.
+  // Lock the case and start the visit, unless the borrower may not be visited now.
   const loan = await lockLoan(tx, found);
   const lender = (await lenderById(tx, found.lenderId))!;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
@@ -84,7 +84,7 @@ export async function startVisitIn(
   if (started.outcome === "already_started") return { kind: "started", visit: started.visit, case: loan.worked };
   if (started.outcome === "refused") return refusalOf(started);
 
-  // Write the case and tell the lender.
+  // Write the case and emit the event.
   const { visit, caseAfter } = started;
   const data = { visitId: publicId("vis", visitId), occurredAt: occurredAt.toISOString() };
   const origin = { lenderCode: lender.code, environment, now };
@@ -92,7 +92,10 @@ export async function startVisitIn(
   return { kind: "started", visit, case: caseAfter };
 }
 
-/** Somebody else may hold the case by now: a visit that was started before finds it, and one from before that. */
+/**
+ * Finds the case of a visit. The case may now be assigned to another field partner. It is still found for a visit that is
+ * already recorded, and for a visit that started before this field partner lost the case.
+ */
 async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey | undefined> {
   const { fieldPartnerId, caseId, visitId, occurredAt } = start;
   const known = await visitOfFieldPartner(tx, fieldPartnerId, visitId);
@@ -103,8 +106,8 @@ async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey
 }
 
 /**
- * Refuses a visit that begins now because of a rest that the borrower asked for, or a suspended lender. A visit that is
- * reported late has happened, maybe before either, and is recorded. The state machine judges the case's other reasons.
+ * Refuses a visit that starts now if the borrower may not be contacted or the lender is suspended. A visit that is reported
+ * late has already taken place, maybe before that, so it is recorded. The table of states decides the other reasons.
  */
 function refusalForNow(
   theCase: LockedCase,
@@ -123,7 +126,7 @@ function refusalForNow(
 
 function refusalOf({ code, detail }: Extract<VisitStartResult, { outcome: "refused" }>): StartVisitOutcome {
   if (code === "VISIT_ID_TAKEN") return { kind: "visit_id_taken" };
-  // Taken from this field partner before the visit, while we waited for the lock.
+  // The field partner lost the case before the visit, and this transaction waited for the lock meanwhile.
   if (code === "NOT_ASSIGNED") return { kind: "not_found" };
   return { kind: "not_workable", code, detail };
 }
