@@ -31,7 +31,7 @@ import { flowsSchema } from "../src/schema.ts";
 
 export const ENVIRONMENT = "sandbox";
 
-/** Lender twins and their like listen there. */
+/** The address at which lender twins and other test servers listen. */
 export const ALLOW = parseAllowList("127.0.0.1:*");
 
 export const VAULT = createVault({ masterKey: "a1".repeat(32) });
@@ -47,12 +47,14 @@ const SCHEMAS: PackageSchema[] = [
   flowsSchema,
 ];
 
-/** A migrated database for this test file, with pg-boss, closed after its tests. Call it at the top of the file. */
+/**
+ * Opens a migrated database with pg-boss for this test file, and closes it after the tests. Call it at the top level.
+ */
 export async function flowsDatabase(options: Partial<DatabaseOptions> = {}): Promise<Database> {
   return openDatabase(await flowsDatabaseUrl(), options);
 }
 
-/** The address of a migrated database for this test file. */
+/** Creates a migrated database for this test file and returns its URL. */
 export async function flowsDatabaseUrl(): Promise<string> {
   const { url } = await testDatabase("flows", async (at) => {
     await migrate({ url: at, schemas: SCHEMAS, jobs: true });
@@ -60,14 +62,14 @@ export async function flowsDatabaseUrl(): Promise<string> {
   return url;
 }
 
-/** One more process's way to a database, closed after the tests. */
+/** Opens a database again, as another process would, and closes it after the tests. */
 export async function openDatabase(url: string, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const database = await createDatabase({ url, directUrl: directUrl(url), schemas: SCHEMAS, ...options });
   afterAll(() => database.close());
   return database;
 }
 
-/** A lender of its own, in INR unless told. */
+/** Creates a lender. Its currency is INR by default. */
 export function aLender(
   database: Database,
   given: Partial<NewLender> & { callbackUrl?: string } = {},
@@ -77,13 +79,16 @@ export function aLender(
   return onboardLender(database.em(), onboarding, { code, name: "Acme Finance", currency: "INR", ...given });
 }
 
-/** A field partner with a phone of their own. */
+/** Creates a field partner with a new phone number. */
 export function aFieldPartner(database: Database): Promise<FieldPartner> {
   const phone = `+9198${String(randomInt(1e8)).padStart(8, "0")}`;
   return transaction(database.em(), (tx) => createFieldPartner(tx, { displayName: "Asha Rao", phone }));
 }
 
-/** A case of its own loan with 5,000 outstanding; `row` adds to its import row. `fieldPartner` holds it, if given. */
+/**
+ * Creates a case of a new loan with 5,000 outstanding, assigned to `fieldPartner` if given. `row` extends its import
+ * row.
+ */
 export async function aCase(
   database: Database,
   lender: Lender,
@@ -99,7 +104,7 @@ export async function aCase(
   return currentCase(database, lender, loan);
 }
 
-/** The loan's current case as it is now. */
+/** Reads the loan's current case. */
 export async function currentCase(database: Database, { id }: Lender, loan: string): Promise<Case> {
   const found = await caseByLoan(database.em(), id, loan);
   assert(found);
@@ -117,7 +122,7 @@ export async function importRow(database: Database, lender: Lender, row: object)
   assert(success, JSON.stringify(results));
 }
 
-/** A payment of 2,500 on the case's loan, under a reference of its own. */
+/** Returns a confirmation of 2,500 on the case's loan, with a new reference. */
 export function aConfirmation(
   { id, code }: Pick<Lender, "id" | "code">,
   { sourceLoanNumber }: Pick<Case, "sourceLoanNumber">,
@@ -139,7 +144,7 @@ export function aConfirmation(
   };
 }
 
-/** The events of a loan in their sequence, their bodies read. */
+/** Returns the parsed bodies of a loan's events, in the order of their sequence. */
 export async function eventsOfLoan(
   database: Database,
   { lenderId, sourceLoanNumber }: Pick<Case, "lenderId" | "sourceLoanNumber">,
@@ -148,7 +153,7 @@ export async function eventsOfLoan(
   return events.map(({ body }) => JSON.parse(body) as EventBody);
 }
 
-/** An event's envelope. contract: Events */
+/** The envelope of an event. contract: Events */
 export interface EventBody {
   readonly eventId: string;
   readonly kind: string;

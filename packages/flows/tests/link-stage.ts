@@ -20,7 +20,7 @@ import { requestPaymentLink, type PaymentLinkRequest } from "../src/link/request
 import { startVisit } from "../src/visit/start-visit.ts";
 import { aCase, aFieldPartner, aLender, ALLOW, ENVIRONMENT, VAULT } from "./fixture.ts";
 
-/** A lender on real sockets, a WhatsApp and a mail server, and what the jobs of links work with. */
+/** A lender, a WhatsApp server and a mail server on real sockets, with the dependencies of the jobs of links. */
 export interface LinkStage {
   readonly deps: LinkDeps;
   readonly twin: LenderTwin;
@@ -28,11 +28,11 @@ export interface LinkStage {
   readonly mails: MailCatcher;
   readonly lender: Lender;
   readonly fieldPartner: FieldPartner;
-  /** A case of the lender's that the field partner is visiting; `row` adds to its import row. */
+  /** Creates a case of the lender with a started visit. `row` extends its import row. */
   visitedCase(row?: object): Promise<VisitedCase>;
-  /** Asks for a link on a visit of the field partner's. */
-  request(visitId: string, wish?: Partial<PaymentLinkRequest>): Promise<PaymentLink>;
-  /** The link as it is now. */
+  /** Requests a link on a visit of the field partner. */
+  request(visitId: string, given?: Partial<PaymentLinkRequest>): Promise<PaymentLink>;
+  /** Reads the link. */
   link(of: PaymentLink): Promise<PaymentLink>;
 }
 
@@ -43,7 +43,7 @@ export interface VisitedCase {
 
 const WHATSAPP = { token: "EAAG-test-token", phoneNumberId: "106540352242922" };
 
-/** The data of the jobs that wait in a queue and have `value` somewhere in them, oldest first. */
+/** Returns the data of the waiting jobs of a queue that contain `value`, oldest first. */
 export async function jobsWith<Data extends object>(
   database: Database,
   { name }: Queue<Data>,
@@ -58,7 +58,7 @@ const selectJobs = statement(
   "select data from pgboss.job where name = $1 and state = 'created' order by created_on",
 );
 
-/** Everything is closed after the tests of the file. */
+/** Starts the servers, and closes everything after the tests of the file. */
 export async function linkStage(
   database: Database,
   { lender: given = {}, ...changes }: Partial<LinkDeps> & { lender?: Partial<NewLender> } = {},
@@ -103,14 +103,14 @@ export async function linkStage(
   async function visitedCase(row = {}): Promise<VisitedCase> {
     const theCase = await aCase(database, lender, { fieldPartner, row });
     const visitId = crypto.randomUUID();
-    const told = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
-    assert.equal((await startVisit(database.em(), told, { environment: ENVIRONMENT })).kind, "started");
+    const start = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
+    assert.equal((await startVisit(database.em(), start, { environment: ENVIRONMENT })).kind, "started");
     return { theCase, visitId };
   }
 
-  async function request(visitId: string, wish: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
+  async function request(visitId: string, given: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
     const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: lender.currency };
-    const outcome = await requestPaymentLink(database.em(), { ...asked, ...wish }, {});
+    const outcome = await requestPaymentLink(database.em(), { ...asked, ...given }, {});
     assert(outcome.kind === "requested", outcome.kind);
     return outcome.link;
   }

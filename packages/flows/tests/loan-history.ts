@@ -10,14 +10,14 @@ import { importCases } from "../src/case/import-cases.ts";
 import { aConfirmation, BORROWER, ENVIRONMENT } from "./fixture.ts";
 
 /**
- * Something that happened to a loan at the lender, in whole rupees and days. It reaches the service at any time, in any
- * order and any number of times. A further kind of fact needs a line in `reach` and in `amountsAfter`.
+ * A fact about a loan at the lender, in whole rupees and days. Facts reach the service at any time, in any order and
+ * repeatedly. A new kind of fact has to be added to `reach` and `amountsAfter`.
  */
 export type Fact =
   | { readonly kind: "balance"; readonly day: number; readonly amount: number }
   | { readonly kind: "payment"; readonly day: number; readonly amount: number; readonly reference: string };
 
-/** What reaches the service, and in which order; facts of one part reach it together, as far as they can. */
+/** The facts in their order of arrival. Facts of one part arrive together, as far as that is possible. */
 export type Arrival = readonly (readonly Fact[])[];
 
 const FIRST_DAY = Date.parse("2026-01-01T12:00:00Z");
@@ -25,12 +25,12 @@ const DAY_MS = 24 * 60 * 60_000;
 const DAYS = 40;
 const MAX_AMOUNT = 1_000;
 
-/** The moment of a fact. */
+/** Returns the time of a fact. */
 export function momentOf({ day }: Pick<Fact, "day">): Date {
   return new Date(FIRST_DAY + day * DAY_MS);
 }
 
-/** Balances with moments of their own, and payments at any moment, also at those of balances. */
+/** Generates balances at different times, and payments at any times, also at those of balances. */
 export const anyHistory: fc.Arbitrary<Fact[]> = fc
   .record({
     balances: fc.uniqueArray(
@@ -47,14 +47,14 @@ export const anyHistory: fc.Arbitrary<Fact[]> = fc
     ...payments.map((one, index): Fact => ({ kind: "payment", reference: `UTR${index}`, ...one })),
   ]);
 
-/** Histories in which no order clears the case on the way: each balance is more than what came after it. */
+/** Generates histories that clear the case in no order: each balance is more than the payments after it. */
 export const openHistory: fc.Arbitrary<Fact[]> = anyHistory.map((facts) =>
   facts.map((fact) =>
     fact.kind === "balance" ? { ...fact, amount: fact.amount + 1 - Math.min(0, amountsAfter(fact, facts)) } : fact,
   ),
 );
 
-/** Any order of a history's facts, with repeats of some, in parts of any size. */
+/** Generates an order of a history's facts, with repeats of some, in parts of any size. */
 export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
   const repeats = fc.subarray([...facts]);
   return repeats
@@ -66,13 +66,13 @@ export function anyArrival(facts: readonly Fact[]): fc.Arbitrary<Arrival> {
     );
 }
 
-/** The facts of a history in one order that begins with a balance, and the same order with repeats in between. */
+/** The facts of a history in an order that begins with a balance, and the same order with repeats in between. */
 export interface RepeatedArrival {
   readonly order: readonly Fact[];
   readonly withRepeats: readonly Fact[];
 }
 
-/** Any order of a history's facts that begins with a balance, and repeats of facts at any place after the first time. */
+/** Generates an order of a history's facts that begins with a balance, and repeats of facts anywhere after them. */
 export function anyRepeats(facts: readonly Fact[]): fc.Arbitrary<RepeatedArrival> {
   const orders = fc.shuffledSubarray([...facts], { minLength: facts.length });
   const repeats = fc.array(fc.record({ after: fc.nat(facts.length - 1), of: fc.nat() }), { maxLength: 10 });
@@ -88,8 +88,8 @@ export function anyRepeats(facts: readonly Fact[]): fc.Arbitrary<RepeatedArrival
 }
 
 /**
- * The excess that the definition gives for facts that arrive one by one, the first of them a balance, on a case that no
- * payment clears. Facts that repeat are left out.
+ * Computes the excess by its definition, for facts that arrive one by one, beginning with a balance, on a case that no
+ * payment clears. `order` contains no repeats.
  */
 export function excessOf(order: readonly Fact[]): number {
   let [asOf, outstanding, applied, peak] = [-Infinity, 0, 0, 0];
@@ -110,20 +110,20 @@ export function excessOf(order: readonly Fact[]): number {
   return collectedOf(order) - applied;
 }
 
-/** What the definition says is outstanding: the newest balance and what came after it, never below 0. */
+/** Computes the outstanding amount by its definition: the newest balance minus later payments, at least 0. */
 export function outstandingOf(facts: readonly Fact[]): number {
   const newest = facts.filter(isBalance).reduce((latest, one) => (one.day > latest.day ? one : latest));
   return Math.max(0, newest.amount + amountsAfter(newest, facts));
 }
 
-/** The sum of all payments. */
+/** Returns the sum of all payments. */
 export function collectedOf(facts: readonly Fact[]): number {
   return facts.reduce((sum, fact) => (fact.kind === "payment" ? sum + fact.amount : sum), 0);
 }
 
 /**
- * Lets the facts reach the service. A payment of a loan that is not there yet is refused, and the lender sends it again
- * at the end. `afterImport` is called behind each import.
+ * Sends the facts to the service. A payment of a loan that is not imported yet is refused, and is sent again at the
+ * end. `afterImport` is called after each import.
  */
 export async function reach(
   database: Database,
@@ -153,7 +153,7 @@ async function importBalance(database: Database, lender: Lender, loan: string, b
   await importCases(database.em(), { lender, rows, dryRun: false, atomic: false }, ENVIRONMENT);
 }
 
-/** Confirms the payments in one batch; returns those of a loan that has no case. */
+/** Confirms the payments in one batch, and returns those that were refused because the loan has no case. */
 async function confirm(
   database: Database,
   lender: Lender,
@@ -181,7 +181,7 @@ async function confirm(
   });
 }
 
-/** How the facts after a moment change what is owed: payments lower it. */
+/** Returns how the facts after a time change the outstanding amount: payments lower it. */
 function amountsAfter({ day }: Pick<Fact, "day">, facts: readonly Fact[]): number {
   return -collectedOf(facts.filter((fact) => fact.day > day));
 }

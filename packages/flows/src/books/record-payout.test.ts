@@ -14,7 +14,7 @@ import { payoutPreview, type PayoutToRecord, recordPayout } from "./record-payou
 import { verifyBooks } from "./verify-books.ts";
 
 const INR = currency("INR");
-/** 2.5 % of 5,000. */
+/** The commission: 2.5 % of 5,000. */
 const EARNED_MINOR = 12_500n;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -28,7 +28,7 @@ beforeEach(async () => {
   lenders = (await Promise.all(made)).map(({ lender }) => lender).toSorted((a, b) => (a.id < b.id ? -1 : 1));
 });
 
-/** A case of 5,000 that the field partner holds is paid: all of it, so that it ends, unless told. */
+/** Pays a case of 5,000 of the field partner. Default: the whole amount, so that the case ends. */
 async function earn(lender: Lender, amount = "5000"): Promise<void> {
   const theCase = await aCase(database, lender, { fieldPartner });
   const confirmation = aConfirmation(lender, theCase, { amount: new AmountLiteral(amount) });
@@ -36,7 +36,7 @@ async function earn(lender: Lender, amount = "5000"): Promise<void> {
   expect(outcome).toMatchObject({ kind: "booked" });
 }
 
-/** One line's worth, unless told. */
+/** Returns a payout to record. Default: of one line. */
 function anOrder(given: Partial<PayoutToRecord> = {}): PayoutToRecord {
   const paidOn = dayIn(fieldPartner.timeZone, new Date());
   const reference = `UTR${randomInt(1e12)}`;
@@ -44,14 +44,14 @@ function anOrder(given: Partial<PayoutToRecord> = {}): PayoutToRecord {
   return { fieldPartnerId: fieldPartner.id, currency: INR, reference, paidOn, until: null, amountMinor, ...given };
 }
 
-/** What an operator sees before sending it, and the order that records just that. */
+/** Returns the preview that an operator sees, and the payout that records exactly its amount. */
 async function previewed(): Promise<PayoutToRecord> {
   const { credited, asOf } = (await payoutPreview(database.em(), fieldPartner.id, null))!;
   const amountMinor = credited.reduce((sum, part) => sum + part.amountMinor, 0n);
   return anOrder({ amountMinor, until: asOf?.toISOString() ?? null });
 }
 
-/** The moments at which the field partner's lines were credited, the first of them first. */
+/** Returns the times at which the field partner's lines were credited, in ascending order. */
 async function creditedAt(): Promise<Date[]> {
   const { lines } = await earningLines(database.em(), fieldPartner.id, { first: 100 });
   return lines.map(({ earning }) => earning.creditedAt!).toSorted((a, b) => a.getTime() - b.getTime());
@@ -74,7 +74,7 @@ const stateOfLines = async () => {
 };
 
 describe("a payout", () => {
-  test("pays what is credited at all lenders, in lines, books and audit, and leaves what is pending", async () => {
+  test("pays the credited lines of all lenders, writes books and audit, and leaves pending lines unpaid", async () => {
     const [first, second] = lenders as [Lender, Lender];
     for (const lender of [first, first, second]) await earn(lender);
     await earn(second, "2500");
@@ -113,7 +113,7 @@ describe("a payout", () => {
     expect(await record(anOrder())).toEqual({ kind: "nothing_to_pay", credited: [] });
   });
 
-  test("has its day in the books, beside the moment at which it was recorded", async () => {
+  test("is booked with its day and the time of its recording", async () => {
     await earn(lenders[0]!);
     const [now, paidOn] = [new Date(), dayIn(fieldPartner.timeZone, new Date())];
     await record(anOrder({ paidOn }), now);
@@ -121,12 +121,12 @@ describe("a payout", () => {
       "select effective_at, recorded_at from ledger.transfer where lender_id = $1 and kind = 'payout'",
       [lenders[0]!.id],
     );
-    // Midnight in India.
+    // This is midnight in India.
     const times = rows.map(({ effective_at, recorded_at }) => [new Date(effective_at), new Date(recorded_at)]);
     expect(times).toEqual([[new Date(`${paidOn}T00:00:00+05:30`), now]]);
   });
 
-  test("pays up to the end of a day where the field partner is", async () => {
+  test("pays lines up to the end of a day in the field partner's time zone", async () => {
     await earn(lenders[0]!);
     const now = new Date();
     const today = dayIn(fieldPartner.timeZone, now);
@@ -137,7 +137,7 @@ describe("a payout", () => {
     expect(await record(anOrder({ until: today }), later)).toMatchObject({ kind: "recorded" });
   });
 
-  test("pays just what was previewed, whatever is credited meanwhile", async () => {
+  test("pays exactly the previewed lines, even if others are credited since", async () => {
     for (const lender of lenders) await earn(lender);
     const order = await previewed();
     await pause(2);
@@ -151,7 +151,7 @@ describe("a payout", () => {
     await expectPaid(3n * EARNED_MINOR);
   });
 
-  test("that is less than what is credited is told up to which moment it fits, if up to any", async () => {
+  test("below the credited amount returns the time up to which the credits equal it, if there is one", async () => {
     for (const _ of [1, 2, 3]) {
       await earn(lenders[0]!);
       await pause(2);
@@ -169,7 +169,7 @@ describe("a payout", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("of a line that was credited late, before the previewed moment, is recorded with the rest that was sent then", async () => {
+  test("differs in its amount if a line was committed after the preview with an earlier credit time", async () => {
     const [line, late] = lenders as [Lender, Lender];
     await earn(line);
     await pause(2);
@@ -185,7 +185,7 @@ describe("a payout", () => {
     expect(await record(both)).toMatchObject({ kind: "recorded", payout: { lines: 2 } });
   });
 
-  test("was sent on no day before its first line was credited, wherever the bank is", async () => {
+  test("is refused with a day before its first line was credited, in any time zone", async () => {
     for (const lender of lenders) await earn(lender);
     const [first] = await creditedAt();
     const earliest = dayIn("Etc/GMT+12", first!);
@@ -198,7 +198,7 @@ describe("a payout", () => {
     expect(await record({ ...order, paidOn: earliest })).toMatchObject({ kind: "recorded" });
   });
 
-  test("is answered with what was recorded when it comes again, and refused when it says something else", async () => {
+  test("that is repeated returns the recorded payout, and is refused if its fields differ", async () => {
     await earn(lenders[0]!);
     const order = anOrder();
     const first = await record(order);
@@ -219,7 +219,7 @@ describe("a payout", () => {
     await expectPaid(EARNED_MINOR);
   });
 
-  test("is refused for nobody, another amount, another currency and days that have not come; nothing is changed", async () => {
+  test("is refused for an unknown field partner, another amount or currency, and future days, without any change", async () => {
     await earn(lenders[0]!);
     const now = new Date();
     const inDays = (days: number, zone = "Pacific/Kiritimati") => dayIn(zone, new Date(now.getTime() + days * DAY_MS));
@@ -253,8 +253,8 @@ describe("a payout", () => {
   });
 });
 
-describe("at the same time", () => {
-  test("the same payout is recorded once, and everybody is answered with it", async () => {
+describe("concurrently", () => {
+  test("the same payout is recorded once, and each caller gets it", async () => {
     for (const lender of lenders) await earn(lender);
     const order = anOrder({ amountMinor: 2n * EARNED_MINOR });
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => record(order)));
@@ -264,7 +264,7 @@ describe("at the same time", () => {
     await expectPaid(2n * EARNED_MINOR);
   });
 
-  test("payouts by different references pay each line once, while cases are being cleared", async () => {
+  test("payouts with different references pay each line once, while cases are being cleared", async () => {
     const earning = Array.from({ length: 12 }, (_, index) => earn(lenders[index % 2]!));
     const paying = (async () => {
       const kinds: string[] = [];
@@ -281,7 +281,7 @@ describe("at the same time", () => {
     const kinds = new Set(await paying);
     await record(await previewed());
     expect([...kinds]).toEqual(expect.arrayContaining(["recorded"]));
-    // A line whose transaction commits after the preview, at an earlier moment, is not paid unseen.
+    // A line that was credited earlier, but committed after the preview, must not be paid unnoticed.
     const expected = new Set(["recorded", "nothing_to_pay", "amount_differs"]);
     expect([...kinds].filter((kind) => !expected.has(kind))).toEqual([]);
     expect(await stateOfLines()).toEqual(Array<string>(12).fill("paid_out"));

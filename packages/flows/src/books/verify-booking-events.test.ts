@@ -20,7 +20,7 @@ beforeEach(async () => {
   theCase = await aCase(database, lender);
 });
 
-/** Confirms so many payments of 1 and returns their references. */
+/** Confirms `count` payments of 1 and returns their references. */
 async function pay(count: number, paid = theCase): Promise<string[]> {
   const amount = new AmountLiteral("1");
   const confirmations = Array.from({ length: count }, () =>
@@ -31,7 +31,7 @@ async function pay(count: number, paid = theCase): Promise<string[]> {
   return confirmations.map(({ reference }) => reference);
 }
 
-/** As a superuser, whom no trigger stops. `$1` is the lender. */
+/** Runs SQL as a superuser without triggers. `$1` is the lender. */
 async function forge(...statements: string[]): Promise<void> {
   await withoutTriggers(database.pool, async (client) => {
     for (const text of statements) await client.query(text, [lender.id]);
@@ -48,7 +48,7 @@ async function found(options: BookingEventOptions = {}): Promise<string[]> {
 const forgeBody = (value: string) =>
   forge(`update webhooks.event set body = ${value} where lender_id = $1 and kind = 'payment.collected'`);
 
-test.each([[1], [2], [3], [1_000]])("finds nothing in untouched books, read %i rows at a time", async (page) => {
+test.each([[1], [2], [3], [1_000]])("finds no problem in unchanged books, read %i rows at a time", async (page) => {
   await Promise.all([pay(7), aCase(database, lender).then((other) => pay(5, other))]);
   expect(await found({ page })).toEqual([]);
   expect((await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() })).problems).toEqual([]);
@@ -73,7 +73,7 @@ test.each([
   ["data.linkId", `'"plink_1"'`, '"plink_1"', /null/],
   ["data.visitId", `'"vis_1"'`, '"vis_1"', /null/],
   ["data.attribution", `'"exact"'`, '"exact"', /"none"/],
-])("names %s when the event says %s", async (field, value, said, booked) => {
+])("reports the field %s if the event has %s", async (field, value, said, booked) => {
   const [reference] = await pay(1);
   await forgeBody(`jsonb_set(body::jsonb, '{${field.replace(".", ",")}}', ${value})::text`);
   const problems = await found();
@@ -83,25 +83,25 @@ test.each([
   expect(problems[0]!.startsWith(`${start}${field} is ${said} in the event`)).toBe(true);
 });
 
-test.each([["'not JSON'"], ["'null'"], ["''"]])("names an event whose body is %s", async (body) => {
+test.each([["'not JSON'"], ["'null'"], ["''"]])("reports an event with the body %s", async (body) => {
   await pay(1);
   await forgeBody(body);
   expect(await found()).toEqual([expect.stringContaining("the event's body is not a JSON object")]);
 });
 
-test("takes an event without inBalance for one of an earlier version", async () => {
+test("accepts an event without inBalance as one of an earlier version", async () => {
   await pay(1);
   await forgeBody("(body::jsonb #- '{data,inBalance}')::text");
   expect(await found()).toEqual([]);
 });
 
-test("names an event whose data is gone", async () => {
+test("reports an event without data", async () => {
   await pay(1);
   await forgeBody("(body::jsonb - 'data')::text");
   expect(await found()).toEqual([expect.stringContaining("data.amount is absent in the event, 1 in the booking")]);
 });
 
-test("names a booking whose amount was changed, with its digest and its transfers", async () => {
+test("reports a booking whose amount, digest and transfers were changed", async () => {
   const [reference] = await pay(1);
   await forge(
     `update ledger.payment_booking set amount_minor = 200, applied_minor = 200, outstanding_after_minor = 499800,
@@ -114,8 +114,8 @@ test("names a booking whose amount was changed, with its digest and its transfer
   expect(problem).toContain("data.amount is 1 in the event, 2 in the booking");
 });
 
-describe("a booking and an event that do not belong together", () => {
-  test("names a booking whose event is gone", async () => {
+describe("a booking and an event without a counterpart", () => {
+  test("reports a booking whose event was deleted", async () => {
     await pay(3);
     await forge(`delete from webhooks.event where lender_id = $1 and sequence = 3`);
     expect(await found()).toEqual([
@@ -123,7 +123,7 @@ describe("a booking and an event that do not belong together", () => {
     ]);
   });
 
-  test("names an event whose booking is gone", async () => {
+  test("reports an event whose booking was deleted", async () => {
     const [, reference] = await pay(3);
     await forge(`delete from ledger.payment_booking where lender_id = $1 and sequence = 3`);
     expect(await found({ page: 2 })).toEqual([
@@ -131,7 +131,7 @@ describe("a booking and an event that do not belong together", () => {
     ]);
   });
 
-  test.each([[String.raw`"\u0000pay"`], ["17"]])("names an event whose reference is %s", async (reference) => {
+  test.each([[String.raw`"\u0000pay"`], ["17"]])("reports an event with the reference %s", async (reference) => {
     await pay(1);
     await forge(
       `delete from ledger.payment_booking where lender_id = $1`,
@@ -143,14 +143,14 @@ describe("a booking and an event that do not belong together", () => {
     ]);
   });
 
-  test("names an event of another loan, and the booking that misses it", async () => {
+  test("reports an event of another loan, and the booking without its event", async () => {
     await pay(1);
     await forge(`update webhooks.event set source_loan_number = 'LN-forged' where lender_id = $1 and sequence = 2`);
     const codes = (await found()).map((problem) => problem.split(" ")[0]);
     expect([codes.length, new Set(codes)]).toEqual([2, new Set(["EVENT_MISSING", "EVENT_WITHOUT_BOOKING"])]);
   });
 
-  test("names an event that was moved to another number", async () => {
+  test("reports an event that was moved to another sequence", async () => {
     await pay(1);
     await forge(`update webhooks.event set sequence = 7 where lender_id = $1 and sequence = 2`);
     const problems = await found();
@@ -164,13 +164,13 @@ test("pairs rows whose ids are far apart, with a few in memory at a time", async
   const reversed = `overlay(id::text placing (99 - sequence)::text || '000000' from 1)::uuid`;
   await forge(`update webhooks.event set id = ${reversed} where lender_id = $1 and kind = 'payment.collected'`);
   const problems = await found({ page: 2, maxWaiting: 3 });
-  // Only their own ids differ now: each was compared with its booking.
+  // Each event was compared with its booking, so only the event ids differ.
   expect(problems).toHaveLength(9);
   for (const problem of problems)
     expect(problem).toMatch(/: eventId is "evt_\w+" in the event, "evt_\w+" in the booking\.$/);
 });
 
-test("counts every problem and names the first 1,000", async () => {
+test("counts every problem and lists the first 1,000", async () => {
   const cases = await Promise.all(Array.from({ length: 4 }, () => aCase(database, lender)));
   for (const one of cases) await pay(300, one);
   await forgeBody(`replace(body, '"amount":1', '"amount":2')`);
@@ -180,7 +180,7 @@ test("counts every problem and names the first 1,000", async () => {
   expect(all).toMatchObject({ ok: false, totalProblems: 1_200n });
 });
 
-test("does not miss events that retention has let go, and compares those that it has kept", async () => {
+test("does not report events that retention has deleted, and compares the others", async () => {
   const [settled, waiting] = await pay(2);
   await growOldBy(60);
   await forge(
@@ -202,7 +202,7 @@ test("does not miss events that retention has let go, and compares those that it
   expect(problems).toEqual([expect.stringContaining(`payment ${waiting}: eventId is `)]);
 });
 
-/** All rows are so many days old, and all events are delivered. */
+/** Backdates all rows by that many days, and marks all events as delivered. */
 async function growOldBy(days: number): Promise<void> {
   const { rows } = await database.pool.query<{ first: string }>(
     `select left(webhooks.first_id(now() - interval '${days} days')::text, 13) as first`,

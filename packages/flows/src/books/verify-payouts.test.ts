@@ -11,13 +11,16 @@ import { confirmPayments } from "../payment/confirm-payments.ts";
 import { type PayoutToRecord, recordPayout } from "./record-payout.ts";
 import { verifyBooks } from "./verify-books.ts";
 
-/** 2.5 % of 5,000. */
+/** The commission: 2.5 % of 5,000. */
 const EARNED_MINOR = 12_500n;
+
+const NO_SUCH_PAYOUT =
+  "2 lines of 25000 (minor units) name this payout, but there is no such payout of their field partner and currency.";
 
 const database: Database = await flowsDatabase();
 
-describe("verify names what was changed past the service", () => {
-  /** As a superuser, whom no trigger and no foreign key stops. */
+describe("verifyBooks finds a change that bypassed the service:", () => {
+  /** Runs SQL as a superuser without triggers and foreign keys. */
   async function forge(text: string): Promise<string[]> {
     await withoutTriggers(database.pool, (client) => client.query(text, [lender.id]));
     const { problems } = await verifyBooks(database.em(), { lenderId: lender.id, now: new Date() });
@@ -50,32 +53,32 @@ describe("verify names what was changed past the service", () => {
   });
 
   test.each([
-    ["amount_minor = amount_minor + 1", "It says 25001 for 2 lines; its 2 lines add up to 25000 (minor units)."],
-    ["lines = 3", "It says 25000 for 3 lines; its 2 lines add up to 25000 (minor units)."],
-    ["currency = 'USD'", "2 lines say that it paid them 25000, and it is not there, or it is somebody else's."],
+    ["amount_minor = amount_minor + 1", "The payout says 25001 for 2 lines; its 2 lines add up to 25000 (minor units)."],
+    ["lines = 3", "The payout says 25000 for 3 lines; its 2 lines add up to 25000 (minor units)."],
+    ["currency = 'USD'", NO_SUCH_PAYOUT],
     [
       "field_partner_id = '019aa000-0000-7000-8000-000000000000'",
-      "2 lines say that it paid them 25000, and it is not there, or it is somebody else's.",
+      NO_SUCH_PAYOUT,
     ],
-  ])("in a payout: %s", async (set, detail) => {
+  ])("a payout with %s", async (set, detail) => {
     expect(await forge(`update earnings.payout set ${set} where lender_id = $1`)).toContain(
       `PAYOUT_MISMATCH payout: ${detail}`,
     );
   });
 
-  test("a reference that is not the one in the books", async () => {
+  test("a payout whose reference differs from the transfers", async () => {
     const problems = await forge("update earnings.payout set reference = 'UTR-forged' where lender_id = $1");
-    const detail = "Paid out by UTR-forged: the books moved its 12500 0 times for that.";
+    const detail = "Paid out by UTR-forged: expected one transfer of 12500 for this payout, found 0.";
     expect(problems).toEqual(Array<string>(2).fill(`PAYOUT_UNLIKE_TRANSFERS earning: ${detail}`));
   });
 
-  test("a payout that is gone", async () => {
+  test("a deleted payout", async () => {
     expect(await forge("delete from earnings.payout where lender_id = $1")).toEqual([
-      "PAYOUT_MISMATCH payout: 2 lines say that it paid them 25000, and it is not there, or it is somebody else's.",
+      `PAYOUT_MISMATCH payout: ${NO_SUCH_PAYOUT}`,
     ]);
   });
 
-  test("a line that is credited again, to be paid twice", async () => {
+  test("a paid line that was set back to credited", async () => {
     const problems = await forge(
       `update earnings.earning set status = 'credited', paid_out_at = null, payout_id = null
        where (lender_id, id) in (select lender_id, id from earnings.earning where lender_id = $1 limit 1)`,
@@ -93,11 +96,11 @@ describe("verify names what was changed past the service", () => {
     expect(new Set(after.map(({ code }) => code))).toContain("EARNING_OUT_OF_STEP");
   });
 
-  test("a transfer that is gone", async () => {
+  test("a deleted transfer", async () => {
     const problems = await forge(
       `delete from ledger.transfer where id in (select id from ledger.transfer where lender_id = $1 and kind = 'payout' limit 1)`,
     );
-    const detail = `Paid out by ${order.reference}: the books moved its 12500 0 times for that.`;
+    const detail = `Paid out by ${order.reference}: expected one transfer of 12500 for this payout, found 0.`;
     expect(problems).toContain(`PAYOUT_UNLIKE_TRANSFERS earning: ${detail}`);
     expect(problems.filter((problem) => problem.startsWith("EARNINGS_MISMATCH"))).toHaveLength(2);
   });

@@ -18,7 +18,7 @@ async function someLoans(count: number): Promise<string[]> {
   return cases.map(({ sourceLoanNumber }) => sourceLoanNumber);
 }
 
-test("an assignment that meets a suspension under way waits for it and is refused", async () => {
+test("an assignment during an uncommitted suspension waits for it and is refused", async () => {
   const [{ id }, [loan]] = [await aFieldPartner(database), await someLoans(1)];
   let assigning: ReturnType<typeof assign> | undefined;
   await transaction(database.em(), async (tx) => {
@@ -31,7 +31,7 @@ test("an assignment that meets a suspension under way waits for it and is refuse
   expect(await currentCase(database, lender, loan!)).toMatchObject({ assignedFieldPartnerId: null, status: "new" });
 });
 
-test("a suspension that races assignments counts exactly the cases that were assigned before it", async () => {
+test("a suspension concurrent with assignments counts exactly the cases that were assigned before it", async () => {
   for (let round = 0; round < 10; round += 1) {
     const [{ id }, loans] = [await aFieldPartner(database), await someLoans(8)];
     const suspending = transaction(database.em(), async (tx) => {

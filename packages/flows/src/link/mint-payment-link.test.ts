@@ -23,7 +23,7 @@ function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<
   return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
 }
 
-/** Mints a link and does something else while the lender is busy with it. */
+/** Mints a link, and calls `meanwhile` before the lender answers. */
 async function mintAnd(requested: PaymentLink, meanwhile: () => Promise<unknown>): Promise<void> {
   twin.mintBehaviour = "slow:500";
   const calls = twin.mints.length;
@@ -38,7 +38,7 @@ function orderOf({ sourceLoanNumber: loan }: Case) {
 }
 
 describe("a link that the lender mints", () => {
-  test("is the borrower's to pay by, told to the lender and on its way over each channel", async () => {
+  test("is stored with its URL, emits payment_link.created and is queued for each channel", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     await mint(requested);
@@ -73,7 +73,7 @@ describe("a link that the lender mints", () => {
     for (const { id } of deliveries) expect(await jobsWith(database, sendPaymentLinkQueue, id)).toHaveLength(1);
   });
 
-  test("is asked for by one call, however many jobs there are", async () => {
+  test("is minted by one call, even with several concurrent jobs", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const calls = twin.mints.length;
@@ -84,7 +84,7 @@ describe("a link that the lender mints", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
   });
 
-  test("is left to who is calling by a worker whose clock is ahead, and by its sweep", async () => {
+  test("is not given up by a worker whose clock is ahead while another worker calls the lender", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     const calls = twin.mints.length;
@@ -101,7 +101,7 @@ describe("a link that the lender mints", () => {
   test.each([
     ["behind", -660_000],
     ["ahead", 660_000],
-  ])("is as young as it is where it was asked for at a server whose clock is %s", async (_, byMs) => {
+  ])("is not too old if it was requested at a server whose clock is %s", async (_, byMs) => {
     const { visitId } = await visitedCase();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + byMs });
     const requested = await request(visitId);
@@ -112,7 +112,7 @@ describe("a link that the lender mints", () => {
     expect(await link(requested)).toMatchObject({ status: "minted" });
   });
 
-  test("takes the place of the case's live one", async () => {
+  test("supersedes the live link of the case", async () => {
     const { theCase, visitId } = await visitedCase();
     const first = await request(visitId);
     const second = await request(visitId, { amountMinor: 100_000n });
@@ -128,7 +128,7 @@ describe("a link that the lender mints", () => {
     expect(changed).toEqual([first.id, second.id, first.id]);
   });
 
-  test("by a second tap is the same link of the lender's", async () => {
+  test("for a repeated request has the linkId of the first", async () => {
     const { theCase, visitId } = await visitedCase();
     const taps = [await request(visitId), await request(visitId)];
     for (const tap of taps) await mint(tap);
@@ -139,7 +139,7 @@ describe("a link that the lender mints", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(5);
   });
 
-  test("for two at once leaves exactly one live", async () => {
+  test("for several concurrent requests leaves exactly one link live", async () => {
     const { theCase, visitId } = await visitedCase();
     const links = await Promise.all([1n, 2n, 3n].map((amountMinor) => request(visitId, { amountMinor })));
     await Promise.all(links.map((one) => mint(one)));
@@ -150,7 +150,7 @@ describe("a link that the lender mints", () => {
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("for a case that is held while the lender answers is told, changes no state", async () => {
+  test("for a case that is put on hold before the lender answers emits its event, and the case stays on hold", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     await mintAnd(requested, () => holdCase(database.em(), orderOf(theCase), ENVIRONMENT));
@@ -162,7 +162,7 @@ describe("a link that the lender mints", () => {
     });
   });
 
-  test("after the loan's next cycle began is told there and undoes nothing of it", async () => {
+  test("after the loan's next cycle has started emits its event there and does not change the new cycle", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
@@ -182,7 +182,7 @@ describe("a link that the lender mints", () => {
     expect(await currentCase(database, lender, sourceLoanNumber)).toMatchObject({ status: "new", workBegun: false });
   });
 
-  test("that the borrower may be told of by no channel is told to be undelivered at once", async () => {
+  test("that may be sent over no channel is undelivered at once", async () => {
     const { theCase, visitId } = await visitedCase({ consent: { whatsapp: false, email: false } });
     const requested = await request(visitId);
     await mint(requested);
@@ -197,7 +197,7 @@ describe("a link that the lender mints", () => {
     expect(await link(requested)).toMatchObject({ status: "minted" });
   });
 
-  test("slowly, but in time, is minted", async () => {
+  test("slowly, but within the time limit, is minted", async () => {
     twin.mintBehaviour = "slow:50";
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
@@ -206,7 +206,7 @@ describe("a link that the lender mints", () => {
   });
 });
 
-describe("a link that cannot be had", () => {
+describe("a link that the lender does not mint", () => {
   test.each<[MintBehaviour, UnavailableReason]>([
     ["error500", "non_2xx"],
     ["status:401", "non_2xx"],
@@ -221,7 +221,7 @@ describe("a link that cannot be had", () => {
     ["drip", "timeout"],
     ["slow:60000", "timeout"],
     ["reset", "connect"],
-  ])("because the lender plays %s is unavailable: %s", async (behaviour, reason) => {
+  ])("because the lender answers with %s is unavailable: %s", async (behaviour, reason) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     twin.mintBehaviour = behaviour;
@@ -232,14 +232,14 @@ describe("a link that cannot be had", () => {
       sequence: 4,
       data: { visitId: `vis_${visitId.replaceAll("-", "")}`, amount: 2_500, reason },
     });
-    // Nothing is repeated by itself, and the next tap starts afresh.
+    // The service does not repeat the call, and the next request makes a new one.
     twin.mintBehaviour = "ok";
     const calls = twin.mints.length;
     await mint(requested);
     expect(twin.mints).toHaveLength(calls);
   });
 
-  test("because the door out refuses the lender's address is unavailable: blocked_address", async () => {
+  test("because the lender's address is not allowed is unavailable: blocked_address", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     const outbound = createOutbound();
@@ -249,7 +249,7 @@ describe("a link that cannot be had", () => {
     expect(url).toBeNull();
   });
 
-  test("because the lender's secrets do not open is unavailable, and the operator reads why", async () => {
+  test("because the lender's secrets cannot be decrypted is unavailable, with a detail for operators", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await mint(requested, { vault: createVault({ masterKey: "b2".repeat(32) }) });
@@ -267,7 +267,7 @@ describe("a link that cannot be had", () => {
 });
 
 describe("a lender", () => {
-  test("who has registered no mint endpoint mints nothing", async () => {
+  test("without a mint-link URL gets no call, and the link is unavailable", async () => {
     const stage = await linkStage(database, { lender: { mintLinkUrl: null, mintAuthHeader: null } });
     const { visitId } = await stage.visitedCase();
     const requested = await stage.request(visitId);
@@ -275,7 +275,7 @@ describe("a lender", () => {
     expect(await stage.link(requested)).toMatchObject({ status: "unavailable", unavailableReason: "not_configured" });
   });
 
-  test("who is not there mints nothing", async () => {
+  test("that accepts no connections makes the link unavailable", async () => {
     const stage = await linkStage(database);
     const { visitId } = await stage.visitedCase();
     const requested = await stage.request(visitId);

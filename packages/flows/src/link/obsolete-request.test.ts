@@ -36,22 +36,22 @@ const MINUTE_MS = 60_000;
 
 afterEach(() => transaction(database.em(), (tx) => resumeLender(tx, lender.id, "test")));
 
-/** What comes between a wish and its call, or between a link and its messages. */
-const MEANWHILE: Record<string, (theCase: Case) => Promise<unknown>> = {
-  "is held": (theCase) => holdCase(database.em(), orderOf(theCase), ENVIRONMENT),
-  "is closed": (theCase) => closeCase(database.em(), orderOf(theCase), ENVIRONMENT),
-  "is withdrawn": ({ sourceLoanNumber }) => importRow(database, lender, { sourceLoanNumber, action: "withdraw" }),
-  "has a borrower who is not to be contacted": (theCase) =>
+/** Changes of a case between the request for a link and its mint call, or between the mint and the messages. */
+const CHANGES: Record<string, (theCase: Case) => Promise<unknown>> = {
+  "was put on hold": (theCase) => holdCase(database.em(), orderOf(theCase), ENVIRONMENT),
+  "was closed": (theCase) => closeCase(database.em(), orderOf(theCase), ENVIRONMENT),
+  "was withdrawn": ({ sourceLoanNumber }) => importRow(database, lender, { sourceLoanNumber, action: "withdraw" }),
+  "has a doNotContactUntil in the future": (theCase) =>
     importRow(database, lender, {
       ...rowOf(theCase),
       doNotContactUntil: new Date(Date.now() + 72 * 60 * MINUTE_MS).toISOString().slice(0, 10),
     }),
-  "is a suspended lender's": ({ lenderId }) => transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
-  "is another field partner's": async (theCase) => {
+  "belongs to a lender that was suspended": ({ lenderId }) => transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
+  "was assigned to another field partner": async (theCase) => {
     const { id: fieldPartnerId } = await aFieldPartner(database);
     await assignCase(database.em(), { ...orderOf(theCase), fieldPartnerId }, ENVIRONMENT);
   },
-  "is paid in part, so that less is owed than was asked for": async (theCase) => {
+  "was partly paid, so that the outstanding amount is below the link's amount": async (theCase) => {
     const paid = aConfirmation(lender, theCase, { amount: new AmountLiteral("3000") });
     expect(await confirmPayments(database.em(), [paid], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
   },
@@ -74,11 +74,11 @@ function send({ lenderId, id }: LinkDelivery): Promise<void> {
 }
 
 const timesOfLink = statement(
-  "passed-wish-test.times-of-link",
+  "obsolete-request-test.times-of-link",
   "select created_at as created, asked_at as asked from payment_links.payment_link where id = $1",
 );
 const setTimesOfLink = statement(
-  "passed-wish-test.set-times-of-link",
+  "obsolete-request-test.set-times-of-link",
   "update payment_links.payment_link set created_at = $2, asked_at = $3 where id = $1",
 );
 
@@ -90,19 +90,19 @@ async function backdateLink({ id }: { id: string }, minutes: number): Promise<vo
 }
 
 const backdateDeliveries = statement(
-  "passed-wish-test.backdate-deliveries",
+  "obsolete-request-test.backdate-deliveries",
   "update payment_links.link_delivery set created_at = now() - make_interval(mins => $2) where payment_link_id = $1",
 );
 
 const REASONS: Record<string, UnavailableReason> = {
-  "is paid in part, so that less is owed than was asked for": "amount_not_allowed",
+  "was partly paid, so that the outstanding amount is below the link's amount": "amount_not_allowed",
 };
 
-describe("a link that was asked for is not made, and the lender is not called, where the case meanwhile", () => {
-  test.each(Object.keys(MEANWHILE))("%s", async (what) => {
+describe("a requested link is not minted, and the lender is not called, if the case since", () => {
+  test.each(Object.keys(CHANGES))("%s", async (what) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
-    await MEANWHILE[what]!(theCase);
+    await CHANGES[what]!(theCase);
     const calls = twin.mints.length;
     await mint(requested);
     expect(twin.mints).toHaveLength(calls);
@@ -116,7 +116,7 @@ describe("a link that was asked for is not made, and the lender is not called, w
   });
 });
 
-test("a link that waited for its call for more than 10 minutes is not made: nobody is at the door any more", async () => {
+test("a link that was requested more than 10 minutes before its mint call is not minted", async () => {
   const [old, fresh] = [await request((await visitedCase()).visitId), await request((await visitedCase()).visitId)];
   await backdateLink(old, 11);
   await backdateLink(fresh, 9);
@@ -128,13 +128,13 @@ test("a link that waited for its call for more than 10 minutes is not made: nobo
   expect(twin.mints).toHaveLength(calls + 1);
 });
 
-describe("a link that was asked for at a moment that the phone tells", () => {
+describe("a link whose request has the phone's time", () => {
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS);
 
   test.each([
-    ["11 minutes ago is not made", 11, "unavailable"],
-    ["9 minutes ago is made", 9, "minted"],
-    ["an hour ahead, by a wrong clock, is made", -60, "minted"],
+    ["11 minutes ago is not minted", 11, "unavailable"],
+    ["9 minutes ago is minted", 9, "minted"],
+    ["an hour in the future, by a wrong clock, is minted", -60, "minted"],
   ])("%s", async (_, minutes, status) => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId, { occurredAt: minutesAgo(minutes) });
@@ -143,49 +143,49 @@ describe("a link that was asked for at a moment that the phone tells", () => {
     expect(await link(requested)).toMatchObject({ status, unavailableReason });
   });
 
-  test("9 minutes ago, and that waited for its call for 2 more, is not made", async () => {
+  test("9 minutes ago is not minted after 2 more minutes of waiting for its mint call", async () => {
     const requested = await request((await visitedCase()).visitId, { occurredAt: minutesAgo(9) });
     await backdateLink(requested, 2);
     await mint(requested);
     expect(await link(requested)).toMatchObject({ unavailableReason: "asked_too_long_ago" });
   });
 
-  test("that no phone shows by a small mistake is refused", async () => {
+  test("before 2000 or more than a day in the future is refused", async () => {
     const { visitId } = await visitedCase();
-    const wish = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
+    const untimed = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
     for (const occurredAt of [new Date("1999-12-31"), new Date("2999-01-01")]) {
-      const outcome = await requestPaymentLink(database.em(), { ...wish, occurredAt }, {});
+      const outcome = await requestPaymentLink(database.em(), { ...untimed, occurredAt }, {});
       expect(outcome).toMatchObject({ kind: "invalid", code: "INVALID_DATE" });
     }
   });
 
   test.each([
-    ["11 minutes is not made once the visit has begun", { held: 11 }, "unavailable"],
-    ["9 minutes is made then", { held: 9 }, "minted"],
-    ["1 minute, of a wish that is 11 minutes old, is not made", { held: 1, asked: 11 }, "unavailable"],
-    ["11 minutes, by a clock that is ahead, is not made", { held: 11, asked: 1 }, "unavailable"],
-  ])("and that the service has held for %s", async (_, { held, asked }: { held: number; asked?: number }, status) => {
+    ["11 minutes is not minted when the visit starts", { queued: 11 }, "unavailable"],
+    ["9 minutes is minted when the visit starts", { queued: 9 }, "minted"],
+    ["1 minute, and that was made 11 minutes ago, is not minted", { queued: 1, asked: 11 }, "unavailable"],
+    ["11 minutes, by a phone's clock that is ahead, is not minted", { queued: 11, asked: 1 }, "unavailable"],
+  ])("that was queued for %s", async (_, { queued, asked }: { queued: number; asked?: number }, status) => {
     const { id: caseId } = await aCase(database, lender, { fieldPartner });
     const visit = { fieldPartnerId: fieldPartner.id, visitId: newId() };
-    const wish = { ...visit, amountMinor: 250_000n, currency: lender.currency };
-    const told = asked === undefined ? wish : { ...wish, occurredAt: minutesAgo(asked) };
-    await transaction(database.em(), (tx) => queueLinkRequest(tx, newId(), told, minutesAgo(held)));
-    await startVisit(database.em(), { ...visit, caseId, occurredAt: minutesAgo(held) }, { environment: ENVIRONMENT });
-    const [worked] = await transaction(database.em(), (tx) =>
+    const untimed = { ...visit, amountMinor: 250_000n, currency: lender.currency };
+    const linkRequest = asked === undefined ? untimed : { ...untimed, occurredAt: minutesAgo(asked) };
+    await transaction(database.em(), (tx) => queueLinkRequest(tx, newId(), linkRequest, minutesAgo(queued)));
+    await startVisit(database.em(), { ...visit, caseId, occurredAt: minutesAgo(queued) }, { environment: ENVIRONMENT });
+    const [processed] = await transaction(database.em(), (tx) =>
       processQueuedRequests(tx, visit, { environment: ENVIRONMENT }),
     );
-    const { link: requested } = worked!.outcome as Extract<RequestPaymentLinkOutcome, { kind: "requested" }>;
+    const { link: requested } = processed!.outcome as Extract<RequestPaymentLinkOutcome, { kind: "requested" }>;
     await mint(requested);
     expect(await link(requested)).toMatchObject({ status, cameOutOfOrder: true });
   });
 });
 
-describe("a link that was made goes to nobody, and stays to be shown, where the case meanwhile", () => {
-  test.each(Object.keys(MEANWHILE))("%s", async (what) => {
+describe("a minted link is not sent, and can still be shown, if the case since", () => {
+  test.each(Object.keys(CHANGES))("%s", async (what) => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     await mint(requested);
-    await MEANWHILE[what]!(theCase);
+    await CHANGES[what]!(theCase);
     const sentBefore = [whatsapp.messages.length, mails.mails.length];
     for (const delivery of await deliveriesOf(database.em(), [requested])) await send(delivery);
     expect([whatsapp.messages.length, mails.mails.length]).toEqual(sentBefore);
@@ -202,7 +202,7 @@ describe("a link that was made goes to nobody, and stays to be shown, where the 
   });
 });
 
-test("a case that is held and released again is worked on as if nothing had been", async () => {
+test("a link is minted and sent if its case was put on hold and released before", async () => {
   const { theCase, visitId } = await visitedCase();
   const requested = await request(visitId);
   await holdCase(database.em(), orderOf(theCase), ENVIRONMENT);
@@ -212,7 +212,7 @@ test("a case that is held and released again is worked on as if nothing had been
   expect(await link(requested)).toMatchObject({ status: "sent" });
 });
 
-test("a message that has waited for more than half an hour is not sent any more", async () => {
+test("a message that has waited for more than 30 minutes is not sent", async () => {
   const [old, fresh] = [await request((await visitedCase()).visitId), await request((await visitedCase()).visitId)];
   for (const requested of [old, fresh]) await mint(requested);
   await query(database.em(), backdateDeliveries, [old.id, 31]);
@@ -225,7 +225,7 @@ test("a message that has waited for more than half an hour is not sent any more"
   expect(await deliveriesOf(database.em(), [fresh])).toMatchObject([{ status: "sent" }, { status: "sent" }]);
 });
 
-test("a late e-mail of which nobody knows whether it left before is said to be unknown, not unsent", async () => {
+test("a late e-mail that a dead job may have sent is recorded as unknown, not as suppressed", async () => {
   const requested = await request((await visitedCase()).visitId);
   await mint(requested);
   const [, { lenderId, id } = { lenderId: "", id: "" }] = await deliveriesOf(database.em(), [requested]);

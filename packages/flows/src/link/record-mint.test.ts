@@ -27,13 +27,13 @@ function mint(requested: PaymentLink, changes: Partial<LinkDeps> = {}): Promise<
   return mintPaymentLink({ ...deps, ...changes }, { lenderId: requested.lenderId, linkId: requested.id });
 }
 
-/** Plays a worker that dies right after it has claimed the call. */
+/** Does what a worker does that dies right after it has claimed the call. */
 function dieAfterClaim({ lenderId, id }: PaymentLink, now: Date) {
   return claimMint(database.em(), { lenderId, id, now });
 }
 
-describe("what a mint call brought", () => {
-  test("is recorded once, also when nobody knows whether the first commit happened", async () => {
+describe("the answer to a mint call", () => {
+  test("is recorded once, also if it is recorded repeatedly", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const answer = { minted: { linkId: "plink_77", url: "https://pay.example.com/77" } };
@@ -45,7 +45,7 @@ describe("what a mint call brought", () => {
     expect(await deliveriesOf(database.em(), [requested])).toHaveLength(2);
   });
 
-  test("is paid at once when a payment by it was confirmed before", async () => {
+  test("makes the link paid at once if a payment by it was confirmed before", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const answer = { minted: { linkId: "plink_early", url: "https://pay.example.com/early" } };
@@ -58,7 +58,7 @@ describe("what a mint call brought", () => {
     expect(await deliveriesOf(database.em(), [requested])).toEqual([]);
   });
 
-  test("is recorded although the database is away when the lender answers", async () => {
+  test("is recorded although the database is unavailable when the lender answers", async () => {
     const wire = await cuttableWire(new URL(url));
     const behindWire = await openDatabase(wire.url);
     const { theCase, visitId } = await visitedCase();
@@ -76,8 +76,8 @@ describe("what a mint call brought", () => {
   });
 });
 
-describe("a worker that dies after it has claimed the call", () => {
-  test("is given the time that the call may take, then the outcome is unknown and nobody calls again", async () => {
+describe("a mint call of a worker that died after the claim", () => {
+  test("becomes outcome_unknown after the time that a call may take, and is not repeated", async () => {
     const { theCase, visitId } = await visitedCase();
     const requested = await request(visitId);
     const started = new Date();
@@ -99,7 +99,7 @@ describe("a worker that dies after it has claimed the call", () => {
     });
   });
 
-  test("leaves a job that, when it comes back, does nothing: a sweep gives the link up", async () => {
+  test("is not repeated by a retry of the job, and a sweep gives the link up", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await dieAfterClaim(requested, new Date());

@@ -12,9 +12,9 @@ import { MessageNotAcceptedError, sendPaymentLink } from "./send-payment-link.ts
 const database = await flowsDatabase();
 const { deps, lender, fieldPartner, whatsapp, mails, visitedCase, request, link } = await linkStage(database);
 
-/** Asks for a link and has it minted; its messages wait. */
-async function tap(visitId: string, wish: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
-  const requested = await request(visitId, wish);
+/** Requests a link and has it minted. Its messages are not sent yet. */
+async function tap(visitId: string, given: Partial<PaymentLinkRequest> = {}): Promise<PaymentLink> {
+  const requested = await request(visitId, given);
   await mintPaymentLink(deps, { lenderId: lender.id, linkId: requested.id });
   return link(requested);
 }
@@ -37,8 +37,8 @@ function resend({ id }: PaymentLink) {
   return transaction(database.em(), (tx) => resendPaymentLinkIn(tx, again, {}));
 }
 
-describe("who asks again for the same link", () => {
-  test("has the borrower told of it once over each channel", async () => {
+describe("a repeated request for the same link", () => {
+  test("sends the borrower one message over each channel", async () => {
     const { theCase, visitId } = await visitedCase();
     const taps: PaymentLink[] = [];
     for (let count = 0; count < 8; count += 1) {
@@ -57,7 +57,7 @@ describe("who asks again for the same link", () => {
     expect(kinds).not.toContain("payment_link.undelivered");
   });
 
-  test("before it is sent has it sent once, by the newest", async () => {
+  test("before the messages are sent has them sent once, for the newest request", async () => {
     const { visitId } = await visitedCase();
     const taps = [await tap(visitId), await tap(visitId)];
     await sendAll(taps);
@@ -65,7 +65,7 @@ describe("who asks again for the same link", () => {
     expect(await link(taps[1]!)).toMatchObject({ status: "sent" });
   });
 
-  test("after a message that failed has it sent again", async () => {
+  test("after a failed message sends a message again", async () => {
     const { visitId } = await visitedCase();
     whatsapp.behaviour = "undeliverable";
     await sendAll([await tap(visitId)]);
@@ -75,7 +75,7 @@ describe("who asks again for the same link", () => {
     expect(messagesOf(again)).toEqual({ byWhatsapp: 1, byEmail: 1 });
   });
 
-  test("has three messages in all over a channel, with those that were asked for", async () => {
+  test("allows three messages over a channel in all, including those of resendPaymentLinkIn", async () => {
     const { visitId } = await visitedCase();
     const first = await tap(visitId);
     expect(await resend(first)).toMatchObject({ kind: "resent" });
@@ -88,12 +88,12 @@ describe("who asks again for the same link", () => {
   });
 });
 
-describe("a message that is on its way while its link is asked for again", () => {
+describe("a message that is being sent while its link is requested again", () => {
   afterEach(() => {
     whatsapp.behaviour = "ok";
   });
 
-  /** The only message of a link, sent so that the second tap falls into its sending. */
+  /** Creates a link with one message. While that is sent, the link is requested a second time. */
   async function tapWhileSending() {
     const { theCase, visitId } = await visitedCase();
     const only = { channels: ["whatsapp"] as const };
@@ -109,54 +109,54 @@ describe("a message that is on its way while its link is asked for again", () =>
         { ...deps, whatsapp: { ...deps.whatsapp, sendTemplate } },
         { id: "job", data: { lenderId: lender.id, deliveryId: message!.id }, attempt },
       );
-    const told = async () => (await eventsOfLoan(database, theCase)).slice(3).map(({ kind }) => kind.split(".")[1]);
-    return { first, send, told, message: message!, second: () => link(second!) };
+    const eventKinds = async () => (await eventsOfLoan(database, theCase)).slice(3).map(({ kind }) => kind.split(".")[1]);
+    return { first, send, eventKinds, message: message!, second: () => link(second!) };
   }
 
-  test("is the newer link's, which becomes sent by it", async () => {
-    const { first, second, send, told } = await tapWhileSending();
+  test("is assigned to the newer link, which becomes `sent`", async () => {
+    const { first, second, send, eventKinds } = await tapWhileSending();
     await send(1);
     expect(await link(first)).toMatchObject({ status: "superseded", linkId: (await second()).linkId });
     expect(await second()).toMatchObject({ status: "sent" });
     expect(messagesOf(first)).toMatchObject({ byWhatsapp: 1 });
-    expect(await told()).toEqual(["created", "created", "delivered"]);
+    expect(await eventKinds()).toEqual(["created", "created", "delivered"]);
   });
 
-  test("goes by the next try when the channel does not take it now", async () => {
-    const { first, second, send, told } = await tapWhileSending();
+  test("is sent by the next attempt after a temporary failure of the channel", async () => {
+    const { first, second, send, eventKinds } = await tapWhileSending();
     whatsapp.behaviour = "rateLimited";
     await expect(send(1)).rejects.toThrow(MessageNotAcceptedError);
     whatsapp.behaviour = "ok";
     await send(2);
     expect(await second()).toMatchObject({ status: "sent" });
     expect(messagesOf(first)).toMatchObject({ byWhatsapp: 1 });
-    expect(await told()).toEqual(["created", "created", "delivered"]);
+    expect(await eventKinds()).toEqual(["created", "created", "delivered"]);
   });
 
-  test("that fails is told to be undelivered, and a third tap has it sent", async () => {
-    const { first, second, send, told } = await tapWhileSending();
+  test("that fails makes the newer link undelivered, and a third request sends it", async () => {
+    const { first, second, send, eventKinds } = await tapWhileSending();
     whatsapp.behaviour = "undeliverable";
     await send(1);
     expect(await second()).toMatchObject({ status: "minted" });
     expect(await deliveriesOf(database.em(), [await second()])).toMatchObject([{ status: "failed" }]);
-    expect(await told()).toEqual(["created", "created", "undelivered"]);
+    expect(await eventKinds()).toEqual(["created", "created", "undelivered"]);
     whatsapp.behaviour = "ok";
     await sendAll([await tap(first.visitId)]);
     expect(messagesOf(first)).toMatchObject({ byWhatsapp: 1 });
   });
 
-  test("that the channel takes and cannot bring is told to be undelivered", async () => {
-    const { second, send, told, message } = await tapWhileSending();
+  test("that the channel accepts but cannot deliver makes the newer link undelivered", async () => {
+    const { second, send, eventKinds, message } = await tapWhileSending();
     await send(1);
     const sent = (await deliveriesOf(database.em(), [await second()]))[0]!;
     expect(sent.id).toBe(message.id);
     await recordMessageReports(deps, lender.id, [
       { providerMessageId: sent.providerMessageId!, status: "failed", failureCode: "UNDELIVERABLE" },
     ]);
-    expect(await told()).toEqual(["created", "created", "delivered", "undelivered"]);
+    expect(await eventKinds()).toEqual(["created", "created", "delivered", "undelivered"]);
   });
 
-  test("counts once among the three that may be sent", async () => {
+  test("counts once towards the three allowed messages", async () => {
     const { second, send } = await tapWhileSending();
     await send(1);
     expect(await resend(await second())).toMatchObject({ kind: "resent" });
@@ -164,7 +164,7 @@ describe("a message that is on its way while its link is asked for again", () =>
     expect(await resend(await second())).toMatchObject({ kind: "used_up", channel: "whatsapp" });
   });
 
-  test("and whose sender dies goes to nobody again and is told to be undelivered", async () => {
+  test("by a process that dies is not sent again and makes the newer link undelivered", async () => {
     const { visitId, theCase } = await visitedCase();
     const first = await tap(visitId, { channels: ["whatsapp"] });
     const [message] = await deliveriesOf(database.em(), [first]);
@@ -182,15 +182,15 @@ describe("a message that is on its way while its link is asked for again", () =>
 
 describe("a case", () => {
   const aged = statement(
-    "repeated-wish-test.age-links",
+    "repeated-request-test.age-links",
     "update payment_links.payment_link set created_at = now() - interval '25 hours' where case_id = $1",
   );
   const failed = statement(
-    "repeated-wish-test.fail-link",
+    "repeated-request-test.fail-link",
     "update payment_links.payment_link set status = 'unavailable', unavailable_reason = 'timeout' where id = $1",
   );
 
-  test("has ten links in 24 hours at most, those not counted that there were not", async () => {
+  test("has at most ten links in 24 hours, not counting unavailable links", async () => {
     const { theCase, visitId } = await visitedCase();
     const ask = (amountMinor: bigint) =>
       requestPaymentLink(
@@ -201,7 +201,7 @@ describe("a case", () => {
     for (let count = 1n; count <= 9n; count += 1n) expect(await ask(count)).toMatchObject({ kind: "requested" });
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => ask(250_000n)));
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(["requested", ...Array(5).fill("too_many_links")]);
-    expect(await requestPaymentLink(database.em(), wishOf(newId()), {})).toEqual({ kind: "visit_not_found" });
+    expect(await requestPaymentLink(database.em(), requestOn(newId()), {})).toEqual({ kind: "visit_not_found" });
 
     const { link: tenth } = outcomes.find(({ kind }) => kind === "requested") as { link: PaymentLink };
     await query(database.em(), failed, [tenth.id]);
@@ -211,7 +211,7 @@ describe("a case", () => {
     expect(await ask(250_000n)).toMatchObject({ kind: "requested" });
   });
 
-  function wishOf(visitId: string) {
+  function requestOn(visitId: string) {
     return { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: lender.currency };
   }
 });

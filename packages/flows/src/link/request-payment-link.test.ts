@@ -12,13 +12,13 @@ const { lender, fieldPartner, visitedCase, request, twin } = await linkStage(dat
 
 const INR = currency("INR");
 
-function ask(visitId: string, wish: Partial<PaymentLinkRequest> = {}) {
-  const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: INR, ...wish };
+function ask(visitId: string, given: Partial<PaymentLinkRequest> = {}) {
+  const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 250_000n, currency: INR, ...given };
   return requestPaymentLink(database.em(), asked, {});
 }
 
-describe("a field partner who asks for a link", () => {
-  test("is answered at once; the lender is asked by a job", async () => {
+describe("a request for a link", () => {
+  test("is answered at once, and enqueues a job that calls the lender", async () => {
     const { theCase, visitId } = await visitedCase();
     const outcome = await ask(visitId, { channels: ["email"] });
     expect(outcome).toMatchObject({
@@ -33,14 +33,14 @@ describe("a field partner who asks for a link", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(3);
   });
 
-  test("and taps twice uses one mint key", async () => {
+  test("that is repeated has the same mint key", async () => {
     const { visitId } = await visitedCase();
     const [first, second] = await Promise.all([request(visitId), request(visitId)]);
     expect(second.mintKey).toBe(first.mintKey);
     expect((await request(visitId, { amountMinor: 100n })).mintKey).not.toBe(first.mintKey);
   });
 
-  test("on nobody's or somebody else's visit finds none", async () => {
+  test("on an unknown visit or another field partner's visit is not found", async () => {
     const { visitId } = await visitedCase();
     const stranger = await aFieldPartner(database);
     expect(await ask(newId())).toEqual({ kind: "visit_not_found" });
@@ -49,20 +49,20 @@ describe("a field partner who asks for a link", () => {
 
   test.each([
     ["1 minor unit", { amountMinor: 1n }, {}, "requested"],
-    ["all that is owed", { amountMinor: 500_000n }, {}, "requested"],
-    ["more than is owed", { amountMinor: 500_001n }, {}, "amount_not_allowed"],
-    ["nothing", { amountMinor: 0n }, {}, "amount_not_allowed"],
-    ["less than nothing", { amountMinor: -1n }, {}, "amount_not_allowed"],
+    ["the outstanding amount", { amountMinor: 500_000n }, {}, "requested"],
+    ["more than the outstanding amount", { amountMinor: 500_001n }, {}, "amount_not_allowed"],
+    ["0", { amountMinor: 0n }, {}, "amount_not_allowed"],
+    ["less than 0", { amountMinor: -1n }, {}, "amount_not_allowed"],
     ["another currency", { currency: currency("USD") }, {}, "amount_not_allowed"],
     ["the minimum", { amountMinor: 50_000n }, { minimumAmount: 500 }, "requested"],
     ["less than the minimum", { amountMinor: 49_999n }, { minimumAmount: 500 }, "amount_not_allowed"],
-    ["a whole rest below the minimum", { amountMinor: 500_000n }, { minimumAmount: 9_000 }, "requested"],
-  ])("may ask for %s or not", async (_, wish, row, kind) => {
+    ["the whole outstanding amount, below the minimum", { amountMinor: 500_000n }, { minimumAmount: 9_000 }, "requested"],
+  ])("over %s is answered as expected", async (_, given, row, kind) => {
     const { visitId } = await visitedCase(row);
-    expect(await ask(visitId, wish)).toMatchObject({ kind });
+    expect(await ask(visitId, given)).toMatchObject({ kind });
   });
 
-  test("is told between which amounts to choose", async () => {
+  test("over a wrong amount returns the allowed bounds", async () => {
     const { visitId } = await visitedCase({ minimumAmount: 500 });
     expect(await ask(visitId, { amountMinor: 1n })).toEqual({
       kind: "amount_not_allowed",
@@ -72,7 +72,7 @@ describe("a field partner who asks for a link", () => {
     });
   });
 
-  test("is told why a case is not to be worked", async () => {
+  test("on a case that is not workable returns the reason", async () => {
     const [held, ended, taken, resting] = await Promise.all(Array.from({ length: 4 }, () => visitedCase()));
     const order = (at: typeof held) => ({ lender, loan: at!.theCase.sourceLoanNumber, reason: "test" });
     const stranger = await aFieldPartner(database);
@@ -99,7 +99,7 @@ describe("a field partner who asks for a link", () => {
       const asked = { fieldPartnerId: fieldPartner.id, visitId, amountMinor: 100n, currency: INR };
       const outcome = await requestPaymentLinkIn(tx, asked, {});
       if (outcome.kind === "requested") linkId = outcome.link.id;
-      throw new Error(`after all not on ${theCase.id}`);
+      throw new Error(`rolled back: ${theCase.id}`);
     });
     await expect(failing).rejects.toThrow("after all not");
     expect(linkId).not.toBe("");

@@ -24,7 +24,7 @@ interface Minted extends VisitedCase {
   readonly byEmail: LinkDelivery;
 }
 
-/** A minted link and its two messages, not sent yet. */
+/** Creates a minted link with two messages that are not sent yet. */
 async function aMintedLink(row = {}): Promise<Minted> {
   const visited = await visitedCase(row);
   const requested = await request(visited.visitId);
@@ -43,7 +43,7 @@ async function now(delivery: LinkDelivery): Promise<LinkDelivery> {
   return all.find(({ id }) => id === delivery.id)!;
 }
 
-/** Plays a worker that died while it sent the message. */
+/** Does what a worker does that dies while it sends the message. */
 function dieWhileSending({ lenderId, id }: LinkDelivery) {
   const longAgo = new Date(Date.now() - 100_000);
   return transaction(database.em(), (tx) => claimDelivery(tx, { lenderId, id, now: longAgo, lostAfterMs: 1 }));
@@ -54,7 +54,7 @@ async function kindsOf({ theCase }: VisitedCase): Promise<string[]> {
 }
 
 describe("a link", () => {
-  test("comes to the borrower by e-mail and by WhatsApp, and the lender hears once that it did", async () => {
+  test("is sent by e-mail and by WhatsApp, and emits payment_link.delivered once", async () => {
     const stage = await aMintedLink();
     const changed: string[] = [];
     const stop = database.signals.on(PAYMENT_LINK_CHANNEL, (id) => changed.push(id));
@@ -81,7 +81,7 @@ describe("a link", () => {
     expect(changed).toEqual([stage.minted.id, stage.minted.id]);
   });
 
-  test("is sent once, however many jobs there are", async () => {
+  test("is sent once over each channel, even with several concurrent jobs", async () => {
     const stage = await aMintedLink();
     await Promise.all([stage.byEmail, stage.byEmail, stage.byWhatsapp, stage.byWhatsapp].map((one) => send(one)));
     await Promise.all([send(stage.byEmail), send(stage.byWhatsapp)]);
@@ -90,18 +90,18 @@ describe("a link", () => {
     expect(await kindsOf(stage)).toHaveLength(5);
   });
 
-  test("is sent once where the worker that sends it has a clock that is behind, and a sweep leaves it alone", async () => {
+  test("is sent once if the clock of the sending worker is behind, also when a sweep runs", async () => {
     const stage = await aMintedLink();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 180_000 });
     const [claimed, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const held = {
+    const blocked = {
       sendTemplate: async (message: Parameters<LinkDeps["whatsapp"]["sendTemplate"]>[0]) => {
         claimed.resolve();
         await release.promise;
         return deps.whatsapp.sendTemplate(message);
       },
     };
-    const sending = send(stage.byWhatsapp, 1, { whatsapp: held });
+    const sending = send(stage.byWhatsapp, 1, { whatsapp: blocked });
     await claimed.promise;
     vi.useRealTimers();
     await sweepPaymentLinks(deps, await databaseTime(database.em()));
@@ -113,7 +113,7 @@ describe("a link", () => {
     expect(whatsapp.messages.filter(({ parameters }) => parameters.includes(stage.minted.url!))).toHaveLength(1);
   });
 
-  test("that no channel brings is told to be undelivered, once, and stays to be shown", async () => {
+  test("that no channel delivers emits payment_link.undelivered once, and can still be shown", async () => {
     const stage = await aMintedLink();
     mails.behaviour = "reject";
     whatsapp.behaviour = "undeliverable";
@@ -127,7 +127,7 @@ describe("a link", () => {
     expect(await link(stage.minted)).toMatchObject({ status: "minted", url: stage.minted.url });
   });
 
-  test("is not sent where the borrower has refused since, nor when it is paid or has given way", async () => {
+  test("is not sent if the borrower has refused since, or if it was paid or superseded", async () => {
     const [refused, paid, old] = [await aMintedLink(), await aMintedLink(), await aMintedLink()];
     const { sourceLoanNumber, borrowerName, borrowerPhone } = refused.theCase;
     const consent = { email: false };
@@ -148,7 +148,7 @@ describe("a link", () => {
     ]);
   });
 
-  test("goes by no mail where the operator has no mail server", async () => {
+  test("is not sent by e-mail if the operator has no mail server", async () => {
     const { byEmail } = await aMintedLink();
     const mailer = createMailer({ smtpUrl: undefined, from: "no-reply@example.com" });
     await send(byEmail, 1, { mailer });
@@ -156,8 +156,8 @@ describe("a link", () => {
   });
 });
 
-describe("a channel that has a passing fault", () => {
-  test("is tried again by the same job", async () => {
+describe("a temporary failure of a channel", () => {
+  test("is retried by the same job", async () => {
     const { byWhatsapp, minted } = await aMintedLink();
     whatsapp.behaviour = "rateLimited";
     await expect(send(byWhatsapp)).rejects.toThrow(MessageNotAcceptedError);
@@ -168,7 +168,7 @@ describe("a channel that has a passing fault", () => {
     expect(await link(minted)).toMatchObject({ status: "sent" });
   });
 
-  test("has failed when the last try fails too", async () => {
+  test("is recorded as failed after the last attempt", async () => {
     const { byWhatsapp } = await aMintedLink();
     whatsapp.behaviour = "rateLimited";
     await send(byWhatsapp, SEND_RETRIES + 1);
@@ -176,8 +176,8 @@ describe("a channel that has a passing fault", () => {
   });
 });
 
-describe("a worker that dies while it sends", () => {
-  test("leaves an e-mail that goes again as the same mail", async () => {
+describe("after a worker died while sending,", () => {
+  test("the e-mail is sent again with the same Message-ID", async () => {
     const { byEmail } = await aMintedLink();
     await dieWhileSending(byEmail);
     await send(byEmail);
@@ -186,7 +186,7 @@ describe("a worker that dies while it sends", () => {
     expect(providerMessageId).toContain(byEmail.id);
   });
 
-  test("leaves a WhatsApp message that may have gone, so it does not go again", async () => {
+  test("the WhatsApp message is not sent again, because it may have been sent", async () => {
     const { byWhatsapp } = await aMintedLink();
     await dieWhileSending(byWhatsapp);
     const messages = whatsapp.messages.length;

@@ -23,7 +23,7 @@ function sweepIn(seconds: number): Promise<void> {
   return sweepPaymentLinks(deps, new Date(Date.now() + seconds * 1_000));
 }
 
-/** All jobs of this database are lost. */
+/** Deletes all jobs of this database. */
 async function loseJobs(): Promise<void> {
   await query(database.em(), deleteJobs, []);
 }
@@ -36,7 +36,7 @@ const moveToCase = statement(
 );
 
 describe("a sweep", () => {
-  test("re-makes the job of a link that waits to be minted, not before it is overdue", async () => {
+  test("enqueues the job of a requested link again once it is overdue", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await loseJobs();
@@ -51,7 +51,7 @@ describe("a sweep", () => {
     expect(await jobsWith(database, mintPaymentLinkQueue, requested.id)).toEqual([]);
   });
 
-  test("gives up a mint call whose end nobody recorded, and never repeats it", async () => {
+  test("gives up a mint call without a recorded answer, and does not repeat it", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await claimMint(database.em(), { ...requested, now: new Date() });
@@ -65,7 +65,7 @@ describe("a sweep", () => {
     expect(twin.mints).toHaveLength(calls);
   });
 
-  test("settles what a channel told of a message, where the process that should have done it is gone", async () => {
+  test("applies held reports if the process that should have applied them died", async () => {
     const requested = await request((await visitedCase()).visitId);
     await mintPaymentLink(deps, { lenderId: requested.lenderId, linkId: requested.id });
     const [message] = await deliveriesOf(database.em(), [requested]);
@@ -84,7 +84,7 @@ describe("a sweep", () => {
     expect(await heldReports(database.em(), lenderId, ["wamid.of-somebody-else"])).toEqual([]);
   });
 
-  test("passes over a message that cannot be settled, says so, and settles those after it", async () => {
+  test("logs a message whose reports cannot be applied, and applies those of the others", async () => {
     const [broken, good] = [await aClaimedLink(), await aClaimedLink()];
     const held = ["wamid.broken", "wamid.good"].map((id) => ({ providerMessageId: id, status: "delivered" as const }));
     await transaction(database.em(), async (tx) => holdReports(tx, lender.id, held, new Date()));
@@ -101,7 +101,7 @@ describe("a sweep", () => {
     expect(await deliveriesOf(database.em(), [broken])).toMatchObject([{ status: "delivered" }, {}]);
   });
 
-  /** Its WhatsApp message is being sent. */
+  /** Creates a link whose WhatsApp message is being sent. */
   async function aClaimedLink(): Promise<PaymentLink> {
     const requested = await request((await visitedCase()).visitId);
     await mintPaymentLink(deps, { lenderId: lender.id, linkId: requested.id });
@@ -117,7 +117,7 @@ describe("a sweep", () => {
     await transaction(database.em(), (tx) => recordDelivery(tx, { ...report, status: "failed" }, new Date()));
   }
 
-  test("passes over a link that cannot be given up, says so, and does all the rest", async () => {
+  test("logs a link that cannot be given up, and processes all others", async () => {
     const broken = await request((await visitedCase()).visitId);
     const lost = await request((await visitedCase()).visitId);
     const sent = await request((await visitedCase()).visitId);
@@ -139,7 +139,7 @@ describe("a sweep", () => {
     }
   });
 
-  test("re-makes the jobs of messages that wait to be sent, not before they are overdue", async () => {
+  test("enqueues the jobs of queued messages again once they are overdue", async () => {
     const { visitId } = await visitedCase();
     const requested = await request(visitId);
     await mintPaymentLink(deps, { lenderId: requested.lenderId, linkId: requested.id });

@@ -8,31 +8,31 @@ test.each([
   ["gpj.\u{202E}exe", String.raw`gpj.\u{202e}exe`],
   ["half \u{D83D}", "half \uFFFD"],
   ["नमस्ते ₹2,500 😀", "नमस्ते ₹2,500 😀"],
-])("%j on one line is %j", (text, line) => {
+])("onOneLine(%j) is %j", (text, line) => {
   expect(onOneLine(text)).toBe(line);
 });
 
-test("harmless text keeps its lines and tabs, and nothing that a terminal acts on", () => {
+test("harmless keeps line breaks and tabs, and escapes other control characters", () => {
   expect(harmless("a\n\tb\r\u001b[2J\u009b1m\u{E0041}\n")).toBe("a\n\tb\\u{d}\\u{1b}[2J\\u{9b}1m\\u{e0041}\n");
 });
 
-test("a quotation keeps its lines and stays behind its bar", () => {
+test("quoted keeps the lines and puts a bar before each", () => {
   expect(quoted("<html>\r\n\tdown\r\rBack\x00 soon\x1b]0;\x07\n\n\n", 2_048)).toBe(
     ["| <html>", "| \tdown", "|", String.raw`| Back\u{0} soon\u{1b}]0;\u{7}`].join("\n"),
   );
 });
 
-test("a long quotation is cut at its bytes, between characters", () => {
+test("quoted cuts a long text at maxBytes, between characters", () => {
   expect(quoted("₹".repeat(1_000), 2_048)).toBe(`| ${"₹".repeat(682)}\n(cut here)`);
 });
 
-test("a quotation of many lines is cut at the fortieth", () => {
+test("quoted cuts a text of many lines after 40 lines", () => {
   const lines = quoted("a\n".repeat(2_000), 2_048).split("\n");
   expect(lines).toHaveLength(41);
   expect(lines.at(-1)).toBe("(cut here)");
 });
 
-test("no text gets past its bar or keeps a character that acts", () => {
+test("quoted puts a bar before each line of any text, and escapes its control characters", () => {
   assert(
     property(string({ unit: "binary", maxLength: 200 }), (text) => {
       const quotation = quoted(text, 100);

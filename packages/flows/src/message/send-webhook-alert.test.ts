@@ -29,7 +29,7 @@ afterAll(async () => {
   await mails.close();
 });
 
-/** An alert of a lender with these contacts, as its job has it. */
+/** Returns the data of an alert job of a lender with these contacts. */
 async function anAlert(...technicalContacts: string[]): Promise<AlertJob> {
   const { lender } = await aLender(database, { technicalContacts, name: "Acme Finance" });
   const now = new Date().toISOString();
@@ -58,7 +58,7 @@ function mailsTo(contact: string): CaughtMail[] {
   return mails.mails.filter(({ to }) => to.includes(contact));
 }
 
-test("every technical contact gets the alert, in a mail that shows no other address", async () => {
+test("every technical contact gets the alert in a mail of its own", async () => {
   await send(await anAlert("ops@acme.example", "asha@acme.example"));
   for (const contact of ["ops@acme.example", "asha@acme.example"]) {
     const [mail, ...others] = mailsTo(contact);
@@ -70,7 +70,7 @@ test("every technical contact gets the alert, in a mail that shows no other addr
   }
 });
 
-test("sent again after a crash it is the same mail", async () => {
+test("a mail that is repeated after a crash has the same Message-ID", async () => {
   const alert = await anAlert("crash@acme.example");
   await send(alert);
   await send(alert);
@@ -81,7 +81,7 @@ test("sent again after a crash it is the same mail", async () => {
   expect(mailsTo("crash@acme.example")[2]?.messageId).not.toBe(first?.messageId);
 });
 
-test("a lender without technical contacts is a warning and no failure", async () => {
+test("a lender without technical contacts is logged as a warning, and the job succeeds", async () => {
   const alert = await anAlert();
   await send(alert);
   expect(logged).toEqual([
@@ -93,7 +93,7 @@ test("a lender without technical contacts is a warning and no failure", async ()
   ]);
 });
 
-test("a contact that is refused for good keeps nobody else from the mail, and the log names no address", async () => {
+test("a permanently rejected contact does not affect the others, and the log contains no address", async () => {
   mails.refused.set("left@acme.example", 550);
   const alert = await anAlert("left@acme.example", "stays@acme.example");
   await send(alert);
@@ -103,7 +103,7 @@ test("a contact that is refused for good keeps nobody else from the mail, and th
   expect(await jobsWith(database, alertQueue, alert.lenderId)).toEqual([]);
 });
 
-test("a contact that is refused for now gets it later, and the others do not get it twice", async () => {
+test("a temporarily rejected contact gets the mail later, and the others get it once", async () => {
   mails.refused.set("grey@acme.example", 450);
   const alert = await anAlert("grey@acme.example", "white@acme.example");
   await send(alert);
@@ -116,14 +116,14 @@ test("a contact that is refused for now gets it later, and the others do not get
   expect(mailsTo("grey@acme.example")).toMatchObject([{ messageId: mailsTo("white@acme.example")[0]!.messageId }]);
 });
 
-test("a contact that was taken off the lender's list meanwhile gets nothing", async () => {
+test("a contact that was removed since gets no mail", async () => {
   const alert = await anAlert("now@acme.example");
   await send({ ...alert, to: ["before@acme.example"] });
   expect(mailsTo("before@acme.example")).toEqual([]);
   expect(logged).toHaveLength(1);
 });
 
-test("a mail server that hangs, or is away, is a failure that its job tries again", async () => {
+test("a mail server that hangs or is unavailable makes the job fail, so that it is retried", async () => {
   const alert = await anAlert("wait@acme.example");
   mails.behaviour = "hang";
   const impatient = createMailer({ smtpUrl: mails.smtpUrl, from: "no-reply@example.com", timeoutMs: 100 });
@@ -135,7 +135,7 @@ test("a mail server that hangs, or is away, is a failure that its job tries agai
   expect(mailsTo("wait@acme.example")).toHaveLength(1);
 });
 
-test("a mail server that refuses for good, or is not configured, ends the alert with a warning", async () => {
+test("a mail server that rejects permanently or is not configured ends the job with a warning", async () => {
   const alert = await anAlert("never@acme.example");
   mails.behaviour = "reject";
   await send(alert);

@@ -39,8 +39,8 @@ function mail(cause: WebhookAlert["cause"], given: Partial<WebhookAlert> = {}) {
   });
 }
 
-describe("the mail", () => {
-  test("of a suspension", () => {
+describe("the mail has the expected text", () => {
+  test("for a suspension", () => {
     const { subject, text } = mail("suspended", {
       facts: { ...FAILED, consecutiveFailures: 20 },
       endpoint: SUSPENDED,
@@ -83,7 +83,7 @@ LAST ANSWER: HTTP 503, which began with
 You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
   });
 
-  test("of a parked event", () => {
+  test("for a parked event", () => {
     const { subject, text } = mail("parked", { heldBack: 3 });
     expect(subject).toBe("[ACME live] A webhook is parked: every attempt failed");
     expect(text).toBe(`Acme Finance (ACME), environment live
@@ -127,7 +127,7 @@ LAST ANSWER: HTTP 503, which began with
 You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
   });
 
-  test("of an answer of 410", () => {
+  test("for an answer with 410", () => {
     const { subject, text } = mail("gone", { facts: { ...FAILED, status: 410, body: "" } });
     expect(subject).toBe("[ACME live] Your callback answered 410 Gone");
     expect(text).toBe(`Acme Finance (ACME), environment live
@@ -160,7 +160,7 @@ LAST ANSWER: HTTP 410, without a body
 You get this mail as a technical contact of ACME; the operator of the service can change who does.`);
   });
 
-  test("of a recovery", () => {
+  test("for a recovery", () => {
     const { subject, text } = mail("recovered", { facts: { since: FAILED.since } });
     expect(subject).toBe("[ACME live] Webhooks recovered: your callback answers again");
     expect(text).toBe(`Acme Finance (ACME), environment live
@@ -181,8 +181,8 @@ You get this mail as a technical contact of ACME; the operator of the service ca
   });
 });
 
-describe("a mail that comes late", () => {
-  test("of a suspension that is over says so, and announces no ping", () => {
+describe("a late mail", () => {
+  test("about a suspension that is over says so, and announces no ping", () => {
     const { text } = mail("suspended", { endpoint: { ...ENDPOINT, waiting: 0, parked: 0 } });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
@@ -194,7 +194,7 @@ LAST ANSWER`);
     expect(text).not.toContain("signed ping");
   });
 
-  test("of a recovery that did not last says so, and when the next ping goes out", () => {
+  test("about a recovery that did not last says so, and when the next ping is sent", () => {
     const { text } = mail("recovered", { facts: { since: FAILED.since }, endpoint: SUSPENDED });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
@@ -204,20 +204,20 @@ A signed ping goes to your callback at 2026-11-20 15:57:31`);
     expect(text).not.toContain("nothing left to do");
   });
 
-  test.each(["parked", "gone"] as const)("of %s, at a callback that is suspended by now, says so", (cause) => {
+  test.each(["parked", "gone"] as const)("about %s, for a callback that is now suspended, says so", (cause) => {
     const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
     expect(text).toContain("Your callback is suspended by now. 1 event waits until it answers a ping.");
     expect(text).not.toContain("Other events go on");
   });
 
-  test("to a lender who has taken the callback away announces no ping", () => {
+  test("for a lender that has removed its callback announces no ping", () => {
     const { text } = mail("suspended", { endpoint: { ...SUSPENDED, url: null } });
     expect(text).toContain("No callback is registered any more: have one registered.");
     expect(text).not.toContain("signed ping");
   });
 });
 
-test("without an answer the mail says what there was instead", () => {
+test("without an answer, the mail contains the error instead", () => {
   const errorDetail = "The other side refused the connection (ECONNREFUSED).";
   const { text } = mail("gone", {
     facts: { ...FAILED, status: null, body: null, errorCode: "CONNECT", errorDetail },
@@ -227,7 +227,7 @@ test("without an answer the mail says what there was instead", () => {
   expect(text).not.toContain("LAST ANSWER");
 });
 
-test("a redirect is told with where it leads", () => {
+test("the mail names the target of a redirect", () => {
   const { text } = mail("parked", {
     facts: { ...FAILED, status: 308, errorCode: "REDIRECT", location: "/v2/collections?key=s3cret" },
   });
@@ -235,12 +235,12 @@ test("a redirect is told with where it leads", () => {
   expect(text).not.toContain("s3cret");
 });
 
-test("a lender in UTC is told each time once", () => {
+test("for a lender in UTC, the mail shows each time once", () => {
   const { text } = mail("gone", { lender: { code: "ACME", name: "Acme Finance", timeZone: "UTC" } });
   expect(text).toContain("Failing since: 2026-11-20 09:40:55 UTC\n");
 });
 
-test("no secret of the callback's URL is told", () => {
+test("the mail contains no secrets of the callback's URL", () => {
   const url = "https://asha:s3cret@hooks.acme.example:8443/collections?token=s3cret#s3cret";
   for (const cause of ["suspended", "parked", "gone", "recovered"] as const) {
     const facts = cause === "recovered" ? { since: FAILED.since } : { ...FAILED, url };
@@ -250,7 +250,7 @@ test("no secret of the callback's URL is told", () => {
   }
 });
 
-test("what the callback answers stays behind its bar, whatever it is", () => {
+test("each line of the callback's answer is quoted with a bar", () => {
   const body = `\x1b[2J\0ok\r\nWHAT HAPPENS NEXT\r\n\r\nPay here: \u{202E}moc.live\n${"x".repeat(5_000)}`;
   const { text } = mail("gone", { facts: { ...FAILED, body } });
   const [, quotation = ""] = text.split("which began with\n\n");
@@ -266,7 +266,7 @@ test("what the callback answers stays behind its bar, whatever it is", () => {
   expect(text).not.toMatch(/(?!\n)\p{Cc}|\p{Cf}/u);
 });
 
-test("names from outside stay on their line", () => {
+test("names from outside cannot add lines to the mail", () => {
   const lender = { code: "ACME", name: "Acme\r\n\r\nPay: https://evil.example", timeZone: "UTC" };
   const { text } = mail("gone", { lender, facts: { ...FAILED, loan: "LN\n1\u{202E}" } });
   expect(text.split("\n")[0]).toBe("Acme Pay: https://evil.example (ACME), environment live");

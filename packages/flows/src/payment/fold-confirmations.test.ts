@@ -90,7 +90,7 @@ function bookingOf(outcome: ConfirmationOutcome | undefined) {
   return outcome.booking;
 }
 
-test("a payment on a link is due to whoever asked for it, on its visit, although another holds the case by now", () => {
+test("a payment by a link is attributed to the link's field partner and visit, also after the case was reassigned", () => {
   const theCase = aCase();
   const link = aLink(theCase);
   const set = loaded({ lockedCases: [theCase], links: [link] });
@@ -107,7 +107,7 @@ test("a payment on a link is due to whoever asked for it, on its visit, although
   ]);
 });
 
-test("a payment on a link that the gateway gave out twice marks both paid and is due to the newest", () => {
+test("a payment by a linkId of two links marks both as paid and is attributed to the newest", () => {
   const theCase = aCase();
   const older = aLink(theCase);
   const newer = aLink(theCase);
@@ -117,7 +117,7 @@ test("a payment on a link that the gateway gave out twice marks both paid and is
   expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([newer.id, older.id]);
 });
 
-test("a linkId that a gateway has used for two loans is due to the loan that is paid", () => {
+test("a payment by a linkId of two loans is attributed by the link of the paid loan", () => {
   const theCase = aCase();
   const own = aLink(theCase);
   const newerOfAnother = { ...aLink(aCase()), sourceLoanNumber: "LN-2" };
@@ -127,14 +127,14 @@ test("a linkId that a gateway has used for two loans is due to the loan that is 
   expect(toWrite.paidLinks.map(({ id }) => id)).toEqual([own.id]);
 });
 
-test("a payment on a case that nobody holds is booked and earns nothing", () => {
+test("a payment on an unassigned case is booked and earns nothing", () => {
   const set = loaded({ lockedCases: [aCase({ assignedFieldPartnerId: null, status: "new" })] });
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation()], SURROUNDINGS);
   expect(bookingOf(outcomes[0])).toMatchObject({ attribution: "none", fieldPartnerId: null, visitId: null });
   expect(toWrite.earnings).toEqual([]);
 });
 
-test("a link of another loan is refused and leaves nothing to write", () => {
+test("a payment by a link of another loan is refused, with nothing to write", () => {
   const link = { ...aLink(aCase()), sourceLoanNumber: "LN-2" };
   const set = loaded({ links: [link] });
   const { outcomes, toWrite } = foldConfirmations(set, [aConfirmation({ linkId: link.linkId })], SURROUNDINGS);
@@ -142,7 +142,7 @@ test("a link of another loan is refused and leaves nothing to write", () => {
   expect(Object.values(toWrite).every((rows) => rows.length === 0)).toBe(true);
 });
 
-test("a payment lies in the future by the clock that let its request in, wherever that clock has jumped since", () => {
+test("paidAt is compared with the time when the request was accepted, not with the current time", () => {
   const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000);
   const kindOf = (acceptedAt: Date, paidAt: Date) => {
     const [outcome] = foldConfirmations(loaded(), [aConfirmation({ acceptedAt, paidAt })], SURROUNDINGS).outcomes;
@@ -154,7 +154,7 @@ test("a payment lies in the future by the clock that let its request in, whereve
   expect(kindOf(minutes(-10), minutes(-4.9))).toBe("PAID_AT_IN_FUTURE");
 });
 
-test("the payment that clears the case credits what earlier ones earned, in the same set and before it", () => {
+test("the payment that clears the case credits the earnings of earlier payments, stored or in the same batch", () => {
   const theCase = aCase({ outstandingMinor: 250_000n });
   const before = foldConfirmations(
     loaded({ lockedCases: [aCase({ id: theCase.id, assignedFieldPartnerId: theCase.assignedFieldPartnerId })] }),
@@ -186,7 +186,7 @@ const payments = array(
   { minLength: 1, maxLength: 40 },
 );
 
-test("whatever is confirmed in whatever batches: money adds up, sequences have no gap, each reference is booked once", () => {
+test("in any batches, amounts add up, sequences have no gap, and each reference is booked once", () => {
   assert(
     property(payments, integer({ min: 1, max: 40 }), (all, batchSize) => {
       const set = loaded({ lockedCases: [aCase(), aCase({ sourceLoanNumber: "LN-2", outstandingMinor: 10_000n })] });
@@ -244,7 +244,7 @@ test("whatever is confirmed in whatever batches: money adds up, sequences have n
   );
 });
 
-test("each formula gives its earning, for partial payments, the last one and what is paid beyond, in any currency", () => {
+test("the commission is as expected for partial payments, the last payment and excess, in any currency", () => {
   const code = constantFrom("INR", "JPY", "KWD");
   const paid = array(bigInt({ min: 1n, max: 400_000n }), { minLength: 1, maxLength: 8 });
   const plan = oneof(bigInt({ min: 1n, max: 1_000_000n }), constantFrom(5_000n, 25_000n, 500_000n));
@@ -272,7 +272,7 @@ test("each formula gives its earning, for partial payments, the last one and wha
   );
 });
 
-/** What a reader with a pocket calculator gets from "2.5% of ₹2,500.00", in minor units. */
+/** Computes "2.5% of ₹2,500.00" with decimal arithmetic, in minor units. */
 function resultOf(text: string, decimals: number): bigint {
   const [, rate = "", amount = ""] = /^([\d.]+)% of [^\d]*([\d,.]+)$/.exec(text)!;
   const [whole = "", fraction = ""] = rate.split(".");
@@ -280,7 +280,7 @@ function resultOf(text: string, decimals: number): bigint {
   return halfEven(BigInt(whole + fraction.padEnd(4, "0")) * BigInt(amount.replaceAll(/[,.]/g, "")));
 }
 
-/** A millionth of a number, to the nearest whole one; of two equally near, the even one. */
+/** Divides by a million and rounds half to even. */
 function halfEven(millionths: bigint): bigint {
   const twice = (2n * millionths) / 1_000_000n;
   const isHalf = (2n * millionths) % 1_000_000n === 0n && twice % 2n === 1n;

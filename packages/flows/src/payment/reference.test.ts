@@ -32,13 +32,13 @@ test.each([
 });
 
 test.each(["pay_Nx81", "UTR 402812345678", "a/b+c=d#é", "रसीद-४२", "领收书 7", "🧾1", "e\u0301"])(
-  "finds nothing invisible in %s",
+  "finds no invisible character in %s",
   (reference) => {
     expect(hasInvisible(reference)).toBe(false);
   },
 );
 
-test("books a reference composed, and looks for what was sent first", () => {
+test("books a reference in NFC, and looks up the form that was sent first", () => {
   expect(bookedReference("re\u0301f")).toBe("r\u00e9f");
   expect(possibleReferences("re\u0301f")).toEqual(["re\u0301f", "r\u00e9f"]);
   expect(possibleReferences("r\u00e9f")).toEqual(["r\u00e9f", "re\u0301f"]);

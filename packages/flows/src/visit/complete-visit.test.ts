@@ -24,30 +24,30 @@ beforeAll(async () => {
   [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
 });
 
-/** A case with a visit under way on it. */
+/** Creates a case with a visit that has started. */
 async function aVisitedCase() {
   const theCase = await aCase(database, lender, { fieldPartner });
   const visitId = crypto.randomUUID();
-  const told = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
-  expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+  const start = { fieldPartnerId: fieldPartner.id, caseId: theCase.id, visitId, occurredAt: new Date() };
+  expect(await startVisit(database.em(), start, context)).toMatchObject({ kind: "started" });
   return { theCase, visitId };
 }
 
 function complete(visitId: string, given: Partial<VisitToComplete> = {}) {
-  const told: VisitToComplete = {
+  const end: VisitToComplete = {
     fieldPartnerId: fieldPartner.id,
     visitId,
     disposition: "NOT_AT_HOME",
     occurredAt: new Date("2024-11-20T10:00:00Z"),
     ...given,
   };
-  return completeVisit(database.em(), told, context);
+  return completeVisit(database.em(), end, context);
 }
 
 const PROMISE = { amountMinor: 125_000n, currency: currency("INR"), dueOn: "2026-12-01" };
 
 describe("the end of a visit", () => {
-  test("is kept with its outcome, and the lender hears of it", async () => {
+  test("is stored with its disposition, and emits visit.completed", async () => {
     const { theCase, visitId } = await aVisitedCase();
     expect(await complete(visitId, { note: "A neighbour says: back on Sunday." })).toMatchObject({
       kind: "completed",
@@ -65,21 +65,21 @@ describe("the end of a visit", () => {
     });
   });
 
-  test("keeps a note as it was written: line breaks, tabs and every script", async () => {
+  test("stores a note unchanged, with line breaks, tabs and any script", async () => {
     const { visitId } = await aVisitedCase();
     const note = "घर पर नहीं।\r\n\tवापस: रविवार 🙏🏽\n";
     expect(await complete(visitId, { note })).toMatchObject({ kind: "completed", visit: { note } });
     expect(await visitById(database.em(), lender.id, visitId)).toMatchObject({ note });
   });
 
-  test("keeps a promise with its amount and day", async () => {
+  test("stores a promise with its amount and day", async () => {
     const { theCase, visitId } = await aVisitedCase();
     await complete(visitId, { disposition: "PROMISE_TO_PAY", promise: PROMISE });
     const promises = await openPromisesOf(database.em(), [{ lenderId: lender.id, caseId: theCase.id }]);
     expect(promises.get(theCase.id)).toMatchObject({ ...PROMISE, visitId });
   });
 
-  test("with a dispute holds the case: told in this order, in one transaction", async () => {
+  test("with a dispute puts the case on hold, and emits visit.completed before case.held", async () => {
     const { theCase, visitId } = await aVisitedCase();
     expect(await complete(visitId, { disposition: "DISPUTE" })).toMatchObject({
       case: { status: "on_hold", fieldWork: "blocked" },
@@ -90,7 +90,7 @@ describe("the end of a visit", () => {
     ]);
   });
 
-  test("that is told of many times, also at once, is one end and one event", async () => {
+  test("that is reported several times, also concurrently, is stored once with one event", async () => {
     const { theCase, visitId } = await aVisitedCase();
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => complete(visitId)));
     for (const outcome of [...outcomes, await complete(visitId)]) {
@@ -99,7 +99,7 @@ describe("the end of a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
   });
 
-  test("that contradicts the first one changes nothing, also when they race", async () => {
+  test("with another disposition than the first is a conflict and changes nothing, also concurrently", async () => {
     const { theCase, visitId } = await aVisitedCase();
     const outcomes = await Promise.all([complete(visitId), complete(visitId, { disposition: "REFUSED_TO_PAY" })]);
     const kept = outcomes.find(({ kind }) => kind === "completed");
@@ -109,7 +109,7 @@ describe("the end of a visit", () => {
     expect(await eventsOfLoan(database, theCase)).toHaveLength(4);
   });
 
-  test("that was held beside another, and contradicts it, is told how the visit ended", async () => {
+  test("that was queued after another one with another disposition is a conflict and returns the stored visit", async () => {
     const theCase = await aCase(database, lender, { fieldPartner });
     const own = { fieldPartnerId: fieldPartner.id, visitId: crypto.randomUUID() };
     const occurredAt = new Date();
@@ -119,18 +119,18 @@ describe("the end of a visit", () => {
         await queueCompletion(tx, crypto.randomUUID(), { ...own, disposition, occurredAt });
       });
     }
-    const worked = await transaction(database.em(), async (tx) => {
+    const processed = await transaction(database.em(), async (tx) => {
       lockVisit(tx, own);
       await startVisitIn(tx, { ...own, caseId: theCase.id, occurredAt }, context);
       return processQueuedRequests(tx, own, context);
     });
-    expect(worked.map(({ outcome }) => outcome)).toMatchObject([
+    expect(processed.map(({ outcome }) => outcome)).toMatchObject([
       { kind: "completed", visit: { disposition: "NOT_AT_HOME" } },
       { kind: "conflict", visit: { disposition: "NOT_AT_HOME" } },
     ]);
   });
 
-  test("of nobody's or somebody else's visit is not found", async () => {
+  test("of an unknown visit or another field partner's visit is not found", async () => {
     const { visitId } = await aVisitedCase();
     const stranger = await aFieldPartner(database);
     expect(await complete(crypto.randomUUID())).toEqual({ kind: "not_found" });
@@ -148,14 +148,14 @@ describe("the end of a visit", () => {
     ["INVALID_TEXT", { note: "Back on\u0000Sunday." }],
     ["INVALID_TEXT", { note: "Back on \u001b[31mSunday." }],
     ["INVALID_TEXT", { note: "Back on Sunday \ud83d" }],
-  ] as const)("is refused as %s and leaves the visit open", async (code, given) => {
+  ] as const)("is refused with %s and does not end the visit", async (code, given) => {
     const { theCase, visitId } = await aVisitedCase();
     expect(await complete(visitId, given)).toMatchObject({ kind: "invalid", code });
     expect(await eventsOfLoan(database, theCase)).toHaveLength(3);
     expect(await complete(visitId)).toMatchObject({ kind: "completed" });
   });
 
-  test("that comes after the loan's next cycle began is numbered there and undoes nothing of it", async () => {
+  test("that arrives after the next cycle has started is numbered in the new cycle and does not change it", async () => {
     const { theCase, visitId } = await aVisitedCase();
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
     await importRow(database, lender, { sourceLoanNumber, action: "withdraw" });

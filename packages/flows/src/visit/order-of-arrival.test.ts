@@ -33,7 +33,7 @@ async function aLenderOfItsOwn(): Promise<Lender> {
   return (await aLender(database, { commissionPercent: "2.5" })).lender;
 }
 
-/** A loan that a field partner holds from its first import on. */
+/** Imports a loan and assigns its case to a field partner. */
 async function play(lender: Lender, arrival: Arrival): Promise<string> {
   const loan = `LN-${newId()}`;
   const order = { lender, loan, reason: null, fieldPartnerId: fieldPartner.id };
@@ -50,7 +50,7 @@ async function expectBooksToHold({ id: lenderId }: Lender): Promise<void> {
 }
 
 test(
-  "balances, confirmations and repeats end the same in every order of arrival, if none clears the case on the way",
+  "balances, confirmations and repeats give the same result in every order, if no payment clears the case",
   async () => {
     const stories = openHistory.chain((facts) =>
       fc.tuple(fc.constant(facts), fc.array(anyArrival(facts), { minLength: ORDERS, maxLength: ORDERS })),
@@ -74,7 +74,7 @@ test(
 );
 
 test(
-  "repeats of balances and confirmations leave the excess what it is without them",
+  "repeats of balances and confirmations do not change the excess",
   async () => {
     const stories = openHistory.chain(anyRepeats);
     const property = fc.asyncProperty(stories, async ({ order, withRepeats }) => {
@@ -91,7 +91,7 @@ test(
   TIMEOUT_MS,
 );
 
-test("a balance that repeats between two payments that it includes does not raise the limit of the second", async () => {
+test("a repeat of a balance between two payments that it includes does not raise the limit of the second one", async () => {
   const lender = await aLenderOfItsOwn();
   const balance = { kind: "balance", day: 20, amount: 5_000 } as const;
   const [first, second] = ["UTR1", "UTR2"].map(
@@ -112,7 +112,7 @@ test("a balance that repeats between two payments that it includes does not rais
 });
 
 test(
-  "in histories that clear the case on the way the books hold, and every payment is counted once",
+  "if payments clear the case in between, the books are consistent and each payment is counted once",
   async () => {
     const stories = anyHistory.chain((facts) => fc.tuple(fc.constant(facts), anyArrival(facts)));
     const property = fc.asyncProperty(stories, async ([facts, arrival]) => {
@@ -132,7 +132,7 @@ test(
   TIMEOUT_MS,
 );
 
-test("a balance and a confirmation that arrive at the same moment end the same, whichever comes first", async () => {
+test("a balance and a confirmation that arrive at the same time give the same result in either order", async () => {
   const lender = await aLenderOfItsOwn();
   const first = { kind: "balance", day: 20, amount: 1_000 } as const;
   const second = { kind: "balance", day: 22, amount: 500 } as const;

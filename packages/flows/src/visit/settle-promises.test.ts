@@ -25,7 +25,7 @@ const deps = { database, environment: ENVIRONMENT };
 const { lender } = await aLender(database, { timeZone: "Asia/Kolkata" });
 const fieldPartner = await aFieldPartner(database);
 
-// The promised day is 20 November in India. It ends at 18:30 UTC, and promises are decided an hour later.
+// The promised day is 20 November in India. It ends at 18:30 UTC, and promises are decided one hour later.
 const VISITED = new Date("2026-11-18T09:00:00Z");
 const DUE_ON = "2026-11-20";
 const LAST_MOMENT = new Date("2026-11-20T18:29:59.999Z");
@@ -39,11 +39,11 @@ type PromisedCase = Awaited<ReturnType<typeof aPromise>>;
 interface PromiseFields {
   readonly dueOn?: string;
   readonly completedAt?: Date;
-  /** When the service received it; at `completedAt` unless told. */
+  /** When the service received it. Default: `completedAt`. */
   readonly receivedAt?: Date;
 }
 
-/** A case on which ₹2,500 were promised at VISITED by the end of DUE_ON. */
+/** Creates a case with a promise of ₹2,500, made at VISITED and due on DUE_ON. */
 async function aPromise({ dueOn = DUE_ON, completedAt = VISITED, ...more }: PromiseFields = {}) {
   const theCase = await aCase(database, lender, { fieldPartner });
   const visitId = await promiseOn(theCase, dueOn, completedAt, more.receivedAt);
@@ -72,7 +72,7 @@ async function pay(theCase: PromisedCase, amount: string, paidAt: Date): Promise
   expect(await confirmPayments(database.em(), [payment], ENVIRONMENT)).toMatchObject([{ kind: "booked" }]);
 }
 
-async function toldOf(theCase: PromisedCase) {
+async function promiseEventsOf(theCase: PromisedCase) {
   const events = await eventsOfLoan(database, theCase);
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
   return events.filter(({ kind }) => kind.startsWith("promise."));
@@ -84,12 +84,12 @@ async function stateOf({ id }: PromisedCase): Promise<string[]> {
   return rows.map(({ state }) => state);
 }
 
-test("a promise is decided an hour after its day has ended in the lender's time zone, and once", async () => {
+test("a promise is decided once, one hour after the end of its day in the lender's time zone", async () => {
   const theCase = await aPromise();
   await settlePromises(deps, NOT_YET);
-  expect(await toldOf(theCase)).toEqual([]);
+  expect(await promiseEventsOf(theCase)).toEqual([]);
   for (const at of [DECIDED, DECIDED, new Date("2027-01-01T00:00:00Z")]) await settlePromises(deps, at);
-  expect(await toldOf(theCase)).toMatchObject([
+  expect(await promiseEventsOf(theCase)).toMatchObject([
     {
       kind: "promise.broken",
       status: "in_progress",
@@ -104,77 +104,77 @@ test("a promise is decided an hour after its day has ended in the lender's time 
   expect(await stateOf(theCase)).toEqual(["broken"]);
 });
 
-describe("a promise is judged by payments of its case", () => {
-  test("from its making to the last moment of its day, which are added up", async () => {
+describe("a promise is decided by payments of its case", () => {
+  test("from the time of the promise to the end of its day, which are added up", async () => {
     const theCase = await aPromise();
     await pay(theCase, "1000", VISITED);
     await pay(theCase, "1500", LAST_MOMENT);
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
+    expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
     expect(await stateOf(theCase)).toEqual(["kept"]);
   });
 
-  test("and not by earlier or later ones", async () => {
+  test("and not by earlier or later payments", async () => {
     const theCase = await aPromise();
     await pay(theCase, "1000", new Date(VISITED.getTime() - 1));
     await pay(theCase, "500", LAST_MOMENT);
     await pay(theCase, "2000", TOO_LATE);
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
+    expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
   });
 
-  test("which were made while the phone had no network", async () => {
+  test("that were made while the phone had no network", async () => {
     const theCase = await aPromise({ receivedAt: LAST_MOMENT });
     await pay(theCase, "2500", VISITED);
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
+    expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 2_500 } }]);
   });
 
-  test("but not by those of more than 7 days before the service received it, if the phone's clock is far behind", async () => {
+  test("and not by payments made more than 7 days before the service received it, if the phone's clock is behind", async () => {
     const weeksBehind = new Date(VISITED.getTime() - 30 * DAY_MS);
     const theCase = await aPromise({ completedAt: weeksBehind, receivedAt: VISITED });
     await pay(theCase, "2000", new Date(VISITED.getTime() - 7 * DAY_MS - 1));
     await pay(theCase, "500", new Date(VISITED.getTime() - 7 * DAY_MS));
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
+    expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.broken", data: { paidAmount: 500 } }]);
   });
 
-  test("and a confirmation that comes after `promise.broken` does not change it", async () => {
+  test("and is not changed by a confirmation that arrives after `promise.broken`", async () => {
     const theCase = await aPromise();
     await settlePromises(deps, DECIDED);
     await pay(theCase, "2500", LAST_MOMENT);
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
+    expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
     expect(await stateOf(theCase)).toEqual(["broken"]);
   });
 });
 
-describe("a promise of a case that ended", () => {
+describe("a promise of a case that has ended", () => {
   test("is kept when the lender settled the case", async () => {
     const theCase = await aPromise();
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
     await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 0 });
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 0 } }]);
+    expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.kept", data: { paidAmount: 0 } }]);
   });
 
-  test("without full payment before the day was over is not spoken of", async () => {
+  test("without full payment before the end of the day emits no event", async () => {
     const dueOn = "2099-12-31";
     const theCase = await aPromise({ dueOn });
     const order = { lender, loan: theCase.sourceLoanNumber, reason: "written off" };
     expect(await closeCase(database.em(), order, ENVIRONMENT)).toMatchObject({ kind: "done" });
     await settlePromises(deps, new Date("2100-01-01T12:00:00Z"));
-    expect(await toldOf(theCase)).toEqual([]);
+    expect(await promiseEventsOf(theCase)).toEqual([]);
     expect(await stateOf(theCase)).toEqual(["replaced"]);
   });
 
-  test("and has a new cycle is told with the number and the amounts of the new cycle", async () => {
+  test("and has a new cycle emits an event with the sequence and the amounts of the new cycle", async () => {
     const theCase = await aPromise();
     await pay(theCase, "5000", LAST_MOMENT);
     const { sourceLoanNumber, borrowerName, borrowerPhone } = theCase;
     await importRow(database, lender, { sourceLoanNumber, borrowerName, borrowerPhone, outstandingAmount: 700 });
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toMatchObject([
+    expect(await promiseEventsOf(theCase)).toMatchObject([
       { kind: "promise.kept", cycle: 2, outstandingAfter: 700, data: { paidAmount: 5_000 } },
     ]);
   });
@@ -183,7 +183,7 @@ describe("a promise of a case that ended", () => {
 test("a promise that was due 31 days ago is decided with an event", async () => {
   const theCase = await aPromise();
   await settlePromises(deps, new Date("2026-12-21T12:00:00Z"));
-  expect(await toldOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
+  expect(await promiseEventsOf(theCase)).toMatchObject([{ kind: "promise.broken" }]);
 });
 
 test("promises that were due more than 31 days ago are decided without an event", async () => {
@@ -193,31 +193,31 @@ test("promises that were due more than 31 days ago are decided without an event"
   await Promise.all([settlePromises(deps, now), settlePromises({ ...deps, database: other }, now)]);
   for (const [theCase, state] of [[kept, "kept"] as const, [broken, "broken"] as const]) {
     expect(await stateOf(theCase)).toEqual([state]);
-    expect(await toldOf(theCase)).toEqual([]);
+    expect(await promiseEventsOf(theCase)).toEqual([]);
   }
   await settlePromises(deps, DECIDED);
-  expect(await toldOf(broken)).toEqual([]);
+  expect(await promiseEventsOf(broken)).toEqual([]);
 });
 
-test("a promise that a later one replaced is not spoken of", async () => {
+test("a promise that was replaced by a later one emits no event", async () => {
   const theCase = await aPromise();
   await promiseOn(theCase, "2099-12-31", new Date(VISITED.getTime() + 60_000));
   await settlePromises(deps, DECIDED);
-  expect(await toldOf(theCase)).toEqual([]);
+  expect(await promiseEventsOf(theCase)).toEqual([]);
   expect((await openPromisesOf(database.em(), [{ lenderId: lender.id, caseId: theCase.id }])).size).toBe(1);
 });
 
-test("two processes that decide at once tell of each promise once", async () => {
+test("two processes that decide at the same time emit one event for each promise", async () => {
   const cases = await Promise.all(Array.from({ length: 25 }, () => aPromise()));
   await Promise.all([
     settlePromises(deps, DECIDED),
     settlePromises({ ...deps, database: other }, DECIDED),
     ...cases.map((theCase, index) => (index % 2 === 0 ? pay(theCase, "100", LAST_MOMENT) : undefined)),
   ]);
-  for (const theCase of cases) expect(await toldOf(theCase)).toHaveLength(1);
+  for (const theCase of cases) expect(await promiseEventsOf(theCase)).toHaveLength(1);
 });
 
-test("a process that dies before any of its statements leaves the promise open, or decided and told of once", async () => {
+test("a process that dies before any of its queries leaves the promise open, or decided with one event", async () => {
   let sent = 0;
   for (let dieAt = 1; ; dieAt += 1) {
     const theCase = await aPromise();
@@ -232,9 +232,9 @@ test("a process that dies before any of its statements leaves the promise open, 
     });
     await settlePromises({ ...deps, database: dying }, DECIDED).catch(() => undefined);
     const [state] = await stateOf(theCase);
-    expect(await toldOf(theCase)).toHaveLength(state === "open" ? 0 : 1);
+    expect(await promiseEventsOf(theCase)).toHaveLength(state === "open" ? 0 : 1);
     await settlePromises(deps, DECIDED);
-    expect(await toldOf(theCase)).toHaveLength(1);
+    expect(await promiseEventsOf(theCase)).toHaveLength(1);
     if (sent < dieAt) break;
   }
   expect(sent).toBeGreaterThan(6);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   [{ lender }, fieldPartner] = await Promise.all([aLender(database), aFieldPartner(database)]);
 });
 
-function heldCase(row = {}) {
+function assignedCase(row = {}) {
   return aCase(database, lender, { fieldPartner, row });
 }
 
@@ -34,21 +34,21 @@ function start(given: Partial<VisitToStart> & { caseId: string }) {
 const HOUR_MS = 3_600_000;
 
 describe("a visit", () => {
-  test("begins on a case that its field partner holds, and the lender hears of it", async () => {
-    const theCase = await heldCase();
+  test("starts on a case that is assigned to its field partner, and emits visit.started", async () => {
+    const theCase = await assignedCase();
     const location = { latitude: 19.076, longitude: 72.8777, accuracyM: 12 };
-    const told = start({ caseId: theCase.id, location, occurredAt: new Date("2024-11-20T09:00:00Z") });
-    const outcome = await startVisit(database.em(), told, context);
+    const request = start({ caseId: theCase.id, location, occurredAt: new Date("2024-11-20T09:00:00Z") });
+    const outcome = await startVisit(database.em(), request, context);
     expect(outcome).toMatchObject({
       kind: "started",
-      visit: { id: told.visitId, caseId: theCase.id, startedAt: told.occurredAt, latitude: 19.076, disposition: null },
-      case: { id: theCase.id, status: "in_progress", lastVisitId: told.visitId },
+      visit: { id: request.visitId, caseId: theCase.id, startedAt: request.occurredAt, latitude: 19.076, disposition: null },
+      case: { id: theCase.id, status: "in_progress", lastVisitId: request.visitId },
     });
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({
       kind: "visit.started",
       sequence: 3,
       status: "in_progress",
-      data: { visitId: `vis_${told.visitId.replaceAll("-", "")}`, occurredAt: "2024-11-20T09:00:00.000Z" },
+      data: { visitId: `vis_${request.visitId.replaceAll("-", "")}`, occurredAt: "2024-11-20T09:00:00.000Z" },
     });
     expect(await currentCase(database, lender, theCase.sourceLoanNumber)).toMatchObject({
       status: "in_progress",
@@ -57,12 +57,12 @@ describe("a visit", () => {
     });
   });
 
-  test("that is told of many times, also at once, is one visit and one event", async () => {
-    const theCase = await heldCase();
-    const told = start({ caseId: theCase.id });
-    const outcomes = await Promise.all(Array.from({ length: 5 }, () => startVisit(database.em(), told, context)));
-    for (const outcome of [...outcomes, await startVisit(database.em(), told, context)]) {
-      expect(outcome).toMatchObject({ kind: "started", visit: { id: told.visitId } });
+  test("that is reported several times, also concurrently, is one visit with one event", async () => {
+    const theCase = await assignedCase();
+    const request = start({ caseId: theCase.id });
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => startVisit(database.em(), request, context)));
+    for (const outcome of [...outcomes, await startVisit(database.em(), request, context)]) {
+      expect(outcome).toMatchObject({ kind: "started", visit: { id: request.visitId } });
     }
     expect((await eventsOfLoan(database, theCase)).map(({ kind }) => kind)).toEqual([
       "case.created",
@@ -71,15 +71,15 @@ describe("a visit", () => {
     ]);
   });
 
-  test("that began is still answered when somebody else holds the case by now", async () => {
-    const theCase = await heldCase();
-    const told = start({ caseId: theCase.id });
-    await startVisit(database.em(), told, context);
+  test("that has started is still returned after its case was assigned to another field partner", async () => {
+    const theCase = await assignedCase();
+    const request = start({ caseId: theCase.id });
+    await startVisit(database.em(), request, context);
     await assignTo(theCase.sourceLoanNumber, await aFieldPartner(database));
-    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+    expect(await startVisit(database.em(), request, context)).toMatchObject({ kind: "started" });
   });
 
-  test("finds no case where there is none, where nobody holds it and where somebody else does", async () => {
+  test("is not found for an unknown case, an unassigned case and a case of another field partner", async () => {
     const stranger = await aFieldPartner(database);
     const theirs = await aCase(database, lender, { fieldPartner: stranger });
     const nobodys = await aCase(database, lender);
@@ -88,8 +88,8 @@ describe("a visit", () => {
     }
   });
 
-  test("does not begin on a held or ended case", async () => {
-    const [held, ended] = await Promise.all([heldCase(), heldCase()]);
+  test("does not start on a case that is on hold or has ended", async () => {
+    const [held, ended] = await Promise.all([assignedCase(), assignedCase()]);
     await holdCase(database.em(), { lender, loan: held.sourceLoanNumber, reason: "dispute" }, ENVIRONMENT);
     await closeCase(database.em(), { lender, loan: ended.sourceLoanNumber, reason: "agreed" }, ENVIRONMENT);
     const answers = await Promise.all(
@@ -101,19 +101,19 @@ describe("a visit", () => {
     ]);
   });
 
-  test("that a phone tells late of, from before the hold, is recorded and changes no state", async () => {
-    const theCase = await heldCase();
+  test("that started before the hold and is reported late is recorded, and the case stays on hold", async () => {
+    const theCase = await assignedCase();
     await holdCase(database.em(), { lender, loan: theCase.sourceLoanNumber, reason: "dispute" }, ENVIRONMENT);
-    const told = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
-    expect(await startVisit(database.em(), told, context)).toMatchObject({
+    const request = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
+    expect(await startVisit(database.em(), request, context)).toMatchObject({
       kind: "started",
       case: { status: "on_hold", fieldWork: "blocked" },
     });
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "on_hold" });
   });
 
-  test("waits for the day from which the borrower may be contacted; one that was before is recorded", async () => {
-    const theCase = await heldCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
+  test("is refused before doNotContactUntil, but a visit that is reported late is recorded", async () => {
+    const theCase = await assignedCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
     const now = start({ caseId: theCase.id });
     expect(await startVisit(database.em(), now, context)).toMatchObject({
       kind: "not_workable",
@@ -124,16 +124,16 @@ describe("a visit", () => {
     expect(await startVisit(database.em(), before, context)).toMatchObject({ kind: "started" });
   });
 
-  test("takes no id that is in use", async () => {
-    const [one, other] = await Promise.all([heldCase(), heldCase()]);
-    const told = start({ caseId: one.id });
-    await startVisit(database.em(), told, context);
-    expect(await startVisit(database.em(), { ...told, caseId: other.id }, context)).toEqual({ kind: "visit_id_taken" });
+  test("is refused with a visit id that is in use", async () => {
+    const [one, other] = await Promise.all([assignedCase(), assignedCase()]);
+    const request = start({ caseId: one.id });
+    await startVisit(database.em(), request, context);
+    expect(await startVisit(database.em(), { ...request, caseId: other.id }, context)).toEqual({ kind: "visit_id_taken" });
     expect(await eventsOfLoan(database, other)).toHaveLength(2);
   });
 
-  test("has a time and a place that can be", async () => {
-    const { id: caseId } = await heldCase();
+  test("is refused with an impossible time or place", async () => {
+    const { id: caseId } = await assignedCase();
     const tomorrow = new Date(Date.now() + 25 * HOUR_MS);
     for (const occurredAt of [tomorrow, new Date(Number.NaN), new Date("1970-01-01T00:00:00Z")]) {
       expect(await startVisit(database.em(), start({ caseId, occurredAt }), context)).toMatchObject({
@@ -153,19 +153,19 @@ describe("a visit", () => {
     }
   });
 
-  test("shares the fate of the transaction that it joins", async () => {
-    const theCase = await heldCase();
-    const told = start({ caseId: theCase.id });
+  test("is rolled back with the transaction of its caller", async () => {
+    const theCase = await assignedCase();
+    const request = start({ caseId: theCase.id });
     const failing = transaction(database.em(), async (tx) => {
-      await startVisitIn(tx, told, context);
-      throw new Error("after all not");
+      await startVisitIn(tx, request, context);
+      throw new Error("rolled back");
     });
     await expect(failing).rejects.toThrow("after all not");
     expect(await eventsOfLoan(database, theCase)).toHaveLength(2);
   });
 
-  test("of a case that is taken away at the same moment is recorded, whoever is faster", async () => {
-    const theCase = await heldCase();
+  test("of a case that is unassigned at the same time is recorded, in either order", async () => {
+    const theCase = await assignedCase();
     const stranger = await aFieldPartner(database);
     const outcomes = await Promise.all([
       assignTo(theCase.sourceLoanNumber, stranger),
@@ -175,46 +175,46 @@ describe("a visit", () => {
   });
 });
 
-describe("a visit that is told of after its case was taken from the field partner", () => {
-  test.each(["somebody else", "nobody"])("and given to %s, is recorded, and the lender hears of it", async (whom) => {
-    const theCase = await heldCase();
-    const told = start({ caseId: theCase.id });
+describe("a visit that is reported after the field partner has lost the case", () => {
+  test.each(["somebody else", "nobody"])("to %s is recorded, and emits visit.started", async (whom) => {
+    const theCase = await assignedCase();
+    const request = start({ caseId: theCase.id });
     const next = whom === "nobody" ? null : await aFieldPartner(database);
     await (next ? assignTo(theCase.sourceLoanNumber, next) : unassign(theCase.sourceLoanNumber));
     const assignedFieldPartnerId = next?.id ?? null;
     for (let time = 1; time <= 2; time++) {
-      expect(await startVisit(database.em(), told, context)).toMatchObject({
+      expect(await startVisit(database.em(), request, context)).toMatchObject({
         kind: "started",
-        visit: { id: told.visitId, fieldPartnerId: fieldPartner.id },
-        case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: told.visitId },
+        visit: { id: request.visitId, fieldPartnerId: fieldPartner.id },
+        case: { status: "in_progress", assignedFieldPartnerId, lastVisitId: request.visitId },
       });
     }
     const visits = (await eventsOfLoan(database, theCase)).filter(({ kind }) => kind === "visit.started");
     expect(visits).toHaveLength(1);
   });
 
-  test("is recorded when the loan is in its next cycle by now", async () => {
-    const theCase = await heldCase();
-    const told = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
+  test("is recorded when the loan is in its next cycle", async () => {
+    const theCase = await assignedCase();
+    const request = start({ caseId: theCase.id, occurredAt: new Date(Date.now() - HOUR_MS) });
     const loan = theCase.sourceLoanNumber;
     await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
     await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
-    expect(await startVisit(database.em(), told, context)).toMatchObject({
+    expect(await startVisit(database.em(), request, context)).toMatchObject({
       kind: "started",
-      case: { id: theCase.id, status: "closed", lastVisitId: told.visitId },
+      case: { id: theCase.id, status: "closed", lastVisitId: request.visitId },
     });
     expect((await eventsOfLoan(database, theCase)).at(-1)).toMatchObject({ kind: "visit.started", status: "new" });
   });
 
-  test("is recorded without a look at the rest from contact that was asked for since", async () => {
-    const theCase = await heldCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
-    const told = start({ caseId: theCase.id });
+  test("is recorded although doNotContactUntil was set since", async () => {
+    const theCase = await assignedCase({ doNotContactUntil: dayIn("UTC", new Date(Date.now() + 72 * HOUR_MS)) });
+    const request = start({ caseId: theCase.id });
     await unassign(theCase.sourceLoanNumber);
-    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "started" });
+    expect(await startVisit(database.em(), request, context)).toMatchObject({ kind: "started" });
   });
 
-  test("but began after that, or is told of more than 31 days later, finds no case", async () => {
-    const theCase = await heldCase();
+  test("is not found if it started after the loss, or is reported more than 31 days after it", async () => {
+    const theCase = await assignedCase();
     const before = start({ caseId: theCase.id });
     await unassign(theCase.sourceLoanNumber);
     const notFound = { kind: "not_found" };
@@ -227,13 +227,13 @@ describe("a visit that is told of after its case was taken from the field partne
     expect(await startVisit(database.em(), before, context)).toMatchObject({ kind: "started" });
   });
 
-  test("and began after the case had ended, is refused as it would have been then", async () => {
-    const theCase = await heldCase();
+  test("is refused if it started after the case had ended", async () => {
+    const theCase = await assignedCase();
     const loan = theCase.sourceLoanNumber;
     await closeCase(database.em(), { lender, loan, reason: "agreed" }, ENVIRONMENT);
-    const told = start({ caseId: theCase.id });
+    const request = start({ caseId: theCase.id });
     await importRow(database, lender, { ...BORROWER, sourceLoanNumber: loan, outstandingAmount: 900 });
-    expect(await startVisit(database.em(), told, context)).toMatchObject({ kind: "not_workable", code: "CASE_ENDED" });
+    expect(await startVisit(database.em(), request, context)).toMatchObject({ kind: "not_workable", code: "CASE_ENDED" });
   });
 });
 
