@@ -32,8 +32,8 @@ export interface LenderCallback {
 }
 
 /**
- * Registers a lender with its first API key, its webhook endpoint and its accounts. The secret of the key is in the result
- * and cannot be read later. Throws InvalidLenderError.
+ * Registers a lender with its first API key, its webhook endpoint and its accounts. The secret of the key is in the
+ * result and cannot be read later. Throws InvalidLenderError.
  *
  * @example
  * const onboarding = { vault, allow: parseAllowList(""), environment: "live" };

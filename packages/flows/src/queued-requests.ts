@@ -25,9 +25,9 @@ type Serialized<Fields> = {
 };
 
 /**
- * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisitIn` has not
- * found the visit. Returns false if the field partner has too many queued requests. `now` is a time of the database's clock
- * (default: its current time).
+ * Queues the end of a visit until the start of the visit arrives. Call it under `lockVisit`, after `completeVisitIn`
+ * has not found the visit. Returns false if the field partner has too many queued requests. `now` is a time of the
+ * database's clock (default: its current time).
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });
@@ -40,8 +40,8 @@ export function queueCompletion(tx: Tx, key: string, completion: VisitToComplete
 }
 
 /**
- * Queues a request for a link until the start of its visit arrives. Call it under `lockVisit`, after `requestPaymentLinkIn`
- * has not found the visit. `now` and the result are as for `queueCompletion`.
+ * Queues a request for a link until the start of its visit arrives. Call it under `lockVisit`, after
+ * `requestPaymentLinkIn` has not found the visit. `now` and the result are as for `queueCompletion`.
  *
  * @example
  * lockVisit(tx, { fieldPartnerId, visitId });

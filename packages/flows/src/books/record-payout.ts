@@ -51,8 +51,9 @@ const FIRST_TIME_ZONE = "Pacific/Kiritimati";
 const LAST_TIME_ZONE = "Etc/GMT+12";
 
 /**
- * Records that a field partner was paid all credited earnings in one currency, of all lenders, up to `until`. The earning
- * lines, the books and the audit are written in one transaction. The reference is the idempotency key and never expires.
+ * Records that a field partner was paid all credited earnings in one currency, of all lenders, up to `until`. The
+ * earning lines, the books and the audit are written in one transaction. The reference is the idempotency key and never
+ * expires.
  *
  * @example
  * const sent = { fieldPartnerId, currency: currency("INR"), amountMinor: 125_000n, until: null };
@@ -100,8 +101,8 @@ export async function recordPayout(
 }
 
 /**
- * Returns the earnings that could be paid out to a field partner now, up to `until` as in a PayoutOrder. Undefined if there is
- * no such field partner.
+ * Returns the earnings that could be paid out to a field partner now, up to `until` as in a PayoutOrder. Undefined if
+ * there is no such field partner.
  *
  * @example
  * const preview = await payoutPreview(em, fieldPartnerId, "2026-11-30");

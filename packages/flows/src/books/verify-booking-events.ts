@@ -19,14 +19,17 @@ export interface BookingEventOptions {
 }
 
 const PAGE = 1_000;
-/** Processes that write at the same time create ids that are out of order by milliseconds, so some rows have to wait. */
+/**
+ * Processes that write at the same time create ids that are out of order by milliseconds, so some rows have to wait.
+ */
 const MAX_WAITING = 4 * PAGE;
 const MAX_PROBLEMS = 1_000;
 
 /**
- * Compares each booking of a lender with the body of its `payment.collected` event, and finds bookings and events without a
- * counterpart. A booking and its event are created one after the other, so their ids are close. Both tables are read once, in
- * the order of ids, and paired with limited memory. Rows that find no counterpart in this way are looked up by key.
+ * Compares each booking of a lender with the body of its `payment.collected` event, and finds bookings and events
+ * without a counterpart. A booking and its event are created one after the other, so their ids are close. Both tables
+ * are read once, in the order of ids, and paired with limited memory. Rows that find no counterpart in this way are
+ * looked up by key.
  */
 export async function verifyBookingEvents(
   em: EntityManager,
@@ -53,7 +56,10 @@ export async function verifyBookingEvents(
   return pairs.found();
 }
 
-/** A page of rows in the order of their ids. `next` is the id after which the next page starts; undefined on the last page. */
+/**
+ * A page of rows in the order of their ids. `next` is the id after which the next page starts; undefined on the last
+ * page.
+ */
 interface Page<Row> {
   readonly rows: Row[];
   readonly next: string | undefined;

@@ -30,8 +30,8 @@ export type CaseOrderOutcome =
   | { readonly kind: "refused"; readonly refusal: TransitionRefusal };
 
 /**
- * Assigns the loan's current case to a field partner, also if it is assigned to another one. A suspended field partner is
- * refused. If the field partner is being suspended at the same time, the order either comes first or is refused.
+ * Assigns the loan's current case to a field partner, also if it is assigned to another one. A suspended field partner
+ * is refused. If the field partner is being suspended at the same time, the order either comes first or is refused.
  *
  * @example
  * const order = { lender, loan: "LN-2026-00417", reason: null, fieldPartnerId };

@@ -21,7 +21,10 @@ export interface NewEvent {
   readonly data: object;
 }
 
-/** Builds the event of a change on a case. Its envelope shows the case after the change (contract: Envelope body fields). */
+/**
+ * Builds the event of a change on a case. Its envelope shows the case after the change (contract: Envelope body
+ * fields).
+ */
 export function caseEvent(caseAfter: LockedCase, newEvent: NewEvent, origin: EventOrigin): EventToEmit {
   const { currency } = caseAfter;
   const eventId = newId();

@@ -62,13 +62,13 @@ export interface ImportRequest {
   /** Whether to apply no row if one is rejected. */
   readonly atomic: boolean;
   /**
-   * The UUID of the request. Its first import fixes `dryRun` and `atomic`. A repeat writes nothing and gets the answer of the
-   * first. Default: a new UUID; then the import is recorded only if it is applied.
+   * The UUID of the request. Its first import fixes `dryRun` and `atomic`. A repeat writes nothing and gets the answer
+   * of the first. Default: a new UUID; then the import is recorded only if it is applied.
    */
   readonly importId?: string;
   /**
-   * Is called last in the transaction that writes the rows, so that its own writes are committed together with them. It is
-   * not called if the rows are rolled back.
+   * Is called last in the transaction that writes the rows, so that its own writes are committed together with them. It
+   * is not called if the rows are rolled back.
    */
   readonly beforeCommit?: (tx: Tx, result: ImportResult) => Promise<void>;
 }
@@ -76,9 +76,9 @@ export interface ImportRequest {
 const DEADLOCK = "40P01";
 
 /**
- * Applies rows to the lender's cases (contract: Partner endpoints, POST cases). Valid rows are applied even if others are
- * rejected, unless `atomic`. Importing the same rows twice does no harm, also at the same time. A dry run applies the rows
- * and rolls them back.
+ * Applies rows to the lender's cases (contract: Partner endpoints, POST cases). Valid rows are applied even if others
+ * are rejected, unless `atomic`. Importing the same rows twice does no harm, also at the same time. A dry run applies
+ * the rows and rolls them back.
  *
  * @example
  * const borrower = { borrowerName: "Asha Rao", borrowerPhone: "+919800000001" };
@@ -182,8 +182,8 @@ async function applyRows(
   const { importId = newId() } = request;
   const now = new Date();
 
-  // Lock the loans, plan each row with its case, and insert the new cases. If another import has inserted a case of a loan at
-  // the same time, lock that case and plan the row again.
+  // Lock the loans, plan each row with its case, and insert the new cases. If another import has inserted a case of a
+  // loan at the same time, lock that case and plan the row again.
   const planned = new Map<number, PlannedRow>();
   let open = checked;
   while (open.length > 0) {

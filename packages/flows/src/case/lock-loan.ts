@@ -13,8 +13,8 @@ import { emit } from "@collections/webhooks";
 import { caseEvent, type EventOrigin } from "./event.ts";
 
 /**
- * The case that is worked on, and the loan's current case, which has the loan's sequence. They are the same case, unless the
- * work started before the loan's next cycle.
+ * The case that is worked on, and the loan's current case, which has the loan's sequence. They are the same case,
+ * unless the work started before the loan's next cycle.
  */
 export interface LockedLoan {
   readonly worked: LockedCase;
@@ -38,8 +38,8 @@ export async function lockLoan(tx: Tx, key: CaseKey): Promise<LockedLoan> {
 }
 
 /**
- * Writes the worked case and emits the events, numbered in the loan's sequence. The events show the loan's current case:
- * with an older cycle's amounts under a newer number, a receiver would undo the new cycle. contract: Receiver
+ * Writes the worked case and emits the events, numbered in the loan's sequence. The events show the loan's current
+ * case: with an older cycle's amounts under a newer number, a receiver would undo the new cycle. contract: Receiver
  */
 export async function recordLoanEvents(
   tx: Tx,

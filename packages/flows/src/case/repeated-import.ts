@@ -3,8 +3,8 @@ import type { CheckedRow, ImportedCase, ImportRun, RefusedRow, RowFault } from "
 import { type ImportResult, importResult, type PlannedRow } from "./import-result.ts";
 
 /**
- * Returns the rows that were rejected because of the state of their case. They are stored, because a repeat of the import
- * could find another state and apply them.
+ * Returns the rows that were rejected because of the state of their case. They are stored, because a repeat of the
+ * import could find another state and apply them.
  */
 export function refusedByCase(rows: readonly PlannedRow[], checked: readonly CheckedRow[]): RefusedRow[] {
   return rows.flatMap(({ checked: { index }, plan }, at) =>
@@ -34,8 +34,8 @@ export function asRefusedBefore(checked: readonly CheckedRow[], refused: readonl
 }
 
 /**
- * Returns the answer to a repeat of an applied import. Rejected rows are rejected again, and applied rows are `unchanged`,
- * even if their cases have changed since.
+ * Returns the answer to a repeat of an applied import. Rejected rows are rejected again, and applied rows are
+ * `unchanged`, even if their cases have changed since.
  */
 export function repeatedImport(
   checked: readonly CheckedRow[],

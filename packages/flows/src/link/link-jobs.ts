@@ -52,17 +52,19 @@ export interface SendJob {
 export const MINT_LOST_AFTER_MS = 60_000;
 
 /**
- * How long the recording of an answer is retried while the database is unavailable. It ends well before the call counts as
- * lost. Otherwise a sweep could record "outcome unknown" although a process knows the outcome.
+ * How long the recording of an answer is retried while the database is unavailable. It ends well before the call counts
+ * as lost. Otherwise a sweep could record "outcome unknown" although a process knows the outcome.
  */
 export const RECORD_FOR_MS = 45_000;
 
-/** A message without a recorded result this long after its start counts as lost. It is longer than any channel takes. */
+/**
+ * A message without a recorded result this long after its start counts as lost. It is longer than any channel takes.
+ */
 export const SEND_LOST_AFTER_MS = 90_000;
 
 /**
- * The queue of links to mint. A retry can only repeat what comes before the call: the claim makes sure that the call is made
- * at most once.
+ * The queue of links to mint. A retry can only repeat what comes before the call: the claim makes sure that the call is
+ * made at most once.
  *
  * @example
  * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));

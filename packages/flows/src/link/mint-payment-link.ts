@@ -22,8 +22,8 @@ import { recordMint } from "./record-mint.ts";
 import { untilAvailable } from "./until-available.ts";
 
 /**
- * Runs a job of `mintPaymentLinkQueue`: calls the lender at most once to mint the link, and records the link or the reason
- * why there is none. A superfluous job does nothing. contract: Lender-exposed endpoints, Errors
+ * Runs a job of `mintPaymentLinkQueue`: calls the lender at most once to mint the link, and records the link or the
+ * reason why there is none. A superfluous job does nothing. contract: Lender-exposed endpoints, Errors
  *
  * @example
  * await database.jobs.work(mintPaymentLinkQueue, { concurrency: 128 }, ({ data }) => mintPaymentLink(links, data));
@@ -58,7 +58,9 @@ interface MintCall extends MintSetup {
 
 type NoLink = Extract<MintAnswer, { unavailable: unknown }>;
 
-/** Returns the data of the call, or why there is none. Undefined if the link is settled or another job has claimed it. */
+/**
+ * Returns the data of the call, or why there is none. Undefined if the link is settled or another job has claimed it.
+ */
 async function wantedMint(deps: LinkDeps, job: MintJob): Promise<MintCall | NoLink | undefined> {
   const em = deps.database.em();
   const { lenderId, linkId: id, caseId } = job;

@@ -18,8 +18,8 @@ export interface LinkCircumstances {
 }
 
 /**
- * Returns why a link must no longer be minted or sent, or undefined. The request was allowed when it was made. Since then the
- * case may have been put on hold, ended, reassigned or paid, or its lender suspended.
+ * Returns why a link must no longer be minted or sent, or undefined. The request was allowed when it was made. Since
+ * then the case may have been put on hold, ended, reassigned or paid, or its lender suspended.
  */
 export function obsoleteReason(link: PaymentLink, { theCase, lender, now }: LinkCircumstances): ObsoleteReason | undefined {
   const blocked = fieldWorkRefusal(theCase, lender, now);
@@ -34,9 +34,9 @@ export function obsoleteReason(link: PaymentLink, { theCase, lender, now }: Link
 }
 
 /**
- * Returns why a link must no longer be minted when its mint call is about to start, or undefined. The reasons are those of
- * `obsoleteReason`, and that the request is older than `LINK_REQUEST_LIFETIME_MS`: by then the field partner has left the
- * borrower's door.
+ * Returns why a link must no longer be minted when its mint call is about to start, or undefined. The reasons are those
+ * of `obsoleteReason`, and that the request is older than `LINK_REQUEST_LIFETIME_MS`: by then the field partner has
+ * left the borrower's door.
  */
 export function obsoleteMintReason(link: PaymentLink, circumstances: LinkCircumstances): ObsoleteReason | undefined {
   const { now } = circumstances;

@@ -1,6 +1,6 @@
 /**
- * The channel of signals about payment links. A signal carries the id of a link whose state has changed, and subscribers read
- * the link again.
+ * The channel of signals about payment links. A signal carries the id of a link whose state has changed, and
+ * subscribers read the link again.
  *
  * @example
  * const stopListening = database.signals.on(PAYMENT_LINK_CHANNEL, (linkId) => console.log(`Link ${linkId} has changed`));

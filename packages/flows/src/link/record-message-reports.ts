@@ -24,8 +24,8 @@ type ReportDeps = Pick<LinkDeps, "database" | "environment">;
 const REPORTS_AT_A_TIME = 100;
 
 /**
- * Records a channel's reports about messages of a lender. The reports may come in any order and repeatedly, and may be about
- * messages of other senders. Each message keeps its best status, and the subscribers of its link are signalled.
+ * Records a channel's reports about messages of a lender. The reports may come in any order and repeatedly, and may be
+ * about messages of other senders. Each message keeps its best status, and the subscribers of its link are signalled.
  * contract: Event kinds (payment_link.delivered, payment_link.undelivered)
  *
  * @example
@@ -40,8 +40,8 @@ export async function recordMessageReports(
   const unknown = await recordKnown(deps, lenderId, reports);
   if (unknown.length === 0) return;
 
-  // A report can arrive before its message's id is stored. It is stored before the second read of the messages. So either
-  // this second read finds the message, or the job that stores the id finds the report.
+  // A report can arrive before its message's id is stored. It is stored before the second read of the messages. So
+  // either this second read finds the message, or the job that stores the id finds the report.
   await transaction(deps.database.em(), async (tx) => holdReports(tx, lenderId, unknown, new Date()));
   await apply(deps, lenderId, unknown);
 }
@@ -81,7 +81,9 @@ async function recordKnown(
   return reports.filter(({ providerMessageId }) => !messages.has(providerMessageId));
 }
 
-/** Returns the messages of reports, by the channel's id: found by the stored id, or by the delivery id in the report. */
+/**
+ * Returns the messages of reports, by the channel's id: found by the stored id, or by the delivery id in the report.
+ */
 async function messagesOf(
   { database }: ReportDeps,
   lenderId: string,

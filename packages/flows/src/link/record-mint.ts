@@ -30,8 +30,8 @@ export async function recordMint(
 ): Promise<void> {
   const { lenderId, caseId } = link;
   await transaction(database.em(), async (tx) => {
-    // Lock the case before its links, as all transactions do. The messages get the database's time, by which the send jobs
-    // judge their age.
+    // Lock the case before its links, as all transactions do. The messages get the database's time, by which the send
+    // jobs judge their age.
     const [loan, theCase, lender, now] = await Promise.all([
       lockLoan(tx, { lenderId, caseId }),
       caseById(tx, { lenderId, caseId }),
@@ -46,8 +46,8 @@ export async function recordMint(
 }
 
 /**
- * Gives up a mint call that another process claimed and did not finish in time. Whether the lender has minted the link is
- * unknown, so the link becomes unavailable and the call is never repeated.
+ * Gives up a mint call that another process claimed and did not finish in time. Whether the lender has minted the link
+ * is unknown, so the link becomes unavailable and the call is never repeated.
  */
 export async function settleLostMint(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   assert(link.mintStartedAt, "a lost call was started");
@@ -92,7 +92,9 @@ async function recordLink(
   await recordLoanEvents(tx, loan, { caseAfter: verdict.caseAfter, eventData }, origin);
 }
 
-/** Returns when the link was paid. The link exists at the lender before it is recorded here, so it may already be paid. */
+/**
+ * Returns when the link was paid. The link exists at the lender before it is recorded here, so it may already be paid.
+ */
 async function paidBefore(
   tx: Tx,
   { lenderId, sourceLoanNumber }: PaymentLink,

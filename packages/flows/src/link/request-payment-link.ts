@@ -98,7 +98,9 @@ export async function requestPaymentLinkIn(
   return { kind: "requested", link };
 }
 
-/** Returns the earlier time. A phone's clock that is ahead must not make a request younger than the service knows it is. */
+/**
+ * Returns the earlier time. A phone's clock that is ahead must not make a request younger than the service knows it is.
+ */
 function earliestOf(tappedAt: Date | undefined, receivedAt: Date | undefined): Date | null {
   if (tappedAt && receivedAt) return tappedAt < receivedAt ? tappedAt : receivedAt;
   return tappedAt ?? receivedAt ?? null;
@@ -108,7 +110,10 @@ function unlessTooMany(error: unknown): undefined {
   if (!(error instanceof TooManyLinksError)) throw error;
 }
 
-/** The bounds are the lender's minimum and the outstanding amount. If less than the minimum is left, all of it may be paid. */
+/**
+ * The bounds are the lender's minimum and the outstanding amount. If less than the minimum is left, all of it may be
+ * paid.
+ */
 function boundsOf({ minimumMinor, outstandingMinor }: LockedCase): { minimumMinor: bigint; maximumMinor: bigint } {
   const least = minimumMinor === null || minimumMinor < 1n ? 1n : minimumMinor;
   return { minimumMinor: least < outstandingMinor ? least : outstandingMinor, maximumMinor: outstandingMinor };

@@ -25,7 +25,10 @@ export interface SendOutcome {
   readonly isTemporary: boolean;
 }
 
-/** A message that is older than this is not sent: the field partner has left, and the message would surprise the borrower. */
+/**
+ * A message that is older than this is not sent: the field partner has left, and the message would surprise the
+ * borrower.
+ */
 const TOO_LATE_MS = 30 * 60_000;
 
 /** The name of the WhatsApp template of a lender that has registered no name. */
@@ -35,8 +38,8 @@ const DEFAULT_TEMPLATE = "payment_link";
 export type ReadyMessage = () => Promise<string>;
 
 /**
- * Reads everything that a message needs, so that after its claim only the channel can fail. Returns a report instead if the
- * message must not be sent now.
+ * Reads everything that a message needs, so that after its claim only the channel can fail. Returns a report instead if
+ * the message must not be sent now.
  */
 export async function prepareMessage(
   deps: LinkDeps,

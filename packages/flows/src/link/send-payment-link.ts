@@ -44,9 +44,10 @@ export class MessageNotAcceptedError extends Error {
 }
 
 /**
- * Runs a job of `sendPaymentLinkQueue`: sends a link to the borrower over one channel and records the result. If a process
- * died before it recorded the result, an e-mail is sent again with the same Message-ID. A WhatsApp message has no such key,
- * so it is not sent again, and its outcome is recorded as unknown. Throws MessageNotAcceptedError for a temporary failure.
+ * Runs a job of `sendPaymentLinkQueue`: sends a link to the borrower over one channel and records the result. If a
+ * process died before it recorded the result, an e-mail is sent again with the same Message-ID. A WhatsApp message has
+ * no such key, so it is not sent again, and its outcome is recorded as unknown. Throws MessageNotAcceptedError for a
+ * temporary failure.
  *
  * @example
  * await database.jobs.work(sendPaymentLinkQueue, { concurrency: 128 }, (job) => sendPaymentLink(links, job));

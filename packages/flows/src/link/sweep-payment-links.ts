@@ -21,9 +21,10 @@ const SEND_OVERDUE_MS = 120_000;
 const REPORT_FORGOTTEN_MS = 3_600_000;
 
 /**
- * Enqueues lost jobs again, by the rows of links and messages, and gives up the mint calls of dead processes. A superfluous
- * job is harmless: it finds its link or message claimed. A call that cannot be given up is logged, and the next sweep tries
- * it again. `now` is a time of the database's clock: with a clock that is ahead, a running call would look lost.
+ * Enqueues lost jobs again, by the rows of links and messages, and gives up the mint calls of dead processes. A
+ * superfluous job is harmless: it finds its link or message claimed. A call that cannot be given up is logged, and the
+ * next sweep tries it again. `now` is a time of the database's clock: with a clock that is ahead, a running call would
+ * look lost.
  *
  * @example
  * await sweepPaymentLinks(links, await databaseTime(database.em()));
@@ -57,7 +58,10 @@ export async function sweepPaymentLinks(deps: LinkDeps, now: Date): Promise<void
   await transaction(em(), async (tx) => forgetOldReports(tx, new Date(now.getTime() - REPORT_FORGOTTEN_MS)));
 }
 
-/** Settles one link and catches its error. Each sweep starts with the oldest link, and an error must not block the others. */
+/**
+ * Settles one link and catches its error. Each sweep starts with the oldest link, and an error must not block the
+ * others.
+ */
 async function settle(deps: LinkDeps, link: PaymentLink, now: Date): Promise<void> {
   try {
     await settleLostMint(deps, link, now);

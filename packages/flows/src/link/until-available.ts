@@ -5,8 +5,8 @@ const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 5_000;
 
 /**
- * Retries `work` while the database is unavailable, for at most `forMs`. After that, and for any other error, it throws the
- * error of `work`. It also retries when the outcome of a commit is unknown, so `work` must be idempotent.
+ * Retries `work` while the database is unavailable, for at most `forMs`. After that, and for any other error, it throws
+ * the error of `work`. It also retries when the outcome of a commit is unknown, so `work` must be idempotent.
  */
 export async function untilAvailable<Result>(forMs: number, work: () => Promise<Result>): Promise<Result> {
   const giveUpAt = performance.now() + forMs;

@@ -1,8 +1,8 @@
 const SHOWN_LINES = 40;
 
 /**
- * Returns text for a terminal that may contain text from outside. Line breaks and tabs are kept; other control characters are
- * escaped, so that the terminal does not act on them.
+ * Returns text for a terminal that may contain text from outside. Line breaks and tabs are kept; other control
+ * characters are escaped, so that the terminal does not act on them.
  *
  * @example
  * harmless("Ravi \u001b[2JKumar\nLN-1001"); // "Ravi \\u{1b}[2JKumar\nLN-1001"
@@ -22,9 +22,9 @@ export function onOneLine(text: string): string {
 }
 
 /**
- * Returns text from outside as a quotation, with a bar before each line, so that it cannot be taken for our own text. Control
- * characters, and characters that turn or hide text, are escaped. Text beyond `maxBytes` of UTF-8 or 40 lines is cut, with a
- * note.
+ * Returns text from outside as a quotation, with a bar before each line, so that it cannot be taken for our own text.
+ * Control characters, and characters that turn or hide text, are escaped. Text beyond `maxBytes` of UTF-8 or 40 lines
+ * is cut, with a note.
  *
  * @example
  * quoted("Not today\nSorry", 2_048); // "| Not today\n| Sorry"
@@ -39,8 +39,8 @@ export function quoted(text: string, maxBytes: number): string {
 }
 
 /**
- * Escapes characters that a terminal or a mail program would act on, as in `\u{1b}`. Tabs and the joiners of Indic scripts
- * are kept.
+ * Escapes characters that a terminal or a mail program would act on, as in `\u{1b}`. Tabs and the joiners of Indic
+ * scripts are kept.
  */
 function escaped(text: string): string {
   return text.replaceAll(/(?![\t\u200C\u200D])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {

@@ -57,8 +57,9 @@ export class OtpNotAcceptedError extends Error {
 }
 
 /**
- * Runs a job of `otpQueue`: finds the field partner with this phone and sends the code over the first channel that accepts
- * it. A job that is repeated after a crash sends the same code. Throws OtpNotAcceptedError for a temporary failure.
+ * Runs a job of `otpQueue`: finds the field partner with this phone and sends the code over the first channel that
+ * accepts it. A job that is repeated after a crash sends the same code. Throws OtpNotAcceptedError for a temporary
+ * failure.
  *
  * @example
  * await database.jobs.work(otpQueue, { concurrency: 32 }, (job) => sendOtp(otps, job));
@@ -95,9 +96,9 @@ export async function sendOtp(deps: OtpDeps, { data, attempt }: Job<OtpJob>): Pr
 type ChannelFault = WhatsAppNotSentError | SmsNotSentError;
 
 /**
- * Sends the code over the first channel that accepts it. Channels that were used for this person a moment ago are tried last:
- * somebody who requests another code may have no WhatsApp, which the service cannot know. In a sandbox without channels, the
- * log counts as the channel.
+ * Sends the code over the first channel that accepts it. Channels that were used for this person a moment ago are tried
+ * last: somebody who requests another code may have no WhatsApp, which the service cannot know. In a sandbox without
+ * channels, the log counts as the channel.
  */
 async function sendOver(
   { channels, showsCodes }: OtpDeps,
@@ -118,7 +119,9 @@ async function sendOver(
   return { channel: channels.length === 0 && showsCodes ? "log" : null, faults };
 }
 
-/** Tells whether to retry. A message that may have been sent is retried too, because the second one has the same code. */
+/**
+ * Tells whether to retry. A message that may have been sent is retried too, because the second one has the same code.
+ */
 function isTemporary({ retryable, code }: ChannelFault): boolean {
   return retryable || code === "OUTCOME_UNKNOWN";
 }

@@ -40,8 +40,8 @@ export class AlertNotAcceptedError extends Error {
 const LATER_MS = 60_000;
 
 /**
- * Runs a job of `alertQueue`: sends an alert to each technical contact of the lender in a mail of its own, so that a rejected
- * address does not affect the others. A mail that is repeated after a crash has the same Message-ID. Throws
+ * Runs a job of `alertQueue`: sends an alert to each technical contact of the lender in a mail of its own, so that a
+ * rejected address does not affect the others. A mail that is repeated after a crash has the same Message-ID. Throws
  * AlertNotAcceptedError for a temporary failure. contract: Retry and suspension
  *
  * @example

@@ -113,7 +113,7 @@ It is kept for 30 days. Once your callback is well, have it sent again, with the
 
   POST /api/v1/partner/webhooks/deliveries/evt_019aa3bb7d887e55a0b1c2d3e4f50617/replay
   POST /api/v1/partner/webhooks/deliveries/replay         (many, by loan, kind and time)
-  GET  /api/v1/partner/webhooks/deliveries?state=parked   (2 by now)
+  GET  /api/v1/partner/webhooks/deliveries?state=parked   (2 now)
 
 Until then the loan's sequence has a gap; its state is at GET /api/v1/partner/cases/MUM%2F2023%2F00123.
 
@@ -186,7 +186,7 @@ describe("a late mail", () => {
     const { text } = mail("suspended", { endpoint: { ...ENDPOINT, waiting: 0, parked: 0 } });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
-Meanwhile your callback has answered, and the suspension is over.
+Your callback has answered since, and the suspension is over.
 
 No event waits any more. There is nothing left to do.
 
@@ -198,7 +198,7 @@ LAST ANSWER`);
     const { text } = mail("recovered", { facts: { since: FAILED.since }, endpoint: SUSPENDED });
     expect(text).toContain(`WHAT HAPPENS NEXT
 
-Meanwhile your callback has failed again and is suspended.
+Your callback has failed again since and is suspended.
 
 A signed ping goes to your callback at 2026-11-20 15:57:31`);
     expect(text).not.toContain("nothing left to do");
@@ -206,7 +206,7 @@ A signed ping goes to your callback at 2026-11-20 15:57:31`);
 
   test.each(["parked", "gone"] as const)("about %s, for a callback that is now suspended, says so", (cause) => {
     const { text } = mail(cause, { endpoint: { ...SUSPENDED, waiting: 1 } });
-    expect(text).toContain("Your callback is suspended by now. 1 event waits until it answers a ping.");
+    expect(text).toContain("Your callback is now suspended. 1 event waits until it answers a ping.");
     expect(text).not.toContain("Other events go on");
   });
 

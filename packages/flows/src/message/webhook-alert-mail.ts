@@ -8,9 +8,9 @@ import { nextSteps } from "./webhook-alert-next.ts";
 const SHOWN_BODY_BYTES = 2_048;
 
 /**
- * Returns the mail to a lender's technical contacts, without its recipient: what happened, why, what to do, and what the
- * service does next. It contains no data of borrowers and no secrets of the callback's URL. It quotes the callback's answer.
- * contract: Retry and suspension
+ * Returns the mail to a lender's technical contacts, without its recipient: what happened, why, what to do, and what
+ * the service does next. It contains no data of borrowers and no secrets of the callback's URL. It quotes the
+ * callback's answer. contract: Retry and suspension
  */
 export function webhookAlertMail(alert: WebhookAlert): Pick<Mail, "subject" | "text"> {
   const { cause, environment, lender, facts } = alert;

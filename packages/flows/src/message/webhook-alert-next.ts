@@ -13,14 +13,14 @@ export function nextSteps(alert: WebhookAlert): string[] {
     case "suspended":
       if (isSuspended) return [...untilRecovery(alert), ...parkedNote(alert)];
       return [
-        "Meanwhile your callback has answered, and the suspension is over.",
+        "Your callback has answered since, and the suspension is over.",
         draining(alert),
         ...parkedNote(alert),
       ];
     case "recovered":
       if (!isSuspended) return [draining(alert), ...parkedNote(alert)];
       return [
-        "Meanwhile your callback has failed again and is suspended.",
+        "Your callback has failed again since and is suspended.",
         ...untilRecovery(alert),
         ...parkedNote(alert),
       ];
@@ -58,7 +58,7 @@ function afterParking({ facts: { eventId, loan }, endpoint }: WebhookAlert): str
     [
       ...(eventId ? [`  POST ${API}/webhooks/deliveries/${publicId("evt", eventId)}/replay`] : []),
       `  POST ${API}/webhooks/deliveries/replay         (many, by loan, kind and time)`,
-      `  GET  ${API}/webhooks/deliveries?state=parked   (${endpoint.parked} by now)`,
+      `  GET  ${API}/webhooks/deliveries?state=parked   (${endpoint.parked} now)`,
     ].join("\n"),
     ...(loan
       ? [`Until then the loan's sequence has a gap; its state is at GET ${API}/cases/${encodeURIComponent(loan)}.`]
@@ -75,7 +75,7 @@ function parkedNote({ endpoint: { parked } }: WebhookAlert): string[] {
 
 function suspensionNote({ endpoint }: WebhookAlert): string[] {
   if (endpoint.state === "active") return ["Other events go on being delivered."];
-  return [`Your callback is suspended by now. ${eventsWait(endpoint.waiting)} until it answers a ping.`];
+  return [`Your callback is now suspended. ${eventsWait(endpoint.waiting)} until it answers a ping.`];
 }
 
 function eventsWait(waiting: number): string {

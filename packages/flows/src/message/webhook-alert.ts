@@ -11,7 +11,9 @@ export interface WebhookAlert extends Pick<AlertJob, "cause" | "happenedAt" | "f
   readonly probeIntervalMs: number;
 }
 
-/** Returns a time as `2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)`: for the reader's clock and for logs. */
+/**
+ * Returns a time as `2026-11-20 15:10:55 Asia/Calcutta (2026-11-20 09:40:55 UTC)`: for the reader's clock and for logs.
+ */
 export function localAndUtc(at: Date, timeZone: string): string {
   const utc = `${timeIn("UTC", at)} UTC`;
   return timeZone === "UTC" ? utc : `${timeIn(timeZone, at)} ${timeZone} (${utc})`;

@@ -15,28 +15,28 @@ export interface ConfirmerOptions {
 }
 
 /**
- * In measurements, more concurrent batches or larger ones gained nothing. Letting a few payments wait for others to fill a
- * batch gained a third.
+ * In measurements, more concurrent batches or larger ones gained nothing. Letting a few payments wait for others to
+ * fill a batch gained a third.
  */
 const NON_BLOCKING = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
 /**
- * On a cluster each batch waits for the node of its lender, so more batches run concurrently than on a single PostgreSQL. A
- * node that does not answer can occupy six of the ten connections of the process.
+ * On a cluster each batch waits for the node of its lender, so more batches run concurrently than on a single
+ * PostgreSQL. A node that does not answer can occupy six of the ten connections of the process.
  */
 const NON_BLOCKING_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxBesidesLate: 2 };
 const BLOCKING = { maxItems: 64, maxUnderWay: 4 };
 const BLOCKING_ON_CLUSTER = { maxUnderWayOfKind: 2 };
 /**
- * The pauses before the payments of a busy loan are retried. Most loans are busy for a few milliseconds, because of a batch
- * of another server. The retries keep their payments out of the blocking batches, which wait for loans that are locked for
- * long.
+ * The pauses before the payments of a busy loan are retried. Most loans are busy for a few milliseconds, because of a
+ * batch of another server. The retries keep their payments out of the blocking batches, which wait for loans that are
+ * locked for long.
  */
 const RETRY_AFTER_MS = [5, 20, 80];
 
 /**
- * Returns a function that confirms payments as they arrive, in batches that mix loans and, by default, lenders. These batches
- * never wait for a lock. Payments of a loan that another transaction has locked are retried, and finally wait for the lock
- * in other batches. A payment of an unknown loan is refused by its first batch. Throws OverloadedError.
+ * Returns a function that confirms payments as they arrive, in batches that mix loans and, by default, lenders. These
+ * batches never wait for a lock. Payments of a loan that another transaction has locked are retried, and finally wait
+ * for the lock in other batches. A payment of an unknown loan is refused by its first batch. Throws OverloadedError.
  *
  * @example
  * const confirm = createConfirmer({ em: () => database.em(), environment: "live" });

@@ -10,13 +10,15 @@ import { casesThatMayEnd, foldConfirmations } from "./fold-confirmations.ts";
 import { PAYMENT_LINK_CHANNEL } from "../link/payment-link-channel.ts";
 import { possibleReferences } from "./reference.ts";
 
-/** `busy`: another transaction has locked the loan's case, so nothing was decided. Retry, or wait with confirmPayments. */
+/**
+ * `busy`: another transaction has locked the loan's case, so nothing was decided. Retry, or wait with confirmPayments.
+ */
 export type NonBlockingOutcome = ConfirmationOutcome | { readonly kind: "busy" };
 
 /**
  * Books captured payments, each exactly once (contract: Payment confirmation request). Returns one outcome for each
- * confirmation, in their order: booked, a duplicate of a booking, or refused. A refused confirmation does not affect the
- * others.
+ * confirmation, in their order: booked, a duplicate of a booking, or refused. A refused confirmation does not affect
+ * the others.
  *
  * @example
  * for (const outcome of await confirmPayments(em, [payment], "live")) {
@@ -38,8 +40,8 @@ export async function confirmPayments(
   try {
     return await run();
   } catch (error) {
-    // Transactions of this function exclude each other by the lock on the case. If something else wrote the booking, the
-    // second run can read it.
+    // Transactions of this function exclude each other by the lock on the case. If something else wrote the booking,
+    // the second run can read it.
     if (!isUniqueViolation(error)) throw error;
     return run();
   }
@@ -68,7 +70,10 @@ function loansOf(confirmations: readonly Confirmation[]): LoanKey[] {
   return confirmations.map(({ lender, loan }) => ({ lenderId: lender.id, loan }));
 }
 
-/** Books the confirmations whose cases this transaction has locked. Confirmations of other loans are duplicates or refused. */
+/**
+ * Books the confirmations whose cases this transaction has locked. Confirmations of other loans are duplicates or
+ * refused.
+ */
 async function confirmLocked(
   tx: Tx,
   lockedCases: readonly LockedCase[],

@@ -6,7 +6,8 @@ import type { PaymentMode } from "./payment-mode.ts";
 import { hasInvisible } from "./reference.ts";
 
 /**
- * A captured payment that a lender confirms (contract: Payment confirmation request). Its fields are parsed but not checked.
+ * A captured payment that a lender confirms (contract: Payment confirmation request). Its fields are parsed but not
+ * checked.
  *
  * @example
  * const payment: Confirmation = {
@@ -23,7 +24,9 @@ export interface Confirmation {
   readonly amount: AmountLiteral;
   /** Whether the lender confirms that an amount that looks like minor units is in major units. */
   readonly amountIsMajorUnits: boolean;
-  /** The reference as it was sent, trimmed, 1 to 128 characters. With the loan, and in NFC, it is the idempotency key. */
+  /**
+   * The reference as it was sent, trimmed, 1 to 128 characters. With the loan, and in NFC, it is the idempotency key.
+   */
   readonly reference: string;
   readonly paidAt: Date;
   readonly mode: PaymentMode;
@@ -66,8 +69,8 @@ const INVISIBLE_REFERENCE =
 const PAID_AT_TOLERANCE_MS = 5 * 60_000;
 
 /**
- * Checks a payment against its case. A payment is refused for wrong values, never for unknown ones. `link` is the link that
- * the payment names, if the service knows it.
+ * Checks a payment against its case. A payment is refused for wrong values, never for unknown ones. `link` is the link
+ * that the payment names, if the service knows it.
  */
 export function checkConfirmation(
   confirmation: Confirmation,
@@ -111,7 +114,9 @@ export function differencesFrom(original: Booking, repeat: Confirmation): string
   return Object.entries(same).flatMap(([field, isSame]) => (isSame ? [] : [field]));
 }
 
-/** Tells whether the amount is an owed amount in minor units. That is never true for a currency without a minor unit. */
+/**
+ * Tells whether the amount is an owed amount in minor units. That is never true for a currency without a minor unit.
+ */
 function looksLikeMinorUnits(amountMinor: bigint, owedMinor: readonly bigint[], exponent: number): boolean {
   const factor = 10n ** BigInt(exponent);
   return factor > 1n && owedMinor.some((owed) => owed * factor === amountMinor);

@@ -70,8 +70,8 @@ interface Fold {
 }
 
 /**
- * Applies confirmations one after the other, each to the case after the one before. It is a pure function, except that it
- * creates ids.
+ * Applies confirmations one after the other, each to the case after the one before. It is a pure function, except that
+ * it creates ids.
  */
 export function foldConfirmations(
   loaded: LoadedSet,
@@ -84,8 +84,8 @@ export function foldConfirmations(
 }
 
 /**
- * Returns the cases that these confirmations may end, and those that have ended. Pending earnings are read only for these
- * cases, because a loan that is paid in many parts has many of them.
+ * Returns the cases that these confirmations may end, and those that have ended. Pending earnings are read only for
+ * these cases, because a loan that is paid in many parts has many of them.
  */
 export function casesThatMayEnd(
   lockedCases: readonly LockedCase[],
@@ -197,8 +197,8 @@ function book(
 }
 
 /**
- * A link determines the field partner and the visit. Without a link, the payment is attributed to the field partner of the
- * case, if the case was assigned to them when the payment was captured.
+ * A link determines the field partner and the visit. Without a link, the payment is attributed to the field partner of
+ * the case, if the case was assigned to them when the payment was captured.
  */
 function attributionOf(
   lockedCase: LockedCase,
@@ -207,7 +207,8 @@ function attributionOf(
 ): Pick<Booking, "attribution" | "fieldPartnerId" | "visitId"> {
   if (link) return { attribution: "exact", fieldPartnerId: link.fieldPartnerId, visitId: link.visitId };
   const { assignedFieldPartnerId: fieldPartnerId, assignedSince, lastVisitId } = lockedCase;
-  // Null means that the case was assigned before this column existed. Then the field partner gets all payments of the case.
+  // Null means that the case was assigned before this column existed. Then the field partner gets all payments of the
+  // case.
   const heldIt = assignedSince === null || assignedSince <= paidAt;
   if (fieldPartnerId !== null && heldIt) return { attribution: "inferred", fieldPartnerId, visitId: lastVisitId };
   return { attribution: "none", fieldPartnerId: null, visitId: null };

@@ -35,8 +35,8 @@ export interface PaymentModeReading {
 const TOKEN = /^[a-z][a-z0-9_.-]{0,39}$/;
 
 /**
- * Reads a payment mode, case-insensitively. An unknown word becomes `other`, with a warning: a captured payment is never
- * refused because of an unknown value. Returns undefined for a text that is not a word.
+ * Reads a payment mode, case-insensitively. An unknown word becomes `other`, with a warning: a captured payment is
+ * never refused because of an unknown value. Returns undefined for a text that is not a word.
  *
  * @example
  * paymentMode("NEFT"); // { mode: "neft", rawMode: "NEFT", warnings: [] }

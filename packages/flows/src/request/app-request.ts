@@ -28,7 +28,10 @@ export interface AppInputFault {
 const AHEAD_TOLERANCE_MS = 24 * 60 * 60_000;
 const EARLIEST = new Date("2000-01-01T00:00:00Z");
 
-/** Returns a fault for a time before 2000 or more than a day in the future. How late the request arrives does not matter. */
+/**
+ * Returns a fault for a time before 2000 or more than a day in the future. How late the request arrives does not
+ * matter.
+ */
 export function occurredAtFault(occurredAt: Date, now: Date): AppInputFault | undefined {
   if (occurredAt >= EARLIEST && occurredAt.getTime() <= now.getTime() + AHEAD_TOLERANCE_MS) return undefined;
   return {

@@ -6,8 +6,8 @@ import { dayIn } from "@collections/local-time";
 export type FieldWorkRefusal = BlockedReason | "LENDER_SUSPENDED";
 
 /**
- * Returns why field work on a case is refused now, or undefined if visits, links and messages are allowed. A reason of the
- * case takes precedence, because it remains when the lender is resumed.
+ * Returns why field work on a case is refused now, or undefined if visits, links and messages are allowed. A reason of
+ * the case takes precedence, because it remains when the lender is resumed.
  *
  * @example
  * const own = await ownCasesByIds(em, fieldPartnerId, [caseId]);

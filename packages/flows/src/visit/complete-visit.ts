@@ -47,7 +47,10 @@ export type CompleteVisitOutcome =
  */
 export const MAX_NOTE_CHARS = 2_000;
 
-/** Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; the others are not typed. */
+/**
+ * Characters that a note may not contain. PostgreSQL stores neither U+0000 nor lone surrogates; the others are not
+ * typed.
+ */
 const UNKEPT_CHARS = /(?![\n\r\t])[\p{Cc}\p{Cs}]/u;
 
 /**

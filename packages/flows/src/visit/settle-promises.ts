@@ -19,17 +19,17 @@ export interface PromiseDeps {
 /** How long after the end of its day a promise is decided. Payments of the day's last minutes may be confirmed late. */
 const CONFIRMATION_GRACE_MS = 3_600_000;
 /**
- * A promise that was due longer ago than this is settled without an event. The first run after the upgrade to this version
- * finds every promise that was not replaced, maybe from years.
+ * A promise that was due longer ago than this is settled without an event. The first run after the upgrade to this
+ * version finds every promise that was not replaced, maybe from years.
  */
 const EVENT_FOR_MS = 31 * 24 * 60 * 60_000;
 const PROMISES_A_PAGE = 500;
 
 /**
  * Decides every open promise whose day is over in its lender's time zone, and sends the lender `promise.kept` or
- * `promise.broken`, once for each. A promise is decided one hour after the end of its day. A promise that was due more than
- * 31 days ago is decided without an event. Several processes may run this at the same time. A promise that cannot be decided
- * is logged, and the next run tries it again. contract: Event kinds
+ * `promise.broken`, once for each. A promise is decided one hour after the end of its day. A promise that was due more
+ * than 31 days ago is decided without an event. Several processes may run this at the same time. A promise that cannot
+ * be decided is logged, and the next run tries it again. contract: Event kinds
  *
  * @example
  * await settlePromises({ database, environment: "live" }, await databaseTime(database.em()));

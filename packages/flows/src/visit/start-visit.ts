@@ -93,8 +93,8 @@ export async function startVisitIn(
 }
 
 /**
- * Finds the case of a visit. The case may now be assigned to another field partner. It is still found for a visit that is
- * already recorded, and for a visit that started before this field partner lost the case.
+ * Finds the case of a visit. The case may now be assigned to another field partner. It is still found for a visit that
+ * is already recorded, and for a visit that started before this field partner lost the case.
  */
 async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey | undefined> {
   const { fieldPartnerId, caseId, visitId, occurredAt } = start;
@@ -106,8 +106,9 @@ async function findCase(tx: Tx, start: VisitToStart, now: Date): Promise<CaseKey
 }
 
 /**
- * Refuses a visit that starts now if the borrower may not be contacted or the lender is suspended. A visit that is reported
- * late has already taken place, maybe before that, so it is recorded. The table of states decides the other reasons.
+ * Refuses a visit that starts now if the borrower may not be contacted or the lender is suspended. A visit that is
+ * reported late has already taken place, maybe before that, so it is recorded. The table of states decides the other
+ * reasons.
  */
 function refusalForNow(
   theCase: LockedCase,
