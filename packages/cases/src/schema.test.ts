@@ -31,13 +31,17 @@ test.each([
   { ...writeDates.ofOne, finds: byId },
   { ...updateImported.ofOne, finds: /Conflict Arbiter Indexes: collection_case_pkey/ },
   { ...selectOpenPromises, finds: /promise_lender_id_case_id_idx.*\n *Index Cond: \(.*case_id >= .*case_id <= / },
-])("$name uses its index, also in a plan that was made on an empty table", { tags: "one-node-plan" }, async ({ text, finds }) => {
-  const parameters = new Set(text.match(/\$\d+/g)).size;
-  const values = Array.from({ length: parameters }, () => "null").join(", ");
-  const plan = await genericPlan(database.pool, text, values);
-  expect(plan).not.toContain("Seq Scan");
-  expect(plan).toMatch(finds);
-});
+])(
+  "$name uses its index, also in a plan that was made on an empty table",
+  { tags: "one-node-plan" },
+  async ({ text, finds }) => {
+    const parameters = new Set(text.match(/\$\d+/g)).size;
+    const values = Array.from({ length: parameters }, () => "null").join(", ");
+    const plan = await genericPlan(database.pool, text, values);
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan).toMatch(finds);
+  },
+);
 
 const indexedColumns = statement(
   "test.indexed-columns",

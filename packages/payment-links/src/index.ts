@@ -80,10 +80,5 @@ export {
   requestLink,
   TooManyLinksError,
 } from "./link/request-link.ts";
-export {
-  MAX_MESSAGES_PER_CHANNEL,
-  resendLink,
-  type ResendOptions,
-  type ResendOutcome,
-} from "./message/resend-link.ts";
+export { MAX_MESSAGES_PER_CHANNEL, resendLink, type ResendOptions, type ResendOutcome } from "./message/resend-link.ts";
 export { UNAVAILABLE_REASONS, type UnavailableReason } from "./link/unavailable-reason.ts";

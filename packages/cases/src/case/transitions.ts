@@ -271,7 +271,9 @@ function refusalOf(state: CaseState, trigger: Trigger): TransitionRefusal {
         ? { code: "ALREADY_ASSIGNED", detail: "The case is already assigned to this field partner." }
         : onHold;
     case "unassign":
-      return state.status === "on_hold" ? onHold : { code: "NOT_ASSIGNED", detail: "The case is not assigned to a field partner." };
+      return state.status === "on_hold"
+        ? onHold
+        : { code: "NOT_ASSIGNED", detail: "The case is not assigned to a field partner." };
     case "start_visit":
       return onHold;
     case "hold":

@@ -245,7 +245,11 @@ describe("a text that takes long to normalize is rejected before it is normalize
 
   test.each([
     ["300,000 combining marks", `a${marks}`, "TOO_LONG"],
-    ["many runs of combining marks in a text of less than 10,000 characters", `a${marks.slice(0, 99)}`.repeat(100), "WRONG_TYPE"],
+    [
+      "many runs of combining marks in a text of less than 10,000 characters",
+      `a${marks.slice(0, 99)}`.repeat(100),
+      "WRONG_TYPE",
+    ],
     ["31 combining marks", `a${"\u0301".repeat(31)}`, "WRONG_TYPE"],
     ["4,000,000 characters", " a".repeat(2_000_000), "TOO_LONG"],
   ])("%s", (_, borrowerName, code) => {

@@ -17,13 +17,16 @@ describe("a list near a place", () => {
     [0, 179.9, 0, -179.9, 22_239],
     [89.9, 0, 89.9, 180, 22_239],
     [-33.8688, 151.2093, -33.8688, 151.2093, 0],
-  ])("computes the distance from %d, %d to %d, %d as %d metres", async (latitude, longitude, toLatitude, toLongitude, distanceM) => {
-    const { me } = await hold([{ addresses: [address({ latitude: toLatitude, longitude: toLongitude })] }]);
-    const at = async (near: object) => (await list(me, { near: { latitude, longitude, ...near } })).items;
-    const [found] = await at({ radiusM: distanceM + 100 });
-    expect(Math.abs(found!.case.distanceM! - distanceM)).toBeLessThanOrEqual(distanceM / 1_000);
-    expect(await at({ radiusM: Math.max(distanceM - 2_000, 0) })).toHaveLength(distanceM === 0 ? 1 : 0);
-  });
+  ])(
+    "computes the distance from %d, %d to %d, %d as %d metres",
+    async (latitude, longitude, toLatitude, toLongitude, distanceM) => {
+      const { me } = await hold([{ addresses: [address({ latitude: toLatitude, longitude: toLongitude })] }]);
+      const at = async (near: object) => (await list(me, { near: { latitude, longitude, ...near } })).items;
+      const [found] = await at({ radiusM: distanceM + 100 });
+      expect(Math.abs(found!.case.distanceM! - distanceM)).toBeLessThanOrEqual(distanceM / 1_000);
+      expect(await at({ radiusM: Math.max(distanceM - 2_000, 0) })).toHaveLength(distanceM === 0 ? 1 : 0);
+    },
+  );
 
   test("uses the first address; a case without one has no distance and is within no radius", async () => {
     const second = [address({ city: "Pune" }), address({ latitude: 1, longitude: 1 })];

@@ -91,7 +91,11 @@ export async function queueRequest(tx: Tx, request: QueuedRequest): Promise<bool
   const { fieldPartnerId, mutation, key, visitId, input, receivedAt } = request;
   send(tx, lockCount, [fieldPartnerId]);
   const values = [fieldPartnerId, mutation, key, visitId, JSON.stringify(input), receivedAt];
-  const [queued] = await query(tx, insertRequest, [...values, MAX_QUEUED_REQUESTS, new Date(receivedAt.getTime() - QUEUED_FOR_MS)]);
+  const [queued] = await query(tx, insertRequest, [
+    ...values,
+    MAX_QUEUED_REQUESTS,
+    new Date(receivedAt.getTime() - QUEUED_FOR_MS),
+  ]);
   return queued !== undefined;
 }
 

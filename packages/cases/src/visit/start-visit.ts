@@ -47,7 +47,12 @@ const insertVisit = statement(
  * if (started.outcome === "refused") throw new Error(started.detail);
  * if (started.outcome === "started") writeCaseStates(tx, [started.caseAfter], now);
  */
-export async function startVisit(tx: Tx, lockedCase: LockedCase, start: VisitStart, now: Date): Promise<VisitStartResult> {
+export async function startVisit(
+  tx: Tx,
+  lockedCase: LockedCase,
+  start: VisitStart,
+  now: Date,
+): Promise<VisitStartResult> {
   const existing = await tx.findOne(Visit, { id: start.visitId });
   if (existing !== null) return existingVisit(existing, lockedCase, start);
   const { fieldPartnerId, occurredAt } = start;

@@ -157,13 +157,16 @@ test.each([
   ["PROMISE_TO_PAY", { ...terms, amountMinor: 0n }, "AMOUNT_OUT_OF_RANGE"],
   ["PROMISE_TO_PAY", { ...terms, dueOn: "2026-02-30" }, "INVALID_DATE"],
   ["PROMISE_TO_PAY", { ...terms, dueOn: "2026-11-18" }, "INVALID_DATE"],
-] as const)("refuses %s with an invalid or missing promise, and does not end the visit (%#)", async (disposition, promise, code) => {
-  const theCase = await assignedCase();
-  const visitId = newId();
-  await start(theCase, { visitId });
-  expect(await complete(theCase, { visitId, disposition, promise })).toMatchObject({ outcome: "refused", code });
-  expect(await visitById(database.em(), theCase.lenderId, visitId)).toMatchObject({ disposition: null });
-});
+] as const)(
+  "refuses %s with an invalid or missing promise, and does not end the visit (%#)",
+  async (disposition, promise, code) => {
+    const theCase = await assignedCase();
+    const visitId = newId();
+    await start(theCase, { visitId });
+    expect(await complete(theCase, { visitId, disposition, promise })).toMatchObject({ outcome: "refused", code });
+    expect(await visitById(database.em(), theCase.lenderId, visitId)).toMatchObject({ disposition: null });
+  },
+);
 
 test("a visit of another field partner or of another case is not found", async () => {
   const theCase = await assignedCase();

@@ -53,13 +53,13 @@ describe("verifyBooks finds a change that bypassed the service:", () => {
   });
 
   test.each([
-    ["amount_minor = amount_minor + 1", "The payout says 25001 for 2 lines; its 2 lines add up to 25000 (minor units)."],
+    [
+      "amount_minor = amount_minor + 1",
+      "The payout says 25001 for 2 lines; its 2 lines add up to 25000 (minor units).",
+    ],
     ["lines = 3", "The payout says 25000 for 3 lines; its 2 lines add up to 25000 (minor units)."],
     ["currency = 'USD'", NO_SUCH_PAYOUT],
-    [
-      "field_partner_id = '019aa000-0000-7000-8000-000000000000'",
-      NO_SUCH_PAYOUT,
-    ],
+    ["field_partner_id = '019aa000-0000-7000-8000-000000000000'", NO_SUCH_PAYOUT],
   ])("a payout with %s", async (set, detail) => {
     expect(await forge(`update earnings.payout set ${set} where lender_id = $1`)).toContain(
       `PAYOUT_MISMATCH payout: ${detail}`,
@@ -83,7 +83,7 @@ describe("verifyBooks finds a change that bypassed the service:", () => {
       `update earnings.earning set status = 'credited', paid_out_at = null, payout_id = null
        where (lender_id, id) in (select lender_id, id from earnings.earning where lender_id = $1 limit 1)`,
     );
-    const detail = "It says 25000 for 2 lines; its 1 lines add up to 12500 (minor units).";
+    const detail = "The payout says 25000 for 2 lines; its 1 lines add up to 12500 (minor units).";
     expect(problems).toContain(`PAYOUT_MISMATCH payout: ${detail}`);
     expect(problems.filter((problem) => problem.startsWith("EARNINGS_MISMATCH"))).toHaveLength(2);
     const again = await recordPayout(database.em(), {

@@ -46,7 +46,8 @@ const CHANGES: Record<string, (theCase: Case) => Promise<unknown>> = {
       ...rowOf(theCase),
       doNotContactUntil: new Date(Date.now() + 72 * 60 * MINUTE_MS).toISOString().slice(0, 10),
     }),
-  "belongs to a lender that was suspended": ({ lenderId }) => transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
+  "belongs to a lender that was suspended": ({ lenderId }) =>
+    transaction(database.em(), (tx) => suspendLender(tx, lenderId, "test")),
   "was assigned to another field partner": async (theCase) => {
     const { id: fieldPartnerId } = await aFieldPartner(database);
     await assignCase(database.em(), { ...orderOf(theCase), fieldPartnerId }, ENVIRONMENT);

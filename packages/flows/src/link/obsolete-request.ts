@@ -21,7 +21,10 @@ export interface LinkCircumstances {
  * Returns why a link must no longer be minted or sent, or undefined. The request was allowed when it was made. Since
  * then the case may have been put on hold, ended, reassigned or paid, or its lender suspended.
  */
-export function obsoleteReason(link: PaymentLink, { theCase, lender, now }: LinkCircumstances): ObsoleteReason | undefined {
+export function obsoleteReason(
+  link: PaymentLink,
+  { theCase, lender, now }: LinkCircumstances,
+): ObsoleteReason | undefined {
   const blocked = fieldWorkRefusal(theCase, lender, now);
   if (blocked) return { reason: "case_not_workable", detail: `The case is not workable now: ${blocked}.` };
   if (theCase.assignedFieldPartnerId !== link.fieldPartnerId) {

@@ -109,7 +109,8 @@ describe("a message that is being sent while its link is requested again", () =>
         { ...deps, whatsapp: { ...deps.whatsapp, sendTemplate } },
         { id: "job", data: { lenderId: lender.id, deliveryId: message!.id }, attempt },
       );
-    const eventKinds = async () => (await eventsOfLoan(database, theCase)).slice(3).map(({ kind }) => kind.split(".")[1]);
+    const eventKinds = async () =>
+      (await eventsOfLoan(database, theCase)).slice(3).map(({ kind }) => kind.split(".")[1]);
     return { first, send, eventKinds, message: message!, second: () => link(second!) };
   }
 

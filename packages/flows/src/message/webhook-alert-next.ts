@@ -12,18 +12,10 @@ export function nextSteps(alert: WebhookAlert): string[] {
   switch (alert.cause) {
     case "suspended":
       if (isSuspended) return [...untilRecovery(alert), ...parkedNote(alert)];
-      return [
-        "Your callback has answered since, and the suspension is over.",
-        draining(alert),
-        ...parkedNote(alert),
-      ];
+      return ["Your callback has answered since, and the suspension is over.", draining(alert), ...parkedNote(alert)];
     case "recovered":
       if (!isSuspended) return [draining(alert), ...parkedNote(alert)];
-      return [
-        "Your callback has failed again since and is suspended.",
-        ...untilRecovery(alert),
-        ...parkedNote(alert),
-      ];
+      return ["Your callback has failed again since and is suspended.", ...untilRecovery(alert), ...parkedNote(alert)];
     case "parked":
       return [...afterParking(alert), ...suspensionNote(alert)];
     case "gone":

@@ -139,8 +139,7 @@ function noteFault(note = ""): AppInputFault | undefined {
     return { kind: "invalid", code: "TOO_LONG", detail };
   }
   if (UNKEPT_CHARS.test(note)) {
-    const detail =
-      "A note may contain no control characters except line breaks and tabs, and no lone surrogates.";
+    const detail = "A note may contain no control characters except line breaks and tabs, and no lone surrogates.";
     return { kind: "invalid", code: "INVALID_TEXT", detail };
   }
   return undefined;

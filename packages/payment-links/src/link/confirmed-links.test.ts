@@ -128,14 +128,18 @@ describe("markPaid", () => {
     ]);
   });
 
-  test("and linksByLenderLinkId send one SQL statement each for several lenders", { tags: "many-lenders" }, async () => {
-    expect(await sentForPaymentOf({})).toEqual([
-      expect.stringMatching(/^begin\b/),
-      "payment-links.links-by-lender-link-id-of-many",
-      "payment-links.mark-paid-of-many",
-      "commit",
-    ]);
-  });
+  test(
+    "and linksByLenderLinkId send one SQL statement each for several lenders",
+    { tags: "many-lenders" },
+    async () => {
+      expect(await sentForPaymentOf({})).toEqual([
+        expect.stringMatching(/^begin\b/),
+        "payment-links.links-by-lender-link-id-of-many",
+        "payment-links.mark-paid-of-many",
+        "commit",
+      ]);
+    },
+  );
 
   async function sentForPaymentOf(owner: { lenderId?: string }): Promise<string[]> {
     const links = await Promise.all(Array.from({ length: 5 }, () => aMintedLink(database, owner)));

@@ -81,25 +81,29 @@ test.each([
   { ...selectOwnLive, finds: /Index Cond: \(.*case_id >= .*case_id <= / },
   { ...selectDeliveries, finds: /Index Cond: \(.*payment_link_id = / },
   { ...selectMessages, finds: /payment_link_pkey.*\n *Index Cond: \(.*id >= .*id <= / },
-])("$name uses its index, also in a plan that was made on an empty table", { tags: "one-node-plan" }, async ({ text, finds }) => {
-  const parameters = new Set(text.match(/\$\d+/g)).size;
-  const client = await database.pool.connect();
-  // The transaction makes a pooler keep to one session, and its rollback removes the tables.
-  await client.query("begin");
-  await client.query("create schema other");
-  await client.query("create table other.payment_link (like payment_links.payment_link including all)");
-  await client.query("create table other.link_delivery (like payment_links.link_delivery including all)");
-  await client.query("set local plan_cache_mode = force_generic_plan");
-  await client.query(`prepare lookup as ${text.replaceAll("payment_links.", "other.")}`);
-  const values = Array.from({ length: parameters }, () => "null").join(", ");
-  const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute lookup (${values})`);
-  await client.query("deallocate lookup");
-  await client.query("rollback");
-  client.release();
-  const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-  expect(plan).not.toContain("Seq Scan");
-  expect(plan).toMatch(finds);
-});
+])(
+  "$name uses its index, also in a plan that was made on an empty table",
+  { tags: "one-node-plan" },
+  async ({ text, finds }) => {
+    const parameters = new Set(text.match(/\$\d+/g)).size;
+    const client = await database.pool.connect();
+    // The transaction makes a pooler keep to one session, and its rollback removes the tables.
+    await client.query("begin");
+    await client.query("create schema other");
+    await client.query("create table other.payment_link (like payment_links.payment_link including all)");
+    await client.query("create table other.link_delivery (like payment_links.link_delivery including all)");
+    await client.query("set local plan_cache_mode = force_generic_plan");
+    await client.query(`prepare lookup as ${text.replaceAll("payment_links.", "other.")}`);
+    const values = Array.from({ length: parameters }, () => "null").join(", ");
+    const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain execute lookup (${values})`);
+    await client.query("deallocate lookup");
+    await client.query("rollback");
+    client.release();
+    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan).toMatch(finds);
+  },
+);
 
 function byId(links: readonly PaymentLink[]): PaymentLink[] {
   return links.toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -127,16 +127,19 @@ describe("a report of a channel", () => {
     }
   });
 
-  test.each(["sent", "failed"] as const)("%s by both channels at once changes the link exactly once", async (status) => {
-    const news = status === "sent" ? "sent" : "undelivered";
-    const races = Array.from({ length: 4 }, async () => {
-      const { deliveries } = await deliver(await aMintedLink(database));
-      const recorded = await Promise.all(deliveries.map((delivery) => report(delivery, status)));
-      expect(recorded.filter(({ became }) => became === news)).toHaveLength(1);
-      expect(recorded.filter(({ became }) => became === null)).toHaveLength(1);
-    });
-    await Promise.all(races);
-  });
+  test.each(["sent", "failed"] as const)(
+    "%s by both channels at once changes the link exactly once",
+    async (status) => {
+      const news = status === "sent" ? "sent" : "undelivered";
+      const races = Array.from({ length: 4 }, async () => {
+        const { deliveries } = await deliver(await aMintedLink(database));
+        const recorded = await Promise.all(deliveries.map((delivery) => report(delivery, status)));
+        expect(recorded.filter(({ became }) => became === news)).toHaveLength(1);
+        expect(recorded.filter(({ became }) => became === null)).toHaveLength(1);
+      });
+      await Promise.all(races);
+    },
+  );
 
   test("about a delivery of another lender throws an assertion error", async () => {
     const [one, other] = [await aMintedLink(database), await aMintedLink(database)];
