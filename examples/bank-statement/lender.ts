@@ -5,11 +5,12 @@ import { createVault, type Lender, lenderByCode } from "@collections/lenders";
 import { AmountLiteral } from "@collections/money";
 import { parseAllowList } from "@collections/outbound";
 
-/** The lender of this example with two loans; it is made the first time. */
+/** The lender of this example with two loans, created at the first run. */
 export async function acmeWithLoans(em: EntityManager): Promise<Lender> {
   const known = await lenderByCode(em, "ACME");
   if (known) return known;
-  // It seals the lender's API key, which nobody here uses. Keep yours, where only the service can read it.
+  // The vault seals the lender's API key, which this example does not use. In production, store the master key where
+  // only the service can read it.
   const vault = createVault({ masterKey: randomBytes(32).toString("hex") });
   const onboarding = { vault, allow: parseAllowList(""), environment: "sandbox" };
   const { lender } = await onboardLender(em, onboarding, { code: "ACME", name: "Acme Finance", currency: "INR" });
@@ -19,6 +20,6 @@ export async function acmeWithLoans(em: EntityManager): Promise<Lender> {
     { sourceLoanNumber: "LN-1002", ...borrower, outstandingAmount: new AmountLiteral("12000") },
   ];
   const { success } = await importCases(em, { lender, rows, dryRun: false, atomic: true }, "sandbox");
-  if (!success) throw new Error("The loans of this example were not taken.");
+  if (!success) throw new Error("The loans of this example could not be imported.");
   return lender;
 }

@@ -12,7 +12,7 @@ import { acmeWithLoans } from "./lender.ts";
 import { schemas } from "./schemas.ts";
 
 const url = process.env["DATABASE_URL"];
-if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+if (!url) throw new Error("DATABASE_URL is not set. Example: postgres://localhost/examples");
 const at = { url, schemas };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase(at);

@@ -11,5 +11,5 @@ import { webhooksSchema } from "@collections/webhooks/schema";
 const parties: PackageSchema[] = [lendersSchema, fieldPartnersSchema];
 const work: PackageSchema[] = [casesSchema, paymentLinksSchema, ledgerSchema, earningsSchema, webhooksSchema];
 
-/** What the flows keep, all domains together. */
+/** The schemas that the flows need. */
 export const schemas: PackageSchema[] = [...parties, ...work, flowsSchema];

@@ -5,12 +5,12 @@ import { createDatabase, migrate, newId, transaction } from "@collections/databa
 import { currency, parseJson } from "@collections/money";
 
 const url = process.env["DATABASE_URL"];
-if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+if (!url) throw new Error("DATABASE_URL is not set. Example: postgres://localhost/examples");
 const at = { url, schemas: [casesSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 
-const lenderId = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"; // yours, the same every night
+const lenderId = "019aa3b7-f01c-7d22-a1b2-c3d4e5f60718"; // your own id, the same every night
 const file = await readFile(new URL("loans.json", import.meta.url), "utf8");
 const rows = parseJson(file, cases.AMOUNT_FIELDS) as unknown[]; // no amount becomes a double
 const checked = cases.checkRows(rows, { currency: currency("INR"), country: "IN", language: "hi-IN" });
@@ -21,16 +21,17 @@ const plans = await transaction(database.em(), async (tx) => {
   const loans = good.map(({ sourceLoanNumber }) => ({ lenderId, loan: sourceLoanNumber }));
   const current = new Map((await cases.lockCasesForImport(tx, loans)).map((one) => [one.sourceLoanNumber, one]));
   const plans = good.map((row) => {
-    // None where nobody books payments; with books, ledger's `paymentsAfter` knows those after the row's `outstandingAsOf`.
+    // laterPayments is empty because nobody books payments here. With a ledger, `paymentsAfter` returns those after the
+    // row's `outstandingAsOf`.
     const facts = { lenderId, importId, newCaseId: newId(), laterPayments: [], now };
     return { loan: row.sourceLoanNumber, ...cases.planRow(row, current.get(row.sourceLoanNumber), facts) };
   });
-  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // what to tell, and to book, is in them
+  const changes = plans.flatMap((plan) => ("events" in plan ? [plan] : [])); // contain the events to send and what to book
   const casesOf = (some: typeof changes) => some.map(({ caseAfter }) => caseAfter);
   const made = casesOf(changes.filter(isNew));
   const replaced = changes.flatMap(({ replaces }) => replaces ?? []);
   const missed = await cases.insertCases(tx, made, replaced, now);
-  if (missed.length > 0) throw new Error("Somebody else imports the same loans at this moment. Run this again.");
+  if (missed.length > 0) throw new Error("Another import of the same loans runs at this moment. Run this job again.");
   cases.writeImportedCases(tx, casesOf(changes.filter((plan) => !isNew(plan))), now);
   const dated = plans.flatMap((plan) =>
     plan.outcome === "unchanged" && plan.movesBalanceDate ? [plan.caseAfter] : [],

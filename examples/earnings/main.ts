@@ -5,7 +5,7 @@ import { earningsSchema } from "@collections/earnings/schema";
 import { currency, display, money, parsePercent } from "@collections/money";
 
 const url = process.env["DATABASE_URL"];
-if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+if (!url) throw new Error("DATABASE_URL is not set. Example: postgres://localhost/examples");
 const at = { url, schemas: [earningsSchema] };
 await migrate(at);
 const database = await createDatabase(at);
@@ -13,7 +13,7 @@ const [lenderId, INR, now] = ["019aa3b7-f01c-7d22-a1b2-c3d4e5f60718", currency("
 const commission = parsePercent("2.5");
 if ("fault" in commission) throw new RangeError(commission.detail);
 
-// What another system has booked: each of these payments has ended its case. Its amounts are minor units, as text.
+// The other system's bookings: each of these payments has closed its case. Amounts are minor units, as text.
 const file = await readFile(new URL("payments.json", import.meta.url), "utf8");
 const read = JSON.parse(file, (key, value: unknown) => (key === "appliedMinor" ? BigInt(value as string) : value));
 const payments = (read as earnings.AttributedPayment[]).map((one) => ({ ...one, lenderId, currency: INR }));
@@ -27,12 +27,12 @@ for (const earning of earned) {
   });
 }
 
-// The month's payout, one for each person. Its reference, which would be the bank's, names it for good.
+// The month's payout for each person. Its reference, in production the bank's, identifies it forever.
 for (const fieldPartnerId of new Set(earned.map((earning) => earning.fieldPartnerId))) {
   const reference = `NOV/${fieldPartnerId}`;
   const order = { fieldPartnerId, currency: INR, reference, paidOn: now.toISOString().slice(0, 10), until: null };
   const paid = await transaction(database.em(), async (tx) => {
-    await earnings.lockReference(tx, reference); // whoever else is about to pay it out comes after us
+    await earnings.lockReference(tx, reference); // another process with the same payout waits here
     const known = await earnings.payoutByReference(tx, reference);
     if (known) return known;
     const lines = await earnings.lockCredited(tx, order);

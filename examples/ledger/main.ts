@@ -5,12 +5,12 @@ import { currency, display, money } from "@collections/money";
 import { bookingOf } from "./receipt.ts";
 
 const url = process.env["DATABASE_URL"];
-if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+if (!url) throw new Error("DATABASE_URL is not set. Example: postgres://localhost/examples");
 const at = { url, schemas: [ledgerSchema] };
 await migrate(at);
 const database = await createDatabase(at);
 
-// A school keeps its fees here. To the ledger the school is a lender, and a pupil's year is a case.
+// A school's fees. To the ledger the school is a lender, and a pupil's year is a case.
 const [schoolId, yearId, INR, now] = [newId(), newId(), currency("INR"), new Date()];
 const change = { lenderId: schoolId, caseId: yearId, currency: INR, effectiveAt: now, recordedAt: now };
 await transaction(database.em(), async (tx) => {

@@ -3,15 +3,15 @@ import type { Booking, CaseChange } from "@collections/ledger";
 
 export interface Receipt {
   readonly pupil: string;
-  /** What the bank calls the payment: with the pupil, it is booked once for good. */
+  /** The bank's reference of the payment. For each pupil, a reference is booked only once. */
   readonly reference: string;
   readonly amountMinor: bigint;
-  /** Before this payment: read under a lock of yours on the pupil's year, as are the numbers of its changes. */
+  /** The amounts before this payment. Read them, and the year's sequence, under your own lock on the pupil's year. */
   readonly owedMinor: bigint;
   readonly collectedMinor: bigint;
 }
 
-/** What the ledger keeps of a payment, in a product that has neither visits nor payment links. */
+/** The ledger's booking of a payment, in a product without visits and payment links. */
 export function bookingOf(change: CaseChange, receipt: Receipt): Booking {
   const { pupil, reference, amountMinor, owedMinor, collectedMinor } = receipt;
   const appliedMinor = amountMinor < owedMinor ? amountMinor : owedMinor;

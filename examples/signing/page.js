@@ -6,7 +6,7 @@ const [secret, body, output] = ["secret", "body", "output"].map((id) => document
 for (const field of [secret, body]) field.addEventListener("input", () => void show());
 await show();
 
-/** What is typed stays in this page: it is signed here, and here the edge worker's code answers to it. */
+/** Everything stays in this page: the request is signed here, and the edge worker's code answers it here. */
 async function show() {
   const webhook = signedWebhook(secret.value, body.value);
   const [timestamp, signature] = [HEADERS.timestamp, HEADERS.signature].map((name) => webhook.headers.get(name));
@@ -18,7 +18,7 @@ WebCrypto makes ${isSame ? "the same" : "another one"}.
 The edge worker answers ${response.status} ${await response.text()}`;
 }
 
-/** For a key that may be used and never read, as WebCrypto keeps it: what `sign` does, by hand. */
+/** Does what `sign` does, with WebCrypto and a key that can be used but not read. */
 async function byWebCrypto(secret, bytes) {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["sign"]);

@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 
 const TYPES = { ".html": "text/html", ".js": "text/javascript" };
 
-/** Any server for files will do. This one serves the page, and the package as npm has installed it. */
+/** Any file server works. This one serves the page, and the package as npm has installed it. */
 const server = createServer((request, response) => {
   const pathname = URL.parse(request.url, "http://127.0.0.1")?.pathname ?? "";
   const file = pathname === "/" ? "index.html" : pathname;

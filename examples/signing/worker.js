@@ -1,11 +1,14 @@
 import { checkTimestamp, HEADERS, verify } from "@collections/signing";
 
-/** An edge worker, with a door such as Cloudflare's: it lets in what was signed with its secret, unaltered, just now. */
+/**
+ * An edge worker in the form that Cloudflare uses. It accepts requests that were signed recently with its secret and
+ * not changed.
+ */
 export default {
   async fetch(request, { HMAC_SECRET }) {
     const timestamp = request.headers.get(HEADERS.timestamp) ?? "";
     const signature = request.headers.get(HEADERS.signature) ?? "";
-    const body = new Uint8Array(await request.arrayBuffer()); // as it came: what was parsed and written is another body
+    const body = new Uint8Array(await request.arrayBuffer()); // the received bytes: parsing and printing could change them
     const { method, url } = request;
     const signed = { method, path: new URL(url).pathname, timestamp, body, signature, secret: HMAC_SECRET };
     const clock = checkTimestamp(timestamp, Date.now());

@@ -9,20 +9,21 @@ import { startReceiver } from "./receiver.ts";
 import { startWorker } from "./worker.ts";
 
 const url = process.env["DATABASE_URL"];
-if (!url) throw new Error("DATABASE_URL is missing: postgres://localhost/examples, for example.");
+if (!url) throw new Error("DATABASE_URL is not set. Example: postgres://localhost/examples");
 const at = { url, schemas: [webhooksSchema] };
 await migrate({ ...at, jobs: true });
 const database = await createDatabase({ ...at, works: true });
 
-// To webhooks a merchant of this shop is a lender, and an order is a loan. The endpoint answers 503 five times.
+// To the webhooks package a merchant of this shop is a lender, and an order is a loan. The endpoint answers 503 five
+// times.
 const merchantId = newId();
-const key = { keyId: "wk_2026_11", secret: randomBytes(32).toString("hex") }; // keep yours sealed, out of code and logs
+const key = { keyId: "wk_2026_11", secret: randomBytes(32).toString("hex") }; // keep your secret sealed, out of code and logs
 const receiver = await startReceiver(key.secret, { down: 5 });
 await transaction(database.em(), (tx) => registerEndpoint(tx, { lenderId: merchantId, url: receiver.url }));
 const stopWorker = await startWorker(database, {
   signingKeyOf: () => key,
-  ladder: parseLadder("0s,100ms,200ms"), // by default seven attempts in some 31 hours
-  suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // by default 20 failures in a row, and 15 minutes
+  ladder: parseLadder("0s,100ms,200ms"), // default: seven attempts in about 31 hours
+  suspension: { suspendAfter: 4, probeIntervalMs: 300 }, // default: 20 failures in a row, and 15 minutes
   onAttempt: ({ loan, sequence, attempt, replay, state }) =>
     console.log(`${loan}/${sequence}, attempt ${attempt}${replay ? " of a replay" : ""}: ${state}`),
   onProbe: ({ passed }) => console.log(`suspended, ping: ${passed ? "answered" : "not answered"}`),
@@ -49,13 +50,13 @@ async function book(loan: string, sequence: bigint, isInStock = true): Promise<v
   }
 }
 
-// Leaves neither the order nor the event.
+// The rollback removes both the order and the event.
 await book("ORDER-0", 1n, false).catch((error: Error) => console.log(`ORDER-0/1: ${error.message}`));
-await book("ORDER-1", 1n); // climbs the whole ladder, and is parked
+await book("ORDER-1", 1n); // all attempts fail, and it is parked
 await until(async () => (await deliveryTotals(database.em(), merchantId)).parked === 1);
 await book("ORDER-2", 1n); // the fourth failure in a row: the endpoint is suspended
 await until(async () => (await endpointOf(database.em(), merchantId))?.state === "suspended");
-await book("ORDER-2", 2n); // waits, and comes after the first one
+await book("ORDER-2", 2n); // waits, and is delivered after the first event
 await until(async () => (await deliveryTotals(database.em(), merchantId)).delivered === 2);
 const { deliveries } = await listDeliveries(database.em(), { lenderId: merchantId, states: ["parked"] }, new Date());
 for (const { eventId } of deliveries) await transaction(database.em(), (tx) => replayDelivery(tx, merchantId, eventId));

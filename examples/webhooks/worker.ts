@@ -11,11 +11,11 @@ interface Options extends Pick<DispatcherOptions, "signingKeyOf" | "ladder" | "o
 }
 
 /**
- * Delivers what is due, tries again what failed, pings who is suspended: in as many processes as you like. Gives back what
- * a process calls at SIGTERM: `process.once("SIGTERM", () => void stop(10_000).then(() => database.close()))`.
+ * Delivers due events, retries failed ones and pings suspended endpoints, in any number of processes. Returns a function
+ * to call at SIGTERM: `process.once("SIGTERM", () => void stop(10_000).then(() => database.close()))`.
  */
 export async function startWorker(database: Database, { onProbe, ...options }: Options) {
-  const outbound = createOutbound({ allow: "127.0.0.1:*" }); // for this example's receiver; without it public https only
+  const outbound = createOutbound({ allow: "127.0.0.1:*" }); // for this example's receiver; the default allows only public https
   const dispatcher = createDispatcher({ database, outbound, ...options });
   dispatcher.start();
   await database.jobs.work(retryQueue, { concurrency: 4 }, ({ data }) => retryDue(database.em(), data));
@@ -24,7 +24,7 @@ export async function startWorker(database: Database, { onProbe, ...options }: O
   const prober = { em: () => database.em(), courier, pingOf, probeIntervalMs, onProbe };
   const routines = [
     every(Math.min(1_000, probeIntervalMs), () => probeDue(prober)),
-    every(1_000, () => advanceReplays(() => database.em())), // of many events, by startReplay
+    every(1_000, () => advanceReplays(() => database.em())), // replays of many events, by startReplay
     every(15_000, () => sweep(database.em())),
     every(3_600_000, () => keepPartitions(database.em())),
   ];

@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 import type * as own from "@collections/lender-sdk";
 import type { Express } from "express";
 import type { Pool, PoolClient } from "pg";
@@ -12,7 +12,7 @@ declare const app: Express;
 declare const pool: Pool;
 declare function inTransaction<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result>;
 declare const secret: string;
-/** Of a request. */
+/** Headers of a request. */
 declare const headers: Headers;
 declare const body: Uint8Array<ArrayBuffer>;
 declare const text: string;

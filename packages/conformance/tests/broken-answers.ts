@@ -4,10 +4,10 @@ import { type LenderEvent, lenderWith, type Received, TestLender } from "./test-
 
 const right = TestLender.prototype;
 
-/** Receivers that choke on a body. */
+/** Receivers that fail on some bodies. */
 export const BODIES: Broken[] = [
   {
-    fault: "refuses kinds that it does not know",
+    fault: "rejects unknown kinds",
     lender: lenderWith({
       take(event) {
         return event.kind === "case.audited" ? [422, "unknown kind"] : right.take.call(this, event);
@@ -36,7 +36,7 @@ export const BODIES: Broken[] = [
     run: { withState: true },
   },
   {
-    fault: "chokes on what is not ASCII",
+    fault: "fails on text that is not ASCII",
     lender: lenderWith({
       decode({ rawBody }) {
         if (rawBody.some((byte) => byte > 127)) throw new Error("'ascii' codec can't decode byte");
@@ -55,7 +55,7 @@ export const BODIES: Broken[] = [
     caughtBy: "large-body",
   },
   {
-    fault: "hangs up on a large body",
+    fault: "closes the connection on a large body",
     lender: lenderWith({
       intercept(request, response) {
         if (request.rawBody.length > 10_240) response.socket?.resetAndDestroy();
@@ -65,10 +65,15 @@ export const BODIES: Broken[] = [
     caughtBy: "large-body",
   },
   { fault: "limits the rate", lender: limited(30), caughtBy: "burst" },
-  { fault: "loses events that come together", lender: overwriting(), caughtBy: "burst", run: { withState: true } },
+  {
+    fault: "loses events that arrive at the same time",
+    lender: overwriting(),
+    caughtBy: "burst",
+    run: { withState: true },
+  },
 ];
 
-/** Receivers that answer wrongly whatever comes. */
+/** Receivers that answer every request wrongly. */
 export const ANSWERS: Broken[] = [
   {
     fault: "redirects",
@@ -94,13 +99,13 @@ export const ANSWERS: Broken[] = [
     run: { timeoutMs: 300 },
   },
   {
-    fault: "has another secret",
+    fault: "uses another secret",
     lender: lenderWith({ secretOf: () => "sk_of_another_environment" }),
     caughtBy: "event",
     and: ["ping"],
   },
   {
-    fault: "acknowledges and forgets",
+    fault: "acknowledges events and does not store them",
     lender: lenderWith({ take: () => [200] }),
     caughtBy: "state",
     run: { withState: true },
@@ -120,7 +125,7 @@ function limited(atOnce: number): TestLender {
   });
 }
 
-/** Keeps the request that it works on in a variable of the process. */
+/** Keeps the current request in a variable that all requests share. */
 function overwriting(): TestLender {
   let current: LenderEvent;
   return lenderWith({

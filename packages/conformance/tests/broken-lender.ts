@@ -5,14 +5,14 @@ import type { TestLender } from "./test-lender.ts";
 export interface Broken {
   readonly fault: string;
   readonly lender: TestLender;
-  /** The check that is meant for the fault. */
+  /** The check that must catch the fault. */
   readonly caughtBy: string;
-  /** The others that fail with it, since they see the same fault. */
+  /** Other checks that fail because of the same fault. */
   readonly and?: readonly string[];
   readonly run?: RunDetails;
 }
 
-/** The checks that see a receiver that believes what is not signed. */
+/** The checks that fail for a receiver that accepts unsigned requests. */
 export const ABOUT_SIGNATURES = [
   "wrong-signature",
   "malformed-signature",

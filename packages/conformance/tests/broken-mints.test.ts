@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { CHECKS } from "../src/index.ts";
 import type { Broken } from "./broken-lender.ts";
 import { namesOf, runOn } from "./run-on.ts";
-import { lenderWith, type MadeLink, type MintWish, TestLender } from "./test-lender.ts";
+import { lenderWith, type MadeLink, type MintRequest, TestLender } from "./test-lender.ts";
 
 const right = TestLender.prototype;
 
@@ -11,30 +11,30 @@ const BROKEN: Broken[] = [
   {
     fault: "mints a new link for the same key",
     lender: lenderWith({
-      linkFor(_key, wish) {
-        return right.linkFor.call(this, String(this.links.size), wish);
+      linkFor(_key, linkRequest) {
+        return right.linkFor.call(this, String(this.links.size), linkRequest);
       },
     }),
     caughtBy: "same-key",
     and: ["same-key-at-once"],
   },
   {
-    fault: "looks for the key before it asks the gateway",
+    fault: "looks up the key and stores it only after the gateway answered",
     lender: lenderWith({
-      async linkFor(key, wish) {
+      async linkFor(key, linkRequest) {
         const made = this.links.get(key);
         if (made !== undefined) return [200, this.answerWith(made)];
-        await wait(wish.amount === 150 ? 50 : 0);
-        return this.keep(key, this.newLink(wish));
+        await wait(linkRequest.amount === 150 ? 50 : 0);
+        return this.keep(key, this.newLink(linkRequest));
       },
     }),
     caughtBy: "same-key-at-once",
   },
   {
-    fault: "keeps one link a loan, whatever the key",
+    fault: "keeps one link per loan and ignores the key",
     lender: lenderWith({
-      linkFor(_key, wish) {
-        return right.linkFor.call(this, wish.sourceLoanNumber, wish);
+      linkFor(_key, linkRequest) {
+        return right.linkFor.call(this, linkRequest.sourceLoanNumber, linkRequest);
       },
     }),
     caughtBy: "another-key",
@@ -47,7 +47,7 @@ const BROKEN: Broken[] = [
     and: ["missing-auth"],
   },
   {
-    fault: "checks the auth header only where there is one",
+    fault: "checks the auth header only if it is present",
     lender: lenderWith({
       isFromService(request) {
         return request.headers["x-mint-token"] === undefined || right.isFromService.call(this, request);
@@ -56,14 +56,14 @@ const BROKEN: Broken[] = [
     caughtBy: "missing-auth",
   },
   {
-    fault: "gives a plain http URL",
+    fault: "answers with a plain http URL",
     lender: lenderWith({
       answerWith: ({ linkId }) => ({ success: true, link: { linkId, url: "http://pay.example/" } }),
     }),
     caughtBy: "link",
   },
   {
-    fault: "gives no linkId",
+    fault: "answers without a linkId",
     lender: lenderWith({ answerWith: ({ url }) => ({ success: true, link: { url } }) }),
     caughtBy: "link",
   },
@@ -73,12 +73,12 @@ const BROKEN: Broken[] = [
     caughtBy: "link",
   },
   {
-    fault: "counts in floats and keeps a paisa",
+    fault: "calculates in floats and loses a paisa",
     lender: lenderWith({ exact: (amount) => Math.floor(amount * 100) / 100 }),
     caughtBy: "amounts",
   },
   {
-    fault: "counts in floats and answers with what it asks for",
+    fault: "calculates in floats and shows the wrong amount in its answer",
     lender: lenderWith({
       answerWith: ({ linkId, url, amount }) => ({
         success: true,
@@ -89,10 +89,12 @@ const BROKEN: Broken[] = [
     run: { withState: false },
   },
   {
-    fault: "refuses what times 100 is no whole number",
+    fault: "rejects an amount that is not a whole number after multiplication by 100",
     lender: lenderWith({
-      linkFor(key, wish) {
-        return Number.isInteger(wish.amount * 100) ? right.linkFor.call(this, key, wish) : [422, "bad amount"];
+      linkFor(key, linkRequest) {
+        return Number.isInteger(linkRequest.amount * 100)
+          ? right.linkFor.call(this, key, linkRequest)
+          : [422, "bad amount"];
       },
     }),
     caughtBy: "amounts",
@@ -101,8 +103,8 @@ const BROKEN: Broken[] = [
   {
     fault: "has a strict schema",
     lender: lenderWith({
-      linkFor(key, wish) {
-        return "language" in wish ? [400, "unknown field language"] : right.linkFor.call(this, key, wish);
+      linkFor(key, linkRequest) {
+        return "language" in linkRequest ? [400, "unknown field language"] : right.linkFor.call(this, key, linkRequest);
       },
     }),
     caughtBy: "unknown-fields",
@@ -112,8 +114,8 @@ const BROKEN: Broken[] = [
     lender: lenderWith({ signedBody: ({ rawBody }) => rawBody.toString("latin1") }),
     caughtBy: "utf8",
   },
-  { fault: "mixes up wishes that come together", lender: overwriting(), caughtBy: "parallel" },
-  { fault: "loses wishes that come together", lender: oneAtATime(), caughtBy: "parallel" },
+  { fault: "mixes up requests that arrive at the same time", lender: overwriting(), caughtBy: "parallel" },
+  { fault: "loses requests that arrive at the same time", lender: oneAtATime(), caughtBy: "parallel" },
   {
     fault: "redirects",
     lender: lenderWith({ mint: () => [307, undefined, { Location: "/mint/" }] }),
@@ -128,7 +130,7 @@ const BROKEN: Broken[] = [
     run: { timeoutMs: 300 },
   },
   {
-    fault: "begins its answer and never ends it",
+    fault: "never ends its answer",
     lender: lenderWith({
       intercept({ path }, response) {
         if (path === "/mint") response.writeHead(200).write('{"success":');
@@ -141,29 +143,32 @@ const BROKEN: Broken[] = [
   },
 ];
 
-test.each(BROKEN)("a mint endpoint that $fault is caught by $caughtBy", async ({ lender, caughtBy, and = [], run }) => {
-  const results = await runOn(lender, { endpoint: "mint", ...run });
-  const failing = [caughtBy, ...and].map((name) => `mint.${name}`);
-  expect(namesOf(results, "FAIL").toSorted()).toEqual(failing.toSorted());
-});
+test.each(BROKEN)(
+  "the check $caughtBy catches a mint endpoint that $fault",
+  async ({ lender, caughtBy, and = [], run }) => {
+    const results = await runOn(lender, { endpoint: "mint", ...run });
+    const failing = [caughtBy, ...and].map((name) => `mint.${name}`);
+    expect(namesOf(results, "FAIL").toSorted()).toEqual(failing.toSorted());
+  },
+);
 
 test.each([
-  ["checks no signature", "wrong-signature", { isGenuine: () => true }],
-  ["says no success", "link", { answerWith: ({ linkId, url }: MadeLink) => ({ link: { linkId, url } }) }],
-  ["refuses a key that it works on", "same-key-at-once", { linkFor: refusingWhatIsUnderWay() }],
+  ["does not verify the signature", "wrong-signature", { isGenuine: () => true }],
+  ["answers without success: true", "link", { answerWith: ({ linkId, url }: MadeLink) => ({ link: { linkId, url } }) }],
+  ["rejects a key that is in progress", "same-key-at-once", { linkFor: refusingWhatIsUnderWay() }],
   ["answers text/html", "content-type", { linkFor: withHeaders({ "Content-Type": "text/html" }) }],
-])("a mint endpoint that %s is warned by %s", async (_fault, warnedBy, otherwise) => {
+])("a mint endpoint that %s gets a warning from the check %s", async (_fault, warnedBy, otherwise) => {
   const results = await runOn(lenderWith(otherwise), { endpoint: "mint" });
   expect([namesOf(results, "WARN"), namesOf(results, "FAIL")]).toEqual([[`mint.${warnedBy}`], []]);
 });
 
-test("each check is the one that is meant for a fault", () => {
+test("every check catches at least one fault", () => {
   const caught = new Set([...BROKEN.map(({ caughtBy }) => caughtBy), "wrong-signature", "content-type"]);
   const names = CHECKS.map(({ name }) => name).filter((name) => name.startsWith("mint."));
   expect(names.filter((name) => !caught.has(name.slice("mint.".length)))).toEqual([]);
 });
 
-test("what an answer says of its amount may be in minor units", async () => {
+test("accepts an amount in minor units in the answer", async () => {
   const inPaise = (amount: number) => Number(amount.toFixed(2).replace(".", ""));
   const answerWith = ({ linkId, url, amount }: MadeLink) => ({
     success: true,
@@ -175,28 +180,28 @@ test("what an answer says of its amount may be in minor units", async () => {
 
 function refusingWhatIsUnderWay(): TestLender["linkFor"] {
   const underWay = new Set<string>();
-  return async function linkFor(this: TestLender, key: string, wish: MintWish) {
+  return async function linkFor(this: TestLender, key: string, linkRequest: MintRequest) {
     if (underWay.has(key)) return [409, "in progress"];
     underWay.add(key);
     await wait(50);
     underWay.delete(key);
-    return this.keep(key, this.links.get(key) ?? this.newLink(wish));
+    return this.keep(key, this.links.get(key) ?? this.newLink(linkRequest));
   };
 }
 
 function withHeaders(headers: Record<string, string>): TestLender["linkFor"] {
-  return function linkFor(this: TestLender, key: string, wish: MintWish) {
-    const [status, body] = this.keep(key, this.links.get(key) ?? this.newLink(wish));
+  return function linkFor(this: TestLender, key: string, linkRequest: MintRequest) {
+    const [status, body] = this.keep(key, this.links.get(key) ?? this.newLink(linkRequest));
     return [status, body, headers];
   };
 }
 
-/** Keeps the wish that it works on in a variable of the process. */
+/** Keeps the current link request in a variable that all requests share. */
 function overwriting(): TestLender {
-  let current: MintWish;
+  let current: MintRequest;
   return lenderWith({
-    async linkFor(key, wish) {
-      current = wish;
+    async linkFor(key, linkRequest) {
+      current = linkRequest;
       await wait(20);
       return right.linkFor.call(this, key, current);
     },
@@ -206,12 +211,12 @@ function overwriting(): TestLender {
 function oneAtATime(): TestLender {
   let isBusy = false;
   return lenderWith({
-    async linkFor(key, wish) {
-      if (isBusy && wish.amount !== 150) return [503, "busy"];
+    async linkFor(key, linkRequest) {
+      if (isBusy && linkRequest.amount !== 150) return [503, "busy"];
       isBusy = true;
       await wait(20);
       isBusy = false;
-      return right.linkFor.call(this, key, wish);
+      return right.linkFor.call(this, key, linkRequest);
     },
   });
 }

@@ -4,10 +4,10 @@ import { type LenderEvent, lenderWith, TestLender, viewOf } from "./test-lender.
 
 const right = TestLender.prototype;
 
-/** Receivers that count an event twice, or let a loan go back. */
+/** Receivers that count an event twice, or let a loan go back to an older state. */
 export const ORDER: Broken[] = [
   {
-    fault: "answers 500 to what it has",
+    fault: "answers 500 to a duplicate",
     lender: lenderWith({
       take(event) {
         return this.seen.has(event.eventId) ? [500, "duplicate key value"] : right.take.call(this, event);
@@ -17,7 +17,7 @@ export const ORDER: Broken[] = [
     and: ["duplicate-at-once", "replay"],
   },
   {
-    fault: "adds up amounts, also of duplicates",
+    fault: "adds the amounts of all events, including duplicates",
     lender: lenderWith({
       take(event) {
         if (event.sourceLoanNumber !== null) this.apply(event.sourceLoanNumber, event);
@@ -34,7 +34,7 @@ export const ORDER: Broken[] = [
     run: { withState: true },
   },
   {
-    fault: "looks first and inserts then",
+    fault: "looks for an event first and inserts it later",
     lender: lenderWith({
       async take(event) {
         const isKnown = this.seen.has(event.eventId);
@@ -46,7 +46,7 @@ export const ORDER: Broken[] = [
     caughtBy: "duplicate-at-once",
   },
   {
-    fault: "keeps an eventId before it checks the signature",
+    fault: "stores an eventId before it verifies the signature",
     lender: lenderWith({
       receive(request) {
         const { eventId } = JSON.parse(request.rawBody.toString("utf8")) as LenderEvent;
@@ -59,13 +59,13 @@ export const ORDER: Broken[] = [
     run: { withState: true },
   },
   {
-    fault: "lets the last that came win",
+    fault: "stores the event that arrived last",
     lender: lenderWith({ apply: forgetfully }),
     caughtBy: "out-of-order",
     run: { withState: true },
   },
   {
-    fault: "lets the last that came win, replays too",
+    fault: "stores the event that arrived last, including replays",
     lender: lenderWith({
       take(event) {
         if (event.sourceLoanNumber !== null) forgetfully.call(this, event.sourceLoanNumber, event);
@@ -77,7 +77,7 @@ export const ORDER: Broken[] = [
     run: { withState: true },
   },
   {
-    fault: "adds up amounts over gaps",
+    fault: "adds the amounts of events across a gap",
     lender: lenderWith({
       apply(loan, event) {
         const held = this.views.get(loan);
@@ -89,7 +89,7 @@ export const ORDER: Broken[] = [
     run: { withState: true },
   },
   {
-    fault: "refuses an event after a gap",
+    fault: "rejects an event after a gap",
     lender: lenderWith({
       take(event) {
         const held = this.views.get(event.sourceLoanNumber ?? "")?.sequence ?? 0;

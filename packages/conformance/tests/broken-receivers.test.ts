@@ -15,17 +15,20 @@ describe.each([
   ["bodies", BODIES],
   ["answers", ANSWERS],
 ])("of %s", (_subject, variants) => {
-  test.each(variants)("a receiver that $fault is caught by $caughtBy", async ({ lender, caughtBy, and = [], run }) => {
-    const results = await runOn(lender, { endpoint: "receiver", withState: false, stateLagMs: 100, ...run });
-    const failing = [caughtBy, ...and].map((name) => `receiver.${name}`);
-    expect(namesOf(results, "FAIL").toSorted()).toEqual(failing.toSorted());
-    for (const { findings } of results) {
-      for (const { problem, mend } of findings) expect([problem, mend]).toEqual([SENTENCE, SENTENCE]);
-    }
-  });
+  test.each(variants)(
+    "the check $caughtBy catches a receiver that $fault",
+    async ({ lender, caughtBy, and = [], run }) => {
+      const results = await runOn(lender, { endpoint: "receiver", withState: false, stateLagMs: 100, ...run });
+      const failing = [caughtBy, ...and].map((name) => `receiver.${name}`);
+      expect(namesOf(results, "FAIL").toSorted()).toEqual(failing.toSorted());
+      for (const { findings } of results) {
+        for (const { problem, mend } of findings) expect([problem, mend]).toEqual([SENTENCE, SENTENCE]);
+      }
+    },
+  );
 });
 
-test.each([400, 403])("a receiver that refuses with %s does no harm, and is warned", async (status) => {
+test.each([400, 403])("a receiver that rejects with %s gets a warning", async (status) => {
   const lender = lenderWith({
     receive(request) {
       return this.isGenuine(request) ? right.receive.call(this, request) : [status];
@@ -36,7 +39,7 @@ test.each([400, 403])("a receiver that refuses with %s does no harm, and is warn
   expect([namesOf(results, "FAIL"), namesOf(results, "WARN").toSorted()]).toEqual([[], refusals.toSorted()]);
 });
 
-test("a clock that is far off is named", async () => {
+test("names a clock that is far off", async () => {
   const lender = lenderWith({
     receive: () => [401, undefined, { Date: new Date(Date.now() - 3_600_000).toUTCString() }],
   });
@@ -44,11 +47,11 @@ test("a clock that is far off is named", async () => {
   expect(findings[0]?.mend).toMatch(/^Your server's clock is 60 minutes behind this machine's/);
 });
 
-test("each check is the one that is meant for a fault", () => {
+test("every check catches at least one fault", () => {
   const variants = [...SIGNATURES, ...ORDER, ...BODIES, ...ANSWERS];
   const caught = new Set(variants.map(({ caughtBy }) => `receiver.${caughtBy}`));
   const names = CHECKS.map(({ name }) => name).filter((name) => name.startsWith("receiver."));
-  // Those about reading the case are beside the lenders that read it.
+  // The checks about reading the case are tested in right-lenders.test.ts.
   expect(names.filter((name) => !caught.has(name))).toEqual(["receiver.gap-healed"]);
 });
 

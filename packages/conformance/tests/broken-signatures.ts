@@ -3,7 +3,7 @@ import { lenderWith, TestLender } from "./test-lender.ts";
 
 const right = TestLender.prototype;
 
-/** Receivers that believe too much, or too little. */
+/** Receivers that accept forged requests, or reject valid ones. */
 export const SIGNATURES: Broken[] = [
   {
     fault: "ignores the signature",
@@ -22,7 +22,7 @@ export const SIGNATURES: Broken[] = [
     caughtBy: "malformed-signature",
   },
   {
-    fault: "checks the signature only where there is one",
+    fault: "checks the signature only if it is present",
     lender: lenderWith({
       isGenuine(request) {
         return request.headers["x-service-signature"] === undefined || right.isGenuine.call(this, request);
@@ -31,12 +31,12 @@ export const SIGNATURES: Broken[] = [
     caughtBy: "missing-headers",
   },
   {
-    fault: "signs what its parser printed again",
+    fault: "verifies the JSON after parsing and printing it",
     lender: lenderWith({ signedBody: ({ rawBody }) => JSON.stringify(JSON.parse(rawBody.toString("utf8"))) }),
     caughtBy: "exact-bytes",
   },
   {
-    fault: "signs the envelope without its amounts",
+    fault: "does not include an amount in the signed text",
     lender: lenderWith({
       isSigned(secret, request, timestamp, signature) {
         const untampered = request.rawBody
@@ -60,28 +60,28 @@ export const SIGNATURES: Broken[] = [
     and: ["future-timestamp"],
   },
   {
-    fault: "refuses old timestamps only",
+    fault: "rejects only old timestamps",
     lender: lenderWith({ isFresh: (timestampMs) => Date.now() - timestampMs <= 300_000 }),
     caughtBy: "future-timestamp",
   },
   {
-    fault: "allows a clock to be a minute off",
+    fault: "allows a clock difference of only one minute",
     lender: lenderWith({ isFresh: (timestampMs) => Math.abs(Date.now() - timestampMs) <= 60_000 }),
     caughtBy: "clock-tolerance",
   },
   {
-    fault: "believes an old signature under a new timestamp",
+    fault: "accepts an old signature with a new timestamp",
     lender: believingOldSignatures(),
     caughtBy: "changed-timestamp",
   },
   {
-    fault: "knows one secret",
+    fault: "knows only one secret",
     lender: lenderWith({ secretOf: () => right.secretOf("lk_first") }),
     caughtBy: "key-rotation",
   },
 ];
 
-/** Believes a signature of ten minutes ago, whatever the timestamp that came with it. */
+/** Accepts a signature made ten minutes before the timestamp of the request. */
 function believingOldSignatures(): TestLender {
   return lenderWith({
     isSigned(secret, request, timestamp, signature) {

@@ -38,12 +38,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("a lender with a certificate that is trusted is tested over TLS", async () => {
+test("tests a lender with a trusted certificate over TLS", async () => {
   const { stdout } = await conformance({ NODE_EXTRA_CA_CERTS: certificate });
   expect(JSON.parse(stdout)).toMatchObject({ passed: true });
 });
 
-test("a certificate that is not trusted cannot be reached, and is named", async () => {
+test("reports an untrusted certificate as an unreachable URL", async () => {
   const stderr = expect.stringMatching(/^--receiver: localhost port \d+ cannot be reached: .*certificate/m) as string;
   await expect(conformance({})).rejects.toMatchObject({ code: 2, stdout: "", stderr });
 });

@@ -8,7 +8,7 @@ import {
   MINT_AUTH,
   SECOND_KEY,
   lenderWith,
-  type MintWish,
+  type MintRequest,
   type Reply,
   serve,
   TestLender,
@@ -17,7 +17,7 @@ import {
 
 const right = new TestLender();
 const echoing = lenderWith({
-  // As frameworks in debug mode do.
+  // Frameworks do this in debug mode.
   receive: () => [500, { [KEY.keyId]: KEY.secret, others: [SECOND_KEY.secret] }],
   mint: ({ headers }) => [500, `failed with ${JSON.stringify(headers)}`],
 });
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe("the exit code is", () => {
-  test("0 when no check failed", async () => {
+  test("0 if no check failed", async () => {
     const { code, stdout } = await run(argumentsFor(right));
     expect(code).toBe(0);
     expect(stdout).toContain("PASS     receiver.ping · A signed ping is acknowledged\n");
@@ -43,14 +43,14 @@ describe("the exit code is", () => {
     expect(stdout).toContain("Only answers were checked.");
   });
 
-  test("1 when one failed", async () => {
+  test("1 if a check failed", async () => {
     const { code, stdout } = await run(argumentsFor(echoing));
     expect(code).toBe(1);
     expect(stdout).toMatch(/^FAIL {5}receiver\.event .*\n +sent .*\n +came back +500 in \d+ ms\n +problem .*500/m);
-    expect(stdout).toMatch(/\n +mend +Look into your log.*\n +why /);
+    expect(stdout).toMatch(/\n +fix +Look in your server's log.*\n +why /);
   });
 
-  test("2 when nothing listens at a URL", async () => {
+  test("2 if nothing listens at a URL", async () => {
     const { code, stderr } = await run([
       ...argumentsFor(right),
       "--mint",
@@ -58,17 +58,17 @@ describe("the exit code is", () => {
     ]);
     expect(code).toBe(2);
     expect(stderr).toMatch(
-      /^--mint: 127\.0\.0\.1 port \d+ cannot be reached: nothing listens there \(ECONNREFUSED\)\.$/m,
+      /^--mint: 127\.0\.0\.1 port \d+ cannot be reached: connection refused: nothing listens on this port \(ECONNREFUSED\)\.$/m,
     );
   });
 
-  test("2 when the host speaks no TLS", async () => {
+  test("2 if the host does not speak TLS", async () => {
     const { code, stderr } = await run([...argumentsFor(right), "--mint", right.url.replace("http:", "https:")]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^--mint: .* cannot be reached: /)]);
   });
 });
 
-describe("arguments that are not understood", () => {
+describe("invalid arguments", () => {
   const RECEIVER = ["--receiver", "http://127.0.0.1:1/hooks"];
   const KEY_ARGUMENTS = ["--key-id", "lk_1", "--secret", "sk_1"];
 
@@ -76,27 +76,31 @@ describe("arguments that are not understood", () => {
     ["nothing", [], "Give the URL of your receiver with --receiver"],
     ["no secret", [...RECEIVER, "--key-id", "lk_1"], "--secret or in CONFORMANCE_SECRET"],
     ["no key id", [...RECEIVER, "--secret", "sk_1"], "--key-id"],
-    ["the secret as key id", [...RECEIVER, "--key-id", "sk_1", "--secret", "sk_1"], "takes the key id"],
+    ["the secret as key id", [...RECEIVER, "--key-id", "sk_1", "--secret", "sk_1"], "must be the key id"],
     ["half a second key", [...RECEIVER, ...KEY_ARGUMENTS, "--second-key-id", "lk_2"], "needs both"],
-    ["no URL", ["--receiver", "lender.example", ...KEY_ARGUMENTS], "--receiver takes an absolute URL"],
-    ["plain http", ["--receiver", "http://lender.example/hooks", ...KEY_ARGUMENTS], "has to be https"],
+    ["no URL", ["--receiver", "lender.example", ...KEY_ARGUMENTS], "--receiver must be an absolute URL"],
+    ["plain http", ["--receiver", "http://lender.example/hooks", ...KEY_ARGUMENTS], "must be https"],
     ["another protocol", ["--receiver", "ftp://lender.example/", ...KEY_ARGUMENTS], "absolute URL"],
     ["a user name", ["--receiver", "https://me:pw@lender.example/", ...KEY_ARGUMENTS], "user name or password"],
-    ["a state URL for no loan", [...RECEIVER, ...KEY_ARGUMENTS, "--state", "http://127.0.0.1:1/"], "needs {loan}"],
+    ["a state URL without {loan}", [...RECEIVER, ...KEY_ARGUMENTS, "--state", "http://127.0.0.1:1/"], "needs {loan}"],
     ["a header without value", [...RECEIVER, ...KEY_ARGUMENTS, "--mint-auth-header", "Authorization"], '"Name: value"'],
-    ["a header of ours", [...RECEIVER, ...KEY_ARGUMENTS, "--mint-auth-header", "x-service-key-id: 1"], "itself"],
+    [
+      "a header that the service sets",
+      [...RECEIVER, ...KEY_ARGUMENTS, "--mint-auth-header", "x-service-key-id: 1"],
+      "itself",
+    ],
     ["an unknown check", [...RECEIVER, ...KEY_ARGUMENTS, "--only", "receiver.pong"], 'no check "receiver.pong"'],
-    ["a check of no URL", [...RECEIVER, ...KEY_ARGUMENTS, "--only", "mint.link"], "needs --mint"],
+    ["a check without its URL", [...RECEIVER, ...KEY_ARGUMENTS, "--only", "mint.link"], "needs --mint"],
     [
       "no number",
       [...RECEIVER, ...KEY_ARGUMENTS, "--timeout", "soon"],
-      '--timeout takes seconds above 0, up to 600, got "soon"',
+      '--timeout must be a number of seconds above 0 and up to 600, got "soon"',
     ],
     ["zero", [...RECEIVER, ...KEY_ARGUMENTS, "--timeout", "0"], "--timeout"],
     ["no currency", [...RECEIVER, ...KEY_ARGUMENTS, "--currency", "rupees"], "ISO 4217"],
     ["an unknown option", [...RECEIVER, "--sceret", "sk_1"], "--sceret"],
     ["a file that cannot be written", [...RECEIVER, ...KEY_ARGUMENTS, "--junit", "/nowhere/at/all.xml"], "--junit"],
-  ])("%s: a sentence and exit code 2", async (_what, args, sentence) => {
+  ])("%s: prints a sentence and exits with code 2", async (_what, args, sentence) => {
     const { code, stdout, stderr } = await run(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain(sentence);
@@ -113,14 +117,14 @@ describe("arguments that are not understood", () => {
     ["a secret that looks like an option", ["--secret", "-s3cret-value"]],
     ["the secret as key id", ["--secret", "sk_1", "--key-id", "sk_s3cret-value"]],
     ["a key id with a line break", ["--secret", "sk_1", "--key-id", "s3cret-value\n"]],
-  ])("%s: the value is not repeated", async (_what, args) => {
+  ])("%s: does not repeat the value", async (_what, args) => {
     const { code, stdout, stderr } = await run([...RECEIVER, ...args]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).not.toContain("s3cret-value");
   });
 });
 
-test("secrets come from the environment too, and nothing that is written has one", async () => {
+test("reads secrets from the environment, and never prints one", async () => {
   const junit = join(folder, "echo.xml");
   const env = {
     CONFORMANCE_SECRET: KEY.secret,
@@ -139,36 +143,39 @@ test.each([
   ["in a redirect", { mint: () => [302, undefined, { Location: `/${MINT_AUTH.value}` }] as const }],
   [
     "in the content type",
-    { linkFor: (key, wish) => [200, right.answerWith(right.newLink(wish)), { "Content-Type": MINT_AUTH.value }] },
+    {
+      linkFor: (key, linkRequest) => [
+        200,
+        right.answerWith(right.newLink(linkRequest)),
+        { "Content-Type": MINT_AUTH.value },
+      ],
+    },
   ],
   ["in a host", { answerWith: () => ({ link: { linkId: "p", url: `https://${MINT_AUTH.value}/` } }) }],
   ["in a protocol", { answerWith: () => ({ link: { linkId: "p", url: `${MINT_AUTH.value}:pay` } }) }],
   [
     "in link ids",
     {
-      newLink: (wish) => ({ ...right.newLink(wish), linkId: `${MINT_AUTH.value}${Math.random()}` }),
+      newLink: (linkRequest) => ({ ...right.newLink(linkRequest), linkId: `${MINT_AUTH.value}${Math.random()}` }),
       linkFor: newEachTime,
     },
   ],
   ["in its state", { state: () => [200, { sequence: 1, status: MINT_AUTH.value }] as const }],
-] satisfies [string, Partial<TestLender>][])(
-  "a secret that a lender shows %s is not repeated",
-  async (_where, otherwise) => {
-    const lender = lenderWith(otherwise);
-    const { close } = await serve(lender);
-    const { stdout } = await run([...argumentsFor(lender), "--state", `${lender.url}/state/{loan}`, "--json"]);
-    await close();
-    expect(stdout).toContain("***");
-    expect(stdout).not.toContain(MINT_AUTH.value);
-  },
-);
+] satisfies [string, Partial<TestLender>][])("masks a secret that a lender shows %s", async (_where, otherwise) => {
+  const lender = lenderWith(otherwise);
+  const { close } = await serve(lender);
+  const { stdout } = await run([...argumentsFor(lender), "--state", `${lender.url}/state/{loan}`, "--json"]);
+  await close();
+  expect(stdout).toContain("***");
+  expect(stdout).not.toContain(MINT_AUTH.value);
+});
 
-test("a secret that is a word leaves our own words alone", async () => {
+test("does not mask its own words if a secret is a common word", async () => {
   const { stdout } = await run([...argumentsFor(echoing), "--secret", "answered"]);
   expect(stdout).toContain("A ping was answered 500");
 });
 
-test("--json prints one document, and progress is for a terminal only", async () => {
+test("--json prints one document, and progress appears only on a terminal", async () => {
   const { code, stdout, stderr } = await run([
     ...argumentsFor(right),
     "--only",
@@ -195,7 +202,7 @@ test("--json prints one document, and progress is for a terminal only", async ()
   });
 });
 
-test("a terminal sees which check is being made, and colours unless NO_COLOR is set", async () => {
+test("shows the running check on a terminal, and colours unless NO_COLOR is set", async () => {
   const args = [...argumentsFor(right), "--only", "receiver.ping"];
   const { stdout, stderr } = await run(args, {}, true);
   expect(stderr).toContain("1 of 3: receiver.ping …");
@@ -215,10 +222,10 @@ test("--junit writes a suite per endpoint", async () => {
   );
   expect(xml).toContain('<failure message="A ping was answered 500');
   expect(xml).toContain("&quot;");
-  expect(xml).toContain('<skipped message="says nothing until mint.link passes"/>');
+  expect(xml).toContain('<skipped message="needs the check mint.link to pass"/>');
 });
 
-test("--list names every check, and --help shows an example", async () => {
+test("--list prints every check, and --help shows an example", async () => {
   const { stdout: list } = await run(["--list"]);
   expect(list.split("\n").map((line) => line.split(" ")[0])).toEqual([...CHECKS.map(({ name }) => name), ""]);
   const { code, stdout: help } = await run(["--help"]);
@@ -226,8 +233,8 @@ test("--list names every check, and --help shows an example", async () => {
   expect(help).toContain("Example:");
 });
 
-function newEachTime(this: TestLender, _key: string, wish: MintWish): Reply {
-  return [200, this.answerWith(this.newLink(wish))];
+function newEachTime(this: TestLender, _key: string, linkRequest: MintRequest): Reply {
+  return [200, this.answerWith(this.newLink(linkRequest))];
 }
 
 function argumentsFor({ url }: TestLender): string[] {

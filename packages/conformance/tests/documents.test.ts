@@ -11,29 +11,29 @@ import { lenderWith, serve } from "./test-lender.ts";
 const documentation = await readFile(new URL("../../../docs/lenders/conformance.md", import.meta.url), "utf8");
 const contract = await readFile(new URL("../../../docs/interface.md", import.meta.url), "utf8");
 
-test("docs/lenders/conformance.md lists every check with its promise, in the order in which they are made", () => {
+test("docs/lenders/conformance.md lists every check with its promise, in the order in which they run", () => {
   const rows = [...documentation.matchAll(/^\| `((?:receiver|mint)\.[a-z0-9-]+)` +\| (.+?) +\|$/gm)];
   expect(rows.map(([, name, title]) => ({ name, title }))).toEqual(CHECKS.map(({ name, title }) => ({ name, title })));
 });
 
-test("docs/lenders/conformance.md names options that there are", () => {
+test("docs/lenders/conformance.md names only options that exist", () => {
   const named = [...documentation.matchAll(/--([a-z][a-z-]+)/g)].map(([, name]) => name!);
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter((name) => !OPTION_NAMES.includes(name))).toEqual([]);
 });
 
-test("--help has every option", () => {
+test("--help lists every option", () => {
   const shown = [...HELP.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name]) => name!);
   expect(shown.toSorted()).toEqual([...OPTION_NAMES].toSorted());
 });
 
-test.each(CHECKS)("$name says what it promises and why", ({ name, title, why }) => {
+test.each(CHECKS)("$name has a title and a reason in whole sentences", ({ name, title, why }) => {
   expect(name).toMatch(/^(receiver|mint)\.[a-z0-9-]+$/);
   expect(title).toMatch(/^[A-Z].{10,90}[^.]$/);
   expect(why).toMatch(/^[A-Z0-9].{20,300}\.$/);
 });
 
-describe("what the kit sends has the form that docs/interface.md shows:", () => {
+describe("the kit sends the form that docs/interface.md shows:", () => {
   const service = new StandIn(settingsFor("http://127.0.0.1"), null);
 
   test("an event", () => {
@@ -41,8 +41,8 @@ describe("what the kit sends has the form that docs/interface.md shows:", () => 
     expect(formOf(JSON.parse(body))).toEqual(formOf(exampleIn("Envelope body fields")));
   });
 
-  test("a wish for a link", () => {
-    expect(formOf(JSON.parse(service.wish().body))).toEqual(formOf(exampleIn("Mint-link request")));
+  test("a link request", () => {
+    expect(formOf(JSON.parse(service.linkRequest().body))).toEqual(formOf(exampleIn("Mint-link request")));
   });
 
   test("a case", () => {
@@ -61,13 +61,13 @@ describe("what the kit sends has the form that docs/interface.md shows:", () => 
     const { url, close } = await serve(lender);
     const caller = new StandIn({ ...settingsFor(url), mintAuthHeader: undefined }, null);
     await caller.deliver("an event", caller.event("LN-1"), { replay: true });
-    await caller.mint("a wish", caller.wish());
+    await caller.mint("a link request", caller.linkRequest());
     await close();
     expect(seen.map((names) => names.toSorted())).toEqual([headersIn("Delivery"), mintHeaders()]);
   });
 });
 
-/** The first JSON of a section of the contract. */
+/** The first JSON example in a section of the contract. */
 function exampleIn(heading: string): unknown {
   const [, json = "null"] = /^```json\n([\s\S]*?)^```$/m.exec(sectionOf(heading))!;
   return JSON.parse(json);
@@ -80,7 +80,7 @@ function headersIn(heading: string): string[] {
     .toSorted();
 }
 
-/** The table shortens the names of the service's own headers, and JSON needs no row. */
+/** The headers from the table, which shortens the service's own header names and omits those of JSON. */
 function mintHeaders(): string[] {
   const short = headersIn("Mint-link request").map((name) => name.replace(/^-/, "x-service-"));
   return [...short, "content-type"].toSorted();
@@ -92,7 +92,7 @@ function sectionOf(heading: string): string {
 
 const ANYTHING = expect.anything() as unknown;
 
-/** A value with the types of its leaves in place of them, an unknown one where it may be null. */
+/** A value with each leaf replaced by its type, and by "anything" if it may be null. */
 function formOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value === null ? ANYTHING : typeof value;
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, formOf(part)]));

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SIGNING = fileURLToPath(new URL("../../signing", import.meta.url));
-/** Installed from here, because the test asks no registry. */
+/** Installed from this folder, because the test uses no registry. */
 const HASHES = fileURLToPath(new URL("../../signing/node_modules/@noble/hashes", import.meta.url));
 const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 
@@ -29,14 +29,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the package has what is built and nothing of what it is built from", async () => {
+test("the packed package contains the build output and no sources", async () => {
   const installed = await readdir(join(folder, "node_modules/@collections/conformance"), { recursive: true });
   expect(installed).toContain(join("dist", "main.js"));
   expect(installed).toContain("README.md");
   expect(installed.filter((path) => /\.test\.|(?<!\.d)\.ts$|^tests|^src/.test(path))).toEqual([]);
 });
 
-test("its command tests a lender on every Node from 20 on that this machine has", async () => {
+test("the packed command runs on every installed Node from version 20", async () => {
   const lender = new TestLender();
   const { url, close } = await serve(lender);
   const args = ["--receiver", `${url}/hooks`, "--mint", `${url}/mint`, "--key-id", KEY.keyId, "--json"];
@@ -52,13 +52,13 @@ test("its command tests a lender on every Node from 20 on that this machine has"
   }
 });
 
-test("its command ends with 2 and a sentence when it is not understood", async () => {
+test("the packed command exits with code 2 and a sentence for invalid arguments", async () => {
   const command = join(folder, "node_modules/.bin/conformance");
   const failed = run(command, ["--receiver", "here"]);
   await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("See --help.") as string });
 });
 
-/** What the other package publishes, built apart: its own tests pack it, perhaps at this moment. */
+/** Builds the other package into its own folder, because its own tests may pack it at the same time. */
 async function buildSigning(destination: string): Promise<void> {
   await mkdir(destination);
   const { publishConfig, ...manifest } = JSON.parse(await readFile(join(SIGNING, "package.json"), "utf8")) as {

@@ -15,7 +15,7 @@ const closing: (() => Promise<void>)[] = [];
 
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-test("a lender that does as the contract says passes every check", async () => {
+test("a lender that follows the contract passes every check", async () => {
   const results = await runOn(new TestLender());
   expect(results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(namesOf(results, "PASS")).toEqual(ALL.filter((name) => name !== "receiver.gap-healed"));
@@ -68,7 +68,7 @@ test("the receiver of the lender SDK passes every check", async () => {
   expect(namesOf(results, "PASS")).toEqual(OF_RECEIVERS);
 });
 
-test("the two endpoints of the guide pass every check that needs nothing more", async () => {
+test("the two endpoints of the guide pass every check that needs no further option", async () => {
   const guide = await readFile(new URL("../../../docs/lenders/guide.md", import.meta.url), "utf8");
   const [, program = ""] = /^```js file=lender\.mjs\n([\s\S]*?)^```$/m.exec(guide)!;
   const env = { ...process.env, HMAC_SECRET: KEY.secret, MINT_TOKEN: MINT_AUTH.value, PORT: "0" };
@@ -84,7 +84,7 @@ test("the two endpoints of the guide pass every check that needs nothing more", 
   expect(namesOf(results, "SKIPPED")).toEqual(["receiver.state", "receiver.key-rotation", "receiver.gap-healed"]);
 });
 
-test("who waits for the case after a gap is told to let it be read", async () => {
+test("warns about a receiver that delays an event after a gap, and suggests --service-port", async () => {
   const right = TestLender.prototype;
   const waiting = lenderWith({
     take(event) {
@@ -99,7 +99,7 @@ test("who waits for the case after a gap is told to let it be read", async () =>
   expect(finding).toMatchObject({ mend: expect.stringContaining("--service-port") as string });
 });
 
-test("a state URL that fails is told of once", async () => {
+test("reports a failing state URL once", async () => {
   let reads = 0;
   const forgetful = lenderWith({
     state(loan) {
@@ -116,7 +116,7 @@ test("a state URL that fails is told of once", async () => {
 test.each([
   ["does not read the case after a gap", undefined, "The case was not read."],
   ["reads it with a wrong signature", "sk_of_another_environment", "The signature does not match."],
-])("a receiver that %s is caught", async (_fault, hmacSecret, problem) => {
+])("catches a receiver that %s", async (_fault, hmacSecret, problem) => {
   const servicePort = await unusedPort();
   const client = new CollectionsClient({
     baseUrl: `http://127.0.0.1:${servicePort}`,
@@ -143,7 +143,7 @@ function run(settings: Settings): Promise<CheckResult[]> {
   return runChecks(settings, checks, { begins() {}, ends() {} });
 }
 
-/** The twin's loans by their number; its links are those of the loan that wishes are about. */
+/** The twin's view of a loan; its links are those of the loan in the link requests. */
 function viewOfTwin(twin: LenderTwin, loan: string): object | undefined {
   const links = [...twin.links.values()].filter(({ sourceLoanNumber }) => sourceLoanNumber === loan);
   const view = twin.loans.get(loan);

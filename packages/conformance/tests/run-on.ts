@@ -1,12 +1,12 @@
 import { CHECKS, runChecks, type CheckResult, type Settings } from "../src/index.ts";
 import { KEY, MINT_AUTH, SECOND_KEY, serve, type TestLender } from "./test-lender.ts";
 
-/** What differs from a run with everything given. */
+/** Differences from a run with every option. */
 export interface RunDetails {
   readonly endpoint?: "receiver" | "mint";
   readonly withState?: boolean;
   readonly timeoutMs?: number;
-  /** A lender that works before it answers and is broken never gets there: no need to wait for it. */
+  /** For a lender that applies events before it answers: a broken one never shows them, so waiting is useless. */
   readonly stateLagMs?: number;
 }
 
@@ -31,7 +31,7 @@ export function settingsFor(
   };
 }
 
-/** Runs the checks of an endpoint, or of both, on a lender. */
+/** Runs the checks of one endpoint, or of both, on a lender. */
 export async function runOn(lender: TestLender, details: RunDetails = {}): Promise<CheckResult[]> {
   const server = await serve(lender);
   const { endpoint = "" } = details;

@@ -37,7 +37,7 @@ export interface View {
   outstandingAfter: number;
 }
 
-export interface MintWish {
+export interface MintRequest {
   readonly sourceLoanNumber: string;
   readonly amount: number;
 }
@@ -50,14 +50,14 @@ export interface MadeLink {
 
 export type Reply = readonly [status: number, body?: unknown, headers?: Record<string, string>];
 
-/** A right lender in small steps, each of which a test may do wrong. */
+/** A correct lender in small steps, each of which a test may replace by a wrong one. */
 export class TestLender {
   readonly seen: Set<string> = new Set();
   readonly views: Map<string, View> = new Map();
   readonly links: Map<string, MadeLink> = new Map();
   url = "";
 
-  /** Called first; true when it has taken the answer into its own hands. */
+  /** Called first; returns true if it handles the response itself. */
   intercept(_request: Received, _response: ServerResponse): boolean {
     return false;
   }
@@ -115,11 +115,11 @@ export class TestLender {
   mint(request: Received): Reply | Promise<Reply> {
     if (!this.isFromService(request) || !this.isGenuine(request)) return [401];
     const key = request.headers["idempotency-key"] as string;
-    return this.linkFor(key, JSON.parse(this.decode(request)) as MintWish);
+    return this.linkFor(key, JSON.parse(this.decode(request)) as MintRequest);
   }
 
-  linkFor(key: string, wish: MintWish): Reply | Promise<Reply> {
-    return this.keep(key, this.links.get(key) ?? this.newLink(wish));
+  linkFor(key: string, linkRequest: MintRequest): Reply | Promise<Reply> {
+    return this.keep(key, this.links.get(key) ?? this.newLink(linkRequest));
   }
 
   keep(key: string, link: MadeLink): Reply {
@@ -127,7 +127,7 @@ export class TestLender {
     return [200, this.answerWith(link)];
   }
 
-  newLink({ amount }: MintWish): MadeLink {
+  newLink({ amount }: MintRequest): MadeLink {
     const linkId = `plink_${randomUUID()}`;
     return { linkId, url: `https://pay.lender.example/l/${linkId}`, amount: this.exact(amount) };
   }
@@ -147,7 +147,7 @@ export class TestLender {
   }
 }
 
-/** A lender that does some steps otherwise. */
+/** A lender that differs in some steps. */
 export function lenderWith(otherwise: Partial<TestLender> & ThisType<TestLender>): TestLender {
   return Object.assign(new TestLender(), otherwise);
 }
@@ -178,7 +178,7 @@ export async function serveHttp(server: Server): Promise<Served> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** A port that nobody listens on now, below those that systems give to connections: it stays free for a while. */
+/** A port that is free now and likely stays free: it is below the range that systems assign to connections. */
 export async function unusedPort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);

@@ -1,5 +1,5 @@
 /**
- * An amount in major units as decimal text, exact: `2500`, `2500.50`. Minor units become one by `majorUnits`.
+ * An exact amount in major units as decimal text: `2500`, `2500.50`. `majorUnits` converts minor units to it.
  * contract: Money
  */
 export type Amount = string;
@@ -8,7 +8,7 @@ const AMOUNT = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
 const SIGNED_AMOUNT = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /**
- * Something that is no amount was given for one. `field` names it where it was part of a request.
+ * The given value is not a valid amount. `field` names the request's field that had the value, if there was one.
  *
  * @example
  * try {
@@ -28,22 +28,22 @@ export class InvalidAmountError extends TypeError {
   }
 }
 
-/** An amount that goes onto the wire as the JSON number with these very digits. */
+/** An amount that is written to JSON as a number with exactly these digits. */
 export class AmountLiteral {
   readonly text: string;
 
-  /** Throws InvalidAmountError for anything but decimal text, above all for a `number`. */
+  /** Throws InvalidAmountError for everything except decimal text. A `number` in particular is rejected. */
   constructor(amount: unknown, field: string) {
-    if (typeof amount !== "string") throw new InvalidAmountError(whyNoText(amount), field);
+    if (typeof amount !== "string") throw new InvalidAmountError(describeInvalidAmount(amount), field);
     if (!AMOUNT.test(amount)) {
-      throw new InvalidAmountError(`takes major units as digits, such as "2500.50"; got "${amount}".`, field);
+      throw new InvalidAmountError(`expected major units as digits, such as "2500.50"; got "${amount}".`, field);
     }
     this.text = amount;
   }
 }
 
 /**
- * Major units of a bigint in minor units: `majorUnits(250050n, 2)` is `"2500.50"`.
+ * Converts minor units to major units: `majorUnits(250050n, 2)` is `"2500.50"`.
  * `decimals` is what the currency has by ISO 4217: 2 for INR, 0 for JPY, 3 for KWD.
  *
  * @example
@@ -73,13 +73,14 @@ export function minorUnits(amount: Amount, decimals: number): bigint {
   return BigInt(`${sign}${whole}${kept}`);
 }
 
-function whyNoText(amount: unknown): string {
-  const wanted = 'takes major units as text, such as "2500.50"';
-  if (typeof amount === "bigint") return `${wanted}; of a bigint in minor units make it by majorUnits(${amount}n, 2).`;
+function describeInvalidAmount(amount: unknown): string {
+  const wanted = 'expected major units as text, such as "2500.50"';
+  if (typeof amount === "bigint") return `${wanted}; got a bigint. Convert minor units with majorUnits(${amount}n, 2).`;
   if (typeof amount !== "number") return `${wanted}; got ${amount === null ? "null" : typeof amount}.`;
-  return `${wanted}; got the number ${amount}, which may have lost digits before it came here. Of minor units make it by majorUnits(minor, 2).`;
+  return `${wanted}; got the number ${amount}, which may have lost digits already. Convert minor units with majorUnits(minor, 2).`;
 }
 
 function checkDecimals(decimals: number): void {
-  if (!Number.isInteger(decimals) || decimals < 0) throw new RangeError("decimals is a whole number such as 2.");
+  if (!Number.isInteger(decimals) || decimals < 0)
+    throw new RangeError(`decimals must be a whole number from 0, such as 2; got ${decimals}.`);
 }

@@ -1,27 +1,30 @@
-/** Something that the service took, and wants you to look at. */
+/** The service accepted the request, but you should look at this. */
 export interface Warning {
   readonly code: string;
-  /** RFC 6901 pointer to what it is about. */
+  /** RFC 6901 pointer to the field that the warning is about. */
   readonly pointer: string;
   readonly detail: string;
 }
 
-/** What every answer has. */
+/** The fields that every answer has. */
 export interface Answer {
   readonly success: boolean;
-  /** The service's name for the request. */
+  /** The service's id of the request. */
   readonly requestId: string;
   readonly warnings?: readonly Warning[];
 }
 
-/** Who the service takes you for, and how far your clock is from its own. contract: Health response */
+/**
+ * The lender and key that the service identified, and how far your clock differs from the service's. contract: Health
+ * response
+ */
 export interface Health {
   readonly ok: boolean;
   readonly lenderCode: string;
   readonly env: string;
   readonly serverTime: string;
   readonly keyId: string;
-  /** Server time minus the timestamp that was sent. */
+  /** Server time minus the timestamp of your request. */
   readonly skewMs: number;
   readonly apiVersion: string;
   readonly requestId: string;

@@ -1,7 +1,7 @@
 import type { Warning } from "./answer.ts";
 
 /**
- * A call that did not succeed. `retryable`: the same call may succeed later, and repeating it does no harm.
+ * A call that did not succeed. If `retryable` is true, the same call may succeed later, and repeating it is safe.
  *
  * @example
  * try {
@@ -14,7 +14,7 @@ import type { Warning } from "./answer.ts";
 export abstract class CollectionsError extends Error {
   abstract readonly code: string;
   abstract readonly retryable: boolean;
-  /** The service's name for the request; give it to the operator. Missing when no answer came. */
+  /** The service's id of the request; give it to the operator. Undefined if no answer arrived. */
   readonly requestId: string | undefined;
   /** How long the service asked to wait. */
   readonly retryAfterMs: number | undefined;
@@ -26,7 +26,7 @@ export abstract class CollectionsError extends Error {
   }
 }
 
-/** One field that is wrong: an RFC 6901 pointer and what to do about it. */
+/** One invalid field: an RFC 6901 pointer to it, and how to correct it. */
 export interface FieldFault {
   readonly code: string;
   readonly pointer: string;
@@ -48,7 +48,7 @@ export interface Problem {
 }
 
 /**
- * The service has answered with an error: `code` is one of the contract's. contract: Errors
+ * The service answered with an error. `code` is one of the contract's error codes. contract: Errors
  *
  * @example
  * const snapshot = await client.getCase("LN-1001").catch((error: unknown) => {
@@ -64,7 +64,7 @@ export class ProblemError extends CollectionsError {
   readonly detail: string;
   readonly errors: readonly FieldFault[];
   readonly warnings: readonly Warning[];
-  /** The whole answer, with the members that only some codes have. */
+  /** The whole answer, with the fields that only some codes have. */
   readonly problem: Problem;
 
   constructor(problem: Problem, retryAfterMs?: number) {
@@ -84,8 +84,8 @@ export class ProblemError extends CollectionsError {
 }
 
 /**
- * No whole answer came in time: whether the service has acted is unknown. A payment may be confirmed again with the same
- * arguments, and is booked once; an import that is called again is another import.
+ * No complete answer arrived in time, so it is unknown whether the service has acted. You may confirm a payment again
+ * with the same arguments: it is booked once. Calling an import again creates a second import.
  *
  * @example
  * await client.confirmPayment("LN-1001", payment).catch(async (error: unknown) => {
@@ -100,7 +100,7 @@ export class NoAnswerError extends CollectionsError {
 }
 
 /**
- * Something has answered that is not the service's own language: a proxy, a redirect, another server.
+ * The answer did not come from the service: it is from a proxy, a redirect or another server.
  *
  * @example
  * await client.health().catch((error: unknown) => {

@@ -3,10 +3,10 @@ import type { Answer, Warning } from "./answer.ts";
 import { type FieldFault, type Problem, ProblemError } from "./call-error.ts";
 import type { CaseStatus } from "./case-snapshot.ts";
 
-/** Columns that hold money: text here, exact JSON numbers on the wire. */
+/** Fields that hold money: text in this SDK, exact JSON numbers on the wire. */
 const AMOUNT_FIELDS = ["outstandingAmount", "minimumAmount", "emiAmount"] as const;
 
-/** Where a borrower can be found. contract: POST cases: import */
+/** Where a borrower lives or can be met. contract: POST cases: import */
 export interface BorrowerAddress {
   readonly line1?: string | null;
   readonly line2?: string | null;
@@ -20,7 +20,10 @@ export interface BorrowerAddress {
   readonly longitude?: number | null;
 }
 
-/** What a row may say of a loan: absent leaves a field as it is, `null` clears it. contract: POST cases: import */
+/**
+ * The fields of a loan that a row may set. An absent field stays as it is; `null` clears it. contract: POST cases:
+ * import
+ */
 export interface CaseFields {
   /** The moment up to which captured payments are included in the balance: your last posting cut-off. */
   readonly outstandingAsOf?: string | null;
@@ -51,12 +54,12 @@ export interface UpsertRow extends CaseFields {
   readonly sourceLoanNumber: string;
   readonly borrowerName: string;
   readonly borrowerPhone: string;
-  /** What is owed now; `"0"` settles the case. */
+  /** The amount owed now; `"0"` settles the case. */
   readonly outstandingAmount: Amount;
   readonly reason?: string | null;
 }
 
-/** A row that takes a case back, stops contact or allows it again. */
+/** A row that withdraws a case, holds it (no contact with the borrower) or releases the hold. */
 export interface OrderRow {
   readonly action: "withdraw" | "hold" | "release";
   readonly sourceLoanNumber: string;
@@ -66,17 +69,19 @@ export interface OrderRow {
 /** A row of an import, by its `action`. contract: POST cases: import */
 export type CaseRow = UpsertRow | OrderRow;
 
-/** What became of a row, in a word. contract: POST cases: import */
+/** The result of a row. contract: POST cases: import */
 export type RowOutcome = "created" | "updated" | "unchanged" | "reopened" | "withdrawn" | "rejected";
 
-/** A field that a row has changed. Amounts are text, other values as JSON has them; contact data is not told. */
+/**
+ * A field that a row changed. Amounts are text, other values are as in JSON. Changes of contact data are not listed.
+ */
 export interface FieldChange {
   readonly field: string;
   readonly from?: unknown;
   readonly to?: unknown;
 }
 
-/** What became of one row, in the order of the rows. A rejected row has `errors` and no case. */
+/** The result of one row, in the order of the rows. A rejected row has `errors` and no case. */
 export interface RowResult {
   readonly index: number;
   readonly sourceLoanNumber: string | null;
@@ -90,7 +95,7 @@ export interface RowResult {
   readonly warnings?: readonly Warning[];
 }
 
-/** `success`: no row was rejected. contract: POST cases: import */
+/** The answer to an import. `success` is true if no row was rejected. contract: POST cases: import */
 export interface CaseImport extends Answer {
   readonly dryRun: boolean;
   readonly importId: string | null;
@@ -99,7 +104,7 @@ export interface CaseImport extends Answer {
 }
 
 /**
- * An atomic import had a wrong row, so nothing was applied: `results` says which and why.
+ * An atomic import had an invalid row, so no row was applied. `results` has the errors of each row.
  *
  * @example
  * await client.importCases(rows, { atomic: true }).catch((error: unknown) => {
@@ -119,8 +124,11 @@ export class ImportRejectedError extends ProblemError {
   }
 }
 
-/** A row with its amounts as literals. Throws InvalidAmountError naming the row and the field. */
-export function rowOnTheWire(row: CaseRow, index: number): Record<string, unknown> {
+/**
+ * Replaces the row's amounts by literals for the request's body. Throws InvalidAmountError that names the row and the
+ * field.
+ */
+export function rowForRequest(row: CaseRow, index: number): Record<string, unknown> {
   const wire: Record<string, unknown> = { ...row };
   for (const field of AMOUNT_FIELDS) {
     const amount = wire[field];

@@ -1,7 +1,7 @@
 import type { Amount } from "./amount.ts";
 import type { Answer } from "./answer.ts";
 
-/** Where a case stands (contract: States and transitions); any other text is a status that came later. */
+/** The status of a case (contract: States and transitions). Later versions may add other texts. */
 export type CaseStatus =
   | "new"
   | "assigned"
@@ -12,10 +12,10 @@ export type CaseStatus =
   | "withdrawn"
   | (string & {});
 
-/** What events and snapshots both say of a loan: absolute values, to be stored as they are. */
+/** The state of a loan that events and snapshots both contain. The values are absolute: store them as they are. */
 export interface LoanState {
   readonly sourceLoanNumber: string;
-  /** The loan's last event that is in this state. */
+  /** The sequence of the last event that this state includes. */
   readonly sequence: number;
   readonly caseId: string;
   readonly cycle: number;
@@ -25,7 +25,7 @@ export interface LoanState {
   readonly outstandingAfter: Amount;
 }
 
-/** A payment of the case, as it was confirmed. `paidAt` is your time of it, `recordedAt` the service's. */
+/** A confirmed payment of the case. `paidAt` is the time that you sent, `recordedAt` is the service's time. */
 export interface BookedPayment {
   readonly reference: string;
   readonly amount: Amount;
@@ -35,7 +35,7 @@ export interface BookedPayment {
   readonly recordedAt: string;
 }
 
-/** The current case of a loan, read at one moment. contract: GET cases/{loan} */
+/** The current case of a loan at one moment. contract: GET cases/{loan} */
 export interface CaseSnapshot extends LoanState, Answer {
   readonly statusReason: string | null;
   readonly fieldWork: "open" | "blocked";
@@ -55,13 +55,13 @@ export interface CaseSnapshot extends LoanState, Answer {
     readonly status: string;
     readonly createdAt: string;
   } | null;
-  /** The latest 50. */
+  /** The latest 50 payments. */
   readonly payments: readonly BookedPayment[];
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly closedAt: string | null;
   readonly closeReason: string | null;
   readonly serverTime: string;
-  /** For `getCaseIfChanged`. */
+  /** Pass it to `getCaseIfChanged`. */
   readonly etag: string;
 }

@@ -1,9 +1,9 @@
 import type { Answer, Health, Warning } from "./answer.ts";
 import { ProblemError } from "./call-error.ts";
-import { type CaseImport, type CaseRow, ImportRejectedError, rowOnTheWire } from "./case-import.ts";
+import { type CaseImport, type CaseRow, ImportRejectedError, rowForRequest } from "./case-import.ts";
 import type { CaseSnapshot } from "./case-snapshot.ts";
 import { stringifyExact } from "./exact-json.ts";
-import { type Booking, type CapturedPayment, paymentOnTheWire, repeatedBooking } from "./payment-confirmation.ts";
+import { type Booking, type CapturedPayment, bodyOfPayment, repeatedBooking } from "./payment-confirmation.ts";
 import type { ServiceAnswer } from "./service-answer.ts";
 import type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 import { type Call, type CallerOptions, type CallOptions, SIGNATURE_MAX_AGE_MS, SignedCaller } from "./signed-call.ts";
@@ -22,30 +22,31 @@ import type {
 
 const API = "/api/v1/partner";
 const DELIVERIES = `${API}/webhooks/deliveries`;
-/** An import may take longer than anything else: 1,000 rows in 5 MiB. */
+/** An import of 1,000 rows in 5 MiB takes longer than any other call. */
 const IMPORT_ATTEMPT_TIMEOUT_MS = 60_000;
 
-/** What a client is made of. */
+/** Options of a client. */
 export interface ClientOptions extends CallerOptions {
-  /** Called for every warning in an answer, those of rows included; `about` is the path that was called. */
+  /** Called for every warning in an answer, including the warnings of rows. `about` is the path of the call. */
   readonly onWarning?: (warning: Warning, about: string) => void;
 }
 
-/** How to import. */
+/** Options of an import. */
 export interface ImportOptions extends CallOptions {
-  /** One rejected row, and none is applied: throws ImportRejectedError then. */
+  /** If one row is rejected, no row is applied, and the call throws ImportRejectedError. */
   readonly atomic?: boolean;
 }
 
-/** How to replay. */
+/** Options of a replay. */
 export interface ReplayOptions extends CallOptions {
-  /** 1 to 1,000; 50 unless told. */
+  /** 1 to 1,000; default 50. */
   readonly ratePerSecond?: number;
 }
 
 /**
- * Everything that a lender may ask of the service (contract: Partner endpoints). Calls are signed, and repeated with
- * the same bytes where that may help; amounts are text. Methods throw a CollectionsError, or what `signal` says.
+ * All calls that a lender can make to the service (contract: Partner endpoints). The client signs each call and repeats
+ * it with the same bytes where that may help. Amounts are text. Methods throw a CollectionsError, or the reason of
+ * `signal`.
  *
  * @example
  * const baseUrl = "https://collections.example";
@@ -63,21 +64,22 @@ export class CollectionsClient {
     this.#onWarning = options.onWarning;
   }
 
-  /** Who you are, if the signature is right. */
+  /** Checks the signature; returns the lender and the key that the service identified. */
   health(options?: CallOptions): Promise<Health> {
     return this.#get(`${API}/health`, options);
   }
 
   /**
-   * Imports up to 1,000 rows. Rejected rows are in `results`, and `success` is false then; the others are applied.
-   * All attempts are one import, in 2.5 minutes at most. Called again it is another one, whose balances replace what
-   * was paid since: give rows an `outstandingAsOf`.
+   * Imports up to 1,000 rows. If rows are rejected, `success` is false, `results` has their errors, and the other rows
+   * are applied. The client repeats the call for at most 2.5 minutes; all its attempts count as one import. Calling
+   * this method again creates a second import, whose balances would overwrite payments made in between: give rows an
+   * `outstandingAsOf`.
    */
   importCases(rows: readonly CaseRow[], options: ImportOptions = {}): Promise<CaseImport> {
     return this.#import(rows, options, false);
   }
 
-  /** Says what an import would do, and does nothing. */
+  /** Reports what an import would do, and changes nothing. */
   rehearseImport(rows: readonly CaseRow[], options: ImportOptions = {}): Promise<CaseImport> {
     return this.#import(rows, options, true);
   }
@@ -87,7 +89,7 @@ export class CollectionsClient {
     return snapshotOf(await this.#call({ method: "GET", path: casePath(loan) }, options));
   }
 
-  /** The loan's current case, or undefined when it still is the one with this `etag`. */
+  /** The loan's current case, or undefined if its `etag` has not changed. */
   async getCaseIfChanged(loan: string, etag: string, options?: CallOptions): Promise<CaseSnapshot | undefined> {
     const headers = { "If-None-Match": etag };
     const answer = await this.#call({ method: "GET", path: casePath(loan), headers }, options);
@@ -95,13 +97,14 @@ export class CollectionsClient {
   }
 
   /**
-   * Confirms a captured payment, exactly once: call it again with the same arguments until it resolves. `repeated` says
-   * that it had been booked before. Throws ReferenceConflictError when the reference is booked for something else.
+   * Confirms a captured payment exactly once: call it again with the same arguments until it resolves. `repeated` is
+   * true if the payment had been booked before. Throws ReferenceConflictError if another payment is booked under this
+   * reference.
    */
   async confirmPayment(loan: string, payment: CapturedPayment, options?: CallOptions): Promise<Booking> {
     const path = `${casePath(loan)}/payments/confirm`;
     try {
-      const booking = await this.#post<Booking>(path, paymentOnTheWire(payment), options);
+      const booking = await this.#post<Booking>(path, bodyOfPayment(payment), options);
       return { ...booking, repeated: false };
     } catch (error) {
       if (error instanceof ProblemError && error.code === "DUPLICATE_CONFIRMATION") return repeatedBooking(error);
@@ -109,17 +112,17 @@ export class CollectionsClient {
     }
   }
 
-  /** Has a signed ping sent to your callback, and says how it went. */
+  /** Makes the service send a signed ping to your callback, and reports how it went. */
   testWebhook(options?: CallOptions): Promise<WebhookTest> {
     return this.#post(`${API}/webhooks/test`, undefined, options);
   }
 
-  /** A page of your events and how their delivery stands. */
+  /** One page of your events with the state of their delivery. */
   listDeliveries(filter: DeliveryFilter = {}, options?: CallOptions): Promise<DeliveryPage> {
     return this.#get(`${DELIVERIES}${queryOf(filter)}`, options);
   }
 
-  /** All of them, page by page. */
+  /** All deliveries that match the filter. Loads page after page. */
   async *eachDelivery(filter: DeliveryFilter = {}, options?: CallOptions): AsyncGenerator<Delivery, void, undefined> {
     let page = await this.listDeliveries(filter, options);
     yield* page.deliveries;
@@ -129,34 +132,34 @@ export class CollectionsClient {
     }
   }
 
-  /** One event with its exact body and each attempt, with cause and remedy. */
+  /** One event with its exact body and each attempt, including cause and remedy of failures. */
   getDelivery(eventId: string, options?: CallOptions): Promise<DeliveryDetails> {
     return this.#get(`${DELIVERIES}/${segment(eventId)}`, options);
   }
 
-  /** Has one event sent again. */
+  /** Makes the service send one event again. */
   replayDelivery(eventId: string, options?: CallOptions): Promise<ReplayedDelivery> {
     return this.#post(`${DELIVERIES}/${segment(eventId)}/replay`, undefined, options);
   }
 
-  /** Has many events sent again, in the order of their making: those that are parked, unless told. */
+  /** Makes the service send many events again, in the order of their creation; by default those that are parked. */
   async replayDeliveries(filter: ReplayFilter = {}, options: ReplayOptions = {}): Promise<StartedReplay> {
     const body = stringifyExact({ ...filter, ratePerSecond: options.ratePerSecond });
     const call = { method: "POST", path: `${DELIVERIES}/replay`, body } as const;
     return (await this.#call(call, options)).body as unknown as StartedReplay;
   }
 
-  /** How many events `replayDeliveries` would send. */
+  /** Counts the events that `replayDeliveries` would send. */
   countReplay(filter: ReplayFilter = {}, options?: CallOptions): Promise<CountedReplay> {
     return this.#post(`${DELIVERIES}/replay`, { ...filter, dryRun: true }, options);
   }
 
-  /** How far a replay has come. */
+  /** The progress of a replay. */
   getReplay(replayId: string, options?: CallOptions): Promise<Replay> {
     return this.#get(`${API}/webhooks/replays/${segment(replayId)}`, options);
   }
 
-  /** Which mistake made a wrong signature. Not signed itself: a wrong secret is found too. */
+  /** Finds the mistake in a wrong signature. The call itself is not signed, so it finds a wrong secret too. */
   async debugSignature(request: RequestToDebug, options?: CallOptions): Promise<SignatureDiagnosis> {
     const body = stringifyExact(request);
     const call = { method: "POST", path: `${API}/debug/signature`, body, isSigned: false } as const;
@@ -164,13 +167,13 @@ export class CollectionsClient {
   }
 
   async #import(rows: readonly CaseRow[], options: ImportOptions, dryRun: boolean): Promise<CaseImport> {
-    const body = { rows: rows.map(rowOnTheWire), dryRun, atomic: options.atomic ?? false };
+    const body = { rows: rows.map(rowForRequest), dryRun, atomic: options.atomic ?? false };
     try {
-      // Signed anew, the same rows would be another import.
+      // With a new signature the service would take the same rows for another import.
       const totalTimeoutMs = Math.min(options.totalTimeoutMs ?? Infinity, SIGNATURE_MAX_AGE_MS);
       const times = { attemptTimeoutMs: IMPORT_ATTEMPT_TIMEOUT_MS, ...options, totalTimeoutMs };
       const answer = await this.#post<CaseImport>(`${API}/cases`, body, times);
-      for (const { warnings } of answer.results) this.#tell(warnings, `${API}/cases`);
+      for (const { warnings } of answer.results) this.#reportWarnings(warnings, `${API}/cases`);
       return answer;
     } catch (error) {
       if (error instanceof ProblemError && error.code === "IMPORT_REJECTED")
@@ -179,12 +182,12 @@ export class CollectionsClient {
     }
   }
 
-  /** The contract says what an answer has; here it gets its type. */
+  /** Gives the answer the type that the contract defines for it, unchecked. */
   async #get<Body>(path: string, options?: CallOptions): Promise<Body> {
     return (await this.#call({ method: "GET", path }, options)).body as unknown as Body;
   }
 
-  /** The body becomes bytes here, once for all attempts. */
+  /** Serializes the body once, so that all attempts send the same bytes. */
   async #post<Body>(path: string, body: object | undefined, options?: CallOptions): Promise<Body> {
     const call: Call = { method: "POST", path, ...(body !== undefined && { body: stringifyExact(body) }) };
     return (await this.#call(call, options)).body as unknown as Body;
@@ -193,16 +196,16 @@ export class CollectionsClient {
   async #call(call: Call, options?: CallOptions): Promise<ServiceAnswer> {
     try {
       const answer = await this.#caller.call(call, options);
-      this.#tell((answer.body as Partial<Answer>).warnings, call.path);
-      this.#tell(deprecationOf(answer), call.path);
+      this.#reportWarnings((answer.body as Partial<Answer>).warnings, call.path);
+      this.#reportWarnings(deprecationOf(answer), call.path);
       return answer;
     } catch (error) {
-      if (error instanceof ProblemError) this.#tell(error.warnings, call.path);
+      if (error instanceof ProblemError) this.#reportWarnings(error.warnings, call.path);
       throw error;
     }
   }
 
-  #tell(warnings: readonly Warning[] | undefined, about: string): void {
+  #reportWarnings(warnings: readonly Warning[] | undefined, about: string): void {
     for (const warning of warnings ?? []) this.#onWarning?.(warning, about);
   }
 }
@@ -211,10 +214,12 @@ function casePath(loan: string): string {
   return `${API}/cases/${segment(loan)}`;
 }
 
-/** What HTTP clients would resolve as a relative path cannot stand in one. */
+/** Throws for a segment that HTTP clients would resolve as a relative path. */
 function segment(text: string): string {
   if (text === "" || text === "." || text === ".." || !text.isWellFormed()) {
-    throw new TypeError(`${JSON.stringify(text)} cannot be part of a path.`);
+    throw new TypeError(
+      `${JSON.stringify(text)} cannot be part of a path: expected an id other than "", "." and "..".`,
+    );
   }
   return encodeURIComponent(text);
 }
@@ -227,10 +232,10 @@ function queryOf(filter: object): string {
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
-/** The path's version has an end. contract: Versions */
+/** A warning if the service announces the end of this API version. contract: Versions */
 function deprecationOf({ headers }: ServiceAnswer): Warning[] {
   if (!headers.has("deprecation")) return [];
-  const detail = `This version of the API ends: ${headers.get("sunset") ?? "the date is not told yet"}.`;
+  const detail = `This version of the API is deprecated. It ends: ${headers.get("sunset") ?? "the date is not announced yet"}.`;
   return [{ code: "DEPRECATED", pointer: "", detail }];
 }
 

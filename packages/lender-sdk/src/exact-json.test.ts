@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AmountLiteral } from "./amount.ts";
 import { parseExact, stringifyExact } from "./exact-json.ts";
 
-test("amounts keep their digits, other numbers are numbers", () => {
+test("parses amounts to text with all digits, and other numbers to numbers", () => {
   const text = `{"amount": 90071992547409.93, "sequence": 14, "outstandingAfter":-0.10, "emiAmount":2.5E3,
     "changes": [{"field": "outstandingAmount", "from": 1.10, "to": null}, {"field": "dpd", "from": 1, "to": 2}],
     "note": "amount\\": 5", "from": 7}`;
@@ -21,11 +21,11 @@ test("amounts keep their digits, other numbers are numbers", () => {
   });
 });
 
-test("any other JSON is read as JSON.parse reads it, and what is none is refused", () => {
+test("parses all other JSON like JSON.parse, and rejects invalid JSON", () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom(undefined, 1, 2), (json, indent) => {
       const text = JSON.stringify(JSON.parse(json), null, indent);
-      // Keys that end in "amount" do not come up by chance.
+      // Random keys practically never end in "amount".
       expect(parseExact(text)).toEqual(JSON.parse(text));
     }),
   );
@@ -38,7 +38,7 @@ test("any other JSON is read as JSON.parse reads it, and what is none is refused
   );
 });
 
-test("an amount is written as the number with its very digits, and the rest as JSON.stringify does", () => {
+test("writes an amount as a number with exactly its digits, and everything else like JSON.stringify", () => {
   const value = {
     amount: new AmountLiteral("90071992547409.930", "amount"),
     paidAt: new Date(0),

@@ -1,17 +1,18 @@
 import { AmountLiteral } from "./amount.ts";
 
-// Strings are matched too, so that digits inside them are passed over.
+// Matches strings too, so that digits inside strings stay untouched.
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const AMOUNTS_BY_OTHER_NAMES = new Set(["outstandingAfter", "totalCollected", "inBalance"]);
 
 /**
- * JSON.parse, but numbers that are amounts become their own text: no double is made of them. An amount is known by its
- * key (`…amount`, `…Amount`, `outstandingAfter`, `totalCollected`, `inBalance`), in `changes` by the `field` beside it.
+ * Works like JSON.parse, but keeps each amount as the text of its number, because a double could lose digits. An amount
+ * is recognized by its key (`…amount`, `…Amount`, `outstandingAfter`, `totalCollected`, `inBalance`), and inside
+ * `changes` by the `field` beside it.
  */
 export function parseExact(text: string): unknown {
   const literals: string[] = [];
-  // Each number is replaced by its index, and looked up again: Node 20 does not tell a reviver what was written. The
-  // space keeps what is no JSON, such as 01, from becoming it.
+  // Replaces each number by its index in `literals` and looks it up again below, because Node 20 does not give a
+  // reviver the source text. The space keeps invalid JSON such as 01 invalid.
   const indexed = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') ? token : ` ${literals.push(token) - 1}`,
   );
@@ -22,11 +23,11 @@ export function parseExact(text: string): unknown {
   }) as unknown;
 }
 
-/** JSON.stringify of plain values, but an AmountLiteral becomes a number with its very digits. */
+/** Works like JSON.stringify for plain values, but writes an AmountLiteral as a number with exactly its digits. */
 export function stringifyExact(value: unknown): string {
   if (value instanceof AmountLiteral) return value.text;
   if (Array.isArray(value)) return `[${value.map((item) => stringifyExact(item ?? null)).join(",")}]`;
-  if (typeof value === "bigint") throw new TypeError("A bigint has no place in a request; amounts are text.");
+  if (typeof value === "bigint") throw new TypeError("A request cannot contain a bigint: amounts are text.");
   if (typeof value !== "object" || value === null || hasToJson(value)) return JSON.stringify(value);
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${stringifyExact(member)}`).join(",")}}`;

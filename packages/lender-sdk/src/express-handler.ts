@@ -1,11 +1,11 @@
 import type { Receiver, ReceiverAnswer } from "./receiver.ts";
 import { ReceiverError } from "./receiver-error.ts";
 
-/** What is used of a request of Express or of node:http. */
+/** The part of an Express or node:http request that the handler uses. */
 export interface NodeRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
-  /** Express: the path before routers took their part of it. */
+  /** Express: the path before routers removed their mount path. */
   readonly originalUrl?: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly readableDidRead: boolean;
@@ -13,23 +13,23 @@ export interface NodeRequest {
   on(event: string, listener: (chunk: Uint8Array) => void): unknown;
 }
 
-/** What is used of a response of Express or of node:http. */
+/** The part of an Express or node:http response that the handler uses. */
 export interface NodeResponse {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
   end(body: string): unknown;
 }
 
-const PARSED = `A body parser has read the webhook's body before the receiver, and the signature is over its exact bytes. \
+const ALREADY_PARSED = `A body parser read the webhook's body before the receiver did, but the signature covers the exact bytes. \
 Mount the receiver before app.use(express.json()), or give its route express.raw({ type: () => true }).`;
 
-class SenderLeftError extends Error {
-  override readonly name = "SenderLeftError";
+class ConnectionClosedError extends Error {
+  override readonly name = "ConnectionClosedError";
 }
 
 /**
- * Connects a receiver to Express, or to node:http. It reads the raw body itself; a Buffer that `express.raw()` left in
- * `req.body`, or that `express.json({ verify })` was made to keep in `req.rawBody`, is taken too.
+ * Connects a receiver to Express or node:http. The handler reads the raw body itself. It also accepts a Buffer in
+ * `req.body` (from `express.raw()`) or in `req.rawBody` (from a `verify` function of `express.json()`).
  *
  * @example
  * app.post("/hooks/collections", expressHandler(receiver)); // before any body parser
@@ -39,7 +39,7 @@ export function expressHandler(receiver: Receiver): (request: NodeRequest, respo
     try {
       send(response, await answerTo(request, receiver));
     } catch (error) {
-      if (!(error instanceof SenderLeftError)) send(response, receiver.fail(error));
+      if (!(error instanceof ConnectionClosedError)) send(response, receiver.fail(error));
     }
   };
 }
@@ -51,16 +51,18 @@ async function answerTo(request: NodeRequest, receiver: Receiver): Promise<Recei
   return receiver.receive({ method, path, headers, body });
 }
 
-/** The bytes, where somebody has read and kept them. Throws BODY_ALREADY_PARSED where they are gone. */
+/**
+ * The raw bytes if a body parser kept them. Throws BODY_ALREADY_PARSED if a parser read the body without keeping them.
+ */
 function keptBytes(request: NodeRequest): Uint8Array | undefined {
   const { rawBody, body } = request as { rawBody?: unknown; body?: unknown };
   if (rawBody instanceof Uint8Array) return rawBody;
   if (body instanceof Uint8Array) return body;
   if (!request.readableDidRead && !request.readableEnded) return undefined;
-  throw new ReceiverError(500, "BODY_ALREADY_PARSED", PARSED);
+  throw new ReceiverError(500, "BODY_ALREADY_PARSED", ALREADY_PARSED);
 }
 
-/** Reads up to one byte more than allowed: enough to know that it is too much. */
+/** Reads at most one byte more than allowed, which is enough to detect an oversized body. */
 function readBody(request: NodeRequest, maxBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const body = new Uint8Array(maxBytes + 1);
@@ -74,14 +76,16 @@ function readBody(request: NodeRequest, maxBytes: number): Promise<Uint8Array> {
     });
     request.on("end", () => resolve(body.slice(0, length)));
     request.on("error", reject);
-    request.on("close", () => reject(new SenderLeftError("The sender left before its body was whole.")));
+    request.on("close", () =>
+      reject(new ConnectionClosedError("The sender closed the connection before the end of the body.")),
+    );
   });
 }
 
 function send(response: NodeResponse, { status, body }: ReceiverAnswer): void {
   response.statusCode = status;
   response.setHeader("Content-Type", "application/json");
-  // What is left of a body that is too large is not worth reading.
+  // Do not read the rest of an oversized body.
   if (status === 413) response.setHeader("Connection", "close");
   response.end(JSON.stringify(body));
 }

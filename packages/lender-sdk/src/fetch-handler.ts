@@ -1,10 +1,11 @@
 import type { Receiver, ReceiverAnswer } from "./receiver.ts";
 import { ReceiverError } from "./receiver-error.ts";
 
-const USED = "Something has read the webhook's body before the receiver, and the signature is over its exact bytes.";
+const ALREADY_READ =
+  "The webhook's body was read before the receiver got it, but the signature covers the exact bytes.";
 
 /**
- * Connects a receiver where requests and responses are those of fetch: Next.js, Hono, Bun, Deno, workers.
+ * Connects a receiver to frameworks that use the Request and Response of fetch: Next.js, Hono, Bun, Deno, workers.
  *
  * @example
  * const handle = fetchHandler(receiver);
@@ -17,14 +18,14 @@ export function fetchHandler(receiver: Receiver): (request: Request) => Promise<
   };
 
   async function answerTo(request: Request): Promise<ReceiverAnswer> {
-    if (request.bodyUsed) return receiver.fail(new ReceiverError(500, "BODY_ALREADY_PARSED", USED));
+    if (request.bodyUsed) return receiver.fail(new ReceiverError(500, "BODY_ALREADY_PARSED", ALREADY_READ));
     const { method, headers } = request;
     const path = new URL(request.url).pathname;
     return receiver.receive({ method, path, headers, body: await readBody(request, receiver.maxBodyBytes) });
   }
 }
 
-/** Reads no further than to the chunk that makes it too large. */
+/** Stops reading at the chunk that makes the body too large. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;

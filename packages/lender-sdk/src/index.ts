@@ -63,7 +63,7 @@ export {
   type ReceiverOptions,
 } from "./receiver.ts";
 export { ReceiverError } from "./receiver-error.ts";
-export type { EventKey, HeldLoan, ReceiverStorage } from "./receiver-storage.ts";
+export type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 export type { RetryPauses } from "./retry-pause.ts";
 export type { RequestToDebug, SignatureDiagnosis } from "./signature-diagnosis.ts";
 export type { CallerOptions, CallOptions, Retry } from "./signed-call.ts";

@@ -1,9 +1,9 @@
 import { OneAtATime } from "./one-at-a-time.ts";
-import type { EventKey, HeldLoan, ReceiverStorage } from "./receiver-storage.ts";
+import type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 
 /**
- * Remembers in this process, and forgets when it ends: for tests, and for trying out. What `apply` stores has to be
- * forgotten with it, else an old event that is sent again would seem to be the first of its loan.
+ * Keeps the receiver's state in this process only, for tests and experiments. Discard what `apply` stored together with
+ * this storage: otherwise an old event that is sent again would look like the first event of its loan.
  *
  * @example
  * const owed = new Map<string, Amount>();
@@ -16,17 +16,17 @@ export class MemoryStorage implements ReceiverStorage<undefined> {
   readonly #sequences: Map<string, number> = new Map();
   readonly #events: Set<string> = new Set();
 
-  hold<Result>(
+  withLockedLoan<Result>(
     { eventId, sourceLoanNumber }: EventKey,
-    work: (held: HeldLoan<undefined>) => Promise<Result>,
+    work: (loan: LockedLoan<undefined>) => Promise<Result>,
   ): Promise<Result> {
     return this.#loans.run(sourceLoanNumber, async () => {
       let kept: number | undefined;
       const result = await work({
         tx: undefined,
         sequence: this.#sequences.get(sourceLoanNumber) ?? 0,
-        isKnown: this.#events.has(eventId),
-        keep: async (sequence) => {
+        isDuplicate: this.#events.has(eventId),
+        record: async (sequence) => {
           kept = sequence;
         },
       });

@@ -1,8 +1,11 @@
-/** Runs work that has the same key one after the other, in the order of asking. Different keys do not wait. */
+/**
+ * Runs tasks with the same key one after the other, in the order of the calls. Tasks with different keys run in
+ * parallel.
+ */
 export class OneAtATime {
   readonly #last: Map<string, Promise<unknown>> = new Map();
 
-  /** Settles as `work` does; what ran before it, however it ended, does not matter. */
+  /** Settles as `work` does. A failure of an earlier task with the same key does not affect it. */
   async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const result = before.then(work);

@@ -4,7 +4,7 @@ import { type Problem, ProblemError } from "./call-error.ts";
 import type { CaseStatus } from "./case-snapshot.ts";
 
 /**
- * A payment that was captured. contract: Payment confirmation request
+ * A captured payment. contract: Payment confirmation request
  *
  * @example
  * const payment: CapturedPayment = {
@@ -17,41 +17,41 @@ import type { CaseStatus } from "./case-snapshot.ts";
 export interface CapturedPayment {
   /** Major units as text, such as `"2500.50"`. */
   readonly amount: Amount;
-  /** Your transaction's id; together with the loan it makes the payment one and the same, for good. */
+  /** Your transaction's id. The service books a reference at most once per loan, forever. */
   readonly reference: string;
   /** ISO 8601 with `Z` or an offset, or a Date. */
   readonly paidAt: string | Date;
-  /** `upi`, `card`, `neft` … or a word of your own. */
+  /** `upi`, `card`, `neft` … or a word of your choice. */
   readonly mode: string;
-  /** The link that was paid, if one was. */
+  /** The payment link that the borrower paid by, if any. */
   readonly linkId?: string | null;
-  /** Says that an amount of 100 times what is owed is really meant. */
+  /** Confirms that an amount of 100 times the outstanding amount is intended and not in minor units. */
   readonly amountIsMajorUnits?: boolean;
 }
 
-/** How a payment was booked. contract: Payment confirmation response */
+/** The booking of a payment. contract: Payment confirmation response */
 export interface Booking extends Answer {
   readonly caseId: string;
   readonly outstandingAfter: Amount;
   readonly status: CaseStatus;
   readonly reference: string;
-  /** Of this payment's event `payment.collected`. */
+  /** The sequence of this payment's `payment.collected` event. */
   readonly sequence: number;
   readonly totalCollected: Amount;
   readonly excessAmount: Amount;
   /**
-   * The part of the payment that your balance included already: it was captured at or before `outstandingAsOf`, and left
-   * `outstandingAfter` unchanged. 0 for every other payment.
+   * The part of the payment that your balance already included: it was captured at or before `outstandingAsOf`, so it
+   * left `outstandingAfter` unchanged. 0 for every other payment.
    */
   readonly inBalance: Amount;
   readonly attribution: "exact" | "inferred" | "none";
   readonly recordedAt: string;
   readonly warnings: readonly Warning[];
-  /** True when it had been booked before this answer: by an earlier call, or by one whose answer got lost. */
+  /** True if an earlier call had booked the payment, perhaps one whose answer was lost. */
   readonly repeated: boolean;
 }
 
-/** A booking with what was sent when it was made. */
+/** A booking together with the fields of the confirmation that made it. */
 export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated"> {
   readonly amount: Amount;
   readonly mode: string;
@@ -60,8 +60,8 @@ export interface OriginalBooking extends Omit<Booking, "requestId" | "repeated">
 }
 
 /**
- * This reference is booked, but for something else: `differences` names the fields. The first booking stands and this
- * payment is **not** booked. Repeats of the SDK's own never cause it, since they send the same bytes.
+ * Another payment is booked under this reference; `differences` names the fields that differ. The first booking stands
+ * and this payment is **not** booked. Retries by the SDK never cause this error, because they send the same bytes.
  *
  * @example
  * await client.confirmPayment("LN-1001", payment).catch((error: unknown) => {
@@ -81,13 +81,13 @@ export class ReferenceConflictError extends ProblemError {
   }
 }
 
-/** The request's body. Throws InvalidAmountError. */
-export function paymentOnTheWire(payment: CapturedPayment): Record<string, unknown> {
+/** Builds the request's body. Throws InvalidAmountError. */
+export function bodyOfPayment(payment: CapturedPayment): Record<string, unknown> {
   const { amount, reference, paidAt, mode, linkId, amountIsMajorUnits } = payment;
   return { amount: new AmountLiteral(amount, "amount"), reference, paidAt, mode, linkId, amountIsMajorUnits };
 }
 
-/** The booking that a 409 tells of; throws ReferenceConflictError when it is not of this very payment. */
+/** The original booking from a 409. Throws ReferenceConflictError if that booking is of a different payment. */
 export function repeatedBooking(conflict: ProblemError): Booking {
   const { original, matches } = conflict.problem as { original?: OriginalBooking; matches?: boolean };
   if (original === undefined) throw conflict;

@@ -1,28 +1,28 @@
 import { OneAtATime } from "./one-at-a-time.ts";
-import type { EventKey, HeldLoan, ReceiverStorage } from "./receiver-storage.ts";
+import type { EventKey, LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 
 const DEFAULT_SCHEMA = "collections_receiver";
 
-/** Anything that runs a statement with `$1` parameters, such as a client of `pg`. */
+/** Anything that runs a query with `$1` parameters, such as a client of `pg`. */
 export interface SqlClient {
   query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
 /** A client of a pool. */
 export interface PooledSqlClient extends SqlClient {
-  /** Gives it back; with true it is closed instead. */
+  /** Returns the client to the pool; `true` closes the connection instead. */
   release(destroy?: boolean): void;
   on?(event: "error", listener: () => void): unknown;
   removeListener?(event: "error", listener: () => void): unknown;
 }
 
-/** A pool, such as that of `pg`. */
+/** A connection pool, such as the one of `pg`. */
 export interface SqlPool<Client extends PooledSqlClient> {
   connect(): Promise<Client>;
 }
 
 /**
- * How to open a transaction, and to run a statement in it, where that is not a pool's way.
+ * How to open a transaction and run a query in it, for database libraries that have no pool like that of `pg`.
  *
  * @example
  * const transactions: SqlTransactions<PoolClient> = {
@@ -31,13 +31,14 @@ export interface SqlPool<Client extends PooledSqlClient> {
  * };
  */
 export interface SqlTransactions<Tx> {
-  /** Commits what `work` did when it resolves, takes it back when it throws. READ COMMITTED, PostgreSQL's default. */
+  /** Commits if `work` resolves, rolls back if it throws. Use READ COMMITTED, PostgreSQL's default. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>;
   query(tx: Tx, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
 /**
- * The storage of `sql/receiver.sql`, over a pool; `apply` gets the pool's client that the transaction runs on.
+ * Stores the receiver's state in the tables of `sql/receiver.sql` through a pool. `apply` gets the client that has the
+ * open transaction.
  *
  * @example
  * const storage = postgresStorage(pool);
@@ -58,7 +59,8 @@ export function postgresStorage<Client extends PooledSqlClient>(
 }
 
 /**
- * The storage of `sql/receiver.sql`, inside transactions of your own. Safe with any number of processes.
+ * Stores the receiver's state in the tables of `sql/receiver.sql`, inside transactions that you open. Safe with any
+ * number of processes.
  *
  * @example
  * const storage = new PostgresStorage<PoolClient>({
@@ -67,7 +69,7 @@ export function postgresStorage<Client extends PooledSqlClient>(
  * });
  */
 export class PostgresStorage<Tx> implements ReceiverStorage<Tx> {
-  // Waiting here takes no connection; a queue of them at one row could take the whole pool.
+  // Events of one loan wait here, before they take a connection. Waiting for the row lock could use up the whole pool.
   readonly #loans = new OneAtATime();
   readonly #transactions: SqlTransactions<Tx>;
   readonly #statements: ReturnType<typeof statementsOf>;
@@ -77,20 +79,21 @@ export class PostgresStorage<Tx> implements ReceiverStorage<Tx> {
     this.#statements = statementsOf(`"${schema.replaceAll('"', '""')}"`);
   }
 
-  hold<Result>(key: EventKey, work: (held: HeldLoan<Tx>) => Promise<Result>): Promise<Result> {
+  withLockedLoan<Result>(key: EventKey, work: (loan: LockedLoan<Tx>) => Promise<Result>): Promise<Result> {
     const { eventId, sourceLoanNumber } = key;
     const { lock, find, remember, move } = this.#statements;
     return this.#loans.run(sourceLoanNumber, () =>
       this.#transactions.transaction(async (tx) => {
         const run = (text: string, values: unknown[]) => this.#transactions.query(tx, text, values);
         const locked = await run(lock, [sourceLoanNumber]);
-        // A statement of its own: one that began before the lock was had would not see what its last holder committed.
+        // Needs a query of its own: a query that starts before the lock is granted would not see what the last holder
+        // committed.
         const found = await run(find, [eventId]);
         return work({
           tx,
           sequence: Number(locked.rows[0]?.["sequence"]),
-          isKnown: found.rows.length > 0,
-          keep: async (sequence) => {
+          isDuplicate: found.rows.length > 0,
+          record: async (sequence) => {
             await run(remember, [eventId, sourceLoanNumber]);
             await run(move, [sourceLoanNumber, sequence]);
           },
@@ -99,7 +102,9 @@ export class PostgresStorage<Tx> implements ReceiverStorage<Tx> {
     );
   }
 
-  /** Forgets events that were kept before this; the service sends none again that is older than 35 days. */
+  /**
+   * Deletes events that were recorded before this time. The service never resends an event that is older than 35 days.
+   */
   forgetBefore(before: Date): Promise<void> {
     return this.#transactions.transaction(async (tx) => {
       await this.#transactions.query(tx, this.#statements.forget, [before]);
@@ -123,9 +128,9 @@ async function inTransaction<Client extends PooledSqlClient, Result>(
   work: (client: Client) => Promise<Result>,
 ): Promise<Result> {
   const client = await pool.connect();
-  // A connection that breaks between two statements tells it by an event, which ends the process if nobody listens.
+  // A connection that breaks between two queries emits "error", which ends the process if nobody listens.
   client.on?.("error", ignore);
-  // A connection whose state is not known is closed, and the server takes its transaction back.
+  // A connection in an unknown state is closed; the server then rolls its transaction back.
   let isUsable = false;
   try {
     await client.query("begin isolation level read committed");
@@ -142,7 +147,7 @@ async function inTransaction<Client extends PooledSqlClient, Result>(
   }
 }
 
-/** The statement that runs next fails, and says why. */
+/** Ignores the event: the next query fails with the reason. */
 function ignore(): void {}
 
 function yes(): boolean {

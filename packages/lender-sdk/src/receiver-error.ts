@@ -1,10 +1,10 @@
 /**
- * Why a request is answered 5xx, in words that may be shown to the service.
+ * The reason for a 5xx answer. The message is sent to the service, so it contains nothing confidential.
  *
  * @example
  * const onError = (error: unknown) => {
  *   const code = error instanceof ReceiverError ? error.code : "NOT_APPLIED";
- *   console.error(`A webhook was not taken, and comes again: ${code}`, error);
+ *   console.error(`A webhook was not processed. The service will send it again: ${code}`, error);
  * };
  */
 export class ReceiverError extends Error {

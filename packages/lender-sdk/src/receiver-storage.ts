@@ -1,25 +1,25 @@
-/** Which event, of which loan. */
+/** Identifies an event and its loan. */
 export interface EventKey {
   readonly eventId: string;
   readonly sourceLoanNumber: string;
 }
 
-/** A loan that nobody else holds, inside a transaction. */
-export interface HeldLoan<Tx> {
+/** A loan that this transaction has locked. */
+export interface LockedLoan<Tx> {
   readonly tx: Tx;
-  /** The last sequence applied; 0 for none. */
+  /** The last applied sequence of the loan; 0 if there is none. */
   readonly sequence: number;
-  /** Whether this event was kept before. */
-  readonly isKnown: boolean;
-  /** Keeps the event as known, and the loan at this sequence. To be called once at most, as the last thing. */
-  keep(sequence: number): Promise<void>;
+  /** Whether this event was recorded before. */
+  readonly isDuplicate: boolean;
+  /** Records the event, and sets the loan's sequence. Call it at most once, as the last step. */
+  record(sequence: number): Promise<void>;
 }
 
 /**
- * Where a receiver remembers which events it had, and how far each loan is. An implementation keeps three promises:
- * of one loan, one `hold` runs at a time, whatever process it is in; what `work` did with `tx` and what it kept commit
- * together; and when `work` throws, or the process dies, none of it has happened.
+ * Stores which events were received and the last applied sequence of each loan. An implementation must guarantee three
+ * things. For each loan, only one callback runs at a time, across all processes. The writes of `work` through `tx` and
+ * what it records commit together. If `work` throws or the process dies, neither is stored.
  */
 export interface ReceiverStorage<Tx> {
-  hold<Result>(key: EventKey, work: (held: HeldLoan<Tx>) => Promise<Result>): Promise<Result>;
+  withLockedLoan<Result>(key: EventKey, work: (loan: LockedLoan<Tx>) => Promise<Result>): Promise<Result>;
 }

@@ -1,27 +1,30 @@
 import type { CaseSnapshot, LoanState } from "./case-snapshot.ts";
 import { orderOf, stateOf } from "./loan-order.ts";
 import { ReceiverError } from "./receiver-error.ts";
-import type { HeldLoan, ReceiverStorage } from "./receiver-storage.ts";
+import type { LockedLoan, ReceiverStorage } from "./receiver-storage.ts";
 import { type ReceivedRequest, type Secrets, verifyRequest } from "./verify-request.ts";
 import { type LoanEvent, MalformedEventError, readEvent, type WebhookBody } from "./webhook-event.ts";
 
-/** Several times what an event may be. contract: Event kinds */
+/** Several times the largest event. contract: Event kinds */
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024;
-/** Half of what the service waits for an answer. contract: Delivery */
+/** Half of the time that the service waits for an answer. contract: Delivery */
 const FETCH_TIMEOUT_MS = 5_000;
 const KNOWN_VERSION = 1;
 
-/** A step forward of a loan. */
+/** The new state of a loan. */
 export interface LoanUpdate {
-  /** What the loan is now: store it as it is. */
+  /** The loan's state now: store it as it is. */
   readonly state: LoanState;
-  /** What the service has just told. */
+  /** The event that was received. */
   readonly event: LoanEvent;
-  /** Where events were missing, the whole case as it was read then, of which `state` is. */
+  /** If events were missing: the case that was read instead. `state` is taken from it. */
   readonly snapshot?: CaseSnapshot;
 }
 
-/** What became of a request. `late`: its loan was further already. */
+/**
+ * The result of a request. `healed`: events were missing, and the case was read. `late`: the loan had a newer sequence
+ * already.
+ */
 export type ReceivedOutcome = "applied" | "healed" | "late" | "duplicate" | "ping" | "ignored";
 
 /** A request that was answered 2xx. */
@@ -32,41 +35,47 @@ export interface ReceivedReport {
   readonly event?: LoanEvent;
 }
 
-/** What a receiver is made of. `Tx` is what its storage's transactions are. */
+/** Options of a receiver. `Tx` is the transaction type of its storage. */
 export interface ReceiverOptions<Tx> {
   readonly secrets: Secrets;
   readonly storage: ReceiverStorage<Tx>;
-  /** Reads the case where events are missing: a CollectionsClient. */
+  /** Reads the case if events are missing. Pass a CollectionsClient. */
   readonly client: { getCase(loan: string, options: { signal: AbortSignal }): Promise<CaseSnapshot> };
   /**
-   * Stores what a loan is now, through `tx`. Called in the order of `sequence`, once per event, and only forward; if it
-   * throws, nothing has happened and the service sends the event again. Slow work is queued here, not done.
+   * Stores the loan's state through `tx`. It is called in the order of `sequence`, at most once per event, and never
+   * with an older state. If it throws, the transaction is rolled back and the service sends the event again. Put slow
+   * work into a queue here instead of doing it.
    */
   readonly apply: (update: LoanUpdate, tx: Tx) => Promise<void> | void;
-  /** For who keeps all events: one that came when its loan was further already, once. It says nothing of the present. */
+  /**
+   * For lenders that store all events: called once for an event that arrived after a newer one. Its state is outdated.
+   */
   readonly applyLate?: (event: LoanEvent, tx: Tx) => Promise<void> | void;
-  /** The path of the registered callback URL, where a proxy in front of this changes it. */
+  /** The path of the registered callback URL, if a proxy changes the path. */
   readonly path?: string;
   readonly maxBodyBytes?: number;
-  /** For logs: each request that was answered 2xx. */
+  /** Called for each request that was answered 2xx; use it for logs. */
   readonly onReceived?: (report: ReceivedReport) => void;
-  /** For logs: why an answer was 5xx. Goes to the console unless told. */
+  /** Called with the cause of each 5xx answer; use it for logs. Default: console.error. */
   readonly onError?: (error: unknown) => void;
-  /** Unix milliseconds, in place of the machine's clock. */
+  /** The current time in Unix milliseconds. Default: Date.now. */
   readonly now?: () => number;
 }
 
-/** What to answer. */
+/** The answer to send. */
 export interface ReceiverAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The receiver of the contract: verify, skip what is known, keep the order, read the case on a gap, apply. */
+/**
+ * A receiver that follows the contract: verifies requests, skips duplicates, keeps the order, reads the case at a gap,
+ * applies.
+ */
 export interface Receiver {
-  /** Takes one request. Never throws: what goes wrong is an answer, and `onError` hears of it. */
+  /** Processes one request. Never throws: a failure becomes an answer and is passed to `onError`. */
   receive(request: ReceivedRequest): Promise<ReceiverAnswer>;
-  /** The answer where no request could be made of what came; `onError` hears of it too. */
+  /** The answer for a request that could not be read at all. Calls `onError` too. */
   fail(error: unknown): ReceiverAnswer;
   readonly maxBodyBytes: number;
 }
@@ -92,18 +101,18 @@ export function createReceiver<Tx>(options: ReceiverOptions<Tx>): Receiver {
 
   async function receive(request: ReceivedRequest): Promise<ReceiverAnswer> {
     try {
-      const refusal = await refusalOf(request, options, maxBodyBytes);
-      if (refusal) return refusal;
-      const report = await take(request, options);
-      tell(report);
+      const rejection = await rejectionOf(request, options, maxBodyBytes);
+      if (rejection) return rejection;
+      const report = await processEvent(request, options);
+      notify(report);
       return { status: 200, body: { received: true, outcome: report.outcome } };
     } catch (error) {
-      return error instanceof MalformedEventError ? refused(400, error.code, error.message) : fail(error);
+      return error instanceof MalformedEventError ? rejected(400, error.code, error.message) : fail(error);
     }
   }
 
-  /** What is committed is acknowledged, whatever the log says. */
-  function tell(report: ReceivedReport): void {
+  /** Catches errors of `onReceived`: an event that is committed must be acknowledged. */
+  function notify(report: ReceivedReport): void {
     try {
       options.onReceived?.(report);
     } catch (error) {
@@ -113,71 +122,73 @@ export function createReceiver<Tx>(options: ReceiverOptions<Tx>): Receiver {
   return { receive, fail, maxBodyBytes };
 }
 
-async function refusalOf<Tx>(
+async function rejectionOf<Tx>(
   request: ReceivedRequest,
   { secrets, path = request.path, now = Date.now }: ReceiverOptions<Tx>,
   maxBodyBytes: number,
 ): Promise<ReceiverAnswer | undefined> {
-  if (request.method !== "POST") return refused(405, "METHOD_NOT_ALLOWED", "Webhooks are sent by POST.");
+  if (request.method !== "POST") return rejected(405, "METHOD_NOT_ALLOWED", "Webhooks are sent by POST.");
   if (bytesOf(request.body) > maxBodyBytes) {
-    return refused(413, "PAYLOAD_TOO_LARGE", `The body has more than ${maxBodyBytes} bytes.`);
+    return rejected(413, "PAYLOAD_TOO_LARGE", `The body is larger than ${maxBodyBytes} bytes.`);
   }
   const verdict = await verifyRequest({ ...request, path }, secrets, now());
-  return verdict.ok ? undefined : refused(401, verdict.code, verdict.detail);
+  return verdict.ok ? undefined : rejected(401, verdict.code, verdict.detail);
 }
 
-async function take<Tx>(request: ReceivedRequest, options: ReceiverOptions<Tx>): Promise<ReceivedReport> {
+async function processEvent<Tx>(request: ReceivedRequest, options: ReceiverOptions<Tx>): Promise<ReceivedReport> {
   const received = readEvent(textOf(request.body));
   if (received.about === "nothing") return nothingToApply(received);
   const { event } = received;
   if (event.version !== KNOWN_VERSION) {
-    const message = `Event ${event.eventId} is of version ${event.version}: update @collections/lender-sdk.`;
+    const message = `Event ${event.eventId} has version ${event.version}, but only ${KNOWN_VERSION} is supported: update @collections/lender-sdk.`;
     throw new ReceiverError(501, "UNKNOWN_VERSION", message);
   }
   const { eventId, kind } = event;
-  const outcome = (await applied(event, options)) ?? (await applied(event, options, await caseOf(event, options)));
+  const outcome =
+    (await applyEvent(event, options)) ?? (await applyEvent(event, options, await readCase(event, options)));
   return { outcome: outcome ?? unreachable(), eventId, kind, event };
 }
 
-/** Undefined at a gap without a snapshot: it has to be read first, and not while a transaction is open. */
-function applied<Tx>(
+/** Undefined at a gap without a snapshot: the case must be read first, outside the transaction. */
+function applyEvent<Tx>(
   event: LoanEvent,
   { storage, apply, applyLate }: ReceiverOptions<Tx>,
   snapshot?: CaseSnapshot,
 ): Promise<ReceivedOutcome | undefined> {
-  return storage.hold(event, async (held: HeldLoan<Tx>) => {
-    const order = orderOf(event.sequence, held);
+  return storage.withLockedLoan(event, async (loan: LockedLoan<Tx>) => {
+    const order = orderOf(event.sequence, loan);
     if (order === "duplicate") return "duplicate";
     if (order === "late") {
-      await applyLate?.(event, held.tx);
-      await held.keep(held.sequence);
+      await applyLate?.(event, loan.tx);
+      await loan.record(loan.sequence);
       return "late";
     }
     if (order === "next") {
-      await apply({ state: stateOf(event), event }, held.tx);
-      await held.keep(event.sequence);
+      await apply({ state: stateOf(event), event }, loan.tx);
+      await loan.record(event.sequence);
       return "applied";
     }
     if (snapshot === undefined) return undefined;
-    await apply({ state: stateOf(snapshot), event, snapshot }, held.tx);
-    await held.keep(snapshot.sequence);
+    await apply({ state: stateOf(snapshot), event, snapshot }, loan.tx);
+    await loan.record(snapshot.sequence);
     return "healed";
   });
 }
 
-/** The case, at least as new as the event. */
-async function caseOf<Tx>(event: LoanEvent, { client }: ReceiverOptions<Tx>): Promise<CaseSnapshot> {
+/** Reads the case. Throws if it is older than the event. */
+async function readCase<Tx>(event: LoanEvent, { client }: ReceiverOptions<Tx>): Promise<CaseSnapshot> {
   const { sourceLoanNumber, sequence } = event;
   let snapshot: CaseSnapshot;
   try {
     snapshot = await client.getCase(sourceLoanNumber, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
   } catch (error) {
-    const message = `Events before ${sequence} of ${sourceLoanNumber} are missing, and its case could not be read.`;
+    const message = `Events of loan ${sourceLoanNumber} before sequence ${sequence} are missing, and its case could not be read.`;
     throw new ReceiverError(503, "CASE_NOT_READ", message, error);
   }
   if (snapshot.sourceLoanNumber === sourceLoanNumber && snapshot.sequence >= sequence) return snapshot;
-  const read = `${snapshot.sourceLoanNumber} at ${snapshot.sequence}`;
-  const message = `getCase answered ${read} for ${sourceLoanNumber}, of which event ${sequence} is here: is it a cache?`;
+  const actual = `loan ${snapshot.sourceLoanNumber} at sequence ${snapshot.sequence}`;
+  const expected = `loan ${sourceLoanNumber} at sequence ${sequence} or later`;
+  const message = `getCase returned ${actual}, expected ${expected}. Is a cache in between?`;
   throw new ReceiverError(503, "CASE_TOO_OLD", message);
 }
 
@@ -185,14 +196,14 @@ function nothingToApply({ eventId, kind }: Extract<WebhookBody, { about: "nothin
   return { outcome: kind === "ping" ? "ping" : "ignored", eventId, kind };
 }
 
-function refused(status: number, code: string, detail: string): ReceiverAnswer {
+function rejected(status: number, code: string, detail: string): ReceiverAnswer {
   return { status, body: { received: false, code, detail } };
 }
 
-/** The sender is told only what is ours to tell: an error of `apply` may have anything in its text. */
+/** Sends the message of a ReceiverError only: an error of `apply` may contain confidential data. */
 function failureOf(error: unknown): ReceiverAnswer {
-  if (error instanceof ReceiverError) return refused(error.status, error.code, error.message);
-  return refused(500, "NOT_APPLIED", "The event could not be applied; send it again.");
+  if (error instanceof ReceiverError) return rejected(error.status, error.code, error.message);
+  return rejected(500, "NOT_APPLIED", "The event could not be applied; send it again.");
 }
 
 function textOf(body: Uint8Array | string): string {
@@ -209,10 +220,10 @@ function bytesOf(body: Uint8Array | string): number {
 }
 
 function unreachable(): never {
-  throw new Error("With a snapshot there is no gap.");
+  throw new Error("Unreachable: an event with a snapshot has no gap.");
 }
 
 function printError(error: unknown): void {
   // oxlint-disable-next-line no-console -- without onError the console is the only place to report a failure
-  console.error("A webhook was not taken:", error);
+  console.error("A webhook was not processed:", error);
 }

@@ -11,9 +11,12 @@ test.each([
   [20, undefined, 1, 1_000],
   [1, 2_000, 0, 2_012.5],
   [1, 10, 1, 100],
-])("after attempt %i with Retry-After %s and luck %s it is %s ms", (attempt, retryAfterMs, random, pauseMs) => {
-  expect(pauseAfter(attempt, retryAfterMs, random, PAUSES)).toBe(pauseMs);
-});
+])(
+  "after attempt %i with Retry-After %s and random value %s the pause is %s ms",
+  (attempt, retryAfterMs, random, pauseMs) => {
+    expect(pauseAfter(attempt, retryAfterMs, random, PAUSES)).toBe(pauseMs);
+  },
+);
 
 test.each([
   ["2", 2_000],

@@ -1,6 +1,6 @@
-/** How long to wait between attempts. */
+/** The pauses between attempts. */
 export interface RetryPauses {
-  /** Around the first pause; each further one is twice as long. */
+  /** The first pause, before jitter; each further one is twice as long. */
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
 }
@@ -8,8 +8,9 @@ export interface RetryPauses {
 export const DEFAULT_PAUSES: RetryPauses = { firstPauseMs: 250, longestPauseMs: 10_000 };
 
 /**
- * The pause after the attempt of this number (from 1): doubling, anywhere in its upper half, so that clients that failed
- * together do not come back together; never shorter than what the service asked for. `random` is in [0, 1).
+ * The pause after the attempt of this number (from 1). It doubles per attempt up to the longest pause, with jitter over
+ * its upper half so that clients that failed together do not retry together. It is never shorter than Retry-After.
+ * `random` is in [0, 1).
  */
 export function pauseAfter(
   attempt: number,
@@ -18,12 +19,12 @@ export function pauseAfter(
   { firstPauseMs, longestPauseMs }: RetryPauses,
 ): number {
   const ceiling = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1));
-  const wished = ceiling / 2 + (ceiling / 2) * random;
-  // What was asked for is varied too: else everybody who was refused together is back together.
-  return retryAfterMs === undefined ? wished : Math.max(wished, retryAfterMs + wished / 4);
+  const jittered = ceiling / 2 + (ceiling / 2) * random;
+  // Adds jitter to Retry-After too: otherwise all clients that were rejected together would retry together.
+  return retryAfterMs === undefined ? jittered : Math.max(jittered, retryAfterMs + jittered / 4);
 }
 
-/** A Retry-After header, of seconds or a date, in milliseconds from `nowMs`; undefined for anything else. */
+/** Parses a Retry-After header, in seconds or as a date, to milliseconds from `nowMs`; undefined if it is neither. */
 export function retryAfter(header: string | null, nowMs: number): number | undefined {
   if (header === null || header.trim() === "") return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000;

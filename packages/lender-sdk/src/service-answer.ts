@@ -3,18 +3,21 @@ import { parseExact } from "./exact-json.ts";
 import { retryAfter } from "./retry-pause.ts";
 
 const SHOWN_CHARACTERS = 200;
-/** Statuses of proxies and full servers, where no answer of the service says otherwise. */
+/** Temporary statuses of proxies and overloaded servers. Retryable if the answer is not a problem of the service. */
 const PASSING_STATUSES = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** A successful answer: 2xx, or 304 without a body. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed, with amounts as text; `requestId` is that of the header. */
+  /** The parsed body with amounts as text. `requestId` is from the header. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Reads an answer. Throws ProblemError for an error of the contract, UnexpectedAnswerError for what is none of ours. */
+/**
+ * Reads an answer. Throws ProblemError for an error of the contract, UnexpectedAnswerError if the answer is not the
+ * service's.
+ */
 export function readAnswer({ status, headers }: Response, text: string, nowMs: number): ServiceAnswer {
   const requestId = headers.get("x-request-id") ?? undefined;
   const body = status === 304 ? {} : objectIn(text);
@@ -23,9 +26,9 @@ export function readAnswer({ status, headers }: Response, text: string, nowMs: n
   }
   const retryAfterMs = retryAfter(headers.get("retry-after"), nowMs);
   if (body !== undefined && isProblem(body)) throw new ProblemError(body, retryAfterMs);
-  throw new UnexpectedAnswerError(whatCame(status, headers, text), {
+  throw new UnexpectedAnswerError(describeAnswer(status, headers, text), {
     status,
-    // A 2xx whose JSON is broken was cut on its way: what it said can be had again.
+    // A 2xx with broken JSON was cut off on the way. Repeating the call returns the answer again.
     retryable: PASSING_STATUSES.has(status) || (status >= 200 && status < 300),
     ...(requestId !== undefined && { requestId }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -45,9 +48,9 @@ function isProblem(body: Record<string, unknown>): body is Problem & Record<stri
   return typeof body["code"] === "string" && typeof body["retryable"] === "boolean";
 }
 
-function whatCame(status: number, headers: Headers, text: string): string {
+function describeAnswer(status: number, headers: Headers, text: string): string {
   const location = headers.get("location");
-  if (location !== null) return `${status}: redirected to ${location}. Redirects are not followed; correct baseUrl.`;
+  if (location !== null) return `${status}: redirected to ${location}. Redirects are not followed; check baseUrl.`;
   const type = headers.get("content-type") ?? "without a type";
-  return `${status} (${type}) is no answer of the service: ${JSON.stringify(text.slice(0, SHOWN_CHARACTERS))}`;
+  return `${status} (${type}) is not an answer of the collections service: ${JSON.stringify(text.slice(0, SHOWN_CHARACTERS))}`;
 }

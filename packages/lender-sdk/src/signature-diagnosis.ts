@@ -1,7 +1,7 @@
 import type { Answer } from "./answer.ts";
 
 /**
- * A request as it went out, for the debugger. contract: Signature debugger
+ * A request as you sent it, for the signature debugger. contract: Signature debugger
  *
  * @example
  * const sent: RequestToDebug = { method: "POST", path: "/api/v1/partner/cases", timestamp, signature, body: text };
@@ -13,13 +13,13 @@ export interface RequestToDebug {
   readonly path: string;
   readonly timestamp: string;
   readonly signature: string;
-  /** The exact text of the body; `bodyBase64` has its bytes instead. */
+  /** The exact text of the body. Use `bodyBase64` for bytes instead. */
   readonly body?: string;
   readonly bodyBase64?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Which mistake made a wrong signature, as far as it can be told. contract: Signature debugger */
+/** The likely mistakes behind a wrong signature. contract: Signature debugger */
 export interface SignatureDiagnosis extends Answer {
   readonly signatureMatches: boolean;
   readonly canonicalString: string;

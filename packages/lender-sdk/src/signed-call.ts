@@ -3,19 +3,19 @@ import { CollectionsError, NoAnswerError } from "./call-error.ts";
 import { readAnswer, type ServiceAnswer } from "./service-answer.ts";
 import { DEFAULT_PAUSES, pauseAfter, type RetryPauses } from "./retry-pause.ts";
 
-/** Well before it is too old for the service, whose clock may be minutes off. */
+/** Half of the service's tolerance, because the two clocks may differ by minutes. */
 export const SIGNATURE_MAX_AGE_MS = TIMESTAMP_TOLERANCE_MS / 2;
 
-/** How long an attempt, and a call with all its attempts, may take unless told. */
+/** The default time limits of an attempt, and of a call with all its attempts. */
 export const DEFAULT_TIMES = { attemptTimeoutMs: 15_000, totalTimeoutMs: 60_000 } as const;
 
-/** What may be said about one call. */
+/** Options of one call. */
 export interface CallOptions {
-  /** Ends the call, between attempts too; it then rejects with the signal's reason. */
+  /** Aborts the call, also between attempts. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** How long one attempt may take, the whole answer included. */
+  /** The time limit of one attempt, until the end of its answer. */
   readonly attemptTimeoutMs?: number;
-  /** How long all attempts and the pauses between them may take. */
+  /** The time limit of all attempts together, including the pauses. */
   readonly totalTimeoutMs?: number;
 }
 
@@ -23,32 +23,32 @@ export interface CallOptions {
 export interface Retry {
   readonly method: string;
   readonly path: string;
-  /** The one that failed; the first is 1. */
+  /** The number of the attempt that failed, from 1. */
   readonly attempt: number;
   readonly pauseMs: number;
   readonly error: CollectionsError;
 }
 
-/** What the caller needs to know of the service and of itself. */
+/** Options of a caller. */
 export interface CallerOptions {
-  /** From the operator: scheme, host and, behind a proxy with one, a path prefix. */
+  /** The URL from the operator: scheme, host and, if there is one, a path prefix. */
   readonly baseUrl: string;
   /** `lk_…` */
   readonly apiKeyId: string;
-  /** `sk_…`, whole and as it was handed over. */
+  /** `sk_…`, complete and exactly as you received it. */
   readonly hmacSecret: string;
   readonly attemptTimeoutMs?: number;
   readonly totalTimeoutMs?: number;
   readonly pauses?: RetryPauses;
-  /** For logs: called before each repeat. */
+  /** Called before each retry; use it for logs. */
   readonly onRetry?: (retry: Retry) => void;
-  /** In place of the global fetch. */
+  /** Used instead of the global fetch. */
   readonly fetch?: typeof fetch;
-  /** Unix milliseconds, in place of the machine's clock. */
+  /** The current time in Unix milliseconds. Default: Date.now. */
   readonly now?: () => number;
 }
 
-/** A request whose bytes are final. `path` is percent-encoded and may have a query. */
+/** A request with its final bytes. `path` is percent-encoded and may have a query. */
 export interface Call {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -58,25 +58,26 @@ export interface Call {
   readonly isSigned?: boolean;
 }
 
-/** Signs and sends calls, and repeats those that may succeed later. */
+/** Signs calls, sends them, and retries those that may succeed later. */
 export class SignedCaller {
   readonly #base: URL;
   readonly #prefix: string;
   readonly #key: SigningKey;
   readonly #options: CallerOptions;
 
-  /** Throws TypeError for a base URL or key id that cannot be one, EmptySecretError for no secret. */
+  /** Throws TypeError for an invalid base URL or key id, and EmptySecretError for an empty secret. */
   constructor(options: CallerOptions) {
     this.#base = baseOf(options.baseUrl);
     this.#prefix = this.#base.pathname.replace(/\/+$/, "");
-    if (!/^[\x21-\x7e]+$/.test(options.apiKeyId)) throw new TypeError("apiKeyId is the text lk_… from the operator.");
+    if (!/^[\x21-\x7e]+$/.test(options.apiKeyId))
+      throw new TypeError("apiKeyId is invalid: expected the id lk_… from the operator, without spaces.");
     this.#key = signingKey(options.hmacSecret);
     this.#options = options;
   }
 
   /**
-   * Sends the same bytes to the same path, signature included, until there is an answer that repeating would not change, or time is up.
-   * Throws a CollectionsError, or the reason of `signal`.
+   * Sends the same bytes, including the signature, until there is a final answer or the time is up. Throws a
+   * CollectionsError, or the reason of `signal`.
    */
   async call(call: Call, options: CallOptions = {}): Promise<ServiceAnswer> {
     const { onRetry, pauses = DEFAULT_PAUSES } = this.#options;
@@ -113,7 +114,7 @@ export class SignedCaller {
         method: call.method,
         headers: checkedHeaders,
         ...(call.body !== undefined && { body: call.body }),
-        // A redirect goes to a path that was not signed.
+        // The redirect's path would not be the signed one.
         redirect: "manual",
         signal: options.signal ? AbortSignal.any([options.signal, timeout]) : timeout,
       });
@@ -121,15 +122,15 @@ export class SignedCaller {
     } catch (error) {
       if (error instanceof CollectionsError) throw error;
       options.signal?.throwIfAborted();
-      const why = timeout.aborted ? `within ${Math.round(timeoutMs)} ms` : `(${reasonOf(error)})`;
-      throw new NoAnswerError(`${call.method} ${call.path}: no whole answer ${why}.`, { cause: error });
+      const reason = timeout.aborted ? `within ${Math.round(timeoutMs)} ms` : `(${reasonOf(error)})`;
+      throw new NoAnswerError(`${call.method} ${call.path}: no complete answer ${reason}.`, { cause: error });
     }
   }
 
   #urlOf({ path }: Call): URL {
     const url = new URL(this.#prefix + path, this.#base);
     if (url.pathname !== this.#signedPathOf(path)) {
-      throw new TypeError(`HTTP clients rewrite the path ${path}, so it cannot be signed.`);
+      throw new TypeError(`The path ${path} cannot be signed, because HTTP clients rewrite it to ${url.pathname}.`);
     }
     return url;
   }
@@ -151,7 +152,7 @@ export class SignedCaller {
     let signed: Record<string, string> = plain;
     return () => {
       const nowMs = this.#nowMs();
-      // By its signature the service knows a repeat from a second call that says the same.
+      // Reuses the signature, because the service tells a retry from a second identical call by it.
       if (Math.abs(nowMs - signedAtMs) < SIGNATURE_MAX_AGE_MS) return signed;
       signedAtMs = nowMs;
       const timestamp = String(nowMs);
@@ -173,12 +174,14 @@ export class SignedCaller {
 function baseOf(baseUrl: string): URL {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
-    throw new TypeError(`baseUrl is what the operator gave, such as https://collections.example; got "${baseUrl}".`);
+    throw new TypeError(
+      `baseUrl "${baseUrl}" is invalid: expected a URL from the operator, such as https://collections.example.`,
+    );
   }
   return url;
 }
 
-/** fetch says "fetch failed", and what has happened in its cause. */
+/** The message of the error's cause, because fetch itself only says "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause = error } = error as { cause?: unknown };
   return cause instanceof Error && cause.message !== ""

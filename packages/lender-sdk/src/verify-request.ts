@@ -1,6 +1,6 @@
 import { checkTimestamp, HEADERS, type Secret, type TimestampVerdict, verify } from "@collections/signing";
 
-/** The secrets of your keys by key id; while a key is changed, both. A function may read them from a vault. */
+/** Your secrets by key id. During a key rotation give both keys. A function may read them from a vault. */
 export type Secrets =
   | Readonly<Record<string, Secret>>
   | ((keyId: string) => Secret | undefined | Promise<Secret | undefined>);
@@ -10,17 +10,17 @@ export type HeaderSource =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A request that says it is from the service: a webhook or a mint call. */
+/** A request that claims to come from the service: a webhook or a mint call. */
 export interface ReceivedRequest {
   readonly method: string;
-  /** As it was called, percent-encoding untouched. From `?` on it is ignored. */
+  /** The path as it was requested, with its percent-encoding. Everything from `?` on is ignored. */
   readonly path: string;
   readonly headers: HeaderSource;
   /** The bytes as they arrived. */
   readonly body: Uint8Array | string;
 }
 
-/** Whether to believe a request, and if not, why. `detail` may be shown to whoever sent it. */
+/** Whether the request is authentic, and why not. You may send `detail` to the caller. */
 export type RequestVerdict =
   | { readonly ok: true; readonly keyId: string }
   | {
@@ -35,8 +35,8 @@ export type RequestVerdict =
     };
 
 /**
- * Whether the service has made this request, within five minutes of `nowMs`. For webhooks the receiver does this; your
- * mint endpoint asks here. contract: Webhook signing
+ * Checks that the service signed this request, at most five minutes before or after `nowMs`. The receiver does this for
+ * webhooks; call it in your mint endpoint. contract: Webhook signing
  *
  * @example
  * const request = { method: "POST", path: "/mint-link", headers, body };
@@ -50,9 +50,10 @@ export async function verifyRequest(
 ): Promise<RequestVerdict> {
   const { method, path, headers, body } = request;
   const keyId = headerOf(headers, HEADERS.keyId);
-  if (!keyId) return { ok: false, code: "MISSING_KEY_ID", detail: `There is no ${HEADERS.keyId} header.` };
+  if (!keyId) return { ok: false, code: "MISSING_KEY_ID", detail: `The ${HEADERS.keyId} header is missing.` };
   const signature = headerOf(headers, HEADERS.signature);
-  if (!signature) return { ok: false, code: "MISSING_SIGNATURE", detail: `There is no ${HEADERS.signature} header.` };
+  if (!signature)
+    return { ok: false, code: "MISSING_SIGNATURE", detail: `The ${HEADERS.signature} header is missing.` };
   const timestamp = headerOf(headers, HEADERS.timestamp);
   const clock = checkTimestamp(timestamp, nowMs);
   if (!clock.ok) return { ok: false, code: clock.code, detail: clockDetail(clock) };
@@ -80,11 +81,11 @@ function headerOf(headers: HeaderSource, name: string): string | undefined {
 
 function clockDetail({ code, skewMs, hint }: Exclude<TimestampVerdict, { ok: true }>): string {
   const distance =
-    skewMs === undefined ? "" : ` It is ${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} here.`;
+    skewMs === undefined ? "" : ` It is ${Math.abs(skewMs)} ms ${skewMs > 0 ? "behind" : "ahead of"} this clock.`;
   const words = {
-    MISSING_TIMESTAMP: `There is no ${HEADERS.timestamp} header.`,
+    MISSING_TIMESTAMP: `The ${HEADERS.timestamp} header is missing.`,
     MALFORMED_TIMESTAMP: `${HEADERS.timestamp} is not a number of milliseconds.`,
-    TIMESTAMP_OUT_OF_RANGE: `${HEADERS.timestamp} is more than five minutes from this clock.${distance}`,
+    TIMESTAMP_OUT_OF_RANGE: `${HEADERS.timestamp} differs from this server's clock by more than five minutes.${distance}`,
   };
   return hint === undefined ? words[code] : `${words[code]} (${hint})`;
 }

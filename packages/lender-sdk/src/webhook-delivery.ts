@@ -1,6 +1,6 @@
 import type { Answer } from "./answer.ts";
 
-/** What went wrong with an attempt, what that means, and what to do. contract: POST webhooks/test */
+/** The error of an attempt, its cause, and how to fix it. contract: POST webhooks/test */
 export interface DeliveryFault {
   readonly code: string;
   readonly detail: string | null;
@@ -8,7 +8,7 @@ export interface DeliveryFault {
   readonly remedy: string;
 }
 
-/** How the ping to your callback went, and how its endpoint stands. contract: POST webhooks/test */
+/** The result of the ping to your callback, and the state of its endpoint. contract: POST webhooks/test */
 export interface WebhookTest extends Answer {
   readonly delivered: boolean;
   readonly deliveryId: string;
@@ -29,22 +29,22 @@ export interface WebhookTest extends Answer {
   };
 }
 
-/** How a delivery stands. `parked`: all attempts failed, and only a replay sends it again. */
+/** The state of a delivery. `parked`: all attempts failed, and only a replay sends it again. */
 export type DeliveryState = "waiting" | "in_flight" | "delivered" | "parked";
 
-/** Which deliveries to list. contract: Deliveries and replays */
+/** Selects the deliveries to list. contract: Deliveries and replays */
 export interface DeliveryFilter {
   readonly state?: DeliveryState;
   readonly loan?: string;
-  /** ISO 8601 with a zone, or a Date: events made then or later. */
+  /** ISO 8601 with a zone, or a Date: only events created at or after this time. */
   readonly since?: string | Date;
   /** Deliveries per page, 1 to 200. */
   readonly limit?: number;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string;
 }
 
-/** An event and how its delivery stands. */
+/** An event and the state of its delivery. */
 export interface Delivery {
   readonly eventId: string;
   readonly kind: string;
@@ -57,13 +57,13 @@ export interface Delivery {
   readonly createdAt: string;
 }
 
-/** The newest first. */
+/** One page of deliveries, newest first. */
 export interface DeliveryPage extends Answer {
   readonly deliveries: readonly Delivery[];
   readonly nextCursor: string | null;
 }
 
-/** One attempt, with what your side answered. */
+/** One attempt, with your endpoint's answer. */
 export interface DeliveryAttempt {
   readonly number: number;
   readonly replay: boolean;
@@ -76,20 +76,20 @@ export interface DeliveryAttempt {
   readonly error: DeliveryFault | null;
 }
 
-/** An event with its exact body and every attempt, the oldest first. */
+/** An event with its exact body and every attempt, oldest first. */
 export interface DeliveryDetails extends Delivery, Answer {
   readonly settledAt: string | null;
   readonly body: string;
   readonly log: readonly DeliveryAttempt[];
 }
 
-/** One event is sent again. */
+/** The answer to the replay of one event. */
 export interface ReplayedDelivery extends Answer {
   readonly eventId: string;
   readonly state: DeliveryState;
 }
 
-/** Which events to send again; those that are parked, unless told. */
+/** Selects the events to send again; by default those that are parked. */
 export interface ReplayFilter {
   readonly loan?: string;
   readonly kind?: string;
@@ -98,7 +98,7 @@ export interface ReplayFilter {
   readonly state?: "parked" | "delivered";
 }
 
-/** Many events are sent again. */
+/** The answer to the replay of many events. */
 export interface StartedReplay extends Answer {
   readonly replayId: string;
   readonly count: number;
@@ -110,7 +110,7 @@ export interface CountedReplay extends Answer {
   readonly count: number;
 }
 
-/** How far a replay has come. */
+/** The progress of a replay. */
 export interface Replay extends Answer {
   readonly replayId: string;
   readonly state: "running" | "done" | "cancelled";

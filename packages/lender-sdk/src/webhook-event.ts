@@ -3,20 +3,20 @@ import type { FieldChange } from "./case-import.ts";
 import type { LoanState } from "./case-snapshot.ts";
 import { parseExact } from "./exact-json.ts";
 
-/** Who holds a case. */
+/** The field partner who holds a case. */
 export interface FieldPartner {
   readonly id: string;
   readonly displayName: string;
 }
 
-/** What a borrower promised to pay, and by which day, `YYYY-MM-DD`. */
+/** The amount that a borrower promised to pay, and the last day for it, `YYYY-MM-DD`. */
 export interface PromiseToPay {
   readonly amount: Amount;
   readonly currency: string;
   readonly date: string;
 }
 
-/** What `data` has, by kind. contract: Event kinds */
+/** The fields of `data`, by kind of event. contract: Event kinds */
 export interface EventData {
   "case.created": { readonly importId: string; readonly cycle: number };
   "case.updated": { readonly importId: string; readonly cycle: number; readonly changes: readonly FieldChange[] };
@@ -29,7 +29,7 @@ export interface EventData {
   "case.closed": {
     readonly closeReason: string;
     readonly reference: string;
-    /** Only where your balance included the closing payment already: the part of it that was owed. */
+    /** Present only if your balance already included the closing payment: the part of that payment that was owed. */
     readonly inBalance?: Amount;
   };
   "visit.started": { readonly visitId: string; readonly occurredAt: string };
@@ -43,13 +43,13 @@ export interface EventData {
   "promise.kept": {
     readonly visitId: string;
     readonly promise: PromiseToPay;
-    /** Paid from the promise to the end of its day. */
+    /** The amount paid from the promise until the end of its day. */
     readonly paidAmount: Amount;
   };
   "promise.broken": {
     readonly visitId: string;
     readonly promise: PromiseToPay;
-    /** Paid from the promise to the end of its day. */
+    /** The amount paid from the promise until the end of its day. */
     readonly paidAmount: Amount;
   };
   "payment_link.created": { readonly visitId: string; readonly linkId: string; readonly amount: Amount };
@@ -65,18 +65,18 @@ export interface EventData {
     readonly visitId: string | null;
     readonly attribution: "exact" | "inferred" | "none";
     readonly excessAmount: Amount;
-    /** The part that your balance included already; 0 for every other payment. */
+    /** The part that your balance already included; 0 for every other payment. */
     readonly inBalance: Amount;
   };
 }
 
-/** The kinds of event that this version knows. contract: Event kinds */
+/** The kinds of event that this version of the SDK knows. contract: Event kinds */
 export type EventKind = keyof EventData;
 
-/** Something that happened to a loan, and what the loan is after it. contract: Envelope body fields */
+/** Something that happened to a loan, with the loan's state after it. contract: Envelope body fields */
 export interface LoanEvent<Data = Readonly<Record<string, unknown>>> extends LoanState {
   readonly eventId: string;
-  /** One of EventKind, or one that came later: narrow it by `isEvent`. */
+  /** An EventKind, or a kind that was added later. Narrow it with `isEvent`. */
   readonly kind: string;
   readonly version: number;
   readonly env: string;
@@ -86,7 +86,7 @@ export interface LoanEvent<Data = Readonly<Record<string, unknown>>> extends Loa
 }
 
 /**
- * Whether an event is of this kind; `data` then has its type.
+ * Whether the event has this kind; `data` then has the type of the kind.
  *
  * @example
  * const received = readEvent(text);
@@ -98,13 +98,13 @@ export function isEvent<Kind extends EventKind>(event: LoanEvent, kind: Kind): e
   return event.kind === kind;
 }
 
-/** A body: an event of a loan, or one of none, such as a ping. */
+/** The body of a webhook: an event of a loan, or an event without a loan, such as a ping. */
 export type WebhookBody =
   | { readonly about: "loan"; readonly event: LoanEvent }
   | { readonly about: "nothing"; readonly eventId: string; readonly kind: string };
 
 /**
- * Text that is no event although it is signed.
+ * The request is signed correctly, but its body is not a valid event.
  *
  * @example
  * try {
@@ -119,7 +119,7 @@ export class MalformedEventError extends Error {
 }
 
 /**
- * The event in a webhook's body, its amounts as text. Throws MalformedEventError.
+ * Parses an event from a webhook's body; its amounts are text. Throws MalformedEventError.
  *
  * @example
  * const received = readEvent(text);
@@ -128,10 +128,10 @@ export class MalformedEventError extends Error {
 export function readEvent(text: string): WebhookBody {
   const body = objectIn(text);
   const { eventId, kind, sourceLoanNumber, sequence } = body;
-  if (!isText(eventId) || !isText(kind)) throw new MalformedEventError("The body has no eventId or no kind.");
+  if (!isText(eventId) || !isText(kind)) throw new MalformedEventError("The body has no eventId or kind.");
   if (!isText(sourceLoanNumber)) return { about: "nothing", eventId, kind };
   if (!Number.isSafeInteger(sequence) || (sequence as number) < 1) {
-    throw new MalformedEventError("The event has a loan and no sequence of 1 or above.");
+    throw new MalformedEventError("The event has a sourceLoanNumber, but its sequence is not a whole number from 1.");
   }
   return { about: "loan", event: body as unknown as LoanEvent };
 }

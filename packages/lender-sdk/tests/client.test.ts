@@ -47,8 +47,8 @@ async function errorOf(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe("a call that gets no good answer", () => {
-  test("is repeated with the same bytes, path, timestamp and signature, so that the service knows it again", async () => {
+describe("a call without a successful answer", () => {
+  test("is retried with the same bytes, path, timestamp and signature, so that the service recognizes the retry", async () => {
     let nowMs = Date.now();
     service.answerWith("reset", problem(503, "SERVICE_UNAVAILABLE"), "cut", { status: 502, text: "<html>" }, BOOKED);
     const retries: Retry[] = [];
@@ -71,7 +71,7 @@ describe("a call that gets no good answer", () => {
     ]);
   });
 
-  test("is signed anew before its signature is too old, and another call has another one", async () => {
+  test("is signed again before its signature becomes too old; another call has its own signature", async () => {
     let nowMs = Date.now();
     service.answerWith("reset", "reset", BOOKED, BOOKED);
     const client = aClient({ now: () => (nowMs += 100_000) });
@@ -82,13 +82,13 @@ describe("a call that gets no good answer", () => {
     expect(service.seen.map(({ isSigned }) => isSigned)).toEqual([true, true, true, true]);
   });
 
-  test("is repeated after a time-out of one attempt", async () => {
+  test("is retried after one attempt timed out", async () => {
     service.answerWith("hang", BOOKED);
     await aClient({ attemptTimeoutMs: 200 }).confirmPayment("LN-1", PAYMENT);
     expect(service.seen).toHaveLength(2);
   });
 
-  test("waits as long as Retry-After says", async () => {
+  test("waits at least as long as Retry-After says", async () => {
     service.answerWith(
       { ...(problem(429, "RATE_LIMITED") as object), status: 429, headers: { "Retry-After": "1" } },
       BOOKED,
@@ -98,7 +98,7 @@ describe("a call that gets no good answer", () => {
     expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(950);
   });
 
-  test("fails at once when Retry-After is later than the time it has", async () => {
+  test("fails at once if Retry-After exceeds the remaining time", async () => {
     const limited = problem(429, "RATE_LIMITED") as { status: number };
     service.answerWith({ ...limited, headers: { "Retry-After": "3600" } });
     const error = await errorOf(aClient().health());
@@ -106,7 +106,7 @@ describe("a call that gets no good answer", () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test("ends in its total time, with what came last", async () => {
+  test("fails within its total time, with the error of the last attempt", async () => {
     service.answerWith("hang");
     const startedAt = performance.now();
     const error = await errorOf(aClient().health({ attemptTimeoutMs: 100, totalTimeoutMs: 400 }));
@@ -116,7 +116,7 @@ describe("a call that gets no good answer", () => {
     expect(service.seen.length).toBeGreaterThan(1);
   });
 
-  test("ends with the caller's signal, in an attempt or between two, and says the signal's reason", async () => {
+  test("rejects with the reason of the caller's signal, during an attempt or between two", async () => {
     service.answerWith("hang");
     const reason = new Error("The process is stopping.");
     const inAttempt = new AbortController();
@@ -134,7 +134,7 @@ describe("a call that gets no good answer", () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test("is not repeated when repeating would not help", async () => {
+  test("is not retried if a retry could not succeed", async () => {
     const errors = [{ code: "AMOUNT_PRECISION", pointer: "/amount", detail: "INR takes at most 2 decimals." }];
     service.answerWith(problem(422, "AMOUNT_PRECISION", { errors }));
     const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));
@@ -150,7 +150,7 @@ describe("a call that gets no good answer", () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test("follows no redirect: the other path is not the one that was signed", async () => {
+  test("does not follow a redirect, because only the first path was signed", async () => {
     service.answerWith({ status: 301, headers: { Location: "https://www.example/" } });
     const error = await errorOf(aClient().health());
     expect(error).toBeInstanceOf(UnexpectedAnswerError);
@@ -159,8 +159,8 @@ describe("a call that gets no good answer", () => {
   });
 });
 
-describe("a confirmation", () => {
-  test("sends the amount's digits and reads those of the answer, which a double could not hold", async () => {
+describe("confirmPayment", () => {
+  test("sends and returns amounts with more digits than a double can hold", async () => {
     service.answerWith(BOOKED);
     const booking = await aClient().confirmPayment("LN-1", PAYMENT);
     expect(service.seen[0]!.body).toBe(PAYMENT_BYTES);
@@ -172,13 +172,13 @@ describe("a confirmation", () => {
     });
   });
 
-  test("that is booked already succeeds, with the original", async () => {
+  test("returns the original booking if the payment is booked already", async () => {
     service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", { matches: true, differences: [], original: ORIGINAL }));
     const booking = await aClient().confirmPayment("LN-1", PAYMENT);
     expect(booking).toMatchObject({ caseId: "case_1", outstandingAfter: "1800", repeated: true, requestId: "req_1" });
   });
 
-  test("whose reference is booked for something else throws, with the original and what differs", async () => {
+  test("throws if another payment is booked under the reference, with the original and the differences", async () => {
     const members = { matches: false, differences: ["amount"], original: ORIGINAL };
     service.answerWith(problem(409, "DUPLICATE_CONFIRMATION", members));
     const error = await errorOf(aClient().confirmPayment("LN-1", PAYMENT));
@@ -191,7 +191,7 @@ describe("a confirmation", () => {
     });
   });
 
-  test("with a number for an amount is refused before anything is sent", async () => {
+  test("rejects a number as the amount before it sends a request", async () => {
     service.answerWith(BOOKED);
     const call = aClient().confirmPayment("LN-1", { ...PAYMENT, amount: 2500.5 as unknown as string });
     expect(await errorOf(call)).toBeInstanceOf(InvalidAmountError);
@@ -199,10 +199,10 @@ describe("a confirmation", () => {
   });
 });
 
-describe("an import", () => {
+describe("importCases", () => {
   const row = { sourceLoanNumber: "LN-1", borrowerName: "Ravi", borrowerPhone: "+919800000001" };
 
-  test("sends exact amounts, and tells of every warning, those of rows too", async () => {
+  test("sends exact amounts, and reports every warning, including those of rows", async () => {
     const ofRow = { code: "UNKNOWN_FIELD", pointer: "/rows/0/loanID", detail: "…" };
     const ofRequest = { code: "UNKNOWN_PARAMETER", pointer: "/", detail: "…" };
     service.answerWith({
@@ -219,7 +219,7 @@ describe("an import", () => {
     expect(warnings).toEqual([ofRequest, ofRow]);
   });
 
-  test("that was atomic and rejected throws with the results of its rows", async () => {
+  test("throws with the results of the rows if an atomic import was rejected", async () => {
     const results = [{ index: 0, outcome: "rejected", errors: [] }];
     service.answerWith(problem(422, "IMPORT_REJECTED", { results }));
     const error = await errorOf(aClient().importCases([{ ...row, outstandingAmount: "1" }], { atomic: true }));
@@ -227,13 +227,13 @@ describe("an import", () => {
     expect(error).toMatchObject({ code: "IMPORT_REJECTED", results });
   });
 
-  test("says which row's amount is a number", async () => {
+  test("names the row whose amount is a number", async () => {
     const call = aClient().importCases([{ ...row, outstandingAmount: 1 as unknown as string }]);
-    await expect(call).rejects.toThrow("rows[0].outstandingAmount: takes major units as text");
+    await expect(call).rejects.toThrow("rows[0].outstandingAmount: expected major units as text");
   });
 });
 
-test("a case that is the known one is undefined; another comes with its etag", async () => {
+test("getCaseIfChanged returns undefined for an unchanged case, and a changed case with its etag", async () => {
   service.answerWith({ status: 304 });
   expect(await aClient().getCaseIfChanged("LN-1", '"14"')).toBeUndefined();
   expect(service.seen[0]!.headers["if-none-match"]).toBe('"14"');
@@ -243,7 +243,7 @@ test("a case that is the known one is undefined; another comes with its etag", a
   expect(await aClient().getCaseIfChanged("LN-1", '"14"')).toMatchObject({ sequence: 15, etag: '"15"' });
 });
 
-test("deliveries come page by page, with the filter on each", async () => {
+test("eachDelivery loads page after page with the same filter", async () => {
   const page = (eventId: string, nextCursor: string | null) => ({
     status: 200,
     body: { success: true, deliveries: [{ eventId }], nextCursor },
@@ -259,7 +259,7 @@ test("deliveries come page by page, with the filter on each", async () => {
   ]);
 });
 
-test("a repeated replay keeps its signature, by which the service knows it", async () => {
+test("a retried replay keeps its signature, so that the service recognizes the retry", async () => {
   let nowMs = Date.now();
   service.answerWith("reset", { status: 202, body: { success: true, replayId: "replay_1", count: 2 } });
   const client = aClient({ now: () => (nowMs += 1_000) });
@@ -268,7 +268,7 @@ test("a repeated replay keeps its signature, by which the service knows it", asy
   expect(service.seen[1]).toMatchObject({ body: '{"loan":"LN-1","ratePerSecond":10}', isSigned: true });
 });
 
-test("that the API's version has an end is a warning", async () => {
+test("reports a deprecated API version as a warning", async () => {
   const headers = { Deprecation: "@1795167667", Sunset: "Sat, 20 Nov 2027 00:00:00 GMT" };
   service.answerWith({ status: 200, body: { ok: true }, headers });
   const warnings: Warning[] = [];
@@ -276,7 +276,7 @@ test("that the API's version has an end is a warning", async () => {
   expect(warnings).toMatchObject([{ code: "DEPRECATED", detail: expect.stringContaining("20 Nov 2027") as string }]);
 });
 
-test("the debugger is asked without a signature", async () => {
+test("debugSignature sends its request without a signature", async () => {
   service.answerWith({ status: 200, body: { success: true, diagnosis: [] } });
   const request = { method: "GET", path: "/x", timestamp: "1", signature: "ab" };
   await aClient().debugSignature(request);
@@ -284,17 +284,17 @@ test("the debugger is asked without a signature", async () => {
   expect(service.seen[0]!.headers.authorization).toBe(`Bearer ${KEY_ID}`);
 });
 
-test("a path prefix of the base URL is signed too, as it is called", async () => {
+test("signs the path prefix of the base URL too", async () => {
   service.answerWith({ status: 200, body: { ok: true } });
   await aClient({ baseUrl: `${service.url}/collections/` }).health();
   expect(service.seen[0]).toMatchObject({ url: "/collections/api/v1/partner/health", isSigned: true });
 });
 
-test.each([".", "..", "", "\ud800"])("the loan %j, which no path can carry, is refused", async (loan) => {
+test.each([".", "..", "", "\ud800"])("rejects the loan number %j, which cannot be part of a path", async (loan) => {
   await expect(aClient().getCase(loan)).rejects.toThrow("cannot be part of a path");
 });
 
-test("every loan number that a path can carry arrives as it is", async () => {
+test("sends every other loan number unchanged in the path", async () => {
   service.answerWith({ status: 200, body: { success: true } });
   const loans = ["MUM/2023/00123", "a b", "ü%2F", "x?y#z", "...", "'!()*~", "\\", "LN+1;,"];
   for (const loan of loans) await aClient().getCase(loan);
@@ -302,11 +302,11 @@ test("every loan number that a path can carry arrives as it is", async () => {
   expect(seen).toEqual(loans.map((loan) => [loan, true]));
 });
 
-test.each(["collections.example", "ftp://x", "https://x/?a=b"])("the base URL %s is refused", (baseUrl) => {
-  expect(() => aClient({ baseUrl })).toThrow("baseUrl is what the operator gave");
+test.each(["collections.example", "ftp://x", "https://x/?a=b"])("rejects the base URL %s", (baseUrl) => {
+  expect(() => aClient({ baseUrl })).toThrow("is invalid: expected a URL from the operator");
 });
 
-test("neither a client nor its errors show the secret", async () => {
+test("does not show the secret when a client or its errors are printed", async () => {
   service.answerWith(problem(401, "BAD_SIGNATURE"));
   const client = aClient();
   const error = await errorOf(client.health());

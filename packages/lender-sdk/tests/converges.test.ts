@@ -23,17 +23,17 @@ vi.setConfig({ testTimeout: 120_000 });
 const SCHEMA = await readFile(new URL("../sql/receiver.sql", import.meta.url), "utf8");
 const LOANS = 3;
 const PROCESSES = 2;
-/** More than there can be troubles left over when the service sends for the last time. */
+/** More than the number of scripted failures that can remain when the service sends for the last time. */
 const LAST_ATTEMPTS = 30;
 
-/** The service as far as a lender sees it, and the deliveries that are on their way. */
+/** A step of the service as a lender sees it, or of the deliveries that are under way. */
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ what: fc.constant("change" as const), loan: fc.nat(LOANS - 1) }) },
   {
     weight: 8,
     arbitrary: fc.record({
       what: fc.constant("deliver" as const),
-      // Several at once, of any event that there is, in any order, to any process: retries, replays, overtaking.
+      // Several deliveries at once, of any existing event, in any order, to any process: retries, replays, reordering.
       deliveries: fc.array(fc.record({ loan: fc.nat(LOANS - 1), which: fc.nat(100), process: fc.nat(PROCESSES - 1) }), {
         minLength: 1,
         maxLength: 5,
@@ -55,20 +55,20 @@ const step = fc.oneof(
 
 const scenarios = fc.record({
   steps: fc.array(step, { minLength: 3, maxLength: 25 }),
-  /** Events with these numbers never come: the service has parked them, and nobody asks for them again. */
+  /** Events with these sequences never arrive: the service parked them, and nobody replays them. */
   lost: fc.array(fc.nat(12), { maxLength: 6 }),
 });
 
 type Scenario = typeof scenarios extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What a lender has stored, as one history and as what it holds now. */
+/** What a lender has stored: the log of its commits, and its current state. */
 interface Stored {
   readonly loans: Map<string, Pick<LoanState, "sequence" | "totalCollected">>;
   /** In the order of commits. */
   readonly log: { loan: string; eventId: string; sequence: number; isLate: boolean }[];
 }
 
-/** A lender's processes over one storage. */
+/** Several processes of one lender over one storage. */
 interface Lender {
   readonly receivers: Receiver[];
   kill(process: number, statementsLeft: number, dies: "before" | "after"): void;
@@ -85,7 +85,7 @@ interface Hooks {
 
 let runs = 0;
 
-/** Plays a scenario, lets the service finish, and compares. What happened is counted in `seen`. */
+/** Runs a scenario, lets the service finish, and compares. Counts each outcome in `seen`. */
 async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender, seen: Seen): Promise<void> {
   runs += 1;
   const loans = Array.from({ length: LOANS }, (_, index) => `LN-${runs}-${index}`);
@@ -99,7 +99,7 @@ async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender,
     },
     beforeApply: async () => {
       await turn();
-      if (trouble === "apply") throw new Error("The lender's database says no.");
+      if (trouble === "apply") throw new Error("The lender's database rejected the write.");
     },
   });
   const acknowledged = new Set<string>();
@@ -131,7 +131,8 @@ async function converges(scenario: Scenario, lenderOf: (hooks: Hooks) => Lender,
     }
   }
 
-  // The service sends what is left, all at once, until it is acknowledged; what is lost is never the last of a loan.
+  // The service sends the remaining events, all at once, until each is acknowledged. The last event of a loan is never
+  // lost.
   await Promise.all(
     loans.flatMap((loan) => {
       const last = sequences.get(loan)!;
@@ -156,7 +157,7 @@ function expectConverged(loan: string, sequence: number, { loans, log }: Stored,
   const { totalCollected } = snapshotOf(loan, sequence);
   expect(loans.get(loan)).toEqual({ sequence, totalCollected });
   const ofLoan = log.filter((entry) => entry.loan === loan);
-  // Only forward, and each acknowledged event exactly once, be it in order or late.
+  // Sequences only increase, and each acknowledged event is applied exactly once, in order or late.
   const forward = ofLoan.filter(({ isLate }) => !isLate).map((entry) => entry.sequence);
   expect(forward).toEqual([...new Set(forward)].toSorted((a, b) => a - b));
   const expected = [...acknowledged].filter((eventId) => eventId.startsWith(`evt_${loan}_`));
@@ -195,7 +196,7 @@ function lenderInMemory(hooks: Hooks): Lender {
   }
   return {
     receivers: Array.from({ length: PROCESSES }, () => receiverOver(storage, hooks, store)),
-    // A process that ends takes this storage with it.
+    // This storage is lost with its process.
     kill: () => {},
     stored: async () => stored,
   };
@@ -266,10 +267,10 @@ async function storedInPostgres(): Promise<Stored> {
   };
 }
 
-// All of it has to happen, and not only to be possible.
+// Every outcome must occur in the scenarios, not only be possible.
 const OUTCOMES = ["applied", "duplicate", "healed", "late", "refused"];
 
-test("in memory, a lender ends up with what the service knows, in whatever way its events come", async () => {
+test("a lender with a MemoryStorage ends up with the service's state, in whatever order events arrive", async () => {
   const seen: Seen = new Map();
   await fc.assert(
     fc.asyncProperty(scenarios, (scenario) => converges(scenario, lenderInMemory, seen)),
@@ -278,7 +279,7 @@ test("in memory, a lender ends up with what the service knows, in whatever way i
   expect([...seen.keys()].toSorted()).toEqual(OUTCOMES);
 });
 
-test("in Postgres too, with several processes that may die at any statement", async () => {
+test("a lender with a PostgresStorage ends up with the service's state, even if processes die at any query", async () => {
   const seen: Seen = new Map();
   await fc.assert(
     fc.asyncProperty(scenarios, (scenario) => converges(scenario, lenderOnPostgres, seen)),
@@ -287,11 +288,11 @@ test("in Postgres too, with several processes that may die at any statement", as
   expect([...seen.keys()].toSorted()).toEqual(OUTCOMES);
 });
 
-test("a process that dies at any one statement of an event leaves all of it or nothing", async () => {
+test("a process that dies at any query of an event stores all of the event or nothing", async () => {
   const seen: Seen = new Map();
   const delivery = { loan: 0, which: 0, process: 0 };
   const twice = { what: "deliver", deliveries: [delivery, delivery], trouble: null, changesMeanwhile: false } as const;
-  // begin, lock, find, two of the lender's own, remember, move, commit
+  // begin, lock, find, two queries of the lender, remember, move, commit
   for (let statementsLeft = 0; statementsLeft < 8; statementsLeft += 1) {
     for (const dies of ["before", "after"] as const) {
       const kill = { what: "kill", process: 0, statementsLeft, dies } as const;

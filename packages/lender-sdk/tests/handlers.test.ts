@@ -61,7 +61,7 @@ describe("Express", () => {
   test.each([
     ["express.json()", express.json()],
     ["express.text()", express.text({ type: () => true })],
-  ])("says what to do when %s has eaten the body", async (_, parser) => {
+  ])("returns an error with instructions if %s has read the body", async (_, parser) => {
     const { receiver, applied, errors } = aReceiver();
     const app = express().use(parser).post(PATH, expressHandler(receiver));
     const answer = await post(await listening(app), event);
@@ -73,13 +73,13 @@ describe("Express", () => {
 });
 
 describe("node:http", () => {
-  test("takes the same handler, and ignores a query string", async () => {
+  test("works with the Express handler, and ignores a query string", async () => {
     const { receiver } = aReceiver();
     const url = await listening((request, response) => void expressHandler(receiver)(request, response));
     expect(await post(url, anEvent("LN-1", 1), `${PATH}?from=us`)).toMatchObject({ status: 200 });
   });
 
-  test("answers 413 to a body without an end, and does not read it", async () => {
+  test("answers 413 to an endless body, and stops reading it", async () => {
     const { receiver } = aReceiver();
     const url = await listening((request, response) => void expressHandler(receiver)(request, response));
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
@@ -91,7 +91,7 @@ describe("node:http", () => {
     socket.destroy();
   });
 
-  test("forgets a sender who leaves in the middle", async () => {
+  test("does not process a request whose sender disconnects early", async () => {
     const { receiver, errors } = aReceiver();
     const handled: Promise<void>[] = [];
     const url = await listening((request, response) => handled.push(expressHandler(receiver)(request, response)));
@@ -114,7 +114,7 @@ describe("fetch", () => {
     expect(applied).toHaveLength(1);
   });
 
-  test("says what to do when something has read the body", async () => {
+  test("returns an error with instructions if the body was read before", async () => {
     const { receiver, errors } = aReceiver();
     const request = aRequest(anEvent("LN-1", 1));
     await request.json();
@@ -123,7 +123,7 @@ describe("fetch", () => {
     expect(errors).toHaveLength(1);
   });
 
-  test("answers 500 and tells of it when the body breaks off in the middle", async () => {
+  test("answers 500 and calls onError if the body ends early", async () => {
     const { receiver, errors } = aReceiver();
     const body = new ReadableStream({ start: (controller) => controller.error(new Error("connection lost")) });
     const init = { method: "POST", body, duplex: "half" } as RequestInit;
@@ -132,7 +132,7 @@ describe("fetch", () => {
     expect(errors).toMatchObject([{ message: "connection lost" }]);
   });
 
-  test("answers 413 to a body without an end, and 405 to a GET", async () => {
+  test("answers 413 to an endless body, and 405 to a GET", async () => {
     const { receiver } = aReceiver();
     const endless = Readable.toWeb(Readable.from(endlessly())) as ReadableStream;
     const request = new Request(`https://acme.example${PATH}`, {

@@ -1,25 +1,25 @@
 import { Pool, type PoolClient } from "pg";
 import type { PooledSqlClient, SqlPool } from "../src/index.ts";
 
-/** A process that has died: nothing it meant to do afterwards happens. */
+/** Simulates the death of the process: none of its later actions happen. */
 export class KilledError extends Error {
   override readonly name = "KilledError";
 }
 
-/** Counts statements down; at 0 the process dies, just before the statement reaches the server or just after. */
+/** Counts queries down. At 0 the process dies, just before the query reaches the server or just after. */
 export interface Fuse {
   statementsLeft: number;
   readonly dies: "before" | "after";
 }
 
-/** The connections of one process, which can be made to die at any statement. */
+/** The connections of one process, which can be made to die at any query. */
 export class MortalPool implements SqlPool<MortalClient> {
   readonly #pool: Pool;
   fuse: Fuse | undefined;
 
   constructor(url: string) {
     this.#pool = new Pool({ connectionString: url, max: 5 });
-    // The server's word about a connection that we have cut ourselves.
+    // Ignores the server's message about a connection that this test has cut itself.
     this.#pool.on("error", () => {});
   }
 
@@ -55,7 +55,7 @@ class MortalClient implements PooledSqlClient {
       const result = await this.#client.query<Record<string, unknown>>(text, values);
       if (dies === undefined) return result;
     }
-    // No goodbye: the server notices that the socket is gone.
+    // Destroys the socket without a Terminate message: the server notices only that the socket is closed.
     (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
     throw new KilledError(`Killed ${dies} ${text}`);
   }

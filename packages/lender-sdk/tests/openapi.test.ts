@@ -34,7 +34,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 const SDK = fileURLToPath(new URL("../src/index.ts", import.meta.url));
 
-/** Answers by their schema and their type here, with what the SDK adds. */
+/** The answers: name of the schema, name of the SDK's type, and the fields that the SDK adds. */
 const ANSWERS: readonly [schema: string, type: string, added?: string][] = [
   ["Health", "Health", "requestId"],
   ["ImportResult", "CaseImport", "requestId"],
@@ -61,7 +61,7 @@ const REQUESTS: readonly [schema: string, type: string][] = [
   ["SignatureToDebug", "RequestToDebug"],
 ];
 
-test("the types are those of the OpenAPI document: field by field, and for every kind of event", async () => {
+test("the SDK's types match the OpenAPI document, field by field and for every kind of event", async () => {
   const folder = await mkdtemp(join(tmpdir(), "lender-sdk-openapi-"));
   const compilerOptions = { noEmit: true, typeRoots: [join(ROOT, "node_modules/@types")] };
   const project = { extends: join(ROOT, "tsconfig.base.json"), compilerOptions, files: ["checks.ts"] };
@@ -96,7 +96,7 @@ test("the client calls every endpoint of the OpenAPI document", async () => {
   expect(called.toSorted()).toEqual(known.toSorted());
 });
 
-/** A program that compiles if the SDK's types are those of the document. */
+/** A program that compiles only if the SDK's types match the document. */
 function checks(): string {
   const { schemas } = OPENAPI.components;
   const kinds = Object.keys(OPENAPI.webhooks).filter((kind) => kind !== "ping" && kind !== "mint-link");
@@ -118,16 +118,16 @@ function checks(): string {
     'same<Same<keyof Sdk.ReplayFilter | "ratePerSecond" | "dryRun", keyof ReplayRequest>>();',
     `same<Same<Sdk.EventKind, ${kinds.map((kind) => JSON.stringify(kind)).join(" | ")}>>();`,
     ...kinds.flatMap((kind) => eventChecks(kind, eventOf(kind))),
-    "// @ts-expect-error Else nothing here would be checked.",
+    "// @ts-expect-error If this compiles, the program checks nothing.",
     "same<Same<keyof Sdk.Health, keyof Booking>>();",
-    "// @ts-expect-error An attempt is no delivery: values are checked too, not only their names.",
+    "// @ts-expect-error A WebhookTest is no Delivery: the types of values are checked too, not only the names.",
     "check<Sdk.Delivery>({} as Attempt);",
   ].join("\n");
 }
 
 function answerChecks(schema: string, type: string, added: readonly string[]): string[] {
   const names = added.map((name) => JSON.stringify(name));
-  // Every answer may have warnings; the document names them where there are any today.
+  // Every answer may have warnings; the document lists them only where some exist today.
   const keys = [`keyof ${schema}`, ...names].join(" | ");
   return [
     `check<Omit<${type}, ${names.join(" | ") || "never"}>>({} as ${schema});`,
@@ -144,13 +144,13 @@ function eventChecks(kind: string, schema: string): string[] {
   ];
 }
 
-/** `payment_link.created` is PaymentLinkCreatedEvent. */
+/** The schema's name: `payment_link.created` is PaymentLinkCreatedEvent. */
 function eventOf(kind: string): string {
   const words = kind.split(/[._]/).map((word) => word[0]!.toUpperCase() + word.slice(1));
   return `${words.join("")}Event`;
 }
 
-/** The type of what `parseExact` makes of a value of this schema. */
+/** The type of the value that `parseExact` returns for this schema. */
 function typeOf(schema: Schema, key = ""): string {
   if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1)!;
   if (schema.anyOf !== undefined) return schema.anyOf.map((each) => typeOf(each, key)).join(" | ");

@@ -10,11 +10,11 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 const PACKAGES = ["lender-sdk", "signing"].map((name) => fileURLToPath(new URL(`../../${name}`, import.meta.url)));
-/** Installed from here, because the test asks no registry. */
+/** Installed from this folder, because the test uses no registry. */
 const HASHES = fileURLToPath(new URL("../../signing/node_modules/@noble/hashes", import.meta.url));
 const TSC = fileURLToPath(new URL("../../../node_modules/typescript/bin/tsc", import.meta.url));
 
-/** What a lender writes first: a signed call that is answered, and an event that is applied. */
+/** A lender's first program: sends a signed call, and applies an event. */
 const SCRIPT = `
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
@@ -56,7 +56,7 @@ const client = new CollectionsClient({ baseUrl: "https://collections.example", a
 const payment = { reference: "pay_1", paidAt: new Date(), mode: "upi" };
 const { outstandingAfter, sequence } = await client.confirmPayment("LN-1", { ...payment, amount: "2500.50" });
 export const read: [string, number] = [outstandingAfter, sequence];
-// @ts-expect-error A number may have lost a paisa already: amounts are text.
+// @ts-expect-error Amounts are text, because a number may already have lost digits.
 void client.confirmPayment("LN-1", { ...payment, amount: 2500.5 });
 export const handler = expressHandler(createReceiver({
   secrets: { lk_1: "sk_1" },
@@ -86,18 +86,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the packages have what is built and nothing of what it is built from", async () => {
+test("the packed packages contain the build output and no sources", async () => {
   const packages = join(folder, "node_modules/@collections");
   const installed = await readdir(packages, { recursive: true });
   expect(installed.filter((path) => path.endsWith("index.js"))).toHaveLength(2);
   expect(installed.filter((path) => /\.test\.|(?<!\.d)\.ts$|fast-check|vitest/.test(path))).toEqual([]);
-  // In other runtimes than Node only this one file is left out, by the package's imports.
+  // In other runtimes than Node, the package's imports replace only this one file.
   const files = installed.filter((path) => path.endsWith(".js"));
   const texts = await Promise.all(files.map((path) => readFile(join(packages, path), "utf8")));
   expect(files.filter((_, index) => texts[index]!.includes('"node:'))).toEqual(["signing/dist/hmac-node.js"]);
 });
 
-test("they run on every Node from 20 on that this machine has", async () => {
+test("the packed packages run on every installed Node from version 20", async () => {
   const nodes = await nodesOfThisMachine();
   expect(nodes.length).toBeGreaterThan(0);
   for (const node of nodes) {
@@ -117,7 +117,7 @@ test.each([
   ["nodenext", "nodenext"],
   ["esnext", "bundler"],
 ])(
-  "their types hold in a strict project of %s modules, resolved as by %s, without types of Node",
+  "the types compile in a strict project with %s modules and %s resolution, without Node's types",
   async (module, how) => {
     const options = ["--module", module, "--moduleResolution", how, "--target", "es2022", "--lib", "es2022,dom"];
     const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false", "--types", "", "--noEmit"];

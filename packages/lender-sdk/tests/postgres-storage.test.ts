@@ -35,7 +35,7 @@ async function positionOf(loan: string, schema = "collections_receiver"): Promis
   return rows[0]?.sequence;
 }
 
-test("a pool of pg is a storage, and apply gets its client inside the transaction", async () => {
+test("postgresStorage accepts a pool of pg, and apply gets the client that has the transaction", async () => {
   const { receive } = aReceiver({
     storage: postgresStorage<PoolClient>(pool),
     apply: async ({ event }, tx) => {
@@ -48,7 +48,7 @@ test("a pool of pg is a storage, and apply gets its client inside the transactio
   expect(await positionOf("LN-1")).toBe("1");
 });
 
-test("a statement that failed inside apply takes all back, even if apply itself does not mind", async () => {
+test("rolls back if a query inside apply failed, even if apply catches the error", async () => {
   const { receive } = aReceiver({
     storage: postgresStorage<PoolClient>(pool),
     apply: async (_, tx) => {
@@ -61,12 +61,12 @@ test("a statement that failed inside apply takes all back, even if apply itself 
   expect(await positionOf("LN-2")).toBeUndefined();
 });
 
-test("more deliveries of a loan than there are connections leave some for other loans", async () => {
+test("many deliveries of one loan do not use up the pool's connections", async () => {
   let release: () => void = () => {};
-  const held = new Promise<void>((resolve) => (release = resolve));
+  const released = new Promise<void>((resolve) => (release = resolve));
   const { receive } = aReceiver({
     storage: postgresStorage<PoolClient>(pool),
-    apply: ({ state }) => (state.sourceLoanNumber === "LN-busy" ? held : undefined),
+    apply: ({ state }) => (state.sourceLoanNumber === "LN-busy" ? released : undefined),
   });
   const busy = Array.from({ length: 10 }, () => receive(aWebhook(anEvent("LN-busy", 1))));
   expect((await receive(aWebhook(anEvent("LN-idle", 1)))).status).toBe(200);
@@ -75,7 +75,7 @@ test("more deliveries of a loan than there are connections leave some for other 
   expect(outcomes.toSorted()).toEqual(["applied", ...Array<string>(9).fill("duplicate")]);
 });
 
-test("a connection that breaks while apply does something else ends the event, not the process", async () => {
+test("a connection that breaks during apply fails the event and does not end the process", async () => {
   const { receive } = aReceiver({
     storage: postgresStorage<PoolClient>(pool),
     apply: async ({ state }, tx) => {
@@ -90,7 +90,7 @@ test("a connection that breaks while apply does something else ends the event, n
   expect((await receive(aWebhook(anEvent("LN-4", 1)))).status).toBe(200);
 });
 
-test("transactions of one's own and a schema by another name will do", async () => {
+test("PostgresStorage works with custom transactions and another schema", async () => {
   await pool.query(SCHEMA.replaceAll("collections_receiver", '"our ""events"'));
   const storage = new PostgresStorage<{ run: PoolClient }>(
     {
@@ -118,7 +118,7 @@ test("transactions of one's own and a schema by another name will do", async () 
   expect(await positionOf("LN-5", '"our ""events"')).toBe("1");
 });
 
-test("events that are too old to come again are forgotten, positions are not", async () => {
+test("forgetBefore deletes old events and keeps the loans' sequences", async () => {
   const storage = postgresStorage<PoolClient>(pool);
   const { receive } = aReceiver({ storage, apply: () => {} });
   await receive(aWebhook(anEvent("LN-6", 1)));

@@ -34,7 +34,7 @@ function aSnapshot(loan: string, sequence: number): CaseSnapshot {
   return { ...state, ...amounts } as unknown as CaseSnapshot;
 }
 
-describe("what is not to be believed is refused before it is read:", () => {
+describe("rejects before it parses the body:", () => {
   const event = anEvent("LN-1", 1);
   const tampered = { ...aWebhook(event), body: aWebhook(anEvent("LN-1", 1, { status: "closed" })).body };
   const without = (name: string) => {
@@ -45,16 +45,16 @@ describe("what is not to be believed is refused before it is read:", () => {
     ["a wrong secret", aWebhook(event, { secret: "sk_sandbox_other" }), 401, "BAD_SIGNATURE"],
     ["a body that was changed", tampered, 401, "BAD_SIGNATURE"],
     ["another path", { ...aWebhook(event), path: "/hooks/other" }, 401, "BAD_SIGNATURE"],
-    ["a key that is not known", aWebhook(event, { keyId: "lk_other" }), 401, "UNKNOWN_KEY"],
-    ["a key by the name of a method", aWebhook(event, { keyId: "constructor" }), 401, "UNKNOWN_KEY"],
+    ["an unknown key", aWebhook(event, { keyId: "lk_other" }), 401, "UNKNOWN_KEY"],
+    ["a key id that is the name of an object's method", aWebhook(event, { keyId: "constructor" }), 401, "UNKNOWN_KEY"],
     [
-      "a time long ago",
+      "a timestamp in the past",
       aWebhook(event, { timestampMs: Date.now() - FIVE_MINUTES_MS - 2_000 }),
       401,
       "TIMESTAMP_OUT_OF_RANGE",
     ],
     [
-      "a time to come",
+      "a timestamp in the future",
       aWebhook(event, { timestampMs: Date.now() + FIVE_MINUTES_MS + 60_000 }),
       401,
       "TIMESTAMP_OUT_OF_RANGE",
@@ -68,7 +68,7 @@ describe("what is not to be believed is refused before it is read:", () => {
     ["no object", aWebhook("[]"), 400, "MALFORMED_EVENT"],
     ["no eventId", aWebhook({ kind: "ping" }), 400, "MALFORMED_EVENT"],
     ["a loan without a sequence", aWebhook(anEvent("LN-1", 0)), 400, "MALFORMED_EVENT"],
-    ["a version to come", aWebhook(anEvent("LN-1", 1, { version: 2 })), 501, "UNKNOWN_VERSION"],
+    ["a newer version", aWebhook(anEvent("LN-1", 1, { version: 2 })), 501, "UNKNOWN_VERSION"],
   ])("%s", async (_, request, status, code) => {
     const { receive, updates, late, reports } = aReceiver();
     expect(await receive(request)).toMatchObject({ status, body: { received: false, code } });
@@ -76,7 +76,7 @@ describe("what is not to be believed is refused before it is read:", () => {
   });
 });
 
-test("a time within five minutes either way is believed", async () => {
+test("accepts a timestamp up to five minutes in the past or the future", async () => {
   const { receive } = aReceiver();
   for (const distanceMs of [-FIVE_MINUTES_MS + 30_000, FIVE_MINUTES_MS - 30_000]) {
     const request = aWebhook({ eventId: "evt_1", kind: "ping" }, { timestampMs: Date.now() + distanceMs });
@@ -84,7 +84,7 @@ test("a time within five minutes either way is believed", async () => {
   }
 });
 
-test("while a key is changed both keys are believed, and keys may come from a vault", async () => {
+test("accepts both keys during a rotation, and reads keys from a vault", async () => {
   const secrets = new Map([
     ["lk_old", "sk_old"],
     ["lk_new", "sk_new"],
@@ -101,13 +101,13 @@ test("while a key is changed both keys are believed, and keys may come from a va
   }
 });
 
-test("behind a proxy that changes the path, the path of the registered URL is told", async () => {
+test("verifies against the option `path` if a proxy changes the path", async () => {
   const { receive } = aReceiver({ path: "/public/hooks" });
   const request = aWebhook({ eventId: "evt_1", kind: "ping" }, { path: "/public/hooks" });
   expect((await receive({ ...request, path: "/hooks" })).status).toBe(200);
 });
 
-test("a ping, and a kind of no loan that nobody knows, are acknowledged", async () => {
+test("acknowledges a ping and events of unknown kinds without a loan", async () => {
   const { receive, reports, updates } = aReceiver();
   const none = { sourceLoanNumber: null, sequence: null, version: 1 };
   expect((await receive(aWebhook({ eventId: "evt_1", kind: "ping", test: true, ...none }))).status).toBe(200);
@@ -116,13 +116,13 @@ test("a ping, and a kind of no loan that nobody knows, are acknowledged", async 
   expect(updates).toEqual([]);
 });
 
-test("an event of a kind that nobody knows moves its loan, since it says what the loan is", async () => {
+test("applies an event of an unknown kind, because it contains the loan's state", async () => {
   const { receive, updates } = aReceiver();
   expect((await receive(aWebhook(anEvent("LN-1", 1, { kind: "case.polished" })))).status).toBe(200);
   expect(updates).toMatchObject([{ state: { sequence: 1 }, event: { kind: "case.polished" } }]);
 });
 
-test("events are applied once, with amounts to the last digit", async () => {
+test("applies each event once, with exact amounts", async () => {
   const { receive, updates, reports } = aReceiver();
   const text = JSON.stringify(anEvent("LN-1", 1)).replace('"amount":10.1', '"amount":90071992547409.93');
   for (let time = 0; time < 3; time += 1) expect((await receive(aWebhook(text))).status).toBe(200);
@@ -133,7 +133,7 @@ test("events are applied once, with amounts to the last digit", async () => {
   expect(reports.map(({ outcome }) => outcome)).toEqual(["applied", "duplicate", "duplicate"]);
 });
 
-test("at a gap the case is read and applied, and what was missing is late when it comes", async () => {
+test("reads and applies the case at a gap, and treats the missing events as late when they arrive", async () => {
   const reads: string[] = [];
   const { receive, updates, late, reports } = aReceiver({
     client: {
@@ -167,14 +167,14 @@ test.each([
   ["cannot be read", () => Promise.reject(new Error("ECONNREFUSED")), "CASE_NOT_READ"],
   ["is older than the event", (loan: string) => Promise.resolve(aSnapshot(loan, 2)), "CASE_TOO_OLD"],
   ["is another", () => Promise.resolve(aSnapshot("LN-2", 9)), "CASE_TOO_OLD"],
-])("when at a gap the case %s, nothing is applied and the event is asked for again", async (_, getCase, code) => {
+])("applies nothing at a gap if the case %s, and answers so that the event is sent again", async (_, getCase, code) => {
   const { receive, updates, errors } = aReceiver({ client: { getCase } });
   expect(await receive(aWebhook(anEvent("LN-1", 3)))).toMatchObject({ status: 503, body: { code } });
   expect(updates).toEqual([]);
   expect(errors).toMatchObject([{ code }]);
 });
 
-test("while the case is read for one delivery, others go on, and the older read takes nothing back", async () => {
+test("other deliveries go on while the case is read, and an older read does not overwrite a newer state", async () => {
   let answer: (snapshot: CaseSnapshot) => void = () => {};
   const reads = [new Promise<CaseSnapshot>((resolve) => (answer = resolve)), Promise.resolve(aSnapshot("LN-1", 7))];
   const { receive, updates, late } = aReceiver({ client: { getCase: () => reads.shift()! } });
@@ -187,7 +187,7 @@ test("while the case is read for one delivery, others go on, and the older read 
   expect(late.map(({ sequence }) => sequence)).toEqual([3]);
 });
 
-test("what cannot be applied is answered 500 without a word of why, kept nowhere, and applied when it comes again", async () => {
+test("an event that fails is answered 500 without the reason, is not recorded, and is applied when it is sent again", async () => {
   const applied: number[] = [];
   let isBroken = true;
   const { receive, errors } = aReceiver({
@@ -205,7 +205,7 @@ test("what cannot be applied is answered 500 without a word of why, kept nowhere
   expect(applied).toEqual([1]);
 });
 
-test("a log that fails does not have an applied event sent again", async () => {
+test("an error of onReceived does not make the service send an applied event again", async () => {
   const { receive, errors } = aReceiver({
     onReceived: () => {
       throw new Error("disk full");
@@ -215,7 +215,7 @@ test("a log that fails does not have an applied event sent again", async () => {
   expect(errors).toMatchObject([{ message: "disk full" }]);
 });
 
-test("a slow loan does not keep another one waiting", async () => {
+test("a slow loan does not delay another loan", async () => {
   let finish: () => void = () => {};
   const slow = new Promise<void>((resolve) => (finish = resolve));
   const { receive } = aReceiver({ apply: ({ state }) => (state.sourceLoanNumber === "LN-1" ? slow : undefined) });

@@ -7,7 +7,7 @@ import { afterFile } from "@collections/testing";
 export const KEY_ID = "lk_of_the_test";
 export const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 
-/** What the service does with one request: an answer, or something worse. */
+/** The service's reaction to one request: an answer, or a failure of the connection. */
 export type Script =
   | { status: number; body?: unknown; text?: string; headers?: Record<string, string> }
   | "reset"
@@ -29,11 +29,13 @@ export interface SeenRequest {
 export interface ScriptedService {
   readonly url: string;
   readonly seen: SeenRequest[];
-  /** Answers for the requests to come, one each; the last one goes on for ever. */
+  /** Answers for the next requests, one each; the last one repeats forever. */
   answerWith(...scripts: Script[]): void;
 }
 
-/** A server on a real socket that answers as told and keeps what it got; it ends with the test file. */
+/**
+ * Starts a server on a real socket that sends the given answers and records the requests. It stops after the test file.
+ */
 export async function startScriptedService(): Promise<ScriptedService> {
   const seen: SeenRequest[] = [];
   let waiting: Script[] = [{ status: 200, body: { success: true } }];

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 
-/** A page of the site, under a title for the navigation. One with a `file` is that file of docs/, rendered. */
+/** A page of the site with its title in the navigation. A page with a `file` is that rendered file of docs/. */
 export interface Page {
   readonly path: string;
   readonly title: string;
@@ -12,10 +12,10 @@ export interface Chapter {
   readonly pages: readonly Page[];
 }
 
-/** The folder docs/ of the repository; the service runs from its sources. */
+/** The repository's docs/ folder; the service runs from its sources. */
 export const DOCS = new URL("../../../docs/", import.meta.url);
 
-/** The whole site, in the order of its navigation. */
+/** All pages of the site, in the order of the navigation. */
 export const CHAPTERS: readonly Chapter[] = [
   {
     title: "Integrate",
@@ -52,7 +52,7 @@ export const CHAPTERS: readonly Chapter[] = [
   .map(({ title, pages }) => ({ title, pages: pages.filter(({ file }) => !file || existsSync(new URL(file, DOCS))) }))
   .filter(({ pages }) => pages.length > 0);
 
-/** The README of each package. There is none where the service is installed alone. */
+/** The README of each package; none if the service is installed without the repository. */
 function packagePages(): Page[] {
   const packages = new URL("../packages/", DOCS);
   if (!existsSync(packages)) return [];

@@ -3,7 +3,7 @@ import { CHAPTERS, DOCS, type Page } from "./contents.ts";
 import { layoutPage } from "./layout.ts";
 import { renderMarkdown } from "./markdown.ts";
 
-/** Files beside the documents that they link to, by what they are called on the site. */
+/** Files that the documents link to, by their paths on the site. */
 export const SAMPLES = { path: "/docs/samples", folder: new URL("lenders/samples/", DOCS) };
 export const OPENAPI = { path: "/openapi.json", file: new URL("openapi.json", DOCS) };
 export const VECTORS = {
@@ -11,7 +11,7 @@ export const VECTORS = {
   file: new URL(import.meta.resolve("@collections/signing/vectors.json")),
 };
 
-/** The whole HTML of a page that is a Markdown file. */
+/** The complete HTML of a page that is a Markdown file. */
 export async function documentPage({ path, title, file }: Page & { file: string }, base: string): Promise<string> {
   const url = new URL(file, DOCS);
   const text = await readFile(url, "utf8");
@@ -19,7 +19,7 @@ export async function documentPage({ path, title, file }: Page & { file: string 
   return layoutPage({ path, title, main: html, headings, scripts: ["pages/document.ts"] }, base);
 }
 
-/** Links between files become links between pages; what the site does not have has no target. */
+/** Turns links between files into links between pages. A file that the site does not serve has no target. */
 function targetOf(href: string, from: URL, base: string): string | undefined {
   if (href.startsWith("#") || URL.canParse(href)) return href;
   const { href: target, hash } = new URL(href, from);

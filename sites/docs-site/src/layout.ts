@@ -2,30 +2,30 @@ import { escapeHtml } from "@collections/web-pages";
 import { CHAPTERS, type Page } from "./contents.ts";
 import type { Heading } from "./markdown.ts";
 
-/** What a page of the site consists of; the frame around it is made here. */
+/** The content of a page; `layoutPage` adds the frame. */
 export interface PageContent {
-  /** Its path in the navigation, such as /docs/reference; left out where no link leads to it. */
+  /** Its path in the navigation, such as /docs/reference; missing for a page that the navigation does not list. */
   readonly path?: string;
   readonly title: string;
-  /** The HTML of the main part, its h1 included. */
+  /** The HTML of the main part, including its h1. */
   readonly main: string;
-  /** Its headings: those of level 2 stand below the page in the navigation. */
+  /** Its headings. The navigation lists those of level 2 below the page. */
   readonly headings?: readonly Heading[];
-  /** Modules that it runs, such as `pages/document.ts`, below /docs/modules. */
+  /** The modules that it runs, such as `pages/document.ts`, below /docs/modules. */
   readonly scripts?: readonly string[];
   /** Further style sheets, as paths of this site. */
   readonly styles?: readonly string[];
-  /** True gives the main part the whole width, for what is no running text. */
+  /** True for the whole width, for a page that is not running text. */
   readonly wide?: boolean;
 }
 
-/** A tick on a square; in the page itself, so that a page needs no image from anywhere. */
+/** A tick on a square. It is embedded, so that a page loads no image. */
 const ICON = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0f766e"/>` +
     `<path d="M9 17.5l4.5 4.5L23 11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round"/></svg>`,
 )}`;
 
-/** A whole HTML page. `base` is the path that a proxy in front takes off, or empty. */
+/** A complete HTML page. `base` is the path that a proxy in front removes, or empty. */
 export function layoutPage(content: PageContent, base: string): string {
   const { title, main, scripts = [], styles = [], wide = false } = content;
   return `<!doctype html>
@@ -66,7 +66,7 @@ function navigation({ path, headings = [] }: PageContent, base: string): string 
   }).join("\n");
 }
 
-/** A link, and for the page that is open (the one with `sections`) links to its sections. */
+/** A link; for the open page, which has `sections`, also links to its sections. */
 function navigationItem({ path, title }: Page, sections: readonly Heading[] | undefined, base: string): string {
   const link = `<a href="${base}${path}"${sections ? ' aria-current="page"' : ""}>${escapeHtml(title)}</a>`;
   if (!sections || sections.length === 0) return `<li>${link}</li>`;

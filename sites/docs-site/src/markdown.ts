@@ -14,13 +14,15 @@ export interface RenderedDocument {
   readonly headings: readonly Heading[];
 }
 
-/** Where a link of the document leads on the site; undefined where the site does not have it: then only its text stays. */
+/**
+ * Where a link leads on the site. Undefined if the site does not have the target; then only the link's text is kept.
+ */
 export type LinkTarget = (href: string) => string | undefined;
 
-/** A code that stands alone in a cell names its row: `#LOAN_NOT_FOUND` leads there. */
+/** A code alone in a cell becomes the id of its row: `#LOAN_NOT_FOUND` leads there. */
 const ROW_NAME = /^`([A-Z][A-Z0-9_]{3,})`$/;
 
-/** Renders one of our own Markdown files. HTML in it is taken as it is, so it must be nobody else's. */
+/** Renders one of our own Markdown files. HTML in it is not escaped, so the text must be trusted. */
 export function renderMarkdown(text: string, targetOf: LinkTarget): RenderedDocument {
   const headings: Heading[] = [];
   const rowNames = new Set<string>();
@@ -58,7 +60,7 @@ function renderedHeading(parser: Parser, token: Tokens.Heading, before: readonly
   return { html, heading: { level: token.depth, text, anchor } };
 }
 
-/** As GitHub makes them, so that a link within a file works in both places. */
+/** An anchor like GitHub's, so that a link within a file works in both places. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -74,11 +76,14 @@ function unused(anchor: string, before: readonly Heading[]): string {
 
 function renderedCode(text: string, language: string): string {
   const inner = highlighter.getLanguage(language) ? highlighter.highlight(text, { language }).value : escapeHtml(text);
-  // A block that is wider than the screen is scrolled, by keyboard too.
+  // A block that is wider than the screen can be scrolled, also by keyboard.
   return `<div class="code"><pre tabindex="0"><code>${inner}</code></pre></div>\n`;
 }
 
-/** With three columns and more, each cell knows the name of its column: on a phone, cells stand below each other. */
+/**
+ * In a table with three or more columns, each cell has the name of its column, because on a phone the cells are below
+ * each other.
+ */
 function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, rowNames: Set<string>): string {
   const labels = header.map(({ tokens }) => escapeHtml(parser.parseInline(tokens, parser.textRenderer)));
   const isWide = labels.length > 2;
@@ -89,7 +94,7 @@ function renderedTable(parser: Parser, { header, rows, align }: Tokens.Table, ro
   };
   const cells = (tag: string, row: readonly Tokens.TableCell[]) =>
     row.map((each, column) => cell(tag, column, each)).join("");
-  // A table whose cells are no table cells to the browser has to say that it is one.
+  // These tables are not displayed as tables, so their roles must be given explicitly.
   const [tableRole, rowRole] = isWide ? [' role="table" class="wide"', ' role="row"'] : ["", ""];
   const head = `<thead><tr${rowRole}>${cells("th", header)}</tr></thead>`;
   const body = rows.map((row) => `<tr${rowId(row, rowNames)}${rowRole}>${cells("td", row)}</tr>`).join("\n");

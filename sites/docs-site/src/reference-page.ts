@@ -4,13 +4,13 @@ import { fileURLToPath } from "node:url";
 import { type RequestHandler, Router } from "express";
 import { layoutPage } from "./layout.ts";
 
-/** Swagger UI as it was installed; its version is in its path, so that browsers keep it for good. */
+/** The installed Swagger UI. Its version is in its path, so that browsers can cache it forever. */
 const SWAGGER_UI = new URL(".", import.meta.resolve("swagger-ui-dist/package.json"));
 const SWAGGER_FILES = ["swagger-ui-bundle.js", "swagger-ui.css"];
 const SWAGGER_PATH = "/docs/swagger-ui";
 const YEAR_MS = 31_536_000_000;
 
-/** Fields have no names, so that no browser can send them anywhere or offers to keep them. */
+/** The fields have no names, so that browsers neither send them nor offer to save them. */
 const FORM = `<form id="key" autocomplete="off" novalidate>
 <div class="field">
 <label for="key-id">Key id</label>
@@ -19,11 +19,11 @@ const FORM = `<form id="key" autocomplete="off" novalidate>
 <div class="field">
 <label for="secret">Secret</label>
 <input id="secret" class="secret" spellcheck="false" autocapitalize="none" placeholder="sk_sandbox_…" aria-describedby="secret-hint">
-<p class="hint" id="secret-hint">It stays in this page's memory: it is neither sent nor kept.</p>
+<p class="hint" id="secret-hint">It stays in this page's memory: it is neither sent nor stored.</p>
 </div>
 </form>`;
 
-/** The whole HTML of the API reference; `version` is Swagger UI's. */
+/** The complete HTML of the API reference; `version` is Swagger UI's. */
 export function referencePage(base: string, version: string): string {
   return layoutPage(
     {
@@ -33,7 +33,7 @@ export function referencePage(base: string, version: string): string {
 <p>Every endpoint and every event, from the <a href="${base}/openapi.json">OpenAPI document</a> that the service is tested against. With a key, “Try it out” sends requests to this deployment, signed in your browser.</p>
 ${FORM}
 <div id="reference" data-document="${base}/openapi.json" data-library="${base}${SWAGGER_PATH}/${version}/swagger-ui-bundle.js"><p role="status">Loading…</p></div>
-<noscript><p class="fault">This page needs JavaScript; the document itself does not.</p></noscript>`,
+<noscript><p class="fault">This page needs JavaScript. The OpenAPI document itself does not.</p></noscript>`,
       scripts: ["pages/reference.ts"],
       styles: [`${SWAGGER_PATH}/${version}/swagger-ui.css`, "/docs/assets/reference.css"],
       wide: true,
@@ -42,13 +42,13 @@ ${FORM}
   );
 }
 
-/** The version of Swagger UI that is installed. */
+/** The installed version of Swagger UI. */
 export async function swaggerUiVersion(): Promise<string> {
   const manifest = await readFile(new URL("package.json", SWAGGER_UI), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Serves what the page needs of Swagger UI, and nothing else of it. */
+/** Serves the files of Swagger UI that the page needs, and no others. */
 export function swaggerUiFiles(): RequestHandler {
   const router = Router({ caseSensitive: true });
   for (const name of SWAGGER_FILES) {
@@ -60,7 +60,7 @@ export function swaggerUiFiles(): RequestHandler {
   return router;
 }
 
-/** Serves the OpenAPI document. It is made when it is asked for. */
+/** Serves the OpenAPI document, which is made at the first request. */
 export function openApiFile(openApi: () => object): RequestHandler {
   let made: { text: string; etag: string } | undefined;
   return (_, response) => {

@@ -1,6 +1,6 @@
 import { layoutPage } from "./layout.ts";
 
-/** Fields for text have no names, so that no browser can send them anywhere, not even where scripts are off. */
+/** The text fields have no names, so that no browser can send them anywhere, even without scripts. */
 const FORM = `<form id="debugger" autocomplete="off" novalidate>
 <div class="field">
 <label for="paste">A curl command or an HTTP request, to fill the fields</label>
@@ -16,18 +16,18 @@ const FORM = `<form id="debugger" autocomplete="off" novalidate>
 <div class="field">
 <label for="path">Path</label>
 <input id="path" spellcheck="false" autocapitalize="none" placeholder="/api/v1/partner/cases" aria-describedby="path-hint">
-<p class="hint" id="path-hint">As it was requested, or the whole URL.</p>
+<p class="hint" id="path-hint">The path as it was requested, or the whole URL.</p>
 </div>
 </div>
 <div class="field">
 <label for="timestamp">Timestamp</label>
 <input id="timestamp" spellcheck="false" inputmode="numeric" placeholder="1795167667000" aria-describedby="timestamp-hint">
-<p class="hint" id="timestamp-hint">What was sent in <code>X-Service-Timestamp</code>.</p>
+<p class="hint" id="timestamp-hint">The value of the header <code>X-Service-Timestamp</code>.</p>
 </div>
 <div class="field">
 <label for="signature">Signature</label>
 <input id="signature" spellcheck="false" autocapitalize="none" placeholder="64 hexadecimal digits" aria-describedby="signature-hint">
-<p class="hint" id="signature-hint">What was sent in <code>X-Service-Signature</code>, although it is wrong.</p>
+<p class="hint" id="signature-hint">The value of the header <code>X-Service-Signature</code>, even if it is wrong.</p>
 </div>
 <fieldset class="field">
 <legend>Body</legend>
@@ -38,7 +38,7 @@ const FORM = `<form id="debugger" autocomplete="off" novalidate>
 </div>
 <div id="body-as-text">
 <textarea id="body-text" rows="5" spellcheck="false" aria-label="Body as text" aria-describedby="body-hint"></textarea>
-<p class="hint" id="body-hint">Exactly what was sent; empty for none. Line ends count as LF: for others take base64 or a file.</p>
+<p class="hint" id="body-hint">Exactly the body that was sent; empty for no body. Line ends count as LF: for others use base64 or a file.</p>
 </div>
 <div id="body-as-base64" hidden>
 <textarea id="body-base64" rows="5" spellcheck="false" aria-label="Body in base64"></textarea>
@@ -56,16 +56,16 @@ const FORM = `<form id="debugger" autocomplete="off" novalidate>
 <p class="hint" id="secret-hint">It stays on this page.</p>
 </div>
 <details>
-<summary>More that helps</summary>
+<summary>More details</summary>
 <div class="field">
 <label for="headers">Headers</label>
 <textarea id="headers" rows="4" spellcheck="false" placeholder="Host: collections.example" aria-describedby="headers-hint"></textarea>
-<p class="hint" id="headers-hint">One in a line. <code>Host</code> and <code>Authorization</code> are of use; <code>X-Service-Timestamp</code> where it differs from what was signed.</p>
+<p class="hint" id="headers-hint">One per line. <code>Host</code> and <code>Authorization</code> are useful, and <code>X-Service-Timestamp</code> if it differs from the signed one.</p>
 </div>
 <div class="field">
-<label for="other-secrets">Other secrets that may have signed</label>
+<label for="other-secrets">Other secrets that may have been used</label>
 <textarea id="other-secrets" class="secret" rows="2" spellcheck="false" autocapitalize="none" aria-describedby="other-secrets-hint"></textarea>
-<p class="hint" id="other-secrets-hint">One in a line: older ones, those of other environments.</p>
+<p class="hint" id="other-secrets-hint">One per line, such as older ones or those of other environments.</p>
 </div>
 </details>
 <div class="actions">
@@ -76,15 +76,15 @@ const FORM = `<form id="debugger" autocomplete="off" novalidate>
 </form>`;
 
 const MAIN = `<h1>Signature debugger</h1>
-<p class="lead">The service says <code>BAD_SIGNATURE</code>? Describe the request as it was sent. This page makes every known mistake on purpose, singly and in pairs, until one gives the very signature that you sent, and then says which it was.</p>
-<p class="promise">All of it happens in your browser. The page is not allowed to send anything anywhere, and keeps nothing.</p>
+<p class="lead">Does the service answer <code>BAD_SIGNATURE</code>? Describe the request as it was sent. This page makes every known mistake on purpose, alone and in pairs, until one gives exactly the signature that you sent. Then it tells you which mistake it was.</p>
+<p class="promise">Everything happens in your browser. The page is not allowed to send anything, and stores nothing.</p>
 <div class="bench">
 ${FORM}
 <section id="result" aria-label="Result" aria-live="polite"></section>
 </div>
-<noscript><p class="fault">This page needs JavaScript: without it, nobody could search here.</p></noscript>`;
+<noscript><p class="fault">This page needs JavaScript, because the search runs in your browser.</p></noscript>`;
 
-/** The whole HTML of the signature debugger. It works in the browser alone (contract: Signature debugger). */
+/** The complete HTML of the signature debugger. It works in the browser only (contract: Signature debugger). */
 export function signaturePage(base: string): string {
   return layoutPage(
     {

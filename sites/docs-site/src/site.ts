@@ -22,16 +22,16 @@ const PAGES = new URL("./pages/", import.meta.url);
 const ENTRIES = ["document.ts", "reference.ts", "signature-debugger.ts"].map((name) => new URL(name, PAGES));
 
 export interface SiteOptions {
-  /** The path that a proxy in front takes off, or empty. */
+  /** The path that a proxy in front removes, or empty. */
   readonly publicBasePath: string;
   readonly log: Logger;
-  /** Makes the OpenAPI document for that path. */
+  /** Makes the OpenAPI document for that base path. */
   readonly openApi: (publicBasePath: string) => object;
 }
 
 /**
- * The documentation for lenders, below /docs: guides from docs/, the signature debugger, and what they load. Nothing is
- * asked of another host, and nothing is made before somebody asks for it.
+ * The documentation for lenders, below /docs: the guides of docs/, the signature debugger, and the files that they
+ * load. It loads nothing from other hosts, and makes each page at its first request.
  */
 export function documentationSite({ publicBasePath, log, openApi }: SiteOptions): Router {
   const router = Router({ caseSensitive: true });
@@ -48,7 +48,7 @@ export function documentationSite({ publicBasePath, log, openApi }: SiteOptions)
   );
   router.use(swaggerUiFiles());
   router.get("/docs/guide", (_, response) => response.redirect(301, `${publicBasePath}/docs`));
-  // Where the `type` of a problem leads, on the host that it names.
+  // The `type` of a problem is a URL with this path.
   router.get("/errors/:code", ({ params }, response) => {
     response.redirect(301, `${publicBasePath}/docs/errors#${encodeURIComponent(params.code)}`);
   });
@@ -61,7 +61,7 @@ export function documentationSite({ publicBasePath, log, openApi }: SiteOptions)
   });
   router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     const { status = 500 } = error as { status?: number };
-    if (status >= 500) log.error({ error }, "unexpected error of a page");
+    if (status >= 500) log.error({ error }, "unexpected error while making a page");
     const page = status >= 500 ? BROKEN : NOT_FOUND;
     answerPage(response.status(status >= 500 ? 500 : 404), layoutPage(page, publicBasePath));
   });
@@ -70,13 +70,13 @@ export function documentationSite({ publicBasePath, log, openApi }: SiteOptions)
 
 const NOT_FOUND = {
   title: "Not found",
-  main: `<h1>There is no such page</h1>
+  main: `<h1>This page does not exist</h1>
 <p>The link may be old, or have a letter too many. All pages are in the navigation.</p>`,
 };
 
 const BROKEN = {
   title: "Something went wrong",
-  main: `<h1>This page could not be made</h1>
+  main: `<h1>This page could not be created</h1>
 <p>It is our fault, and it is written down. The other pages are in the navigation.</p>`,
 };
 
@@ -101,7 +101,7 @@ async function folders(): Promise<SourceFolders> {
   };
 }
 
-/** To be read, not to be run or saved. */
+/** Makes browsers show the file as text instead of running or saving it. */
 function asText(response: Response): void {
   response.setHeader("Content-Type", "text/plain; charset=utf-8");
 }

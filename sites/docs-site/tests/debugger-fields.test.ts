@@ -16,7 +16,7 @@ const FILLED: Fields = {
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe("the fields of the debugger", () => {
-  test("are a request and the secrets to try", () => {
+  test("become a request and the secrets to try", () => {
     const fields = {
       ...FILLED,
       headers: "Host: api.example\nAuthorization: Bearer lk_1\n",
@@ -36,7 +36,7 @@ describe("the fields of the debugger", () => {
     });
   });
 
-  test("lose the white space that pasting adds around what has none, and keep that of the body", () => {
+  test("are trimmed, except for the body", () => {
     const fields = { ...FILLED, path: " /b\n", timestamp: " 1 ", secret: "s \n", body: { text: " {} \n" } };
     expect(askedIn(fields)).toMatchObject({
       request: { path: "/b", timestamp: "1", body: bytes(" {} \n") },
@@ -44,7 +44,7 @@ describe("the fields of the debugger", () => {
     });
   });
 
-  test("take timestamp and signature from the headers where they are nowhere else", () => {
+  test("take timestamp and signature from the headers if their own fields are empty", () => {
     const headers = "x-service-timestamp: 17\nX-SERVICE-SIGNATURE: cd";
     expect(askedIn({ ...FILLED, timestamp: "", signature: "", headers })).toMatchObject({
       request: { timestamp: "17", signature: "cd" },
@@ -58,11 +58,11 @@ describe("the fields of the debugger", () => {
     ["base64", { base64: " e30\n= " }, bytes("{}")],
     ["a file", { file: bytes("\uFEFF{}") }, bytes("\uFEFF{}")],
     ["nothing", { text: "" }, bytes("")],
-  ])("take a body that is %s", (_, body, expected) => {
+  ])("accept a body that is %s", (_, body, expected) => {
     expect(askedIn({ ...FILLED, body })).toMatchObject({ request: { body: expected } });
   });
 
-  test("that are empty or wrong are named, all at once", () => {
+  test("that are empty or invalid are all reported at once", () => {
     const empty = { ...FILLED, method: "", path: " ", timestamp: "", signature: "", secret: "" };
     const asked = askedIn({ ...empty, body: { base64: "%" } });
     expect(asked).toMatchObject({ ok: false });
@@ -78,7 +78,7 @@ describe("the fields of the debugger", () => {
   });
 });
 
-test("characters that nobody sees get a picture", () => {
+test("invisible characters get a picture", () => {
   expect(visibleParts("\uFEFFa\r\nb")).toEqual([
     { picture: "BOM", name: "byte order mark" },
     "a",

@@ -6,7 +6,7 @@ const html = (text: string, targetOf: (href: string) => string | undefined = now
   renderMarkdown(text, targetOf).html;
 
 describe("a document", () => {
-  test("has anchors as GitHub makes them, each once", () => {
+  test("has GitHub's anchors, made unique", () => {
     const { headings, html } = renderMarkdown("# A\n\n## 5. Receive `events`, *now*!\n\n### Go\n\n## Go\n", nowhere);
     expect(headings).toEqual([
       { level: 1, text: "A", anchor: "a" },
@@ -18,25 +18,25 @@ describe("a document", () => {
     expect(html).toContain("Receive <code>events</code>, <em>now</em>!");
   });
 
-  test("has headings whose text is text", () => {
+  test("has headings as plain text", () => {
     const { headings, html } = renderMarkdown('## C# & "Go" \\<x>\n', nowhere);
     expect(headings).toEqual([{ level: 2, text: 'C# & "Go" <x>', anchor: "c--go-x" }]);
     expect(html).toContain("C# &amp; &quot;Go&quot; &lt;x&gt;");
   });
 
-  test("links where the site has the target, and else keeps the text", () => {
+  test("keeps a link if the site has its target, else only its text", () => {
     const targetOf = (href: string) => (href === "a.md" ? "/docs/a" : undefined);
     expect(html("[to *a*](a.md) [to b](b.md)", targetOf)).toBe('<p><a href="/docs/a">to <em>a</em></a> to b</p>\n');
   });
 
-  test("shows code as it is, coloured where the language is known", () => {
+  test("escapes code, and highlights known languages", () => {
     expect(html('```text run\n<a> & "b"\n```')).toContain("<code>&lt;a&gt; &amp; &quot;b&quot;</code>");
     expect(html("```klingon\n<a>\n```")).toContain("<code>&lt;a&gt;</code>");
     expect(html('```json\n{ "<a>": 1 }\n```')).toContain('<span class="hljs-attr">&quot;&lt;a&gt;&quot;</span>');
     expect(html("```bash run\nexport A=1 # b\n```")).toContain('<span class="hljs-comment"># b</span>');
   });
 
-  test("names the rows of its tables by the codes that stand alone in a cell, the first of each", () => {
+  test("uses a code alone in a cell as the id of its row, once per code", () => {
     const table =
       "| HTTP | Code |\n| --: | --- |\n| 404 | `LOAN_NOT_FOUND` |\n| 404 | `LOAN_NOT_FOUND` |\n| 401 | see `BAD` |\n";
     const rendered = html(table);
@@ -44,13 +44,13 @@ describe("a document", () => {
     expect(rendered).toContain('<td class="right">404</td><td><code>LOAN_NOT_FOUND</code></td>');
   });
 
-  test("has tables of many columns whose cells know their column, for narrow screens", () => {
+  test("has column names in the cells of wide tables, for narrow screens", () => {
     const table = "| A | `B` & C | D |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n";
     expect(html(table)).toContain('<td role="cell" data-label="B &amp; C">2</td>');
     expect(html("| A | B |\n| --- | --- |\n| 1 | 2 |\n")).toContain("<tr><td>1</td><td>2</td></tr>");
   });
 
-  test("may have HTML of its own", () => {
+  test("may contain HTML", () => {
     expect(html("<details>\n<summary>More</summary>\n\n*a*\n\n</details>\n")).toMatch(
       /<details>[^]*<em>a<\/em>[^]*<\/details>/,
     );

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { CHAPTERS } from "../src/contents.ts";
 import { serveDocumentation } from "./fixtures/serve-documentation.ts";
 
-/** A real browser on a busy machine. */
+/** Enough for a real browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 
@@ -22,7 +22,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     ["errors", "/docs/errors"],
   ])("the page of the %s", (name, path) => {
     test.concurrent.each(DESKTOP_AND_PHONE)(
-      "fits on a %s, with no fault and nothing from elsewhere",
+      "fits on a %s, has no errors, and loads nothing from other hosts",
       async (screen) => {
         const open = await browser.open(origin + path, { screen });
         expect(await open.page.getByRole("heading", { level: 1 }).isVisible()).toBe(true);
@@ -50,7 +50,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     expect(open.requestsElsewhere()).toEqual([]);
   });
 
-  test("the navigation stands beside the text, and says where one is", async () => {
+  test("the navigation is beside the text, and marks the current page", async () => {
     const { page } = await browser.open(`${origin}/docs/errors`);
     const navigation = page.getByRole("navigation", { name: "Documentation" });
     expect(await navigation.getByRole("link", { name: "Errors" }).getAttribute("aria-current")).toBe("page");
@@ -59,7 +59,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     await page.getByRole("heading", { level: 1, name: "Sign and verify" }).waitFor();
   });
 
-  test("on a phone the navigation opens at a touch, and by the keyboard", async () => {
+  test("on a phone the navigation opens by touch and by keyboard", async () => {
     const open = await browser.open(`${origin}/docs/errors`, { screen: "phone", colorScheme: "dark" });
     const navigation = open.page.getByRole("navigation", { name: "Documentation" });
     expect(await navigation.isVisible()).toBe(false);
@@ -74,7 +74,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     await open.page.getByRole("heading", { level: 1, name: "Integrate in an afternoon" }).waitFor();
   });
 
-  test("the type of an error leads to its row, which is not below the bar on top", async () => {
+  test("the type of an error leads to its row, which the top bar does not cover", async () => {
     const { page } = await browser.open(`${origin}/errors/BAD_SIGNATURE`);
     const { top } = await page.locator("tr:target").evaluate((row) => row.getBoundingClientRect());
     const bar = await page.locator("header").evaluate((header) => header.getBoundingClientRect());
@@ -82,7 +82,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     expect(top).toBeGreaterThanOrEqual(bar.bottom);
   });
 
-  test("a block of code can be copied, as it stands there", async () => {
+  test("a block of code can be copied exactly", async () => {
     const { page, errors } = await browser.open(`${origin}/docs`);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const block = page.locator(".code").first();
@@ -93,7 +93,7 @@ describe("the documentation in Chromium", { timeout: BROWSER_TIMEOUT_MS }, () =>
     expect(errors).toEqual([]);
   });
 
-  test("dark where the reader's system is", async () => {
+  test("pages are dark if the reader's system is dark", async () => {
     const pages = await Promise.all([
       browser.open(`${origin}/docs`, { colorScheme: "light" }),
       browser.open(`${origin}/docs`, { colorScheme: "dark" }),

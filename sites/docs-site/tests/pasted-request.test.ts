@@ -5,7 +5,7 @@ import { shellWords } from "../src/pages/shell-words.ts";
 const CONFIRM = "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm";
 const BODY = `{"amount":2500,"note":"Ravi's"}`;
 
-describe("words of a shell", () => {
+describe("shellWords", () => {
   test.each([
     ["plain ones", "a  b\tc", ["a", "b", "c"]],
     ["single quotes", `'a "b" \\n' c`, [`a "b" \\n`, "c"]],
@@ -14,16 +14,16 @@ describe("words of a shell", () => {
     ["quotes side by side", `a'b'"c"d`, ["abcd"]],
     ["an escaped space", "a\\ b", ["a b"]],
     ["an empty word", `a '' b`, ["a", "", "b"]],
-    ["lines that go on", "a \\\n  b \\\r\n c", ["a", "b", "c"]],
+    ["continued lines", "a \\\n  b \\\r\n c", ["a", "b", "c"]],
     ["the end of the first command", "a b | c", ["a", "b"]],
     ["the end of the line", "a b\nc", ["a", "b"]],
-    ["a quote that lacks its end", "a 'b c", ["a", "b c"]],
+    ["a missing closing quote", "a 'b c", ["a", "b c"]],
     ["nothing", "", []],
   ])("%s", (_, text, words) => {
     expect(shellWords(text).words).toEqual(words);
   });
 
-  test("what the shell would fill in stays, and is told", () => {
+  test("keeps and lists the shell's expansions", () => {
     const text = `-H "X: $KEY" '$NOT' $(date +%s)000 "\${A}b" "\\$no" "$(cat "a b")"`;
     expect(shellWords(text)).toEqual({
       words: ["-H", "X: $KEY", "$NOT", "$(date +%s)000", "${A}b", "$no", '$(cat "a b")'],
@@ -62,25 +62,25 @@ describe("a curl command", () => {
     expect(readPasted(text)).toMatchObject({ method, path: "/b" });
   });
 
-  test("joins several pieces of data, and takes only what is data", () => {
+  test("joins several data options, and ignores other options", () => {
     const text = "curl -u me:secret -A agent -d a=1 --data-raw @b https://a.example";
     expect(readPasted(text)).toMatchObject({ path: "/", body: "a=1&@b", notes: [] });
   });
 
-  test("of a terminal may have its prompts, and variables for the base", () => {
+  test("may be copied from a terminal with prompts and variables", () => {
     const text = `$ curl -X GET "$BASE_URL/api/v1/partner/health" \\\n> -H "Authorization: Bearer $API_KEY_ID"\n{"ok":true}`;
     expect(readPasted(text)).toEqual({
       method: "GET",
       path: "/api/v1/partner/health",
       headers: [["Authorization", "Bearer $API_KEY_ID"]],
-      notes: ["The shell fills in $BASE_URL, $API_KEY_ID: put the values in their places."],
+      notes: ["The shell replaces $BASE_URL, $API_KEY_ID: enter the values instead."],
     });
   });
 
   test.each([
     ["a file", "curl -d @/tmp/body.json https://a.example/b", "The body is in the file /tmp/body.json"],
-    ["data to encode", "curl --data-urlencode a=ä https://a.example/b", "--data-urlencode was not taken over"],
-  ])("with %s says that the body is still missing", (_, text, note) => {
+    ["data to encode", "curl --data-urlencode a=ä https://a.example/b", "--data-urlencode cannot be read"],
+  ])("with %s has a note that the body is missing", (_, text, note) => {
     const { body, notes } = readPasted(text);
     expect(body).toBeUndefined();
     expect(notes.join()).toContain(note);
@@ -97,7 +97,7 @@ describe("an HTTP request", () => {
     notes: [],
   };
 
-  test("gives what stands in it, whatever its line ends", () => {
+  test("is read with any line ends", () => {
     expect(readPasted(`${head}\r\n${BODY}`)).toEqual({ ...read, body: BODY });
     expect(readPasted(`${head}\r\n${BODY}`.replaceAll("\r\n", "\n"))).toEqual({ ...read, body: BODY });
     expect(readPasted(`\n${head}`)).toEqual(read);
@@ -107,18 +107,18 @@ describe("an HTTP request", () => {
     ["a last line end that pasting added", `${BODY}\n`, BODY.length, BODY],
     ["a last line end that pasting lost", BODY, BODY.length + 1, `${BODY}\n`],
     ["CRLF that pasting made LF", "{\n}\n", 6, "{\r\n}\r\n"],
-  ])("is mended by its length: %s", (_, pasted, length, body) => {
+  ])("is restored by its Content-Length: %s", (_, pasted, length, body) => {
     expect(readPasted(`${head}Content-Length: ${length}\r\n\r\n${pasted}`)).toMatchObject({ body, notes: [] });
   });
 
-  test("of which a part is missing says so", () => {
+  test("with an incomplete body has a note about it", () => {
     expect(readPasted(`${head}Content-Length: 999\r\n\r\n${BODY}`)).toMatchObject({
       body: BODY,
-      notes: [`Content-Length is 999, and the body that was pasted has ${BODY.length} bytes.`],
+      notes: [`Content-Length is 999, but the pasted body has ${BODY.length} bytes.`],
     });
   });
 
-  test("may be what curl -v printed", () => {
+  test("may be the output of curl -v", () => {
     const text = `* Connected to api.example\n> GET /b HTTP/2\n> Host: api.example\n> X-Service-Timestamp: 1\n>\n< HTTP/2 401\n< date: x\n`;
     expect(readPasted(text)).toMatchObject({
       method: "GET",
@@ -130,7 +130,7 @@ describe("an HTTP request", () => {
     });
   });
 
-  test("may have a whole URL in its first line, and speak of curl", () => {
+  test("may have a full URL in its first line, and mention curl in its body", () => {
     expect(readPasted("POST http://api.example/b\n\nsee curl https://other.example")).toMatchObject({
       path: "/b",
       host: "api.example",
@@ -140,7 +140,7 @@ describe("an HTTP request", () => {
 });
 
 test.each(["hello", "curl", "curl -s", "{}", "GET", "select * from t", ""])(
-  "%j is neither, and that is said",
+  "%j is neither, and throws UnreadablePasteError",
   (text) => {
     expect(() => readPasted(text)).toThrow(UnreadablePasteError);
   },

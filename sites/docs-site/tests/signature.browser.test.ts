@@ -10,7 +10,7 @@ const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const PATH = "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm";
 const BODY = '{"amount":2500,"note":"आशा","link/id":1}';
 const TIMESTAMP = String(Date.now());
-/** A real browser on a busy machine. */
+/** Enough for a real browser on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000;
 const DESKTOP_AND_PHONE: readonly Screen[] = ["desktop", "phone"];
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   open = await browser.open(url);
 });
 
-/** A signature by Node's own HMAC, over whatever the test says was signed. */
+/** A signature made by Node's HMAC over the given parts. */
 function signed(parts: {
   method?: string;
   path?: string;
@@ -38,7 +38,7 @@ function signed(parts: {
   return createHmac("sha256", secret).update(`${method}\n${path}\n${timestamp}\n`).update(body).digest("hex");
 }
 
-/** Fills the fields as a person would, and asks; what stays out is as in a request without a mistake. */
+/** Fills the fields like a user and submits. Missing fields have the values of a correct request. */
 async function ask({ page }: OpenPage, fields: Record<string, string>): Promise<void> {
   await page.getByRole("button", { name: "Clear" }).click();
   const all = { Method: "POST", Path: PATH, Timestamp: TIMESTAMP, "Body as text": BODY, Secret: SECRET, ...fields };
@@ -56,7 +56,7 @@ async function causes({ page }: OpenPage): Promise<string[]> {
 }
 
 describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
-  test("says that a right signature is right, and shows what has to be signed", async () => {
+  test("confirms a correct signature, and shows the text to sign", async () => {
     await ask(open, { Signature: signed({}) });
     expect(await verdict(open)).toBe("The signature is right");
     expect(await causes(open)).toEqual([]);
@@ -68,7 +68,7 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
 
   test.each([
     ["a secret with a newline", { secret: `${SECRET}\n` }, ["SECRET_WITH_NEWLINE"]],
-    ["a body that was written anew", { body: JSON.stringify(JSON.parse(BODY), null, 2) }, ["BODY_PRETTY"]],
+    ["a body that was serialised again", { body: JSON.stringify(JSON.parse(BODY), null, 2) }, ["BODY_PRETTY"]],
     ["a path that was decoded", { path: decodeURIComponent(PATH) }, ["PATH_DECODED"]],
     ["seconds", { timestamp: TIMESTAMP.slice(0, -3) }, ["TIMESTAMP_IN_SECONDS"]],
     ["two at once", { method: "post", secret: `"${SECRET}"` }, ["METHOD_IN_LOWER_CASE", "SECRET_QUOTED"]],
@@ -78,7 +78,7 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect((await causes(open)).toSorted()).toEqual(expected.map((cause) => `${cause} · certain`));
   });
 
-  test("names what the headers alone can tell: another key's secret, the host that was signed", async () => {
+  test("finds mistakes that need the headers: another key's secret, and a signed host", async () => {
     const headers = "Host: api.example:8443\nAuthorization: Bearer lk_1";
     await ask(open, { Headers: headers, Signature: signed({ path: `https://api.example:8443${PATH}` }) });
     expect(await causes(open)).toEqual(["PATH_WITH_HOST · certain"]);
@@ -86,26 +86,26 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(await causes(open)).toEqual(["SECRET_IS_KEY_ID · certain"]);
     await ask(open, {
       Headers: "",
-      "Other secrets that may have signed": "sk_old",
+      "Other secrets that may have been used": "sk_old",
       Signature: signed({ secret: "sk_old" }),
     });
     expect(await causes(open)).toEqual(["SECRET_OF_ANOTHER_KEY · certain"]);
   });
 
-  test("guesses where nothing reproduces the signature", async () => {
+  test("lists possible causes if no known mistake gives the signature", async () => {
     await ask(open, { Signature: signed({ secret: "sk_live_of_somebody_else" }) });
-    expect(await verdict(open)).toBe("No mistake that is known gives this signature");
+    expect(await verdict(open)).toBe("No known mistake gives this signature");
     expect(await causes(open)).toContain("SECRET_OF_ANOTHER_KEY · possible");
   });
 
-  test("warns of seconds that were both signed and sent, where the signature is right", async () => {
+  test("warns about a timestamp in seconds if the signature is right", async () => {
     const seconds = TIMESTAMP.slice(0, -3);
     await ask(open, { Timestamp: seconds, Signature: signed({ timestamp: seconds }) });
-    expect(await verdict(open)).toBe("The signature is right, and yet the request is refused");
+    expect(await verdict(open)).toBe("The signature is right, but the request is still rejected");
     expect(await causes(open)).toEqual(["TIMESTAMP_IN_SECONDS · certain"]);
   });
 
-  test("takes a body in base64 or from a file, byte by byte", async () => {
+  test("reads the exact bytes of a body in base64 or from a file", async () => {
     const body = Buffer.concat([Buffer.from("\uFEFF"), Buffer.from('{\r\n"a":1}')]);
     const { page } = open;
     await ask(open, { Signature: signed({ body }) });
@@ -124,7 +124,7 @@ describe("the debugger in the browser", { timeout: BROWSER_TIMEOUT_MS }, () => {
 });
 
 describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
-  test("never leaves the page: after loading there is no request, whatever is asked", async () => {
+  test("never leaves the page: there is no request after loading", async () => {
     const fresh = await browser.open(url);
     const loaded = fresh.requests.length;
     await fresh.page.getByRole("button", { name: "Show an example" }).click();
@@ -136,7 +136,7 @@ describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(fresh.errors).toEqual([]);
   });
 
-  test("is kept nowhere: not in the address, not in storage, not in a cookie, not for the way back", async () => {
+  test("is not stored: not in the URL, in storage, in a cookie or in the history", async () => {
     const { page } = open;
     await ask(open, { Signature: signed({}) });
     expect(page.url()).toBe(url);
@@ -149,7 +149,7 @@ describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(await page.getByLabel("Secret", { exact: true }).inputValue()).toBe("");
   });
 
-  test("could not be sent even by a script of the page", async () => {
+  test("could not even be sent by a script of the page", async () => {
     const { page } = await browser.open(url);
     const tries = await page.evaluate(async () => {
       const outcomes = await Promise.allSettled([fetch("/docs?secret"), fetch("https://elsewhere.example/?secret")]);
@@ -158,7 +158,7 @@ describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(tries).toEqual(["rejected", "rejected"]);
   });
 
-  test("is covered until one wants to see it", async () => {
+  test("is hidden until the user shows it", async () => {
     const { page } = open;
     const field = page.getByLabel("Secret", { exact: true });
     await field.fill(SECRET);
@@ -172,7 +172,7 @@ describe("the secret", { timeout: BROWSER_TIMEOUT_MS }, () => {
 });
 
 describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
-  test("a pasted curl command fills the fields", async () => {
+  test("fills the fields from a pasted curl command", async () => {
     const { page } = open;
     const signature = signed({ secret: `${SECRET}\n` });
     await page.getByLabel("A curl command").fill(`curl -X POST 'https://api.example${PATH}' \\
@@ -185,7 +185,7 @@ describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(await page.getByRole("status").textContent()).toContain("neither a curl command");
   });
 
-  test("what is missing is said at its field, and the first such field is where one types next", async () => {
+  test("shows what is missing at each field, and focuses the first one", async () => {
     const { page } = open;
     await page.getByRole("button", { name: "Clear" }).click();
     await page.getByLabel("Path", { exact: true }).fill(PATH);
@@ -202,7 +202,7 @@ describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(await page.locator("[aria-invalid], .fault").count()).toBe(0);
   });
 
-  test("each field and button has a name, and the keyboard comes to all of them in order", async () => {
+  test("has a name for each field and button, and the keyboard reaches them in order", async () => {
     const { page } = await browser.open(url);
     const names: string[] = [];
     await page.getByLabel("A curl command").focus();
@@ -220,7 +220,7 @@ describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
       "body-text",
       "secret",
       "show-secret",
-      "More that helps",
+      "More details",
       "Find the mistake",
       "example",
       "Clear",
@@ -234,7 +234,7 @@ describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     expect(nameless).toEqual([]);
   });
 
-  test("the browser's signing is Node's, for every vector and for what the debugger finds", async () => {
+  test("signs and diagnoses in the browser exactly like Node", async () => {
     const { vectors } = JSON.parse(
       readFileSync(new URL(import.meta.resolve("@collections/signing/vectors.json")), "utf8"),
     ) as { vectors: { signature: string }[] };
@@ -250,7 +250,7 @@ describe("the page", { timeout: BROWSER_TIMEOUT_MS }, () => {
     });
   });
 
-  test.each(DESKTOP_AND_PHONE)("fits on a %s, in the dark too", async (screen) => {
+  test.each(DESKTOP_AND_PHONE)("fits on a %s, also in dark mode", async (screen) => {
     const fresh = await browser.open(url, { screen });
     await fresh.page.getByRole("button", { name: "Show an example" }).click();
     expect(await verdict(fresh)).toBe("Found the mistake");
@@ -268,7 +268,9 @@ function request(signature: string): RequestToDiagnose {
   return { method: "POST", path: PATH, timestamp: TIMESTAMP, body: BODY, signature };
 }
 
-/** Runs in the page, which has no Node and nothing of this file; it is text because the test runner rewrites imports. */
+/**
+ * Runs in the page, which has no Node and nothing of this file. It is a text because the test runner rewrites imports.
+ */
 const SIGN_AND_DIAGNOSE = `
 const { sign, diagnose } = await import("/docs/modules/signing/index.ts");
 const bodyOf = ({ body, bodyBase64, bodyRepeat }) =>

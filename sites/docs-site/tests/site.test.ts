@@ -18,7 +18,7 @@ async function htmlAt(path: string): Promise<string> {
   return answer.text();
 }
 
-test("each guide for lenders is a page, and the first is the site's front", async () => {
+test("every guide for lenders is a page, and the first one is the home page", async () => {
   const files = (await readdir(new URL("lenders/", DOCS))).filter((name) => name.endsWith(".md"));
   const listed = PAGES.flatMap(({ file }) => (file?.startsWith("lenders/") ? [file.slice("lenders/".length)] : []));
   expect(listed.toSorted()).toEqual(files.toSorted());
@@ -28,7 +28,7 @@ test("each guide for lenders is a page, and the first is the site's front", asyn
 });
 
 test.each(["database", "flows", "ledger", "money", "webhooks"])(
-  "the page of the package %s is its README, with its program",
+  "the page of the package %s shows its README with its program",
   async (name) => {
     const html = await htmlAt(`/docs/packages/${name}`);
     expect(html).toContain(`<h1 id="collections${name}">@collections/${name} `);
@@ -38,14 +38,14 @@ test.each(["database", "flows", "ledger", "money", "webhooks"])(
 );
 
 describe.each(PAGES)("$path", ({ path, title }) => {
-  test("is a page with one heading, in the navigation", async () => {
+  test("has one h1, and is in the navigation", async () => {
     const html = await htmlAt(path);
     expect(html.match(/<h1\b/g)).toHaveLength(1);
     const current = [...html.matchAll(/<a href="([^"]+)" aria-current="page">([^<]+)</g)];
     expect(current.map(([, href, text]) => [href, text])).toEqual([[path, title]]);
   });
 
-  test("is kept by browsers until it changes", async () => {
+  test("is cached by browsers until it changes", async () => {
     const { headers } = await fetch(origin + path);
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(headers.get("cache-control")).toBe("no-cache");
@@ -57,7 +57,7 @@ describe.each(PAGES)("$path", ({ path, title }) => {
     expect([head.status, head.headers.get("etag")]).toEqual([200, headers.get("etag")]);
   });
 
-  test("may load nothing from elsewhere, and run no script but the site's own", async () => {
+  test("may load nothing from other hosts, and run only the site's scripts", async () => {
     const policy = (await fetch(origin + path)).headers.get("content-security-policy")!;
     expect(policy).toContain("default-src 'none'; script-src 'self';");
     expect(policy).not.toMatch(/unsafe|https?:|\*|blob:/);
@@ -68,7 +68,7 @@ describe.each(PAGES)("$path", ({ path, title }) => {
     ).toEqual([]);
   });
 
-  test("links to what is there", async () => {
+  test("has no dead links", async () => {
     const html = await htmlAt(path);
     const targets = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, target]) => target!);
     const own = new Set(targets.filter((target) => !/^[a-z]+:/.test(target)));
@@ -77,7 +77,7 @@ describe.each(PAGES)("$path", ({ path, title }) => {
   });
 });
 
-/** What each path is, asked once. */
+/** The text of each path, requested once. */
 const known = new Map<string, Promise<string | undefined>>();
 
 async function isThere(target: string, ownHtml: string): Promise<boolean> {
@@ -91,7 +91,7 @@ async function isThere(target: string, ownHtml: string): Promise<boolean> {
   return text !== undefined && (anchor === undefined || text.includes(` id="${anchor}"`));
 }
 
-test("the type of each error leads to what is to be done about it", async () => {
+test("the type of every error leads to its remedy", async () => {
   const errors = await htmlAt("/docs/errors");
   const named = new Set([...errors.matchAll(/<tr id="([^"]+)"/g)].map(([, name]) => name));
   expect(PROBLEM_CODES.filter((code) => !named.has(code))).toEqual([]);
@@ -117,16 +117,16 @@ test.each([
   "/docs/samples",
   "/docs/DOCS",
   "/errors/%zz",
-])("at %s is a page that says so", async (path) => {
+])("an unknown path %s shows a page that says so", async (path) => {
   const answer = await fetch(origin + path);
   expect(answer.status).toBe(404);
   expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
   const html = await answer.text();
-  expect(html).toContain("<h1>There is no such page</h1>");
+  expect(html).toContain("<h1>This page does not exist</h1>");
   expect(html).not.toContain("node_modules");
 });
 
-test("behind a proxy that takes a prefix off, every link has it", async () => {
+test("behind a proxy that removes a prefix, every link contains the prefix", async () => {
   const html = await (await fetch(`${await serveDocumentation("/collections")}/docs`)).text();
   const targets = [...html.matchAll(/(?:href|src)="(\/[^"]*)"/g)].map(([, target]) => target!);
   expect(targets.length).toBeGreaterThan(10);

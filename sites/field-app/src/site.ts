@@ -17,13 +17,13 @@ const ASSETS = new URL("./assets/", import.meta.url);
 const WORKER_MODULE = "worker/offline.ts";
 
 export interface FieldAppOptions {
-  /** The path that a proxy in front takes off, or empty. */
+  /** The path that a proxy in front removes, or empty. */
   readonly publicBasePath: string;
 }
 
 /**
- * The field partners' app in a browser, below /app, to be mounted in sandboxes only: it plays a field partner on the
- * public GraphQL API, so that anybody can see the product work. It asks nothing of another host.
+ * The field partners' app in a browser, below /app. Mount it in sandboxes only: it acts as a field partner on the
+ * public GraphQL API, to demonstrate the product. It loads nothing from other hosts.
  */
 export function fieldApp({ publicBasePath }: FieldAppOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -47,7 +47,7 @@ const modulesMade = madeOnce(() =>
 );
 const modulesServed = madeOnce(async () => serveBrowserModules(await modulesMade()));
 
-/** What the worker of the page keeps, so that the app opens where there is no network. */
+/** The files that the service worker stores, so that the app opens without a network. */
 function shell(modules: BrowserModules, base: string): string[] {
   const scripts = [...modules.keys()].filter((path) => path !== WORKER_MODULE);
   const files = [...STYLES.map((name) => `assets/${name}`), ...scripts.map((path) => `modules/${path}`)];
@@ -57,7 +57,7 @@ function shell(modules: BrowserModules, base: string): string[] {
 function modules(): RequestHandler {
   return async (request, response, next) => {
     const serve = await modulesServed();
-    // A worker is responsible for what lies beside it, unless its file may be more.
+    // By default a worker controls only URLs below its own; this header allows more.
     if (request.path === `/${WORKER_MODULE}`) response.set("Service-Worker-Allowed", "/");
     serve(request, response, next);
   };

@@ -6,8 +6,8 @@ import * as operations from "../src/phone/data/operations.ts";
 import { madeAtMs, uuid } from "../src/phone/data/uuid.ts";
 import { digitsOf, typedAmount } from "../src/phone/ui/typed-amount.ts";
 
-describe("the app's colours can be read", () => {
-  test.each(["light", "dark"] as const)("in the %s", async (scheme) => {
+describe("the app's colours have enough contrast", () => {
+  test.each(["light", "dark"] as const)("in %s mode", async (scheme) => {
     const css = await readFile(new URL("../src/assets/base.css", import.meta.url), "utf8");
     const colours = new Map(
       [...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(
@@ -32,10 +32,10 @@ describe("the app's colours can be read", () => {
   });
 });
 
-/** The least contrast of text in WCAG 2. */
+/** The least contrast of text by WCAG 2. */
 const READABLE = 4.5;
 
-/** Relative luminance as WCAG 2 has it, of a colour such as #0b6b63. */
+/** The relative luminance of a colour such as #0b6b63, by WCAG 2. */
 function luminance(colour: string): number {
   const [red, green, blue] = [1, 3, 5].map((at) => {
     const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
@@ -46,14 +46,17 @@ function luminance(colour: string): number {
 
 const { QUEUED, ...others } = operations;
 
-test.each(Object.entries({ ...others, ...QUEUED }))("the app's %s asks what the schema answers", async (_, text) => {
-  const schema = buildSchema(
-    await readFile(new URL("../../../services/collections/schema.graphql", import.meta.url), "utf8"),
-  );
-  expect(validate(schema, parse(text))).toEqual([]);
-});
+test.each(Object.entries({ ...others, ...QUEUED }))(
+  "the app's operation %s is valid in the schema",
+  async (_, text) => {
+    const schema = buildSchema(
+      await readFile(new URL("../../../services/collections/schema.graphql", import.meta.url), "utf8"),
+    );
+    expect(validate(schema, parse(text))).toEqual([]);
+  },
+);
 
-describe("an amount that somebody types", () => {
+describe("a typed amount", () => {
   test.each([
     ["2500", 2, "250000"],
     ["2,500.5", 2, "250050"],
@@ -78,16 +81,16 @@ describe("an amount that somebody types", () => {
     ["1e3", 2],
     ["1.2.3", 2],
     ["25 00 rupees", 2],
-  ])("%s with %i decimals is refused with what to do", (text, digits) => {
+  ])("%s with %i decimals is rejected with a message", (text, digits) => {
     expect(typedAmount(text, digits)).toEqual({ fault: expect.stringMatching(/\.$/) });
   });
 
-  test("has the decimals that the currency shows", () => {
+  test("has the currency's number of decimals", () => {
     expect(["62.50", "5000", "1.234"].map((decimal) => digitsOf({ decimal }))).toEqual([2, 0, 3]);
   });
 });
 
-test("ids that the app makes are UUIDs of version 7, in the order of time", () => {
+test("the app's ids are version 7 UUIDs in the order of time", () => {
   const now = Date.parse("2026-11-20T09:40:55.123Z");
   const made = Array.from({ length: 50 }, (_, index) => uuid(now + index));
   expect(made.every((id) => /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(id))).toBe(
@@ -98,7 +101,7 @@ test("ids that the app makes are UUIDs of version 7, in the order of time", () =
   expect(made.map(madeAtMs)).toEqual(made.map((_, index) => now + index));
 });
 
-test("a stream of events is read however it is cut", async () => {
+test("parses a stream of events wherever its chunks are cut", async () => {
   const text = ':\n\nevent: next\ndata: {"a":\ndata: 1}\n\nevent: complete\ndata:\n\nevent: lost';
   for (let size = 1; size <= text.length; size += 1) {
     const events = await Array.fromAsync(eventsIn(inPieces(text, size)));

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import type { Response } from "express";
 
-/** Whom scripts of a page may talk to: nobody, or this service. */
+/** The hosts that a page's scripts may connect to: none, or this service. */
 export type MayConnect = "'none'" | "'self'";
 
-/** Answers with a page. Browsers keep it and ask whether it has changed; nothing of it comes from elsewhere. */
+/** Sends a page. Browsers cache it and revalidate it each time. The page loads nothing from other hosts. */
 export function answerPage(response: Response, html: string, mayConnect: MayConnect = "'none'"): void {
   response.set({ "Content-Security-Policy": policy(mayConnect), "Cache-Control": "no-cache", ETag: etagOf(html) });
   response.type("html").send(html);

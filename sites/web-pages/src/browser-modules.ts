@@ -7,22 +7,22 @@ import { pathToFileURL } from "node:url";
 import { init, parse } from "es-module-lexer";
 import { type RequestHandler, Router } from "express";
 
-/** Where the sources of modules are, by the first part of their paths; each a folder with its package.json above it. */
+/** The source folders of modules by the first part of the served path. Each is below the folder of its package.json. */
 export type SourceFolders = Readonly<Record<string, URL>>;
 
-/** What browsers get, by path: `pages/reference.ts`, `signing/index.ts`. */
+/** The modules' JavaScript by path: `pages/reference.ts`, `signing/index.ts`. */
 export type BrowserModules = ReadonlyMap<string, string>;
 
-/** A module that no browser can run; `detail` names it and says why. */
+/** A module cannot run in a browser; the message names it and says why. */
 export class BrowserModuleError extends Error {
   override readonly name = "BrowserModuleError";
   readonly code = "BROWSER_MODULE";
 }
 
 /**
- * The TypeScript modules `entries` with all that they import, as ES modules for browsers: without types, importing each
- * other by relative paths, so that they can be served below any path. Packages give the files of their conditions
- * `browser`, `import` and `default`.
+ * Translates the TypeScript modules `entries` and everything they import to ES modules for browsers. The results have
+ * no types and import each other by relative paths, so they can be served below any path. Packages are resolved with
+ * the conditions `browser`, `import` and `default`.
  */
 export async function browserModules(entries: readonly URL[], folders: SourceFolders): Promise<BrowserModules> {
   await init;
@@ -41,7 +41,7 @@ export async function browserModules(entries: readonly URL[], folders: SourceFol
 /** The folder with the modules of `@collections/web-pages/browser`. */
 export const SHARED_BROWSER_MODULES = new URL("./browser", import.meta.url);
 
-/** A folder's URL without the slash at its end, as `SourceFolders` takes it. */
+/** A folder's URL without the trailing slash, as `SourceFolders` requires. */
 export function sourceFolder(folder: URL): URL {
   return new URL(folder.href.replace(/\/$/, ""));
 }
@@ -51,7 +51,7 @@ export async function packageFolder(name: string, from: URL): Promise<URL> {
   return sourceFolder(new URL(".", await manifestOf(name, from)));
 }
 
-/** Serves modules by their paths. Browsers keep them and ask whether they have changed. */
+/** Serves modules by their paths. Browsers cache them and revalidate them each time. */
 export function serveBrowserModules(modules: BrowserModules): RequestHandler {
   const router = Router({ caseSensitive: true });
   for (const [path, text] of modules) {
@@ -64,14 +64,14 @@ export function serveBrowserModules(modules: BrowserModules): RequestHandler {
 }
 
 async function translated(file: URL, path: string, folders: SourceFolders) {
-  // Source maps are not served.
+  // The source map is not served, so its comment is removed.
   const source = stripTypeScriptTypes(await readFile(file, "utf8")).replace(/^\/\/# sourceMappingURL=.*$/m, "");
   const imported: URL[] = [];
   let text = "";
   let end = 0;
   for (const { n: specifier, s: from, e: to, d: dynamicAt } of parse(source, path)[0]) {
     if (specifier === undefined || dynamicAt !== -1) {
-      throw new BrowserModuleError(`${path} may only use static imports, and no import.meta.`);
+      throw new BrowserModuleError(`${path} may only use static imports, without import.meta.`);
     }
     const target = await resolved(specifier, file);
     imported.push(target);
@@ -83,13 +83,14 @@ async function translated(file: URL, path: string, folders: SourceFolders) {
 
 async function resolved(specifier: string, from: URL): Promise<URL> {
   if (specifier.startsWith(".")) return new URL(specifier, from);
-  if (isBuiltin(specifier)) throw new BrowserModuleError(`${specifier} is a module of Node.`);
+  if (isBuiltin(specifier))
+    throw new BrowserModuleError(`${specifier} is a module of Node and does not run in browsers.`);
   if (specifier.startsWith("#")) return inPackage(manifestAbove(from), "imports", specifier);
   const [name] = /^(?:@[^/]+\/)?[^/]+/.exec(specifier) as unknown as [string];
   return inPackage(await manifestOf(name, from), "exports", `.${specifier.slice(name.length)}`);
 }
 
-/** The file that a package gives to browsers for one of its entry points. */
+/** The file that a package provides for browsers for one of its entry points. */
 async function inPackage(manifest: URL, field: "imports" | "exports", entry: string): Promise<URL> {
   const { [field]: entries = {} } = JSON.parse(await readFile(manifest, "utf8")) as Manifest;
   const target = targetForBrowsers(entries[entry]);
@@ -113,19 +114,20 @@ function targetForBrowsers(target: Target | undefined): string | undefined {
   return targetForBrowsers(chosen);
 }
 
-/** The real path, because Node's own resolution follows links as well. */
+/** The real path, because Node's resolution follows links too. */
 async function manifestOf(name: string, from: URL): Promise<URL> {
   const path = findPackageJSON(name, from);
   if (path === undefined) throw new BrowserModuleError(`${from.pathname} imports ${name}, which is not installed.`);
   return pathToFileURL(await realpath(path));
 }
 
-/** The manifest of the package that a module is in. */
+/** The package.json of a module's package. */
 function manifestAbove(file: URL): URL {
   for (let folder = new URL(".", file); ; folder = new URL("..", folder)) {
     const manifest = new URL("package.json", folder);
     if (existsSync(manifest)) return manifest;
-    if (folder.pathname === "/") throw new BrowserModuleError(`${file.pathname} is in no package.`);
+    if (folder.pathname === "/")
+      throw new BrowserModuleError(`${file.pathname} is not in a package: no package.json above it.`);
   }
 }
 
@@ -133,7 +135,7 @@ function pathOf(file: URL, folders: SourceFolders): string {
   for (const [name, folder] of Object.entries(folders)) {
     if (file.href.startsWith(`${folder.href}/`)) return `${name}/${file.href.slice(folder.href.length + 1)}`;
   }
-  throw new BrowserModuleError(`${file.href} is in no folder for browsers.`);
+  throw new BrowserModuleError(`${file.href} is not in a folder that is served to browsers.`);
 }
 
 function relativePath(from: string, to: string): string {

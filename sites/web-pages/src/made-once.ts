@@ -1,4 +1,4 @@
-/** Made when somebody asks, then kept; after a failure the next who asks has it made again. */
+/** Calls `make` at the first request and caches the result. After a failure, the next request calls it again. */
 export function madeOnce<Thing>(make: () => Promise<Thing>): () => Promise<Thing> {
   let made: Promise<Thing> | undefined;
   return async () => {

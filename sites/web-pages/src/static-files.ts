@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import express, { type RequestHandler, type Response } from "express";
 
-/** Serves the files of a folder. Browsers keep them and ask whether they have changed. */
+/** Serves the files of a folder. Browsers cache them and revalidate them each time. */
 export function staticFiles(folder: URL, setHeaders?: (response: Response) => void): RequestHandler {
   return express.static(fileURLToPath(folder), {
     index: false,

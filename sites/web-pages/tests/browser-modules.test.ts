@@ -39,7 +39,7 @@ async function installed(name: string, manifest: object): Promise<void> {
 }
 
 describe("modules for browsers", () => {
-  test("are the sources without types, and import each other by relative paths", async () => {
+  test("have no types, and import each other by relative paths", async () => {
     await page("b.ts", "export const seven: number = 7;\n");
     const entry = await page(
       "a.ts",
@@ -53,7 +53,7 @@ describe("modules for browsers", () => {
     expect([...modules.values()].filter((text) => text.includes("sourceMappingURL"))).toEqual([]);
   });
 
-  test("of signing are of the portable kind, and sign as Node does", async () => {
+  test("of the signing package are the portable ones, and sign like Node", async () => {
     const modules = await browserModules([SIGNING], folders);
     expect([...modules.keys()]).toContain("signing/hmac-portable.ts");
     expect([...modules.keys()]).not.toContain("signing/hmac-node.ts");
@@ -64,20 +64,24 @@ describe("modules for browsers", () => {
       await mkdir(join(file, ".."), { recursive: true });
       await writeFile(file, text);
     }
-    // The sources that were written are JavaScript by now.
+    // The test's own modules are JavaScript already.
     const served = (await import(join(root, "signing/index.ts"))) as { sign: typeof sign };
     const request = { secret: "sk_sandbox_1", method: "POST", path: "/a", timestamp: "1795167667000", body: '{"ä":1}' };
     expect(served.sign(request)).toBe(sign(request));
   });
 
   test.each([
-    ["something of Node", 'import "node:fs";', "node:fs is a module of Node"],
+    ["a module of Node", 'import "node:fs";', "node:fs is a module of Node"],
     ["a package without modules for browsers", 'import "bare";', "has no . for browsers"],
-    ["a package that is not served", 'import "elsewhere";', "elsewhere/index.js is in no folder for browsers"],
+    [
+      "a package that is not served",
+      'import "elsewhere";',
+      "elsewhere/index.js is not in a folder that is served to browsers",
+    ],
     ["a package that is not installed", 'import "nowhere";', "Cannot find package 'nowhere'"],
     ["a name that the package does not have", 'import "#nothing";', "has no #nothing for browsers"],
     ["an import at run time", 'await import("./b.ts");', "may only use static imports"],
-  ])("are refused when they import %s", async (_, text, reason) => {
+  ])("are rejected if they import %s", async (_, text, reason) => {
     await writeFile(join(root, "package.json"), "{}");
     await installed("bare", { main: "index.js" });
     await installed("elsewhere", { exports: { ".": { node: "./node.js", import: "./index.js" } } });
@@ -85,7 +89,7 @@ describe("modules for browsers", () => {
     await expect(browserModules([entry], folders)).rejects.toThrow(reason);
   });
 
-  test("are served as JavaScript that a browser keeps and asks for again", async () => {
+  test("are served as JavaScript that browsers cache and revalidate", async () => {
     const modules = await browserModules([SIGNING], folders);
     const server = express().use("/docs/modules", serveBrowserModules(modules)).listen(0, "127.0.0.1");
     afterFile(() => void server.close());

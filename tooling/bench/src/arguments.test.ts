@@ -5,25 +5,25 @@ import type { Subject } from "./subject.ts";
 const subjects = ["confirmations", "growth"].map((name) => ({ name, isLong: name === "growth" }) as Subject);
 
 const namesOf = (...args: string[]) => {
-  const wish = readArguments(args, subjects);
-  return wish === "help" ? wish : wish.subjects.map(({ name }) => name);
+  const options = readArguments(args, subjects);
+  return options === "help" ? options : options.subjects.map(({ name }) => name);
 };
 
-test("without a name everything is measured but what takes an hour, which its name asks for", () => {
+test("without names selects every subject except the long ones", () => {
   expect(namesOf("--quick")).toEqual(["confirmations"]);
   expect(namesOf("growth")).toEqual(["growth"]);
 });
 
-test("a table shows what takes long too", () => {
+test("--table shows the long subjects too", () => {
   expect(namesOf("--table")).toEqual(["confirmations", "growth"]);
 });
 
-test("a name or an option that there is not is refused, with its name", () => {
-  expect(() => namesOf("confirmation")).toThrow(new UsageError("There is nothing named confirmation to measure."));
+test("rejects an unknown subject or option and names it", () => {
+  expect(() => namesOf("confirmation")).toThrow(new UsageError("There is no subject named confirmation. See --help."));
   expect(() => namesOf("--fast")).toThrow(UsageError);
 });
 
-test("a second server is named by its address", () => {
+test("reads the URL of a second server", () => {
   expect(readArguments(["confirmations", "--beside", "postgres://there/x"], subjects)).toMatchObject({
     beside: "postgres://there/x",
   });

@@ -1,20 +1,20 @@
 import { parseArgs } from "node:util";
 import type { Subject } from "./subject.ts";
 
-/** What somebody asks for. */
-export interface Wish {
+/** The options of the command line. */
+export interface Options {
   readonly subjects: readonly Subject[];
   readonly isQuick: boolean;
   readonly json: boolean;
-  /** Leave out what the last run of this form has measured already. */
+  /** Skip what the last run of the same form has measured already. */
   readonly resume: boolean;
-  /** Only show what is measured. */
+  /** Measure nothing, show the last results. */
   readonly showsOnly: boolean;
-  /** A second server to measure in turn with that of `DATABASE_URL`. */
+  /** The URL of a second server that is measured in turn with the one of `DATABASE_URL`. */
   readonly beside: string | undefined;
 }
 
-/** The command line asks for something that there is not; the message says what there is. */
+/** The command line is invalid; the message says why. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
@@ -29,11 +29,11 @@ const OPTIONS = {
 } as const;
 
 /** @throws UsageError */
-export function readArguments(args: readonly string[], subjects: readonly Subject[]): Wish | "help" {
+export function readArguments(args: readonly string[], subjects: readonly Subject[]): Options | "help" {
   const { values, positionals } = parsed(args.filter((arg) => arg !== "--"));
   if (values.help) return "help";
   const unknown = positionals.find((name) => !subjects.some((subject) => subject.name === name));
-  if (unknown !== undefined) throw new UsageError(`There is nothing named ${unknown} to measure.`);
+  if (unknown !== undefined) throw new UsageError(`There is no subject named ${unknown}. See --help.`);
   const named = subjects.filter(({ name }) => positionals.includes(name));
   return {
     subjects: named.length > 0 ? named : subjects.filter(({ isLong }) => !isLong || values.table),
@@ -56,27 +56,27 @@ function parsed(args: string[]) {
 export function usage(subjects: readonly Subject[]): string {
   const width = Math.max(...subjects.map(({ name }) => name.length));
   const rows = subjects.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
-  return `Measures the service beside its limits and rivals, on a PostgreSQL of its own, and prints one table.
+  return `Measures the service beside its limits and rivals, on a PostgreSQL started for it, and prints one table.
 
   pnpm bench [subject …] [--quick] [--resume] [--json]
 
 ${rows.join("\n")}
 
-Without a subject: all but growth.
+Without a subject: all except growth.
 
-  --quick    less of everything, for a first look; all subjects in five minutes
-  --resume   leave out what was measured by the last run of this form
-  --table    measure nothing, show what is measured
-  --json     print one document with everything instead of the tables
+  --quick    a first look: fewer and shorter rounds; all subjects in five minutes
+  --resume   skip what the last run of this form has measured
+  --table    measure nothing, show the last results
+  --json     print one JSON document with everything instead of the tables
 
-With DATABASE_URL, confirmations and webhooks are measured on that PostgreSQL or cluster of Citus, without their rivals, in
-databases of their own that are dropped at the end. Its user needs CREATEDB. For a cluster, name a database on the coordinator
+With DATABASE_URL, confirmations and webhooks are measured on that PostgreSQL or Citus cluster, without their rivals, in
+temporary databases that are dropped at the end. The user needs CREATEDB. For a cluster, name a database on the coordinator
 that has the extension citus, and a superuser whose password each node accepts.
 
-  --beside <url>   measure a second server in turn with it, and print the ratio of the first to the second
+  --beside <url>   measure a second server in turn with the first, and print the ratio of the first to the second
 
-Each subject that is done is kept in .data/bench/, as JSON. Progress goes to stderr. The exit code is 0 when all was
-measured, also where it falls short of an aim, 1 when something could not be, 2 for a wish that makes no sense.
+The results of each finished subject are kept in .data/bench/, as JSON. Progress goes to stderr. Exit codes: 0 everything
+was measured, even if it misses an aim; 1 something could not be measured; 2 the command line is invalid.
 
 Example:
   pnpm bench confirmations processes --quick

@@ -5,24 +5,24 @@ import { reportText } from "./report.ts";
 import { subjects } from "./subjects.ts";
 
 const given = process.env["DATABASE_URL"] || undefined;
-// On a given server the databases that were made there are dropped first.
+// On a given server, the databases made there must be dropped first, so signals do not end the process immediately.
 if (given === undefined)
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {
-  const wish = readArguments(process.argv.slice(2), subjects);
-  if (wish === "help") {
+  const options = readArguments(process.argv.slice(2), subjects);
+  if (options === "help") {
     process.stdout.write(usage(subjects));
   } else if (given !== undefined) {
-    process.stdout.write(`${await playGiven(wish, [given, ...(wish.beside ? [wish.beside] : [])], tell)}\n`);
-  } else if (wish.beside !== undefined) {
-    throw new UsageError("--beside needs DATABASE_URL: the server that is measured beside it.");
+    process.stdout.write(`${await playGiven(options, [given, ...(options.beside ? [options.beside] : [])], log)}\n`);
+  } else if (options.beside !== undefined) {
+    throw new UsageError("--beside needs DATABASE_URL, the first of the two servers.");
   } else {
-    const { results, failed } = await play(wish, tell);
+    const { results, failed } = await play(options, log);
     if (results) {
-      const text = wish.json ? JSON.stringify(results, null, 2) : reportText(results, wish.subjects);
+      const text = options.json ? JSON.stringify(results, null, 2) : reportText(results, options.subjects);
       process.stdout.write(`${text}\n`);
-    } else if (wish.showsOnly) {
-      process.stderr.write("Nothing has been measured yet.\n");
+    } else if (options.showsOnly) {
+      process.stderr.write("There are no results yet.\n");
     }
     process.exitCode = failed.length > 0 ? 1 : 0;
   }
@@ -32,6 +32,6 @@ try {
   process.exitCode = 2;
 }
 
-function tell(message: string): void {
+function log(message: string): void {
   process.stderr.write(`${(performance.now() / 1_000).toFixed(0).padStart(5)} s  ${message}\n`);
 }

@@ -1,4 +1,4 @@
-/** How much a run measures. */
+/** The extent of a run's measurements. */
 export interface Plan {
   readonly confirmations: ConfirmationPlan;
   readonly webhooks: WebhookPlan;
@@ -14,7 +14,7 @@ export interface ProcessesPlan {
   readonly numbers: readonly number[];
   readonly clients: number;
   readonly roundMs: number;
-  /** Of a backlog that the workers share in a round. */
+  /** The number of events of a backlog that the workers share in a round. */
   readonly events: number;
   readonly loans: number;
 }
@@ -22,25 +22,25 @@ export interface ProcessesPlan {
 export interface StartPlan {
   readonly rounds: number;
   readonly clients: number;
-  /** How long it confirms payments before its memory is looked at again. */
+  /** How long the service confirms payments before its memory is measured again. */
   readonly loadMs: number;
 }
 
 export interface GrowthPlan {
   readonly rounds: number;
   readonly clients: number;
-  /** Confirmed in a round, and delivered: they add to the smallest books, so not many. */
+  /** Confirmed and delivered in a round. The number is small because these events add to the smallest books. */
   readonly confirmations: number;
-  /** What the others are compared with. */
+  /** The books that the others are compared with. */
   readonly smallest: BookSize;
   readonly larger: readonly BookSize[];
 }
 
-/** How much is in the books before. */
+/** The content of the books before the measurement. */
 export interface BookSize {
   readonly events: number;
   readonly lenders: number;
-  /** Of the events. */
+  /** How many of the events wait for their delivery. */
   readonly waiting: number;
 }
 
@@ -54,39 +54,39 @@ export interface ListPlan {
   readonly clients: readonly number[];
   readonly roundMs: number;
   readonly warmUpMs: number;
-  /** Cases in the field partner's hands: at least a tenth of the links that all rounds ask for. */
+  /** The field partner's cases: at least a tenth of the links that all rounds request. */
   readonly cases: number;
 }
 
 export interface LinkPlan {
   readonly clients: readonly number[];
-  /** Links that each client asks for in a round, once by each way of hearing of them. */
+  /** Links that each client requests in a round, for each way to learn of them. */
   readonly perClient: number;
-  /** The lender takes so long to mint one. */
+  /** The lender's time to mint a link. */
   readonly mintMs: number;
 }
 
 export interface ImportPlan {
-  /** How many requests are under way at once. */
+  /** The number of requests under way at once. */
   readonly clients: readonly number[];
   readonly rounds: number;
-  /** Rows of a round, 1,000 to a request, into tables that are empty. */
+  /** The rows of a round, 1,000 per request, into empty tables. */
   readonly rows: number;
 }
 
 export interface ConfirmationPlan {
-  /** Who confirm payments of many loans. */
+  /** The numbers of clients that pay many loans. */
   readonly clients: readonly number[];
   readonly clientsOfOneLoan: readonly number[];
   readonly rounds: number;
   readonly roundMs: number;
-  /** Rounds before those that count: prepared plans, hot code, full pages after the last checkpoint. */
+  /** Warm-up before the measured rounds: prepared plans, compiled code, full pages after the last checkpoint. */
   readonly warmUpMs: number;
   readonly lenders: number;
   readonly loansPerLender: number;
 }
 
-/** One answer of so many takes that long. */
+/** Delays one answer of `oneOf` by `delayMs`. */
 export interface Stragglers {
   readonly oneOf: number;
   readonly delayMs: number;
@@ -95,14 +95,14 @@ export interface Stragglers {
 export interface WebhookPlan {
   readonly rounds: number;
   readonly warmUpRounds: number;
-  /** A backlog that is worked off in a round, of so many loans. */
+  /** The backlog that is delivered in a round. */
   readonly events: number;
   readonly loans: number;
-  /** Another backlog, of which a few answers take long. */
+  /** Another backlog, for which a few answers take long. */
   readonly uneven: { readonly events: number } & Stragglers;
-  /** Events that come one by one, in each part of a round. */
+  /** Events that arrive one by one, in each part of a round. */
   readonly streamEvents: number;
-  /** Events that wait for a lender whose endpoint is slow. */
+  /** Events that wait for the lender with the slow endpoint. */
   readonly slowBacklog: number;
   readonly deliveredRows: { readonly few: number; readonly many: number };
 }
@@ -149,7 +149,7 @@ export const FULL_PLAN: Plan = {
   },
 };
 
-/** For a first look: too short for its figures to be quoted. */
+/** A first look: too short for figures that could be quoted. */
 export const QUICK_PLAN: Plan = {
   confirmations: {
     clients: [32, 128],

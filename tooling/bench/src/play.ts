@@ -1,51 +1,51 @@
 import { join } from "node:path";
-import type { Wish } from "./arguments.ts";
+import type { Options } from "./arguments.ts";
 import { DATA_DIR, startBenchServer } from "./server/bench-server.ts";
 import { describeMachine, loadBefore } from "./figures/machine.ts";
 import { FULL_PLAN, QUICK_PLAN } from "./plan.ts";
 import { type Results, readResults, writeResults } from "./results.ts";
 import type { Subject } from "./subject.ts";
 
-/** What a run has come to; a subject that could not be measured holds up no other. */
+/** The results of a run. A subject that failed does not stop the others. */
 export interface Played {
   readonly results: Results | undefined;
   readonly failed: readonly string[];
 }
 
-type Tell = (message: string) => void;
+type Log = (message: string) => void;
 
-/** Measures the subjects one after the other, each on a PostgreSQL of its own, and keeps what is done. */
-export async function play(wish: Wish, tell: Tell): Promise<Played> {
-  const file = join(DATA_DIR, wish.isQuick ? "quick.json" : "full.json");
+/** Measures the subjects one after the other, each on its own PostgreSQL, and keeps their results. */
+export async function play(options: Options, log: Log): Promise<Played> {
+  const file = join(DATA_DIR, options.isQuick ? "quick.json" : "full.json");
   let results = readResults(file);
-  if (wish.showsOnly) return { results, failed: [] };
+  if (options.showsOnly) return { results, failed: [] };
   const failed: string[] = [];
-  for (const subject of wish.subjects) {
-    if (wish.resume && results?.subjects[subject.name]) {
-      tell(`${subject.name}: measured ${results.subjects[subject.name]!.at}`);
+  for (const subject of options.subjects) {
+    if (options.resume && results?.subjects[subject.name]) {
+      log(`${subject.name}: measured ${results.subjects[subject.name]!.at}`);
       continue;
     }
     try {
-      results = await measure(subject, wish, file, tell);
+      results = await measure(subject, options, file, log);
     } catch (error) {
       failed.push(subject.name);
-      tell(`${subject.name} could not be measured: ${String((error as Error).stack ?? error)}`);
+      log(`${subject.name} could not be measured: ${String((error as Error).stack ?? error)}`);
     }
   }
-  tell(`done; ${file}`);
+  log(`done; ${file}`);
   return { results, failed };
 }
 
-async function measure(subject: Subject, wish: Wish, file: string, tell: Tell): Promise<Results> {
-  const plan = wish.isQuick ? QUICK_PLAN : FULL_PLAN;
+async function measure(subject: Subject, options: Options, file: string, log: Log): Promise<Results> {
+  const plan = options.isQuick ? QUICK_PLAN : FULL_PLAN;
   const { name } = subject;
   const before = readResults(file);
   const started = { at: new Date().toISOString(), ms: performance.now(), load: loadBefore() };
   const server = await startBenchServer();
   try {
     const machine = describeMachine(server.version, DATA_DIR);
-    const onProgress = (message: string) => tell(`${name}: ${message}`);
-    const begun = wish.resume ? before?.begun?.[name] : undefined;
+    const onProgress = (message: string) => log(`${name}: ${message}`);
+    const begun = options.resume ? before?.begun?.[name] : undefined;
     const keep = (report: unknown) => {
       writeResults(file, { subjects: {}, ...before, machine, plan, begun: { ...before?.begun, [name]: report } });
     };

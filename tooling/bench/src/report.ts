@@ -2,7 +2,7 @@ import type { Results } from "./results.ts";
 import type { Subject } from "./subject.ts";
 import { machineText, summaryText } from "./summary.ts";
 
-/** Each subject's own tables, and the one of all of them. Only ratios carry over to another machine. */
+/** Each subject's own tables, and the table of all subjects. Only the ratios carry over to another machine. */
 export function reportText({ machine, plan, subjects: measured }: Results, subjects: readonly Subject[]): string {
   const shown = subjects.flatMap((subject) => {
     const result = measured[subject.name];

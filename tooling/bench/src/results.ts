@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Machine } from "./figures/machine.ts";
 import type { Plan } from "./plan.ts";
 
-/** What one subject has shown, and when. */
+/** The result of one subject, with its time. */
 export interface Result {
   readonly at: string;
   readonly seconds: number;
@@ -11,16 +11,16 @@ export interface Result {
   readonly report: unknown;
 }
 
-/** All that runs of one form have measured, by subject. */
+/** The results of all runs of one form, by subject. */
 export interface Results {
   readonly machine: Machine;
   readonly plan: Plan;
   readonly subjects: Readonly<Record<string, Result>>;
-  /** Reports of subjects that are not done. */
+  /** The partial reports of unfinished subjects. */
   readonly begun?: Readonly<Record<string, unknown>>;
 }
 
-/** Undefined when nothing has been measured yet. */
+/** Reads the results; undefined if there are none yet. */
 export function readResults(file: string): Results | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as Results;
@@ -30,7 +30,7 @@ export function readResults(file: string): Results | undefined {
   }
 }
 
-/** Whole or not at all: this process may be killed meanwhile. */
+/** Writes the results atomically, because this process may be killed at any time. */
 export function writeResults(file: string, results: Results): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${file}.draft`, JSON.stringify(results, null, 2));

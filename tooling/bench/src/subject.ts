@@ -2,33 +2,33 @@ import type { BenchServer } from "./server/bench-server.ts";
 import type { Line } from "./figures/line.ts";
 import type { Plan } from "./plan.ts";
 
-/** What a subject is measured with. */
+/** What a subject needs for its measurements. */
 export interface Bench {
   readonly plan: Plan;
-  /** A PostgreSQL of this subject's own; nobody else has filled it. */
+  /** A PostgreSQL for this subject alone. */
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
-  /** What an interrupted run had of this subject, where it is to be resumed. */
+  /** The partial report of an interrupted run, with --resume. */
   readonly begun: unknown;
-  /** Keeps what there is so far of a report that takes long. */
+  /** Keeps the partial report of a long measurement. */
   readonly keep: (begun: unknown) => void;
 }
 
-/** Something that is measured beside something else. `Report` is what `--json` prints: plain data. */
+/** A comparison of the service with a limit or a rival. `Report` is plain data for `--json`. */
 export interface Subject<Report = unknown> {
   readonly name: string;
-  /** For `--help`: what, and how long at length on a machine that has nothing else to do. */
+  /** For `--help`: what is measured, and how long that takes on an idle machine. */
   readonly about: string;
-  /** Takes an hour and a disk: not played unless it is named. */
+  /** Takes an hour and much disk space: runs only if named. */
   readonly isLong?: boolean;
   measure(bench: Bench): Promise<Report>;
-  /** Tables with everything, for who looks closer. */
+  /** The full tables of the report. */
   text(plan: Plan, report: Report): string;
-  /** What the table of all subjects shows of it. */
+  /** The lines for the table of all subjects. */
   lines(plan: Plan, report: Report): Line[];
 }
 
-/** Keeps each subject's own type of report to itself. */
+/** Hides the subject's own type of report. */
 export function subject<Report>(given: Subject<Report>): Subject {
   return given;
 }

@@ -18,7 +18,7 @@ import { type Bench, type Subject, subject } from "./subject.ts";
 import { webhookLines, webhookText } from "./webhooks/webhook-report.ts";
 import { measureWebhooks, type WebhookFigures } from "./webhooks/webhooks.ts";
 
-/** Everything that is measured, in the order in which it is. */
+/** Every subject, in the order of the measurements. */
 export const subjects: readonly Subject[] = [
   subject({
     name: "confirmations",
@@ -29,7 +29,7 @@ export const subjects: readonly Subject[] = [
   }),
   subject({
     name: "webhooks",
-    about: "events told to lenders, beside a bare loop and pg-boss; 5 minutes",
+    about: "events delivered to lenders, beside a bare loop and pg-boss; 5 minutes",
     measure: webhooks,
     text: (plan, figures) => webhookText(plan.webhooks, figures),
     lines: (plan, figures) => webhookLines(plan.webhooks, figures),
@@ -73,7 +73,7 @@ export const subjects: readonly Subject[] = [
   }),
 ];
 
-/** Three databases of the same content: the service pays into one, its limit and its rival into the others. */
+/** Three databases with the same content: for the service, for its limit and for its rival. */
 async function confirmations({
   plan: { confirmations: plan },
   server,
@@ -93,7 +93,7 @@ async function confirmations({
   return { figures, batches: await measureBudget(service, books.keys[0]!, loans) };
 }
 
-/** Two lenders with callbacks at the same receiver. */
+/** Two lenders whose callbacks lead to the same receiver. */
 async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench): Promise<WebhookFigures> {
   const receiver = startChild(new URL("webhooks/receiver.ts", import.meta.url));
   try {
@@ -103,12 +103,12 @@ async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench)
       prompt: { lenderCodes: ["PROMPT"], perLender: plan.loans },
       slow: { lenderCodes: ["SLOW"], perLender: plan.loans },
     };
-    const databaseUrl = await server.createDatabase("told");
+    const databaseUrl = await server.createDatabase("events");
     const books = await fillBooks(databaseUrl, [
       { loans: loans.prompt, options: [`--callback-url=${callbacks.prompt}`] },
       { loans: loans.slow, options: [`--callback-url=${callbacks.slow}`] },
     ]);
-    await server.createDatabase("empty", "told");
+    await server.createDatabase("empty", "events");
     await server.checkpoint();
     const given = { plan, server, books, loans, databaseUrl, template: "empty" };
     return await measureWebhooks({ ...given, receiver, callbacks, onProgress });
@@ -117,7 +117,7 @@ async function webhooks({ plan: { webhooks: plan }, server, onProgress }: Bench)
   }
 }
 
-/** Each round begins with copies of a database that has a lender and nothing else. */
+/** Each round begins with copies of a database that contains only a lender. */
 async function imports({ plan: { imports: plan }, server, onProgress }: Bench): Promise<ImportFigures[]> {
   const template = "lender_only";
   const key = await createLender(await server.createDatabase(template), "FILE", []);

@@ -1,17 +1,17 @@
 import type { Line } from "./figures/line.ts";
 import type { Machine } from "./figures/machine.ts";
 
-/** The lines of one subject, and what the machine had to do besides. */
+/** The lines of one subject, and the load of the machine before it. */
 export interface SummaryPart {
   readonly subject: string;
   readonly lines: readonly Line[];
-  /** Processes that wanted to run in the minute before. */
+  /** The load average of the minute before the subject. */
   readonly loadBefore: number;
 }
 
 const COLUMNS = ["Subject", "Figure", "Service", "Beside", "Ratio, median (min–max)", "Rounds", "Aim", "Load"];
 
-/** One table in Markdown, for the page that shows it as well as for a terminal. */
+/** The table of all subjects in Markdown. */
 export function summaryText(machine: Machine, parts: readonly SummaryPart[]): string {
   const rows = parts.flatMap(({ subject, lines, loadBefore }) =>
     lines.map(({ figure, ours, beside, ratio, rounds, aim }) => [
@@ -35,11 +35,11 @@ export function summaryText(machine: Machine, parts: readonly SummaryPart[]): st
     line(widths.map((width) => "-".repeat(width))),
     ...rows.map(line),
     "",
-    "Ratio: of the service to what stands beside it, in the same round. Load: processes that wanted to run in the minute before the subject.",
+    "Ratio: the service's figure to the one beside it, in the same round. Load: the load average of the minute before the subject.",
   ].join("\n");
 }
 
-/** Two lines: without them the figures mean nothing. */
+/** Two lines that describe the machine, without which the figures mean nothing. */
 export function machineText({ processors, model, memoryGiB, platform, node, postgres, fsyncUs }: Machine): string {
   return [
     `${processors} × ${model}, ${memoryGiB} GiB, ${platform}`,

@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** There is no Chromium on this machine, or not where `CHROMIUM` says. */
+/** Chromium is not installed, or not at the path of `CHROMIUM`. */
 export class ChromiumMissingError extends Error {
   override readonly name = "ChromiumMissingError";
   readonly code = "CHROMIUM_MISSING";
@@ -16,7 +16,9 @@ export class ChromiumMissingError extends Error {
   }
 }
 
-/** The path of Chromium: that of `CHROMIUM`, else the first of its usual names on the `PATH`. Throws ChromiumMissingError. */
+/**
+ * The path of Chromium: the one of `CHROMIUM`, else the first usual name on the `PATH`. Throws ChromiumMissingError.
+ */
 export function findChromium(env: NodeJS.ProcessEnv): string {
   const folders = (env["PATH"] ?? "").split(delimiter).filter(Boolean);
   const candidates = env["CHROMIUM"]

@@ -43,7 +43,7 @@ afterAll(async () => {
   server.closeAllConnections();
 });
 
-test("a page is opened with all that it loads, and what it asks for is written down", async () => {
+test("opens a page with everything it loads, and records its requests", async () => {
   const { page, requests, requestsElsewhere, errors } = await browser.open(`${origin}/good`);
   expect(await page.getByRole("heading").textContent()).toBe("Good");
   expect(requests.toSorted()).toEqual([`${origin}/good`, `${origin}/picture`, `${origin}/script`]);
@@ -51,7 +51,7 @@ test("a page is opened with all that it loads, and what it asks for is written d
   expect(errors).toEqual([]);
 });
 
-test("nothing but this machine can be reached, and each try is written down", async () => {
+test("reaches only this machine, and records failed requests", async () => {
   const open = await browser.open(`${origin}/elsewhere`);
   await open.page.waitForFunction("document.title !== ''");
   expect(await open.page.title()).toBe("rejected rejected rejected fulfilled fulfilled");
@@ -64,13 +64,13 @@ test("nothing but this machine can be reached, and each try is written down", as
   ]);
 });
 
-test("errors of the console and errors that nobody caught are heard", async () => {
+test("records console errors and uncaught errors", async () => {
   const { errors } = await browser.open(`${origin}/bad`);
   await expect.poll(() => errors).toEqual(["said so", "Error: thrown"]);
 });
 
 describe.each(["desktop", "phone"] as const)("on a %s", (screen) => {
-  test("a page that fits does not overflow, and one that does not is told by how much", async () => {
+  test("overflow is 0 for a page that fits, else the number of pixels", async () => {
     const [good, wide] = await Promise.all([
       browser.open(`${origin}/good`, { screen }),
       browser.open(`${origin}/wide`, { screen }),
@@ -80,7 +80,7 @@ describe.each(["desktop", "phone"] as const)("on a %s", (screen) => {
     expect(await good.page.evaluate("window.innerWidth")).toBe(SCREENS[screen].width);
   });
 
-  test("a screenshot is a file", async () => {
+  test("writes a screenshot to a file", async () => {
     const open = await browser.open(`${origin}/good`, { screen, colorScheme: "dark" });
     const path = await open.screenshot("test-of-the-browser");
     expect(path).toMatch(new RegExp(`test-of-the-browser-${screen}-dark\\.png$`));
@@ -89,7 +89,7 @@ describe.each(["desktop", "phone"] as const)("on a %s", (screen) => {
   });
 });
 
-test("pages know nothing of one another", async () => {
+test("pages share no cookies and no storage", async () => {
   const first = await browser.open(`${origin}/good`);
   await first.page.evaluate("localStorage.setItem('secret', 'kept')");
   const second = await browser.open(`${origin}/good`);
@@ -97,11 +97,11 @@ test("pages know nothing of one another", async () => {
 });
 
 describe("Chromium", () => {
-  test("is what CHROMIUM says", () => {
+  test("is found at the path in CHROMIUM", () => {
     expect(findChromium({ CHROMIUM: process.execPath, PATH: "" })).toBe(process.execPath);
   });
 
-  test("that is missing is told with what to do", () => {
+  test("that is missing leads to an error that explains how to install it", () => {
     expect(() => findChromium({ PATH: "/nowhere" })).toThrow(ChromiumMissingError);
     expect(() => findChromium({ PATH: "/nowhere" })).toThrow("apt-get install chromium");
     expect(() => findChromium({ CHROMIUM: "/nowhere/chromium", PATH: process.env["PATH"] })).toThrow(

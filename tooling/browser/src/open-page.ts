@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser as Chromium, BrowserContext, Page } from "playwright-core";
 
-/** The widths at which pages are looked at, in CSS pixels. */
+/** The screen sizes for tests, in CSS pixels. */
 export const SCREENS = {
   desktop: { width: 1_280, height: 800 },
   phone: { width: 390, height: 844 },
@@ -12,35 +12,35 @@ export const SCREENS = {
 export type Screen = keyof typeof SCREENS;
 
 export interface OpenOptions {
-  /** `desktop` when left out. A phone has a touch screen, too. */
+  /** Default: `desktop`. A phone also has a touch screen. */
   readonly screen?: Screen;
-  /** `light` when left out. */
+  /** Default: `light`. */
   readonly colorScheme?: "light" | "dark";
 }
 
-/** A page as a reader has it, with a record of what it did. */
+/** An open page, with a record of its requests and errors. */
 export interface OpenPage {
-  /** The page of the Playwright library: find, click, fill, read. */
+  /** Playwright's page: find, click, fill, read. */
   readonly page: Page;
-  /** Every URL that the page has asked for so far, refused ones included; not `data:` and `blob:`, which ask nobody. */
+  /** Every URL that the page has requested so far, including failed requests; without `data:` and `blob:`. */
   readonly requests: readonly string[];
-  /** Those of them that lead away from the origin that was opened. */
+  /** The requests to other origins than the opened one. */
   requestsElsewhere(): string[];
-  /** Error messages of the console and errors that nobody caught, in the order that they came. */
+  /** Console errors and uncaught errors, in order. */
   readonly errors: readonly string[];
-  /** By how many pixels the page is wider than the screen: 0 means that nobody has to scroll sideways. */
+  /** By how many pixels the page is wider than the screen; 0 means that it needs no horizontal scrolling. */
   overflow(): Promise<number>;
-  /** Writes the page, or the first three screens of it, to `.data/screenshots/NAME-SCREEN[-dark].png`: that path. */
+  /** Writes the first three screens of the page to `.data/screenshots/NAME-SCREEN[-dark].png`; returns that path. */
   screenshot(name: string): Promise<string>;
   close(): Promise<void>;
 }
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../.data/screenshots", import.meta.url));
-/** Shorter than a test may take: what was waited for is then in the message. */
+/** Shorter than a test's time limit, so that Playwright's message about what it waited for appears. */
 const TIMEOUT_MS = 15_000;
-const ASKS_NOBODY = /^(data|blob|about):/;
+const SENDS_NO_REQUEST = /^(data|blob|about):/;
 
-/** Opens a URL and waits until all that it loads is there. */
+/** Opens a URL and waits until everything has loaded. */
 export async function openPage(browser: Chromium, url: string, options: OpenOptions = {}): Promise<OpenPage> {
   const { screen = "desktop", colorScheme = "light" } = options;
   const context = await browser.newContext({
@@ -63,13 +63,13 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
     requestsElsewhere: () => requests.filter((asked) => httpOrigin(asked) !== origin),
     errors,
     async overflow() {
-      // A phone's window grows with the page that it shows, so the screen is the measure.
+      // A phone's window grows with its page, so compare with the screen.
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       return Math.max(0, width - SCREENS[screen].width);
     },
     async screenshot(name) {
       await mkdir(SCREENSHOTS, { recursive: true });
-      // What sticks to the top of the screen would else stand in the middle of the picture.
+      // Otherwise a sticky header would be in the middle of the picture.
       await page.evaluate("scrollTo(0, 0)");
       const path = join(SCREENSHOTS, `${name}-${screen}${colorScheme === "dark" ? "-dark" : ""}.png`);
       const { width, height } = SCREENS[screen];
@@ -81,10 +81,10 @@ export async function openPage(browser: Chromium, url: string, options: OpenOpti
   };
 }
 
-/** Listens before the first page exists, and to every page, frame and worker of the profile. */
+/** Starts recording before the first page exists, for every page, frame and worker of the profile. */
 function record(context: BrowserContext, requests: string[], errors: string[]): void {
   context.on("request", (request) => {
-    if (!ASKS_NOBODY.test(request.url())) requests.push(request.url());
+    if (!SENDS_NO_REQUEST.test(request.url())) requests.push(request.url());
   });
   context.on("page", (page) => {
     page.on("websocket", (socket) => requests.push(socket.url()));
@@ -95,7 +95,7 @@ function record(context: BrowserContext, requests: string[], errors: string[]): 
   context.on("weberror", (error) => errors.push(String(error.error())));
 }
 
-/** A web socket has the origin of its http URL. */
+/** The http origin of a web socket's URL. */
 function httpOrigin(url: string): string {
   return new URL(url.replace(/^ws/, "http")).origin;
 }

@@ -12,7 +12,7 @@ test("reads the URL and the options", () => {
 test.each([
   ["no URL", [], "The URL of a database on the coordinator is missing."],
   ["two URLs", [URL, URL], "Expected one URL, got 2."],
-  ["something else than a URL", ["coordinator"], "The URL has to begin with postgres://, for example postgres://"],
+  ["a text that is not a URL", ["coordinator"], "The URL has to begin with postgres://, for example postgres://"],
   ["an unknown option", ["--fast", URL], "Unknown option '--fast'"],
 ])("refuses %s", (_case, args, message) => {
   expect(() => readArguments(args)).toThrow(UsageError);

@@ -1,33 +1,33 @@
 import { parseArgs } from "node:util";
 
-/** What the command line of the audit asks for. */
+/** The options of the audit's command line. */
 export interface AuditRequest {
   readonly url: string;
   readonly json: boolean;
   readonly record: boolean;
 }
 
-/** The command line cannot be understood; the message says what is wrong with it. */
+/** The command line is invalid; the message says why. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "USAGE";
 }
 
-export const USAGE = `Sends every SQL statement of the product once to a cluster of Citus, and counts the commands that each becomes.
+export const USAGE = `Sends every SQL statement of the product once to a cluster of Citus, and counts the commands that the coordinator sends for it.
 
   pnpm citus:audit [--json] [--record] URL
 
-URL is that of any database on the coordinator that has the extension citus and knows its workers. The audit makes a
+URL is the URL of any database on the coordinator that has the extension citus and knows its workers. The audit makes a
 scratch database on all nodes of that cluster, migrates and distributes it, writes made-up rows, sends each statement
 in a transaction that it rolls back, and drops the database. It does not read or change the database of the URL. The role
-has to be a superuser, and the nodes have to let each other in without a password.
+has to be a superuser, and the nodes have to accept each other's connections without a password.
 
   --json      print one JSON document instead of text
   --record    write the verdicts to tooling/citus/verdicts.txt
   --help      print this text
 
-Exit codes: 0 all statements are accepted, and those of hot paths are one command each; 1 a statement is refused, or one
-of a hot path is more than one command or goes by COPY; 2 the command line or the cluster cannot be used.
+Exit codes: 0 all statements are accepted, and each one of a hot path is a single command; 1 a statement is refused, or one
+of a hot path is more than one command or uses COPY; 2 the command line is invalid, or the cluster cannot be used.
 
 Example:
   pnpm citus:audit postgres://postgres@127.0.0.1:5432/postgres

@@ -42,7 +42,7 @@ async function run({ url, json, record }: Exclude<ReturnType<typeof readArgument
   }
 }
 
-/** The database cannot be reached, or refuses the role. */
+/** Whether the error means that the database cannot be reached or rejects the role. */
 function isConnectionFailure(error: unknown): boolean {
   const { code = "" } = error as { code?: string };
   return /^(E[A-Z]+|08...|28...|3D000|42501)$/.test(code);

@@ -1,4 +1,4 @@
-/* Moves the clock of a process by the milliseconds in a file, which may change while it runs. Preloaded. */
+/* Preloaded library: shifts the clock of a process by the milliseconds in a file. The file may change at any time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* A disk that is full while a file exists: what would make a file of one folder longer fails. Preloaded. */
+/* Preloaded library: while a certain file exists, no file of one folder can grow, as on a full disk. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The system's own function of this name, as `real`. */
+/* The system's function of this name, as `real`. */
 #define REAL(name)          \
   static typeof(name) *real; \
   if (real == NULL) real = (typeof(name) *)dlsym(RTLD_NEXT, #name)
@@ -27,8 +27,8 @@ static int is_ours(int fd) {
   return strncmp(path, folder, strlen(folder)) == 0;
 }
 
-/* Whether the file may not grow to this length now; errno says so too. */
-static int refuses(int fd, off_t length) {
+/* Whether the file may not grow to this length now; then errno is ENOSPC. */
+static int is_full_for(int fd, off_t length) {
   const char *full = getenv("FAULTS_DISK_FULL");
   struct stat file;
   if (full == NULL || access(full, F_OK) != 0 || !is_ours(fd)) return 0;
@@ -48,33 +48,33 @@ ssize_t write(int fd, const void *bytes, size_t count) {
   int before = errno;
   off_t at = lseek(fd, 0, SEEK_CUR);
   errno = before;
-  return at >= 0 && refuses(fd, at + (off_t)count) ? -1 : real(fd, bytes, count);
+  return at >= 0 && is_full_for(fd, at + (off_t)count) ? -1 : real(fd, bytes, count);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) {
   REAL(pwrite);
-  return refuses(fd, at + (off_t)count) ? -1 : real(fd, bytes, count, at);
+  return is_full_for(fd, at + (off_t)count) ? -1 : real(fd, bytes, count, at);
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) { return pwrite(fd, bytes, count, at); }
 
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) {
   REAL(pwritev);
-  return refuses(fd, at + end_of(parts, count)) ? -1 : real(fd, parts, count, at);
+  return is_full_for(fd, at + end_of(parts, count)) ? -1 : real(fd, parts, count, at);
 }
 
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) { return pwritev(fd, parts, count, at); }
 
 int posix_fallocate(int fd, off_t at, off_t length) {
   REAL(posix_fallocate);
-  return refuses(fd, at + length) ? ENOSPC : real(fd, at, length);
+  return is_full_for(fd, at + length) ? ENOSPC : real(fd, at, length);
 }
 
 int posix_fallocate64(int fd, off64_t at, off64_t length) { return posix_fallocate(fd, at, length); }
 
 int ftruncate(int fd, off_t length) {
   REAL(ftruncate);
-  return refuses(fd, length) ? -1 : real(fd, length);
+  return is_full_for(fd, length) ? -1 : real(fd, length);
 }
 
 int ftruncate64(int fd, off64_t length) { return ftruncate(fd, length); }

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { readArguments, usage, UsageError, type Wish } from "./arguments.ts";
+import { readArguments, usage, UsageError, type Options } from "./arguments.ts";
 import { faults } from "./faults.ts";
 
-function wish(...args: string[]): Wish {
+function options(...args: string[]): Options {
   const read = readArguments(args, faults, 4_000_123);
-  if (read === "help") throw new Error("This was to be no question for help.");
+  if (read === "help") throw new Error("Unexpected: the arguments were read as --help.");
   return read;
 }
 
-test("without a name every fault that this checkout can play is meant, at length, with a seed of the moment", () => {
-  expect(wish()).toEqual({
+test("without names selects every fault that needs no cluster, in the long form, with a random seed", () => {
+  expect(options()).toEqual({
     faults: faults.filter(({ isByNameOnly }) => isByNameOnly !== true),
     seed: 123,
     isQuick: false,
@@ -20,8 +20,8 @@ test("without a name every fault that this checkout can play is meant, at length
   });
 });
 
-test("names, numbers and forms are read", () => {
-  const { faults: named, ...rest } = wish(
+test("reads names, numbers and forms", () => {
+  const { faults: named, ...rest } = options(
     "kill-servers",
     "--seed",
     "7",
@@ -35,22 +35,22 @@ test("names, numbers and forms are read", () => {
   expect(rest).toEqual({ seed: 7, isQuick: true, rounds: 3, atATime: 3, resumes: true, json: true });
 });
 
-test("a fault that needs a cluster is played only by its name", () => {
-  expect(wish().faults.map(({ name }) => name)).not.toContain("kill-nodes");
-  expect(wish("lost-worker", "kill-nodes").faults.map(({ name }) => name)).toEqual(["kill-nodes", "lost-worker"]);
+test("selects a fault that needs a cluster only by its name", () => {
+  expect(options().faults.map(({ name }) => name)).not.toContain("kill-nodes");
+  expect(options("lost-worker", "kill-nodes").faults.map(({ name }) => name)).toEqual(["kill-nodes", "lost-worker"]);
 });
 
 test.each([
   [["kill-cats"], "There is no fault named kill-cats."],
-  [["--seed", "x"], '--seed takes a whole number from 0 on, not "x".'],
-  [["--rounds", "0"], '--rounds takes a whole number from 1 on, not "0".'],
+  [["--seed", "x"], '--seed must be a whole number from 0, got "x".'],
+  [["--rounds", "0"], '--rounds must be a whole number from 1, got "0".'],
   [["--loud"], "Unknown option '--loud'"],
-])("%j is not understood", (args, message) => {
-  expect(() => wish(...args)).toThrow(UsageError);
-  expect(() => wish(...args)).toThrow(message);
+])("rejects the arguments %j", (args, message) => {
+  expect(() => options(...args)).toThrow(UsageError);
+  expect(() => options(...args)).toThrow(message);
 });
 
-test("help names every fault with its sentence", () => {
+test("--help lists every fault with its description", () => {
   expect(readArguments(["--help"], faults, 0)).toBe("help");
   for (const { name, sentence } of faults) {
     expect(usage(faults)).toContain(name);
@@ -58,7 +58,7 @@ test("help names every fault with its sentence", () => {
   }
 });
 
-test("each fault has a name and a sentence of its own", () => {
+test("every fault has a unique name and description", () => {
   expect(new Set(faults.map(({ name }) => name)).size).toBe(faults.length);
   for (const { name, sentence } of faults) {
     expect(name).toMatch(/^[a-z]+(-[a-z]+)*$/);

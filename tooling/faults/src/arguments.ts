@@ -1,20 +1,20 @@
 import { parseArgs } from "node:util";
 import type { Fault } from "./fault.ts";
 
-/** What the command line asks for. */
-export interface Wish {
+/** The options of the command line. */
+export interface Options {
   readonly faults: readonly Fault[];
   readonly seed: number;
   readonly isQuick: boolean;
-  /** Strikes of each leg; those of the fault unless told. */
+  /** Strikes per leg; undefined for the fault's own number. */
   readonly rounds: number | undefined;
-  /** How many faults are played at a time; each has processes and a PostgreSQL of its own. */
+  /** The number of faults that run in parallel. Each has its own processes and its own PostgreSQL. */
   readonly atATime: number;
   readonly resumes: boolean;
   readonly json: boolean;
 }
 
-/** The command line is not understood; the message says what is wrong with it. */
+/** The command line is invalid; the message says why. */
 export class UsageError extends Error {
   readonly code = "USAGE";
 
@@ -37,8 +37,8 @@ const options = {
   help: { type: "boolean" },
 } as const;
 
-/** Reads the command line; "help" when that is asked for. Throws UsageError. */
-export function readArguments(args: readonly string[], faults: readonly Fault[], now: number): Wish | "help" {
+/** Parses the command line; "help" for --help. Throws UsageError. */
+export function readArguments(args: readonly string[], faults: readonly Fault[], now: number): Options | "help" {
   const { values, positionals } = parsed(args.filter((arg) => arg !== "--"));
   if (values.help === true) return "help";
   const unknown = positionals.find((name) => !faults.some((fault) => fault.name === name));
@@ -61,29 +61,29 @@ export function usage(faults: readonly Fault[]): string {
   const width = Math.max(...faults.map(({ name }) => name.length));
   const lines = (some: readonly Fault[]) =>
     some.map(({ name, sentence }) => `  ${name.padEnd(width)}  ${sentence}`).join("\n");
-  return `Breaks the service on purpose, on a PostgreSQL of its own, and checks what has to hold afterwards.
+  return `Breaks the service on purpose, on a PostgreSQL of its own, and checks its invariants afterwards.
 
-  pnpm faults                every fault that needs no cluster, at length; hours
-  pnpm faults --quick        every fault that needs no cluster, in short; at most five minutes
-  pnpm faults <name> …       only these
+  pnpm faults                every fault that needs no cluster, in the long form: hours
+  pnpm faults --quick        every fault that needs no cluster, in the short form: at most five minutes
+  pnpm faults <name> …       only these faults
 
 ${lines(faults.filter(({ isByNameOnly }) => isByNameOnly !== true))}
 
-Only by name, with CITUS_BIN, the folder of initdb and postgres of an installation that has Citus:
+These need CITUS_BIN, the folder with initdb and postgres of an installation that has Citus. They run only if named:
 
 ${lines(faults.filter(({ isByNameOnly }) => isByNameOnly === true))}
 
-  --seed <n>        the same schedule again; without it another one each time
-  --rounds <n>      strikes of each leg
-  --at-a-time <n>   faults beside each other; 1, or ${QUICK_AT_A_TIME} with --quick
-  --resume          goes on with the run that was interrupted, with its seed
+  --seed <n>        repeats a schedule; by default each run has a new seed
+  --rounds <n>      strikes per leg
+  --at-a-time <n>   faults that run in parallel; default 1, or ${QUICK_AT_A_TIME} with --quick
+  --resume          continues an interrupted run, with its seed
   --json            one JSON document on stdout instead of a table
   --help            prints this text
 
 Example: CITUS_BIN=/path/to/postgresql/bin pnpm faults kill-nodes lost-worker --quick
 
-Ends with 0 when everything held, 1 when something did not, 2 when the command line is not understood, and 3 when all
-that was played held and a fault could not be played on this machine.
+Exit codes: 0 everything held, 1 an invariant was violated, 2 the command line is invalid, 3 everything that ran held, but
+this machine could not run one of the faults.
 `;
 }
 
@@ -98,7 +98,7 @@ function parsed(args: string[]) {
 function count(name: string, text: string | undefined, from: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text) || Number(text) < from) {
-    throw new UsageError(`--${name} takes a whole number from ${from} on, not "${text}".`);
+    throw new UsageError(`--${name} must be a whole number from ${from}, got "${text}".`);
   }
   return Number(text);
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 20;
 
-/** What was waited for did not come in time. */
+/** An expected condition did not become true in time. */
 export class DeadlineError extends Error {
   readonly code = "DEADLINE";
 
@@ -12,7 +12,7 @@ export class DeadlineError extends Error {
   }
 }
 
-/** Looks again and again until the condition holds; `what` names it in the DeadlineError. */
+/** Polls until the condition is true; `what` names the condition in the DeadlineError. */
 export async function until(
   what: string,
   withinMs: number,

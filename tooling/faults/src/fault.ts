@@ -2,27 +2,27 @@ import type { Counts } from "./traffic/model.ts";
 import type { Flatness, Sample } from "./flatness.ts";
 import type { Violation } from "./invariants.ts";
 
-/** One leg of a fault's schedule: so many strikes at a service that was set up for it. */
+/** One leg of a fault's schedule: a number of strikes against one service. */
 export interface Leg {
   readonly seed: number;
   readonly rounds: number;
-  /** The short form: few strikes, and lost calls are given up sooner. */
+  /** The short form: few strikes, and calls of dead processes count as lost sooner. */
   readonly isQuick: boolean;
   readonly onProgress: (message: string) => void;
 }
 
-/** What came of a leg. */
+/** The result of a leg. */
 export interface Outcome {
   readonly counts: Counts;
   readonly sent: number;
   readonly acknowledged: number;
   readonly booked: number;
   readonly violations: readonly Violation[];
-  /** Of a load that had to stay flat. */
+  /** The measurements of a load that must not grow. */
   readonly soak?: Soak;
 }
 
-/** A load at half of what the machine bears, and what became of the processes under it. */
+/** A load of half the machine's capacity, and the resources of the processes under it. */
 export interface Soak {
   readonly capacityPerS: number;
   readonly pacePerS: number;
@@ -30,17 +30,17 @@ export interface Soak {
   readonly samples: readonly Sample[];
 }
 
-/** Something that breaks. */
+/** A kind of failure that can be caused on purpose. */
 export interface Fault {
   readonly name: string;
   readonly sentence: string;
-  /** Strikes of the short form, and of one leg of the long one with the number of its legs. */
+  /** Strikes in a quick run; strikes per leg and number of legs in a long run. */
   readonly rounds: { readonly quick: number; readonly long: number; readonly legs: number };
-  /** Measures what others would disturb: it is played once they have ended. */
+  /** Its measurements would be disturbed by other faults, so it runs after them. */
   readonly isAlone?: true;
-  /** Needs more than this checkout brings: it is played only when it is asked for by its name. */
+  /** It needs something that this checkout does not contain, so it runs only if named. */
   readonly isByNameOnly?: true;
-  /** Why this machine cannot play it, with what to do about that. */
-  readonly whyNot?: () => string | undefined;
+  /** The reason why this machine cannot run it, and what to do about that. */
+  readonly unavailableReason?: () => string | undefined;
   run(leg: Leg): Promise<Outcome>;
 }

@@ -20,7 +20,7 @@ import { restartPostgres } from "./faults/restart-postgres.ts";
 import { slowStatements } from "./faults/slow-statements.ts";
 import { soak } from "./faults/soak.ts";
 
-/** Every fault there is, in the order in which they are run; the first needs no books, and they are made meanwhile. */
+/** Every fault, in the order in which they start. The first one needs no books, which are made in the meantime. */
 export const faults: readonly Fault[] = [
   killMigration,
   killServers,

@@ -23,7 +23,7 @@ function growing(change: (minute: number) => Partial<Sample>): string[] {
   return flatnessOf(samples(change)).flatMap(({ measure, isFlat }) => (isFlat ? [] : [measure]));
 }
 
-test("a load that changes nothing is flat, and so is one that a checkpoint disturbs now and then", () => {
+test("constant samples are flat, also if checkpoints disturb a few", () => {
   expect(growing(() => ({}))).toEqual([]);
   expect(growing((minute) => (minute % 10 === 0 ? { confirmP95Ms: 900, waiting: 5_000 } : {}))).toEqual([]);
 });
@@ -38,20 +38,20 @@ test.each([
   ["confirmation p50, ms", (minute: number) => ({ confirmP50Ms: 8 + minute / 3 })],
   ["confirmation p95, ms", (minute: number) => ({ confirmP95Ms: 20 + minute * 2 })],
   ["list p50, ms", (minute: number) => ({ listP50Ms: 15 + minute })],
-])("%s that grows is found, and alone", (measure, change) => {
+])("finds that %s grows, and reports nothing else", (measure, change) => {
   expect(growing(change)).toEqual([measure]);
 });
 
-test("samples in which nothing was answered say nothing, and when most are such, nothing is shown", () => {
+test("ignores samples without answers, and is not flat if most samples have none", () => {
   const silent = { confirmations: 0, confirmP50Ms: 0, confirmP95Ms: 0 };
   expect(growing((minute) => (minute < 30 && minute % 2 === 0 ? silent : {}))).toEqual([]);
   expect(growing((minute) => (minute < 55 ? silent : {}))).toEqual(["confirmation p50, ms", "confirmation p95, ms"]);
 });
 
-test("a few samples are no hour", () => {
+test("rejects too few samples", () => {
   expect(() => flatnessOf([CALM, CALM])).toThrow(RangeError);
 });
 
-test("a quantile of nothing is 0, of one value that value", () => {
+test("the quantile of no value is 0, of one value that value", () => {
   expect([quantile([], 0.5), quantile([7], 0.95), quantile([3, 1, 2], 0.5)]).toEqual([0, 7, 2]);
 });

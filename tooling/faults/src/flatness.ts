@@ -1,4 +1,4 @@
-/** What is looked at every so often while a load lasts. */
+/** The measurements that are taken repeatedly during a load. */
 export interface Sample {
   readonly atS: number;
   readonly serverMiB: number;
@@ -6,7 +6,7 @@ export interface Sample {
   readonly serverFiles: number;
   readonly workerFiles: number;
   readonly connections: number;
-  /** Events that are published and not delivered yet. */
+  /** Events that are published but not delivered yet. */
   readonly waiting: number;
   readonly confirmations: number;
   readonly confirmP50Ms: number;
@@ -14,7 +14,7 @@ export interface Sample {
   readonly listP50Ms: number;
 }
 
-/** The medians of the first and of the last third of the samples, and the most that the last one may be. */
+/** The medians of the first and of the last third of the samples, and the upper limit for the last one. */
 export interface Flatness {
   readonly measure: string;
   readonly first: number;
@@ -25,9 +25,9 @@ export interface Flatness {
 
 interface Measure {
   readonly name: string;
-  /** Undefined where a sample has none: nothing was answered meanwhile. */
+  /** Undefined if the sample has no value, because nothing was answered in that time. */
   readonly of: (sample: Sample) => number | undefined;
-  /** The most that flat can mean: a share above the beginning for what is large, and something for what is small. */
+  /** The upper limit is the first median plus this share of it, or plus `more` if that is larger. */
   readonly share: number;
   readonly more: number;
 }
@@ -45,9 +45,13 @@ const MEASURES: readonly Measure[] = [
 ];
 const FEWEST = 6;
 
-/** Judges each measure, one that fewer than 6 samples have as grown; a median forgives a sample that met a checkpoint. Throws RangeError for fewer than 6 samples. */
+/**
+ * Judges each measure. Medians tolerate single samples that met a checkpoint. A measure with fewer than 6 values counts
+ * as grown. Throws RangeError for fewer than 6 samples.
+ */
 export function flatnessOf(samples: readonly Sample[]): Flatness[] {
-  if (samples.length < FEWEST) throw new RangeError(`${samples.length} samples tell nothing; take at least ${FEWEST}.`);
+  if (samples.length < FEWEST)
+    throw new RangeError(`flatnessOf needs at least ${FEWEST} samples, got ${samples.length}.`);
   return MEASURES.map(({ name, of, share, more }) => {
     const values = samples.map(of).filter((value) => value !== undefined);
     const third = Math.max(1, Math.floor(values.length / 3));
@@ -58,7 +62,7 @@ export function flatnessOf(samples: readonly Sample[]): Flatness[] {
   });
 }
 
-/** The value below which that share of them lies; 0 where there is none. */
+/** The value below which this share of the values lies; 0 for no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

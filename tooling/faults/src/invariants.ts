@@ -9,7 +9,7 @@ import { linksExplained } from "./invariants/links-explained.ts";
 import { nothingStuck } from "./invariants/nothing-stuck.ts";
 import { sequencesGapless } from "./invariants/sequences-gapless.ts";
 
-/** All that has to hold after a fault of any kind. */
+/** The invariants that must hold after every fault. */
 export const invariants: readonly Invariant[] = [
   bookedOnce,
   bookedWhole,
@@ -30,7 +30,7 @@ export interface Violation {
 
 const DETAILS_KEPT = 20;
 
-/** Judges all of them; of many violations of one the first are kept. */
+/** Checks all invariants. Keeps only the first violations of each. */
 export async function violationsIn(evidence: Evidence): Promise<Violation[]> {
   const found: Violation[] = [];
   for (const { name, violations } of invariants) {

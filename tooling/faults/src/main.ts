@@ -9,14 +9,14 @@ const STATE_FILE = fileURLToPath(new URL("../../../.data/faults-run.json", impor
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 try {
-  const wish = readArguments(process.argv.slice(2), faults, Date.now());
-  if (wish === "help") {
+  const options = readArguments(process.argv.slice(2), faults, Date.now());
+  if (options === "help") {
     process.stdout.write(usage(faults));
   } else {
-    for (const folder of clearLeftovers()) tell(`cleared away what a run left in ${folder}`);
-    const report = await play(wish, STATE_FILE, tell);
-    // What a service that has not recovered leaves under way holds nobody up.
-    const text = wish.json ? JSON.stringify(report, null, 2) : reportText(report);
+    for (const folder of clearLeftovers()) log(`removed the folder of a dead run: ${folder}`);
+    const report = await play(options, STATE_FILE, log);
+    // Exits explicitly: a service that did not recover may have left requests open.
+    const text = options.json ? JSON.stringify(report, null, 2) : reportText(report);
     process.stdout.write(`${text}\n`, () => process.exit(exitCodeOf(report)));
   }
 } catch (error) {
@@ -25,6 +25,6 @@ try {
   process.exitCode = 2;
 }
 
-function tell(message: string): void {
+function log(message: string): void {
   process.stderr.write(`${(performance.now() / 1_000).toFixed(0).padStart(5)} s  ${message}\n`);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import type { Wish } from "./arguments.ts";
+import type { Options } from "./arguments.ts";
 import type { Fault, Leg, Outcome } from "./fault.ts";
 import { play } from "./play.ts";
 import { exitCodeOf, reportText } from "./report.ts";
@@ -27,7 +27,7 @@ const OUTCOME: Outcome = {
   booked: 1_101,
   violations: [],
 };
-const LONG: Wish = {
+const LONG: Options = {
   faults: [],
   seed: 7,
   isQuick: false,
@@ -54,7 +54,7 @@ function aFault(name: string, during: (leg: Leg) => Partial<Outcome> = () => ({}
 
 const silently = () => {};
 
-test("the long form plays every leg with a seed of its own, the same ones again for the same seed", async () => {
+test("the long form runs every leg with its own seed, and the same seeds for the same run seed", async () => {
   const [first, second] = [aFault("one"), aFault("one")];
   const report = await play({ ...LONG, faults: [first] }, stateFile, silently);
   await play({ ...LONG, faults: [aFault("another"), second] }, stateFile, silently);
@@ -66,30 +66,30 @@ test("the long form plays every leg with a seed of its own, the same ones again 
   expect(existsSync(stateFile)).toBe(false);
 });
 
-test("the short form and a number of rounds are one leg", async () => {
+test("the short form runs one leg, and so does a given number of rounds", async () => {
   const quick = aFault("one");
   await play({ ...LONG, faults: [quick], isQuick: true }, stateFile, silently);
   expect(quick.legs.map(({ rounds }) => rounds)).toEqual([1]);
-  const told = aFault("one");
-  await play({ ...LONG, faults: [told], rounds: 9 }, stateFile, silently);
-  expect(told.legs.map(({ rounds }) => rounds)).toEqual([9]);
+  const single = aFault("one");
+  await play({ ...LONG, faults: [single], rounds: 9 }, stateFile, silently);
+  expect(single.legs.map(({ rounds }) => rounds)).toEqual([9]);
 });
 
-test("a run that was interrupted goes on where it was, with its seed", async () => {
+test("--resume continues an interrupted run at its next leg, with its seed", async () => {
   const whole = aFault("one");
   await play({ ...LONG, faults: [whole] }, stateFile, silently);
   const interrupted = aFault("one");
-  const tell = (message: string) => {
+  const log = (message: string) => {
     if (message.includes("leg 3")) throw new Error("interrupted");
   };
-  await expect(play({ ...LONG, faults: [interrupted] }, stateFile, tell)).rejects.toThrow("interrupted");
+  await expect(play({ ...LONG, faults: [interrupted] }, stateFile, log)).rejects.toThrow("interrupted");
   const resumed = aFault("one");
   const report = await play({ ...LONG, seed: 99, faults: [resumed], resumes: true }, stateFile, silently);
   expect(report).toMatchObject({ seed: 7, faults: [{ legs: 3, booked: 3_303 }] });
   expect(resumed.legs.map(({ seed }) => seed)).toEqual(whole.legs.slice(2).map(({ seed }) => seed));
 });
 
-test("faults are played beside each other, and one that measures alone once they have ended", async () => {
+test("faults run in parallel, and one that measures runs alone after them", async () => {
   const underWay = new Set<string>();
   const met: Record<string, string[]> = {};
   const named = (name: string): Fault => ({
@@ -108,14 +108,14 @@ test("faults are played beside each other, and one that measures alone once they
   expect(report.faults.map(({ name }) => name)).toEqual(["alone", "one", "two"]);
 });
 
-test("kills that waited for a commit are told with how many of them met one", async () => {
+test("the report says how many kills hit a commit in progress", async () => {
   const never = aFault("never", () => ({ counts: { ...OUTCOME.counts, killsTimed: 0, killsAmidCommit: 0 } }));
   const report = await play({ ...LONG, faults: [aFault("timed"), never] }, stateFile, silently);
-  expect(reportText(report)).toContain("How many kills came amid a commit:\n  timed: 3 of 6");
+  expect(reportText(report)).toContain("Kills that hit a commit in progress:\n  timed: 3 of 6");
   expect(reportText(report)).not.toContain("never: 0");
 });
 
-test("a load that had to stay flat is told with its measures", async () => {
+test("the report lists the measures of a load that must stay flat", async () => {
   const flatness = [{ measure: "server open files", first: 40, last: 90, most: 52, isFlat: false }];
   const soak = { capacityPerS: 300, pacePerS: 150, flatness, samples: [] };
   const report = await play(
@@ -127,7 +127,7 @@ test("a load that had to stay flat is told with its measures", async () => {
   expect(reportText(report)).toMatch(/^server open files +40\.0 +90\.0 +52\.0 +NO$/m);
 });
 
-test("a violation, and a leg that breaks off, end with 1 and are told", async () => {
+test("a violation and a leg that throws are reported and lead to exit code 1", async () => {
   const violated = aFault("one", () => ({ violations: [{ invariant: "money is kept", detail: "some is lost" }] }));
   const broken = aFault("two", () => {
     throw new Error("no PostgreSQL");
@@ -136,12 +136,12 @@ test("a violation, and a leg that breaks off, end with 1 and are told", async ()
   const report = await play({ ...LONG, faults: [violated, broken, whole], isQuick: true }, stateFile, silently);
   expect(exitCodeOf(report)).toBe(1);
   expect(reportText(report)).toContain("one: money is kept: some is lost");
-  expect(reportText(report)).toContain("two: the leg is played to its end: Error: no PostgreSQL");
+  expect(reportText(report)).toContain("two: the leg runs to its end: Error: no PostgreSQL");
   expect(reportText(report)).toMatch(/^three +2 +1 +1,200 +1,100 +1,101 +3 +4 +1\.5 s +0$/m);
 });
 
-test("a fault that the machine cannot play is told, and ends with 3", async () => {
-  const fault = { ...aFault("one"), whyNot: () => "there is no disk" };
+test("a fault that the machine cannot run is reported and leads to exit code 3", async () => {
+  const fault = { ...aFault("one"), unavailableReason: () => "there is no disk" };
   const report = await play({ ...LONG, faults: [fault, aFault("two")], isQuick: true }, stateFile, silently);
   expect(exitCodeOf(report)).toBe(3);
   expect(reportText(report)).toContain("one: there is no disk");

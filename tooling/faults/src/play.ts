@@ -1,72 +1,72 @@
-import type { Wish } from "./arguments.ts";
+import type { Options } from "./arguments.ts";
 import type { Fault, Outcome } from "./fault.ts";
 import { noCounts } from "./traffic/model.ts";
 import { type FaultReport, makeReport, type Report, sumUp } from "./report.ts";
 import { forgetRunState, readRunState, type RunState, writeRunState } from "./run-state.ts";
 import { seedOf } from "./traffic/seeded-random.ts";
 
-type Tell = (message: string) => void;
+type Log = (message: string) => void;
 
 /**
- * Plays the faults that are asked for and reports on them. Each leg that is done is kept in `stateFile`, which goes once
- * the run is whole; a run that resumes has the seed and the form of the one that it goes on with.
+ * Runs the selected faults and reports on them. Each finished leg is kept in `stateFile`, which is deleted at the end
+ * of the run. A resumed run takes its seed and form from that file.
  */
-export async function play(wish: Wish, stateFile: string, tell: Tell): Promise<Report> {
-  const { isQuick, rounds } = wish;
-  const begun = wish.resumes ? readRunState(stateFile) : undefined;
-  const state: RunState = begun ?? { seed: wish.seed, isQuick, rounds, legs: {} };
-  tell(`seed ${state.seed}${begun === undefined ? "" : ", resumed"}`);
+export async function play(options: Options, stateFile: string, log: Log): Promise<Report> {
+  const { isQuick, rounds } = options;
+  const interrupted = options.resumes ? readRunState(stateFile) : undefined;
+  const state: RunState = interrupted ?? { seed: options.seed, isQuick, rounds, legs: {} };
+  log(`seed ${state.seed}${interrupted === undefined ? "" : ", resumed"}`);
   const reports = new Map<string, FaultReport>();
 
   async function playAll(waiting: Fault[]): Promise<void> {
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const { name } = fault;
-      const tellOf: Tell = (message) => tell(`${name}: ${message}`);
-      reports.set(name, await playFault(fault, state, tellOf, () => writeRunState(stateFile, state)));
+      const logOfFault: Log = (message) => log(`${name}: ${message}`);
+      reports.set(name, await playFault(fault, state, logOfFault, () => writeRunState(stateFile, state)));
     }
   }
 
-  const together = wish.faults.filter(({ isAlone }) => isAlone !== true);
-  await Promise.all(Array.from({ length: wish.atATime }, () => playAll(together)));
-  await playAll(wish.faults.filter(({ isAlone }) => isAlone === true));
+  const together = options.faults.filter(({ isAlone }) => isAlone !== true);
+  await Promise.all(Array.from({ length: options.atATime }, () => playAll(together)));
+  await playAll(options.faults.filter(({ isAlone }) => isAlone === true));
   forgetRunState(stateFile);
-  const inOrder = wish.faults.map(({ name }) => reports.get(name)!);
+  const inOrder = options.faults.map(({ name }) => reports.get(name)!);
   return makeReport(state.seed, state.isQuick, inOrder);
 }
 
-async function playFault(fault: Fault, state: RunState, tell: Tell, keep: () => void): Promise<FaultReport> {
+async function playFault(fault: Fault, state: RunState, log: Log, keep: () => void): Promise<FaultReport> {
   const { name, sentence } = fault;
-  const notPlayed = fault.whyNot?.();
+  const notPlayed = fault.unavailableReason?.();
   if (notPlayed !== undefined) {
-    tell(`not played: ${notPlayed}`);
+    log(`cannot run here: ${notPlayed}`);
     return { name, sentence, notPlayed };
   }
   const startedAt = performance.now();
   const outcomes = (state.legs[name] ??= []);
   const legs = state.isQuick || state.rounds !== undefined ? 1 : fault.rounds.legs;
   while (outcomes.length < legs) {
-    const outcome = await playLeg(fault, state, outcomes.length, tell);
-    for (const { invariant, detail } of outcome.violations) tell(`DOES NOT HOLD: ${invariant}: ${detail}`);
+    const outcome = await playLeg(fault, state, outcomes.length, log);
+    for (const { invariant, detail } of outcome.violations) log(`VIOLATED: ${invariant}: ${detail}`);
     outcomes.push(outcome);
     keep();
   }
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   const summary = sumUp(outcomes);
-  tell(`done in ${seconds} s, ${summary.violations.length} violations`);
+  log(`done in ${seconds} s, ${summary.violations.length} violations`);
   return { name, sentence, legs, seconds, ...summary };
 }
 
-/** A leg that cannot be played to its end is a violation of its own, and the others are played all the same. */
-async function playLeg(fault: Fault, state: RunState, number: number, tell: Tell): Promise<Outcome> {
+/** A leg that throws counts as a violation; the other legs still run. */
+async function playLeg(fault: Fault, state: RunState, number: number, log: Log): Promise<Outcome> {
   const { isQuick } = state;
   const seed = seedOf(state.seed, `${fault.name} ${number}`);
   const rounds = state.rounds ?? (isQuick ? fault.rounds.quick : fault.rounds.long);
-  tell(`leg ${number + 1}, ${rounds} rounds`);
+  log(`leg ${number + 1}, ${rounds} rounds`);
   try {
-    return await fault.run({ seed, rounds, isQuick, onProgress: tell });
+    return await fault.run({ seed, rounds, isQuick, onProgress: log });
   } catch (error) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const violations = [{ invariant: "the leg is played to its end", detail }];
+    const violations = [{ invariant: "the leg runs to its end", detail }];
     return { counts: noCounts(), sent: 0, acknowledged: 0, booked: 0, violations };
   }
 }

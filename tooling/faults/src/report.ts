@@ -2,12 +2,12 @@ import { availableParallelism, totalmem } from "node:os";
 import type { Outcome, Soak } from "./fault.ts";
 import type { Violation } from "./invariants.ts";
 
-/** What came of a fault: of all its legs, or why it was not played. */
+/** The result of a fault over all its legs, or why it could not run. */
 export type FaultReport =
   | { readonly name: string; readonly sentence: string; readonly notPlayed: string }
   | (Outcome & { readonly name: string; readonly sentence: string; readonly legs: number; readonly seconds: number });
 
-/** All that a run has to say; `--json` prints it as it is. */
+/** The report of a run; `--json` prints it unchanged. */
 export interface Report {
   readonly seed: number;
   readonly form: "quick" | "long";
@@ -37,7 +37,7 @@ export function makeReport(seed: number, isQuick: boolean, faults: readonly Faul
   return { seed, form: isQuick ? "quick" : "long", machine, faults };
 }
 
-/** Sums up the legs of a fault; the slowest recovery is that of the slowest leg. */
+/** Adds up the legs of a fault. The slowest recovery is the maximum over the legs. */
 export function sumUp(outcomes: readonly Outcome[]): Outcome {
   const sum = (of: (outcome: Outcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
   const soak = outcomes.findLast((outcome) => outcome.soak !== undefined)?.soak;
@@ -59,13 +59,16 @@ export function sumUp(outcomes: readonly Outcome[]): Outcome {
   };
 }
 
-/** 0: all held. 1: something did not. 3: all that was played held, and not all was played. */
+/** 0: everything held. 1: an invariant was violated. 3: everything that ran held, but not everything could run. */
 export function exitCodeOf({ faults }: Report): 0 | 1 | 3 {
   if (faults.some((fault) => "violations" in fault && fault.violations.length > 0)) return 1;
   return faults.some((fault) => "notPlayed" in fault) ? 3 : 0;
 }
 
-/** The report for people: a table of counts, and below it how kills fell, what did not hold and what was not played. */
+/**
+ * The report as text: a table of counts, the kills that hit a commit, the violations, and the faults that could not
+ * run.
+ */
 export function reportText(report: Report): string {
   const { seed, machine, faults } = report;
   const played = faults.flatMap((fault) => ("notPlayed" in fault ? [] : [fault]));
@@ -76,10 +79,10 @@ export function reportText(report: Report): string {
     `seed ${seed}, ${machine.processors} processors, ${machine.memoryGiB} GiB, Node ${machine.node}`,
     "",
     table([[...COLUMNS], ...rows]),
-    ...section("How many kills came amid a commit:", played.flatMap(killsText)),
+    ...section("Kills that hit a commit in progress:", played.flatMap(killsText)),
     ...played.flatMap(({ name, soak }) => (soak ? ["", ...soakText(name, soak)] : [])),
-    ...section("What did not hold:", violations),
-    ...section("Not played on this machine:", notPlayed),
+    ...section("Violations:", violations),
+    ...section("Could not run on this machine:", notPlayed),
   ].join("\n");
 }
 
@@ -89,19 +92,19 @@ function figures({ counts, sent, acknowledged, booked, violations }: Outcome): s
   return [...numbers.map((number) => number.toLocaleString("en")), recovery, String(violations.length)];
 }
 
-/** Of a fault that waits for a commit: at any other moment a kill takes no answer along. */
+/** For a fault whose kills wait for a commit: only a kill during a commit loses an answer. */
 function killsText({ name, counts }: Outcome & { readonly name: string }): string[] {
   return counts.killsTimed === 0 ? [] : [`${name}: ${counts.killsAmidCommit} of ${counts.killsTimed}`];
 }
 
 function soakText(name: string, { capacityPerS, pacePerS, flatness, samples }: Soak): string[] {
-  const head = `${name}: ${capacityPerS.toFixed(0)} confirmations/s can be borne, ${pacePerS.toFixed(0)}/s were sent`;
+  const head = `${name}: ${capacityPerS.toFixed(0)} confirmations/s are the capacity, ${pacePerS.toFixed(0)}/s were sent`;
   const rows = flatness.map(({ measure, first, last, most, isFlat }) => [
     measure,
     ...[first, last, most].map((value) => value.toFixed(1)),
     isFlat ? "yes" : "NO",
   ]);
-  const columns = ["medians of a third of the samples each", "first", "last", "at most", "flat"];
+  const columns = ["median of the samples", "first", "last", "at most", "flat"];
   return [`${head}, ${samples.length} samples`, table([columns, ...rows])];
 }
 

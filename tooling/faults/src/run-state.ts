@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname } from "node:path";
 import type { Outcome } from "./fault.ts";
 
-/** A run as it is kept between two starts: the legs that are done, by their faults. */
+/** The state of a run that is kept for --resume: the finished legs of each fault. */
 export interface RunState {
   readonly seed: number;
   readonly isQuick: boolean;
@@ -10,7 +10,7 @@ export interface RunState {
   readonly legs: Record<string, Outcome[]>;
 }
 
-/** The run that was interrupted; undefined when there is none. */
+/** The state of an interrupted run; undefined if there is none. */
 export function readRunState(file: string): RunState | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as RunState;
@@ -20,7 +20,7 @@ export function readRunState(file: string): RunState | undefined {
   }
 }
 
-/** Whole or not at all: this process may be killed meanwhile. */
+/** Writes the state atomically, because this process may be killed at any time. */
 export function writeRunState(file: string, state: RunState): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${file}.draft`, JSON.stringify(state, null, 2));

@@ -7,35 +7,38 @@ import { gatherEvidence, settle } from "./invariants/settle.ts";
 import { openStage, type Stage, type StageOptions } from "./stage/stage.ts";
 import { startTraffic, type Traffic, type TrafficOptions } from "./traffic/traffic.ts";
 
-export interface Blow {
+export interface Strikes {
   readonly stage?: StageOptions;
-  /** Before the traffic begins. */
+  /** Called before the traffic starts. */
   prepare?(stage: Stage): Promise<void>;
-  /** Breaks something once, while lenders and field partners go on; resolves when it is whole again. */
+  /** Breaks something once under traffic; resolves when it is repaired. */
   strike(stage: Stage, traffic: Traffic): Promise<void>;
-  /** Counts that must be above 0 at the end: a run that hit nothing has shown nothing. */
+  /** Counts that must be above 0 at the end: a run that hit nothing proves nothing. */
   readonly mustCount?: readonly (keyof Counts)[];
   readonly traffic?: Partial<TrafficOptions>;
-  /** Payments that are acknowledged between two strikes, at least. */
+  /** The least number of acknowledged payments between two strikes. */
   readonly paymentsBetween?: { readonly quick: number; readonly long: number };
 }
 
-/** Several of them are under way at any moment, and leave some of the machine to what is broken. */
+/** Several requests are always under way, but the machine keeps capacity for what is broken. */
 const TRAFFIC: TrafficOptions = { clients: 8, restMs: 120, linkRestMs: 100, importRestMs: 500 };
 const PAYMENTS_BETWEEN = { quick: 40, long: 40 };
-/** Of a lender: longer than a killed process takes to be gone on a busy machine, and within the time that an answer has. */
+/**
+ * A delay of the lender: longer than a killed process takes to end on a busy machine, and within the answer's time
+ * limit.
+ */
 export const OUTLASTS_A_KILL = "slow:1000";
-/** A schedule that has not hit what it must goes on, for up to so many strikes more than it has rounds. */
+/** A schedule that has not hit what it must continues, for up to this many more strikes than rounds. */
 const MOST_MORE = 8;
 
-/** Runs a fault's strikes under traffic, lets everything come to rest, and judges the invariants. */
-export function underTraffic(blow: Blow): Fault["run"] {
+/** Runs a fault's strikes under traffic, waits until no work is left, and checks the invariants. */
+export function underTraffic(strikes: Strikes): Fault["run"] {
   return async (leg) => {
-    const stage = await openStage(leg.seed, blow.stage ?? {});
+    const stage = await openStage(leg.seed, strikes.stage ?? {});
     try {
-      await blow.prepare?.(stage);
-      await strikeAll(stage, blow, leg);
-      leg.onProgress("comes to rest");
+      await strikes.prepare?.(stage);
+      await strikeAll(stage, strikes, leg);
+      leg.onProgress("waiting until no work is left");
       stage.lender.receiverBehaviour = "ok";
       stage.lender.mintBehaviour = "ok";
       return await judged(stage, leg);
@@ -45,18 +48,18 @@ export function underTraffic(blow: Blow): Fault["run"] {
   };
 }
 
-async function strikeAll(stage: Stage, blow: Blow, { rounds, isQuick, onProgress }: Leg): Promise<void> {
+async function strikeAll(stage: Stage, strikes: Strikes, { rounds, isQuick, onProgress }: Leg): Promise<void> {
   const { model, random } = stage;
   const { counts } = model;
-  const traffic = startTraffic(stage, { ...TRAFFIC, ...blow.traffic });
-  const between = (blow.paymentsBetween ?? PAYMENTS_BETWEEN)[isQuick ? "quick" : "long"];
-  const missing = () => (blow.mustCount ?? []).filter((name) => counts[name] === 0);
+  const traffic = startTraffic(stage, { ...TRAFFIC, ...strikes.traffic });
+  const between = (strikes.paymentsBetween ?? PAYMENTS_BETWEEN)[isQuick ? "quick" : "long"];
+  const missing = () => (strikes.mustCount ?? []).filter((name) => counts[name] === 0);
   const isVacuous = () => missing().length > 0;
   try {
     while (counts.strikes < rounds || (isVacuous() && counts.strikes < rounds + MOST_MORE)) {
       await traffic.flows(between);
       await pause(random() * 50);
-      await blow.strike(stage, traffic);
+      await strikes.strike(stage, traffic);
       counts.strikes += 1;
       const recoveryMs = await traffic.flows(1);
       counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
@@ -65,11 +68,11 @@ async function strikeAll(stage: Stage, blow: Blow, { rounds, isQuick, onProgress
   } catch (error) {
     model.odd(`strike ${counts.strikes + 1}: ${String(error)}`);
   }
-  if (isVacuous()) model.odd(`after ${counts.strikes} strikes there is none of: ${missing().join(", ")}`);
+  if (isVacuous()) model.odd(`after ${counts.strikes} strikes these counts are still 0: ${missing().join(", ")}`);
   await traffic.stop();
 }
 
-/** Where nothing can be looked at any more, what was odd until then says why. */
+/** If the state cannot be read any more, the oddities so far explain why. */
 async function judged(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
   try {
     await settle(stage, { hurries: isQuick });
@@ -78,7 +81,7 @@ async function judged(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
     const { counts, payments, acknowledged, oddities } = stage.model;
     const violations = [
       ...oddities.map((detail) => ({ invariant: answersFair.name, detail })),
-      { invariant: "what is left can be looked at", detail: String(error) },
+      { invariant: "the state can be read after the fault", detail: String(error) },
     ];
     return { counts, sent: payments.size, acknowledged, booked: 0, violations };
   }
@@ -87,7 +90,7 @@ async function judged(stage: Stage, { isQuick }: Leg): Promise<Outcome> {
 async function outcomeOf(stage: Stage): Promise<Outcome> {
   const { model, servers, workers } = stage;
   const lost = servers.lost + workers.lost;
-  if (lost > 0) model.odd(`${lost} processes ended by themselves`);
+  if (lost > 0) model.odd(`${lost} processes ended unexpectedly`);
   const violations = await violationsIn(await gatherEvidence(stage));
   return {
     counts: model.counts,
@@ -98,7 +101,7 @@ async function outcomeOf(stage: Stage): Promise<Outcome> {
   };
 }
 
-/** Payments that are in the books. */
+/** The number of bookings. */
 export async function bookedOf({ postgres }: Stage): Promise<number> {
   const { rows } = await postgres.pool.query<{ booked: string }>(
     "select count(*) as booked from ledger.payment_booking",

@@ -14,7 +14,7 @@ import { startOperator } from "../src/processes/service-process.ts";
 import { readVerification, seenBy } from "../src/invariants/settle.ts";
 import { type SoundWorld, soundWorld } from "./sound-world.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// A process starts in a second, or in ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
 let world: SoundWorld;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   };
 });
 
-test("a sound database has no violation", async () => {
+test("a consistent database has no violation", async () => {
   expect(await violationsIn(sound)).toEqual([]);
 });
 
@@ -47,11 +47,17 @@ describe.each([
   {
     invariant: bookedOnce,
     doctorings: [
-      ["delete from ledger.payment_booking where reference = 'pay_1'", /pay_1 was acknowledged and is not booked/],
+      ["delete from ledger.payment_booking where reference = 'pay_1'", /pay_1 was acknowledged but is not booked/],
       [bookAgain((columns) => columns.replace("source_loan_number", "'LN-2'")), /pay_0 is booked 2 times/],
-      [bookAgain((columns) => columns.replace("reference", "'pay_x'")), /pay_x is booked, and nobody sent it/],
-      ["update ledger.payment_booking set source_loan_number = 'LN-2' where reference = 'pay_1'", /on LN-2, not as/],
-      ["update ledger.payment_booking set sequence = 77 where reference = 'pay_1'", /sequence 3, and has 77/],
+      [bookAgain((columns) => columns.replace("reference", "'pay_x'")), /pay_x is booked, but no client sent it/],
+      [
+        "update ledger.payment_booking set source_loan_number = 'LN-2' where reference = 'pay_1'",
+        /on LN-2, which differs/,
+      ],
+      [
+        "update ledger.payment_booking set sequence = 77 where reference = 'pay_1'",
+        /sequence 3, but its booking has 77/,
+      ],
     ],
   },
   {
@@ -59,9 +65,9 @@ describe.each([
     doctorings: [
       ["delete from webhooks.event where kind = 'payment.collected' and sequence = 3", /pay_1 of LN-0 has no event/],
       ["delete from ledger.transfer where kind = 'payment' and sequence = 3", /pay_1 of LN-0 has transfers of 0/],
-      ["delete from ledger.payment_booking where reference = 'pay_1'", /tells of pay_1, which is not booked/],
-      ["delete from ledger.payment_booking where reference = 'pay_1'", /name a booking that is not there/],
-      ["update cases.collection_case set total_collected_minor = 1 where source_loan_number = 'LN-0'", /says 1 coll/],
+      ["delete from ledger.payment_booking where reference = 'pay_1'", /is about pay_1, which is not booked/],
+      ["delete from ledger.payment_booking where reference = 'pay_1'", /refer to a booking that does not exist/],
+      ["update cases.collection_case set total_collected_minor = 1 where source_loan_number = 'LN-0'", /has 1 coll/],
     ],
   },
   {
@@ -79,7 +85,7 @@ describe.each([
         "update webhooks.event set sequence = 3 where source_loan_number = 'LN-0' and sequence = 2",
         /LN-0 has 4 events/,
       ],
-      ["update cases.collection_case set sequence = 9 where source_loan_number = 'LN-0'", /its case is at 9/],
+      ["update cases.collection_case set sequence = 9 where source_loan_number = 'LN-0'", /its case has sequence 9/],
       ["delete from webhooks.event where source_loan_number = 'LN-2'", /LN-2 has 0 events/],
     ],
   },
@@ -94,24 +100,27 @@ describe.each([
   {
     invariant: linksExplained,
     doctorings: [
-      [`update ${LINK} set status = 'requested' where status = 'paid'`, /nobody mints it any more/],
+      [`update ${LINK} set status = 'requested' where status = 'paid'`, /no process is minting it/],
       [`update ${LINK} set mint_started_at = null`, /its mint call was never made/],
-      [`update ${LINK} set unavailable_at = now()`, /was both minted and not/],
-      [`update ${LINK} set unavailable_at = now()`, /unavailable links, and the lender was told of 0/],
+      [`update ${LINK} set unavailable_at = now()`, /is both minted and unavailable/],
+      [`update ${LINK} set unavailable_at = now()`, /unavailable links, but 0 events of them/],
       [`update ${LINK} set minted_at = null where status = 'minted'`, /was never minted/],
       [`update ${LINK} set status = 'sent' where status = 'minted'`, /was never sent/],
       [`update ${LINK} set unavailable_reason = 'asked_too_long_ago'`, /counts as asked too long ago/],
-      ["delete from webhooks.event where kind = 'payment_link.created'", /told 0 times that it was made/],
-      [`update ${LINK} set status = 'superseded' where status = 'minted'`, /no other link took its place/],
-      [`update ${LINK} set status = 'superseded' where status = 'paid'`, /its payments say otherwise/],
-      [`update ${LINK} set link_id = 'plink_x' where status = 'minted'`, /plink_x of the lender, who never made it/],
-      [`delete from ${LINK} where status = 'minted'`, /was promised to the app and is not there/],
+      ["delete from webhooks.event where kind = 'payment_link.created'", /has 0 events of its creation/],
+      [`update ${LINK} set status = 'superseded' where status = 'minted'`, /no other link replaced it/],
+      [`update ${LINK} set status = 'superseded' where status = 'paid'`, /its bookings do not match the status/],
+      [`update ${LINK} set link_id = 'plink_x' where status = 'minted'`, /plink_x, which the lender never minted/],
+      [`delete from ${LINK} where status = 'minted'`, /was promised to the app but does not exist/],
     ],
   },
   {
     invariant: importedWhole,
     doctorings: [
-      ["delete from cases.collection_case where source_loan_number = 'LN-2'", /of the 3 loans .* acknowledged, 2 are/],
+      [
+        "delete from cases.collection_case where source_loan_number = 'LN-2'",
+        /of the 3 loans .* acknowledged, 2 exist/,
+      ],
       [
         `update cases.collection_case set source_loan_number = 'LN-0', cycle = 2, is_current = false
          where source_loan_number = 'LN-2'`,
@@ -139,7 +148,7 @@ describe.each([
         `insert into webhooks.replay (lender_id, id, states, rate_per_second, total, state, up_to, requested_by,
            next_step_at, created_at)
          select lender_id, id, '{parked}', 1, 5, 'running', id, 'somebody', now(), now() from webhooks.endpoint`,
-        /the replay .* stands at 0 of 5/,
+        /the replay .* has sent 0 of 5/,
       ],
     ],
   },
@@ -150,7 +159,7 @@ describe.each([
     expect(await invariant.violations(evidence)).toEqual([]);
     await rows.query("begin");
     try {
-      // Without the triggers that refuse all this.
+      // Disables the triggers that reject these changes.
       await rows.query(
         "set local citus.propagate_set_commands = 'local'; set local session_replication_role = replica",
       );
@@ -163,35 +172,35 @@ describe.each([
   });
 });
 
-test("an event that counts as delivered has arrived at the lender", async () => {
+test("finds an event that counts as delivered but never arrived at the lender", async () => {
   const lender = { ...sound.lender, arrived: new Set<string>() };
   const found = await eventsAccounted.violations({ ...sound, lender });
-  expect(found).toContain("event 1 of LN-0 is delivered, and the lender never took it");
+  expect(found).toContain("event 1 of LN-0 counts as delivered, but the lender never acknowledged it");
 });
 
-test("a lender is asked once to mint a link, and for no more links than were asked for", async () => {
+test("finds repeated mint calls and links that were never requested", async () => {
   const [key = ""] = sound.lender.mintCalls.keys();
   const lender = { ...sound.lender, mintCalls: new Map([[key, 2]]) };
   const model = { ...sound.model, payments: sound.model.payments, links: sound.model.links.slice(1) };
   expect(await linksExplained.violations({ ...sound, lender, model })).toEqual([
-    `the lender was asked 2 times to mint for ${key}`,
-    "1 links were asked for, and 2 are there",
+    `the lender's mint endpoint was called 2 times for ${key}`,
+    "1 links were requested, but 2 exist",
   ]);
 });
 
-test("an import that nobody acknowledged is whole or not there", async () => {
+test("finds an unacknowledged import that exists only in part", async () => {
   const imported = (loans: string[]) =>
     importedWhole.violations({ ...sound, model: { ...sound.model, batches: [{ loans, isAcknowledged: false }] } });
   expect(await imported(["LN-8", "LN-9"])).toEqual([]);
-  expect(await imported(["LN-0", "LN-9"])).toEqual(["of the 2 loans from LN-0 on, unacknowledged, 1 are there"]);
+  expect(await imported(["LN-0", "LN-9"])).toEqual(["of the 2 loans from LN-0 on, unacknowledged, 1 exist"]);
 });
 
-test("odd answers are violations as they are", async () => {
+test("reports odd answers as violations", async () => {
   const model = { ...sound.model, oddities: ["a confirmation was answered 500"] };
   expect(await answersFair.violations({ ...sound, model })).toEqual(["a confirmation was answered 500"]);
 });
 
-test("what `ledger verify` finds is a violation", async () => {
+test("reports the findings of `ledger verify` as violations", async () => {
   await world.rows.query("begin");
   await world.rows.query(
     "set local citus.propagate_set_commands = 'local'; set local session_replication_role = replica",

@@ -7,17 +7,20 @@ import { Client } from "pg";
 import { inject } from "vitest";
 import { copyBooks } from "../src/cluster/copy-books.ts";
 import { until } from "../src/deadline.ts";
-import { askForLinks } from "../src/traffic/door-traffic.ts";
+import { requestLinks } from "../src/traffic/link-traffic.ts";
 import { freePort } from "../src/processes/free-port.ts";
 import { importRow } from "../src/traffic/import-traffic.ts";
 import { Model } from "../src/traffic/model.ts";
 import { operator, type Settings, startMigration, startService } from "../src/processes/service-process.ts";
 import { unsettled } from "../src/invariants/unsettled.ts";
 
-/** A database that the service itself has filled, soundly, and what the world outside knows of it. */
+/** A consistent database that the service itself has filled, and the model of what the clients know. */
 export interface SoundWorld {
   readonly rows: Client;
-  /** On a cluster a copy of the rows on one server, without jobs, for invariants that join lenders; else `rows`. */
+  /**
+   * On a cluster, a copy of the rows on one server without jobs, because the invariants join rows of several lenders;
+   * else `rows`.
+   */
   readonly books: Client;
   readonly model: Model;
   readonly lender: LenderTwin;
@@ -33,11 +36,11 @@ const SETTINGS: Settings = {
 const PAYMENTS = 3;
 const WITHIN_MS = 60_000;
 
-/** For tests: three loans, three payments of the first, a link on the second that is minted, replaced and paid. */
+/** For tests: three loans, three payments of the first, and a link of the second that is minted, replaced and paid. */
 export async function soundWorld(): Promise<SoundWorld> {
   const { url } = await testDatabase("faults", async (template) => {
     const { code, stderr } = await startMigration({ DATABASE_URL: template }).done;
-    if (code !== 0) throw new Error(`The migration ended with ${code}: ${stderr}`);
+    if (code !== 0) throw new Error(`The migration failed with exit code ${code}: ${stderr}`);
   });
   const folder = mkdtempSync(join(tmpdir(), "collections-faults-"));
   afterFile(() => rmSync(folder, { recursive: true, force: true }));
@@ -75,7 +78,7 @@ export async function soundWorld(): Promise<SoundWorld> {
   await askTwice(service.url, accessToken, model, rows, lender);
   const [linkId] = lender.links.keys();
   await pay(lender, model, "LN-1", "pay_by_link", linkId);
-  await until("the world is at rest", WITHIN_MS, async () => (await unsettled(rows)).length === 0, 50);
+  await until("no work is left", WITHIN_MS, async () => (await unsettled(rows)).length === 0, 50);
   return { rows, books: inject("workerUrls").length > 0 ? await copyOf(rows) : rows, model, lender, settings };
 }
 
@@ -118,7 +121,7 @@ async function pay(lender: LenderTwin, model: Model, loan: string, reference: st
   model.acknowledge(payment, Number(body["sequence"]));
 }
 
-/** The door's own traffic, until two links were asked for and made. */
+/** Runs the field partner's traffic until two links were requested and minted. */
 async function askTwice(
   serviceUrl: string,
   accessToken: string,
@@ -127,7 +130,7 @@ async function askTwice(
   lender: LenderTwin,
 ): Promise<void> {
   const door = { servers: { urls: [serviceUrl] }, model, accessToken, sendsMail: false };
-  await askForLinks(door, {
+  await requestLinks(door, {
     random: Math.random,
     isOver: () => model.links.length === 2,
     isTooLate: () => false,

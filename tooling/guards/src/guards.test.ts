@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const PACKAGE_DIRS = ["packages", "services", "sites", "tooling"];
-/** Transports and their libraries: nothing under packages/ may know one. */
+/** Libraries of transports. Packages under packages/ must not depend on them. */
 const TRANSPORT_LIBRARIES = /^(express|graphql|graphql-yoga|@pothos\/.+|commander|helmet)$/;
 
 interface Manifest {
@@ -20,7 +20,7 @@ interface Ran {
   output: string;
 }
 
-/** Runs a tool of the repository in `cwd` and tells whether it complained. */
+/** Runs a tool of the repository in `cwd`; reports whether it complained. */
 function run(tool: string, args: string[], cwd: string): Promise<Ran> {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1" };
   return new Promise((resolve) => {
@@ -30,7 +30,7 @@ function run(tool: string, args: string[], cwd: string): Promise<Ran> {
   });
 }
 
-/** Not what tools have made, and not what somebody tries out in the root of a package. */
+/** Excludes generated files, and experiments in the root of a package. */
 function isSource(path: string): boolean {
   return !/node_modules|\/dist$|\.turbo$|(packages|services|sites|tooling)\/[^/]+\/[^/]+\.ts$/.test(path);
 }
@@ -42,7 +42,7 @@ async function manifests(dir: string): Promise<Manifest[]> {
   );
 }
 
-describe("the arrows between packages", () => {
+describe("the dependencies between packages", () => {
   let copy: string;
 
   beforeAll(async () => {
@@ -65,27 +65,27 @@ describe("the arrows between packages", () => {
     }
   }
 
-  test("hold in the tree as it is", async () => {
+  test("are valid in the present tree", async () => {
     const { failed, output } = await run("turbo", ["boundaries", "--no-color"], copy);
     expect(output).toContain("no issues found");
     expect(failed).toBe(false);
   });
 
-  test("break when a package imports what it has not declared", async () => {
+  test("are invalid if a package imports an undeclared package", async () => {
     const ran = await withBreak("packages/ledger/src/index.ts", (text) => `${text}\nimport "@collections/cases";\n`);
     expect(ran).toMatchObject({ failed: true });
     expect(ran.output).toContain("cannot import package `@collections/cases`");
   });
 
   test.each([
-    ["a domain on another domain", "packages/ledger/package.json", "@collections/cases"],
-    ["a domain on a flow", "packages/ledger/package.json", "@collections/flows"],
-    ["a foundation on a domain", "packages/money/package.json", "@collections/ledger"],
-    ["a flow on the service", "packages/flows/package.json", "@collections/collections"],
-    ["a site on a domain", "sites/field-app/package.json", "@collections/cases"],
-    ["a site on the service", "sites/field-app/package.json", "@collections/collections"],
-    ["tooling on a domain", "tooling/postgres/package.json", "@collections/ledger"],
-  ])("break when %s depends", async (_, file, dependency) => {
+    ["a domain depends on another domain", "packages/ledger/package.json", "@collections/cases"],
+    ["a domain depends on a flow", "packages/ledger/package.json", "@collections/flows"],
+    ["a foundation depends on a domain", "packages/money/package.json", "@collections/ledger"],
+    ["a flow depends on the service", "packages/flows/package.json", "@collections/collections"],
+    ["a site depends on a domain", "sites/field-app/package.json", "@collections/cases"],
+    ["a site depends on the service", "sites/field-app/package.json", "@collections/collections"],
+    ["tooling depends on a domain", "tooling/postgres/package.json", "@collections/ledger"],
+  ])("are invalid: %s", async (_, file, dependency) => {
     const ran = await withBreak(file, (text) => {
       const manifest = JSON.parse(text) as Manifest;
       manifest.dependencies = { ...manifest.dependencies, [dependency]: "workspace:*" };
@@ -94,13 +94,13 @@ describe("the arrows between packages", () => {
     expect(ran).toMatchObject({ failed: true });
   });
 
-  test("break when a file leaves its package by a relative path", async () => {
+  test("are invalid if a relative import leaves its package", async () => {
     const leave = `\nimport "../../money/src/index.ts";\n`;
     const ran = await withBreak("packages/ledger/src/index.ts", (text) => text + leave);
     expect(ran).toMatchObject({ failed: true });
   });
 
-  test("keep transports and tooling out of what packages need to run", async () => {
+  test("contain no transports and no tooling among the packages' runtime dependencies", async () => {
     for (const { name, dependencies = {} } of await manifests("packages")) {
       const wrong = Object.keys(dependencies).filter(
         (dependency) =>
@@ -129,12 +129,12 @@ describe("lint", () => {
     return run("oxlint", [path], folder);
   }
 
-  test("takes an honest file", async () => {
+  test("accepts a correct file", async () => {
     const honest = 'import { transaction } from "@collections/database";\nexport const open = transaction;\n';
     expect(await lint("packages/ledger/src/honest.ts", honest)).toMatchObject({ failed: false });
   });
 
-  test("refuses a transaction that is not opened by transaction()", async () => {
+  test("rejects a transaction that is not opened by transaction()", async () => {
     const text =
       "export function open(em: { transactional(work: () => void): void }): void {\n  em.transactional(() => {});\n}\n";
     const ran = await lint("packages/ledger/src/opens.ts", text);
@@ -142,7 +142,7 @@ describe("lint", () => {
     expect(ran.output).toContain("no-restricted-properties");
   });
 
-  test("refuses a circle of imports, also of types alone", async () => {
+  test("rejects circular imports, also of types only", async () => {
     const path = join(folder, "packages/ledger/src");
     await mkdir(path, { recursive: true });
     await writeFile(join(path, "one.ts"), 'import type { Two } from "./two.ts";\nexport type One = { two?: Two };\n');
@@ -154,8 +154,8 @@ describe("lint", () => {
 
   test.each([
     ["a deep import", "packages/flows/src/deep.ts", "@collections/ledger/src/booking.ts"],
-    ["the schema's door outside the composition root", "packages/flows/src/schema.ts", "@collections/ledger/schema"],
-    ["tooling in what people run", "packages/flows/src/twin.ts", "@collections/lender-twin"],
+    ["a schema import outside the composition root", "packages/flows/src/schema.ts", "@collections/ledger/schema"],
+    ["tooling in production code", "packages/flows/src/twin.ts", "@collections/lender-twin"],
   ])("refuses %s", async (_, file, specifier) => {
     const ran = await lint(file, `import { thing } from "${specifier}";\nexport const one = thing;\n`);
     expect(ran).toMatchObject({ failed: true });
@@ -163,7 +163,7 @@ describe("lint", () => {
   });
 });
 
-test("a package opens no third door, also at run time", async () => {
+test("a package has no entry points except its index and its schema, also at run time", async () => {
   const ran = await run(
     "node",
     ["--input-type=module", "-e", 'await import("@collections/ledger/src/booking.ts")'],

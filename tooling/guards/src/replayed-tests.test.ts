@@ -11,7 +11,7 @@ interface Plan {
   tasks: [{ inputs: Record<string, string>; environmentVariables: { configured: string[] } }];
 }
 
-/** What turbo would go by, with these settings beside those of this process. */
+/** The inputs of the tests as turbo sees them, with these additional settings. */
 async function planOfTests(settings: Record<string, string> = {}): Promise<Plan["tasks"][0]> {
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", ...settings };
   const turbo = join(ROOT, "node_modules/.bin/turbo");
@@ -20,7 +20,7 @@ async function planOfTests(settings: Record<string, string> = {}): Promise<Plan[
   return (JSON.parse(stdout) as Plan).tasks[0];
 }
 
-/** Every file below the root but what .gitignore names. */
+/** Every file of the tree except those that .gitignore names. */
 async function filesOfTheTree(): Promise<string[]> {
   const ignored = (await readFile(join(ROOT, ".gitignore"), "utf8")).split("\n").filter(Boolean);
   const folders = new Set([".git", ...ignored.filter((name) => name.endsWith("/")).map((name) => name.slice(0, -1))]);
@@ -33,13 +33,13 @@ async function filesOfTheTree(): Promise<string[]> {
   return (await walk(ROOT)).map((path) => relative(ROOT, path)).toSorted();
 }
 
-test("a run of the tests stands for the same tree only: whichever file changes, they run again", async () => {
+test("every file of the tree is an input of the tests, so that any change makes them run again", async () => {
   const files = await filesOfTheTree();
   expect(files.length).toBeGreaterThan(1_000);
   expect(Object.keys((await planOfTests()).inputs).toSorted()).toEqual(files);
 });
 
-test("a run of the tests stands for the same settings only, whatever their names", async () => {
+test("every environment variable is an input of the tests", async () => {
   const settings = { A_SETTING_OF_TOMORROW: "1", DATABASE_URL: "postgres://127.0.0.1/other", TEST_SURROUNDINGS: "1" };
   const { configured } = (await planOfTests({ ...settings, npm_lifecycle_event: "verify" })).environmentVariables;
   const names = configured.map((named) => named.split("=")[0]);

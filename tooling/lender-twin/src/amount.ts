@@ -2,17 +2,19 @@
 const WITHOUT_DECIMALS = new Set("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF".split(" "));
 const WITH_THREE = new Set("BHD IQD JOD KWD LYD OMR TND".split(" "));
 
-/** An amount that cannot be an amount of money in its currency. */
+/** The text is not a valid amount in its currency. */
 export class AmountError extends Error {
   readonly code = "INVALID_AMOUNT";
 
   constructor(text: string, currency: string) {
-    super(`"${text}" is not an amount of ${currency}: it takes at most ${decimalsOf(currency)} decimals and no sign.`);
+    super(
+      `"${text}" is not an amount of ${currency}: expected digits with at most ${decimalsOf(currency)} decimals and no sign.`,
+    );
     this.name = "AmountError";
   }
 }
 
-/** Minor units of an amount in major units, `1250.5` or `"1250.50"`, without arithmetic on the double. */
+/** Converts an amount in major units, `1250.5` or `"1250.50"`, to minor units, without arithmetic on the double. */
 export function toMinor(amount: number | string, currency: string): bigint {
   const text = String(amount).trim();
   const [, whole, fraction = ""] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
@@ -21,14 +23,14 @@ export function toMinor(amount: number | string, currency: string): bigint {
   return BigInt(whole + fraction.padEnd(decimals, "0"));
 }
 
-/** The text of an amount in major units, for people: 125050n of INR is "1250.50". */
+/** The text of an amount in major units: 125050n of INR is "1250.50". */
 export function toText(minor: bigint, currency: string): string {
   const decimals = decimalsOf(currency);
   const digits = minor.toString().padStart(decimals + 1, "0");
   return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
 }
 
-/** The JSON number in major units that goes on the wire: exact up to 15 digits, like every double. */
+/** The JSON number in major units. It is exact up to 15 digits, like every double. */
 export function toWire(minor: bigint, currency: string): number {
   return Number(toText(minor, currency));
 }

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { KEY_ID, playedPair, type LenderRequest, type PlayedService } from "../tests/played-service.ts";
+import { KEY_ID, connectedPair, type LenderRequest, type SimulatedService } from "../tests/simulated-service.ts";
 import { LenderClient, NotConnectedError } from "./client.ts";
 import type { LenderTwin } from "./twin.ts";
 
-let service: PlayedService;
+let service: SimulatedService;
 let twin: LenderTwin;
 
 beforeAll(async () => {
-  ({ service, twin } = await playedPair());
+  ({ service, twin } = await connectedPair());
 });
 
 afterAll(async () => {
@@ -26,7 +26,7 @@ function sent(): LenderRequest {
 }
 
 describe("a call", () => {
-  test("is signed, says who calls, and brings back status, headers and the parsed body", async () => {
+  test("is signed, names the API key, and returns status, headers and the parsed body", async () => {
     service.answers = () => ({
       status: 200,
       body: { ok: true, lenderCode: "ACME" },
@@ -40,14 +40,14 @@ describe("a call", () => {
     expect(sent().headers.authorization).toBe(`Bearer ${KEY_ID}`);
   });
 
-  test("brings back the text of an answer that is not JSON, or only says that it is", async () => {
+  test("returns the text of an answer that is not JSON or is invalid JSON", async () => {
     service.answers = () => ({ status: 502, body: "Bad gateway" });
     expect(await twin.health()).toMatchObject({ status: 502, body: "Bad gateway" });
     service.answers = () => ({ status: 200, body: "{oops", headers: { "Content-Type": "application/json" } });
     expect(await twin.health()).toMatchObject({ status: 200, body: "{oops" });
   });
 
-  test("percent-encodes a loan with slashes, and signs the path as it goes out", async () => {
+  test("percent-encodes a loan number with slashes, and signs the encoded path", async () => {
     await twin.getCase("MUM/2023/00123");
     expect(sent()).toMatchObject({ target: "/api/v1/partner/cases/MUM%2F2023%2F00123", distrust: null });
     await twin.confirm("MUM/2023/00123", '{"amount":1}');
@@ -58,7 +58,7 @@ describe("a call", () => {
     });
   });
 
-  test("sends a path as given, dots and double slashes too", async () => {
+  test("sends a path unchanged, including dots and double slashes", async () => {
     await twin.call("GET", "//api/../v1//x");
     expect(sent()).toMatchObject({ target: "//api/../v1//x", distrust: null });
   });
@@ -75,31 +75,31 @@ describe("a call", () => {
     expect(sent().target).toBe("/api/v1/partner/cases");
   });
 
-  test("sends an empty body that is signed as empty", async () => {
+  test("sends an empty body, and signs it as empty", async () => {
     await twin.testWebhook();
     expect(sent()).toMatchObject({ target: "/api/v1/partner/webhooks/test", rawBody: "", distrust: null });
   });
 
-  test("rejects when no answer comes", async () => {
+  test("rejects if no answer arrives", async () => {
     service.answers = () => "reset";
     await expect(twin.health()).rejects.toThrow("ECONNRESET");
     service.answers = () => new Promise(() => {});
     await expect(twin.call("GET", "/slow", "", { timeoutMs: 20 })).rejects.toThrow("no complete answer");
   });
 
-  test("rejects before the lender is connected", async () => {
+  test("rejects if connect was not called", async () => {
     await expect(new LenderClient().health()).rejects.toThrow(NotConnectedError);
   });
 });
 
-describe("a call can be broken on purpose:", () => {
-  test("an old timestamp is sent and signed", async () => {
+describe("a call with overrides", () => {
+  test("sends and signs an old timestamp", async () => {
     await twin.call("GET", "/x", "", { timestamp: "1795167667000" });
     expect(sent().headers["x-service-timestamp"]).toBe("1795167667000");
     expect(sent().distrust).toContain("ms old");
   });
 
-  test("the signature is replaced, spoiled or left away", async () => {
+  test("replaces, changes or omits the signature", async () => {
     await twin.call("GET", "/x", "", { signature: "f".repeat(64) });
     expect(sent().distrust).toContain("does not match");
     await twin.call("GET", "/x", "", { signature: (right) => right.toUpperCase() });
@@ -108,14 +108,14 @@ describe("a call can be broken on purpose:", () => {
     expect(sent().headers["x-service-signature"]).toBeUndefined();
   });
 
-  test("something else is signed than is sent", async () => {
+  test("signs something else than it sends", async () => {
     await twin.call("POST", "/x", '{"a":1}', { signed: { body: '{"a": 1}' } });
     expect(sent()).toMatchObject({ rawBody: '{"a":1}', distrust: expect.stringContaining("does not match") });
     await twin.call("GET", "/x", "", { hmacSecret: "sk_sandbox_other" });
     expect(sent().distrust).toContain("does not match");
   });
 
-  test("headers are left away, replaced and added, whatever their spelling", async () => {
+  test("omits, replaces and adds headers in any spelling", async () => {
     await twin.call("POST", "/x", "{}", { authorization: null, contentType: "text/xml", headers: { "X-Extra": "1" } });
     expect(sent().headers).toMatchObject({ "content-type": "text/xml", "x-extra": "1" });
     expect(sent().headers.authorization).toBeUndefined();
@@ -123,7 +123,7 @@ describe("a call can be broken on purpose:", () => {
     expect(sent().headers.authorization).toBe("Basic eA==");
   });
 
-  test("bytes go out as they are", async () => {
+  test("sends bytes unchanged", async () => {
     await twin.call("POST", "/x", new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]));
     expect(sent()).toMatchObject({ rawBody: "\uFEFF{}", distrust: null });
   });

@@ -2,14 +2,14 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders } 
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { sign, type SignedParts } from "./signer.ts";
 
-/** Where the service is and who we are there. */
+/** The service's URL and the lender's key. */
 export interface Connection {
   serviceUrl: string;
   apiKeyId: string;
   hmacSecret: string;
 }
 
-/** The service's answer. `body` is the parsed JSON, or the text when the answer is not JSON. */
+/** The service's answer. `body` is the parsed JSON, or the text if the answer is not JSON. */
 export interface Answer<Body = Record<string, unknown>> {
   status: number;
   headers: IncomingHttpHeaders;
@@ -17,25 +17,25 @@ export interface Answer<Body = Record<string, unknown>> {
   rawBody: string;
 }
 
-/** Ways to break a call on purpose. `null` leaves a header away. */
+/** Deviations from a valid call, for tests. `null` omits a header. */
 export interface CallOverrides {
-  /** Sent, and signed. */
+  /** The timestamp to send and to sign. */
   timestamp?: string;
-  /** Sent in place of the right one, or made from it. */
+  /** Sent instead of the correct signature, or computed from it. */
   signature?: string | null | ((right: string) => string);
   authorization?: string | null;
   contentType?: string | null;
-  /** Signed in place of what is sent. */
+  /** The parts to sign instead of those that are sent. */
   signed?: Partial<SignedParts>;
-  /** The secret to sign with, in place of ours. */
+  /** The secret to sign with instead of the lender's. */
   hmacSecret?: string;
-  /** The last word on any header. */
+  /** Applied last, to any header. */
   headers?: Record<string, string | string[] | null>;
-  /** How long to wait for the whole answer; 15 seconds unless told. */
+  /** The time limit for the complete answer; default 15 seconds. */
   timeoutMs?: number;
 }
 
-/** What `confirm` sends (contract: Payment confirmation request). `amount` is in major units. */
+/** The body of `confirm` (contract: Payment confirmation request). `amount` is in major units. */
 export interface Confirmation {
   amount: number;
   reference: string;
@@ -44,7 +44,7 @@ export interface Confirmation {
   linkId?: string;
 }
 
-/** `call` was used before `connect` had said where the service is and which key signs. */
+/** `call` was used before `connect` had set the service's URL and the key. */
 export class NotConnectedError extends Error {
   readonly code = "NOT_CONNECTED";
 
@@ -54,9 +54,9 @@ export class NotConnectedError extends Error {
   }
 }
 
-/** A lender's side of the REST API: serialises once, signs those bytes, sends them. */
+/** A lender's client of the REST API: serialises the body once, signs those bytes and sends them. */
 export class LenderClient {
-  /** Every secret this lender was ever given, by key id: what the service sends may still be signed by an older one. */
+  /** Every secret that this lender ever had, by key id: the service may still sign with an older key. */
   readonly secrets: Map<string, string> = new Map();
   readonly #now: () => number;
   readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
@@ -66,16 +66,16 @@ export class LenderClient {
     this.#now = now;
   }
 
-  /** Sets where the service is and which key signs from now on; what is left out stays as it was. */
+  /** Sets the service's URL and the key to sign with; omitted fields stay unchanged. */
   connect(connection: Partial<Connection>): void {
     this.#connection = { ...this.#connection, ...connection };
     const { apiKeyId, hmacSecret } = this.#connection;
     if (apiKeyId !== undefined && hmacSecret !== undefined) this.secrets.set(apiKeyId, hmacSecret);
   }
 
-  /** Sends one signed request and resolves with whatever was answered; rejects only when no answer came.
-   * @param path as it goes on the wire, percent-encoded; a query string is sent but not signed
-   * @param body an object is serialised once; a string or bytes go out as they are
+  /** Sends one signed request and resolves with any answer; rejects only if no answer arrives.
+   * @param path percent-encoded, sent unchanged; a query string is sent but not signed
+   * @param body an object is serialised once; a string or bytes are sent unchanged
    */
   call<Body = Record<string, unknown>>(
     method: string,
@@ -110,33 +110,33 @@ export class LenderClient {
     return this.#send<Body>(base, { method, path: target, headers, bytes, timeoutMs: overrides.timeoutMs ?? 15_000 });
   }
 
-  /** GET health: the smoke test of key, secret and clock. */
+  /** GET health: checks key, secret and clock. */
   health(): Promise<Answer> {
     return this.call("GET", "/api/v1/partner/health");
   }
 
-  /** POST cases. `dryRun` and `atomic` travel in the query string. */
+  /** POST cases. `dryRun` and `atomic` are sent in the query string. */
   importCases(rows: object[], options: { dryRun?: boolean; atomic?: boolean } = {}): Promise<Answer> {
     const query = Object.entries(options).flatMap(([name, wanted]) => (wanted ? [`${name}=true`] : []));
     return this.call("POST", `/api/v1/partner/cases${query.length > 0 ? `?${query.join("&")}` : ""}`, { rows });
   }
 
-  /** GET cases/{loan}: the current state, which heals a gap in the events. */
+  /** GET cases/{loan}: the current state, which replaces missing events. */
   getCase<Body = Record<string, unknown>>(loan: string): Promise<Answer<Body>> {
     return this.call<Body>("GET", casePath(loan));
   }
 
-  /** POST payments/confirm, once; see `confirmUntilAnswered` for what a lender does about a lost answer. */
+  /** POST payments/confirm, once. `confirmUntilAnswered` also handles lost answers. */
   confirm(loan: string, payload: Confirmation | object | string): Promise<Answer> {
     return this.call("POST", confirmPath(loan), payload);
   }
 
-  /** POST webhooks/test: a signed ping comes to our callback before this resolves. */
+  /** POST webhooks/test: our callback receives a signed ping before this resolves. */
   testWebhook(): Promise<Answer> {
     return this.call("POST", "/api/v1/partner/webhooks/test");
   }
 
-  /** Drops the idle connections to the service. */
+  /** Closes the idle connections to the service. */
   disconnect(): void {
     this.#agents.http.destroy();
     this.#agents.https.destroy();
@@ -149,7 +149,7 @@ export class LenderClient {
       const timer = setTimeout(() => {
         outgoing.destroy(new Error(`no complete answer to ${method} ${path} within ${timeoutMs} ms`));
       }, timeoutMs);
-      // The options, not a URL: a URL object would normalise the very path that we have signed.
+      // Uses options and not a URL object, which would normalise the path that was signed.
       const outgoing = secure
         ? httpsRequest({ ...options, agent: this.#agents.https })
         : httpRequest({ ...options, agent: this.#agents.http });
@@ -170,7 +170,7 @@ export class LenderClient {
   }
 }
 
-/** The path of a confirmation. A loan may hold a slash, so it is percent-encoded, and signed like that. */
+/** The path of a confirmation. A loan number may contain a slash, so it is percent-encoded, and signed in that form. */
 export function confirmPath(loan: string): string {
   return `${casePath(loan)}/payments/confirm`;
 }
@@ -196,7 +196,7 @@ function orElse(override: string | null | undefined, usual: string): string | nu
   return override === undefined ? usual : override;
 }
 
-/** An override may spell a header in another case than we do; the last spelling wins. */
+/** Overrides may spell a header in another case; the last one wins. */
 function withoutNulls(headers: Record<string, string | string[] | null>): Record<string, string | string[]> {
   const kept = new Map<string, [string, string | string[] | null]>();
   for (const [name, value] of Object.entries(headers)) kept.set(name.toLowerCase(), [name, value]);

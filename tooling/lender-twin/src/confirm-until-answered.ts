@@ -4,22 +4,22 @@ import { confirmPath, type Answer, type LenderClient } from "./client.ts";
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** The service gave no final answer to a confirmation for as long as we kept asking. */
+/** The service gave no final answer to a confirmation within the time limit. */
 export class ConfirmationUnansweredError extends Error {
   readonly code = "CONFIRMATION_UNANSWERED";
   readonly attempts: number;
 
   constructor(loan: string, attempts: number, last: string) {
-    super(`The confirmation for loan ${loan} got no final answer in ${attempts} attempts. The last one: ${last}.`);
+    super(`The confirmation for loan ${loan} got no final answer in ${attempts} attempts. Last answer: ${last}.`);
     this.name = "ConfirmationUnansweredError";
     this.attempts = attempts;
   }
 }
 
-/** Confirms a capture until it is known to be booked or refused: the same bytes again after a lost connection, a 5xx
- * or an answer that says `retryable`. A real lender never gives up, it goes on after a restart too.
+/** Confirms a capture until it is booked or rejected: repeats the same bytes after a lost connection, a 5xx
+ * or an answer with `retryable`. A real lender never gives up, and continues after a restart.
  * @param body the serialised confirmation
- * @param options.signal stops the asking, for example when the lender shuts down
+ * @param options.signal stops the attempts, for example when the lender shuts down
  */
 export async function confirmUntilAnswered(
   client: LenderClient,
@@ -28,7 +28,7 @@ export async function confirmUntilAnswered(
   options: { giveUpAfterMs: number; signal: AbortSignal },
 ): Promise<{ answer: Answer; attempts: number }> {
   const startedAt = performance.now();
-  let last = "none was made";
+  let last = "none";
   for (let attempts = 1; ; attempts++) {
     let askedToWaitMs = 0;
     try {
@@ -47,7 +47,7 @@ export async function confirmUntilAnswered(
   }
 }
 
-/** True when the payment is in the books: now, or by an earlier attempt whose answer was lost. */
+/** True if the payment is booked: by this attempt, or by an earlier one whose answer was lost. */
 export function isBooked({ status, body }: Answer): boolean {
   return status === 200 || (status === 409 && body["code"] === "DUPLICATE_CONFIRMATION");
 }

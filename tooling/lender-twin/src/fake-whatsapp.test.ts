@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => whatsApp.close());
 
 describe("a template message", () => {
-  test.each([PATH, "/1055501/messages"])("posted to %s is accepted and shown", async (path) => {
+  test.each([PATH, "/1055501/messages"])("posted to %s is accepted and recorded", async (path) => {
     const response = await send(message(), { path });
     expect(response.status).toBe(200);
     const [shown] = await whatsApp.waitForMessages((messages) => messages.length === 1);
@@ -36,7 +36,7 @@ describe("a template message", () => {
 
   test.each<[string, object, number]>([
     ["no recipient", { to: undefined }, 131008],
-    ["a recipient that is no phone number", { to: "asha@example.com" }, 131009],
+    ["a recipient that is not a phone number", { to: "asha@example.com" }, 131009],
     ["another product", { messaging_product: "sms" }, 131009],
     ["a text instead of a template", { type: "text" }, 131009],
     ["a field that does not exist", { preview_url: true }, 100],
@@ -50,7 +50,7 @@ describe("a template message", () => {
     ["a parameter that is a number", withParameter({ type: "text", text: 5 }), 131009],
     ["a parameter that is a bare text", withParameter("Asha"), 100],
     ["a recipient type that does not exist", { recipient_type: "crowd" }, 131009],
-  ])("with %s is refused as Meta refuses it", async (_fault, change, code) => {
+  ])("with %s is rejected with Meta's error code", async (_fault, change, code) => {
     const response = await send({ ...message(), ...change });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -72,7 +72,7 @@ describe("a template message", () => {
     ["another path", { path: "/v23.0/1055501/marketing" }, 400, 100],
     ["another content type", { headers: { "Content-Type": "text/plain" } }, 400, 100],
     ["a method that is not POST", { method: "PUT" }, 400, 100],
-  ])("with %s is refused", async (_fault, sending, status, code) => {
+  ])("with %s is rejected", async (_fault, sending, status, code) => {
     const response = await send(message(), sending);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { code } });
@@ -84,7 +84,7 @@ test.each([
   ["rateLimited", 429, 130_429],
   ["error500", 500, 131_000],
   ["undeliverable", 400, 131_026],
-] as const)("told to be %s it answers %i with code %i", async (behaviour, status, code) => {
+] as const)("with behaviour %s it answers %i with code %i", async (behaviour, status, code) => {
   whatsApp.behaviour = behaviour;
   const response = await send(message());
   expect(response.status).toBe(status);
@@ -92,18 +92,18 @@ test.each([
   expect(whatsApp.messages).toHaveLength(0);
 });
 
-test("told to hang it never answers", async () => {
+test("with behaviour hang it never answers", async () => {
   whatsApp.behaviour = "hang";
   await expect(send(message(), { timeoutMs: 50 })).rejects.toThrow("timeout");
 });
 
-test("who waits in vain is told what was refused", async () => {
+test("waitForMessages fails with the rejected requests in its message", async () => {
   await send({ ...message(), to: "x" });
   await expect(whatsApp.waitForMessages((messages) => messages.length > 0, 20)).rejects.toThrow("131009");
 });
 
 describe("a registered callback", () => {
-  test("is validated, and told in signed calls how each message fares", async () => {
+  test("is validated, and receives each message's statuses in signed calls", async () => {
     const calls: { signature: unknown; body: string }[] = [];
     const server = createServer((incoming, response) => {
       const query = new URL(incoming.url ?? "", "http://localhost").searchParams;

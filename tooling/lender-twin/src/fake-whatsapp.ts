@@ -2,18 +2,18 @@ import { createHmac, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { invalidParameter, whyNoTemplateMessage, type MetaError, type TemplateMessage } from "./template-message.ts";
+import { invalidParameter, templateMessageError, type MetaError, type TemplateMessage } from "./template-message.ts";
 import { Waiting } from "./waiting.ts";
 
 export interface FakeWhatsAppOptions {
-  /** The access token that callers must bear. */
+  /** The access token that callers must send. */
   token: string;
   phoneNumberId: string;
-  /** 0, the default, takes a free one. */
+  /** Default 0: a free port. */
   port?: number;
 }
 
-/** `edge502`: the message is taken, and a server in between answers that it has no answer. */
+/** `edge502`: the message is accepted, but a proxy in between answers 502. */
 export type WhatsAppBehaviour =
   | "ok"
   | "invalidToken"
@@ -23,31 +23,31 @@ export type WhatsAppBehaviour =
   | "hang"
   | "undeliverable";
 
-/** What becomes of a message after it was accepted. */
+/** The status of a message after it was accepted. */
 export type WhatsAppMessageStatus = "sent" | "delivered" | "read" | "failed";
 
-/** What the callback is told of a message. */
-export interface MessageStatusTold {
+/** A message status that the callback receives. */
+export interface ReportedStatus {
   id: string;
   status: WhatsAppMessageStatus;
-  /** Of one that failed. */
+  /** Only for a failed message. */
   errorCode?: number;
-  /** As the message came with it. */
+  /** The text that the sender attached to the message. */
   callbackData?: string | undefined;
 }
 
-/** Where the statuses of messages go, as a lender registers it with Meta. */
+/** The callback for message statuses, as a lender registers it with Meta. */
 export interface WhatsAppCallback {
   url: string;
-  /** Signs the calls. */
+  /** Signs the calls of the callback. */
   appSecret: string;
-  /** Shown when the callback is registered. */
+  /** Sent to the callback when it is registered. */
   verifyToken: string;
 }
 
 /** A message that was accepted for sending. */
 export interface WhatsAppMessage {
-  /** `wamid.…`, as the caller was told. */
+  /** `wamid.…`, the id in the answer to the sender. */
   id: string;
   to: string;
   template: string;
@@ -56,7 +56,7 @@ export interface WhatsAppMessage {
   parameters: string[];
   /** The code that the button of an authentication template copies. */
   buttonCode: string | undefined;
-  /** The sender's own text, which comes back with each status. */
+  /** The sender's own text, which is repeated with each status. */
   callbackData: string | undefined;
   receivedAt: number;
 }
@@ -68,7 +68,7 @@ export interface WhatsAppRefusal {
   body: unknown;
 }
 
-/** Starts a WhatsApp Cloud API on 127.0.0.1 that accepts template messages, and is strict about them. */
+/** Starts a WhatsApp Cloud API on 127.0.0.1 that accepts template messages and validates them strictly. */
 export async function startFakeWhatsApp(options: FakeWhatsAppOptions): Promise<FakeWhatsApp> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -77,16 +77,16 @@ export async function startFakeWhatsApp(options: FakeWhatsAppOptions): Promise<F
   return new FakeWhatsApp(server, options);
 }
 
-/** What Meta's server would do with the messages of one phone number. */
+/** Simulates Meta's server for the messages of one phone number. */
 export class FakeWhatsApp {
   behaviour: WhatsAppBehaviour = "ok";
-  /** The base URL, in place of https://graph.facebook.com. */
+  /** The base URL, used instead of https://graph.facebook.com. */
   readonly url: string;
   readonly messages: WhatsAppMessage[] = [];
   readonly refusals: WhatsAppRefusal[] = [];
-  /** What each message goes through once it was accepted, where a callback is registered. */
+  /** The statuses of each accepted message, reported in this order if a callback is registered. */
   journey: readonly WhatsAppMessageStatus[] = ["sent", "delivered", "read"];
-  /** Before each status of the journey. */
+  /** The delay before each status. */
   statusAfterMs = 50;
   #callback: WhatsAppCallback | undefined;
   readonly #server: Server;
@@ -102,7 +102,7 @@ export class FakeWhatsApp {
     server.on("request", (incoming, response) => void this.#serve(incoming, response));
   }
 
-  /** Resolves with the messages once the condition on them holds. */
+  /** Resolves with the messages when the condition is true for them. */
   async waitForMessages(
     condition: (messages: readonly WhatsAppMessage[]) => boolean,
     timeoutMs = 10_000,
@@ -118,7 +118,7 @@ export class FakeWhatsApp {
     return this.messages;
   }
 
-  /** Registers a callback as Meta does it: only one that answers with the challenge is called. */
+  /** Registers a callback as Meta does: only if it answers with the challenge. */
   async registerCallback(callback: WhatsAppCallback): Promise<void> {
     const challenge = randomBytes(8).readUInt32BE().toString();
     const handshake = { "hub.mode": "subscribe", "hub.challenge": challenge, "hub.verify_token": callback.verifyToken };
@@ -129,8 +129,8 @@ export class FakeWhatsApp {
     this.#callback = callback;
   }
 
-  /** Tells the callback of messages, in one signed call: its answer's status. */
-  async report(statuses: readonly MessageStatusTold[]): Promise<number> {
+  /** Reports message statuses to the callback in one signed call; returns the status of its answer. */
+  async report(statuses: readonly ReportedStatus[]): Promise<number> {
     if (!this.#callback) throw new Error("No callback is registered.");
     const { url, appSecret } = this.#callback;
     const body = JSON.stringify(statusesBody(this.#phoneNumberId, statuses));
@@ -153,7 +153,7 @@ export class FakeWhatsApp {
     const rawBody = await readText(incoming).catch(() => null);
     if (rawBody === null || this.behaviour === "hang") return;
     const body = parsedOrNull(rawBody);
-    const refusal = this.#whyRefused(incoming, body) ?? MISBEHAVIOURS[this.behaviour];
+    const refusal = this.#rejectionOf(incoming, body) ?? MISBEHAVIOURS[this.behaviour];
     if (refusal === undefined) {
       const accepted = this.#accept(body as TemplateMessage);
       if (this.behaviour === "edge502") response.writeHead(502).end("<html>Bad Gateway</html>");
@@ -167,7 +167,7 @@ export class FakeWhatsApp {
     this.#waiting.changed();
   }
 
-  #whyRefused(
+  #rejectionOf(
     { method, url, headers }: IncomingMessage,
     body: unknown,
   ): { status: number; error: MetaError } | undefined {
@@ -179,12 +179,12 @@ export class FakeWhatsApp {
     if (!/^application\/json\b/.test(headers["content-type"] ?? "")) {
       return { status: 400, error: invalidParameter(`The body is ${headers["content-type"]}, not application/json`) };
     }
-    const fault = whyNoTemplateMessage(body);
+    const fault = templateMessageError(body);
     return fault === null ? undefined : { status: 400, error: fault };
   }
 
-  /** Meta calls again what was not answered 200; once more is enough here. */
-  async #travel({ id, callbackData }: WhatsAppMessage): Promise<void> {
+  /** Reports each status; repeats the call once if it was not answered 200. Meta repeats more often. */
+  async #reportJourney({ id, callbackData }: WhatsAppMessage): Promise<void> {
     for (const status of this.journey) {
       await delay(this.statusAfterMs, undefined, { ref: false });
       for (let tries = 0; tries < 2 && this.#callback; tries += 1) {
@@ -206,13 +206,13 @@ export class FakeWhatsApp {
       receivedAt: Date.now(),
     };
     this.messages.push(message);
-    if (this.#callback) void this.#travel(message);
+    if (this.#callback) void this.#reportJourney(message);
     const contacts = [{ input: to, wa_id: to.replace("+", "") }];
     return { messaging_product: "whatsapp", contacts, messages: [{ id, message_status: "accepted" }] };
   }
 }
 
-function statusesBody(phoneNumberId: string, statuses: readonly MessageStatusTold[]): object {
+function statusesBody(phoneNumberId: string, statuses: readonly ReportedStatus[]): object {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const value = {
     messaging_product: "whatsapp",

@@ -1,4 +1,4 @@
-/** An event of the service, as far as a receiver relies on it (contract: Events). Amounts are in major units. */
+/** An event of the service with the fields that a receiver uses (contract: Events). Amounts are in major units. */
 export interface WebhookEvent {
   eventId: string;
   kind: string;
@@ -13,7 +13,7 @@ export interface WebhookEvent {
   data?: Record<string, unknown>;
 }
 
-/** What the lender knows of a loan. `sequence` is the last one applied. */
+/** The lender's state of a loan. `sequence` is the last applied one. */
 export interface LoanView {
   sourceLoanNumber: string;
   caseId: string | null;
@@ -24,13 +24,13 @@ export interface LoanView {
   sequence: number;
 }
 
-/** What to do about an event (contract: Receiver contract, 4). `gap`: some events between are missing. */
+/** How to handle an event (contract: Receiver contract, 4). `gap`: events before it are missing. */
 export function verdictOn(sequence: number, lastApplied: number): "apply" | "old" | "gap" {
   if (sequence <= lastApplied) return "old";
   return sequence === lastApplied + 1 ? "apply" : "gap";
 }
 
-/** The loan as an event or a case snapshot describes it: absolute values, so nothing is added up. */
+/** The loan's state from an event or a case snapshot. The values are absolute, so nothing is added up. */
 export function viewFrom(loan: string, source: Omit<WebhookEvent, "eventId" | "kind">): LoanView {
   const { caseId, status, currency, totalCollected, outstandingAfter, sequence } = source;
   return {

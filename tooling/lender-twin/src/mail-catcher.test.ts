@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => catcher.close());
 
-test("a mail is shown decoded, with the Message-ID that its sender knows it by", async () => {
+test("records a mail decoded, with its Message-ID", async () => {
   const { messageId } = await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(catcher.mails).toEqual([
     {
@@ -32,38 +32,38 @@ test("a mail is shown decoded, with the Message-ID that its sender knows it by",
   ]);
 });
 
-test("a mail can be waited for, whether it came already or not", async () => {
+test("waitForMail resolves for a mail before or after the call", async () => {
   const waiting = catcher.waitForMail(({ to }) => to.includes("desk@example.com"));
   await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(await waiting).toMatchObject({ subject: MAIL.subject });
   expect(await catcher.waitForMail(({ subject }) => subject === MAIL.subject)).toBe(await waiting);
 });
 
-test("who waits in vain is told which mails came", async () => {
+test("waitForMail fails with the received mails in its message", async () => {
   await createTransport(catcher.smtpUrl).sendMail({ ...MAIL, subject: "Welcome" });
   await expect(catcher.waitForMail(({ subject }) => subject === "Bye", 20)).rejects.toThrow('"Welcome" to asha@');
 });
 
-test("told to reject it refuses every recipient for good", async () => {
+test("with behaviour reject it rejects every recipient permanently", async () => {
   catcher.behaviour = "reject";
   await expect(createTransport(catcher.smtpUrl).sendMail(MAIL)).rejects.toMatchObject({ responseCode: 550 });
   expect(catcher.mails).toHaveLength(0);
 });
 
-test("told of single recipients it refuses those, and the others get the mail", async () => {
+test("rejects the recipients in `refused`, and accepts the mail for the others", async () => {
   catcher.refused.set("asha@example.com", 450);
   const { rejected } = await createTransport(catcher.smtpUrl).sendMail(MAIL);
   expect(rejected).toEqual(["asha@example.com"]);
   expect(catcher.mails.map(({ subject }) => subject)).toEqual([MAIL.subject]);
 });
 
-test("told to hang it never says that it has the mail", async () => {
+test("with behaviour hang it never acknowledges the mail", async () => {
   catcher.behaviour = "hang";
   const transport = createTransport({ url: catcher.smtpUrl, socketTimeout: 100 });
   await expect(transport.sendMail(MAIL)).rejects.toThrow("Timeout");
   expect(catcher.mails).toHaveLength(0);
 });
 
-test("two catchers cannot have the same port", async () => {
+test("fails to start on a port that is in use", async () => {
   await expect(startMailCatcher({ port: Number(new URL(catcher.smtpUrl).port) })).rejects.toThrow("EADDRINUSE");
 });

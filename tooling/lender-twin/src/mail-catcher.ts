@@ -3,10 +3,10 @@ import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerDataStream } from "smtp-server";
 import { Waiting } from "./waiting.ts";
 
-/** How the server answers: takes the mail, refuses every recipient for good, or never answers to the data. */
+/** How the server answers: accepts the mail, rejects every recipient permanently, or never answers to the data. */
 export type MailBehaviour = "ok" | "reject" | "hang";
 
-/** A mail that was taken; addresses without display names, `text` and `html` decoded. */
+/** An accepted mail; addresses without display names, `text` and `html` decoded. */
 export interface CaughtMail {
   from: string;
   to: string[];
@@ -17,8 +17,8 @@ export interface CaughtMail {
   messageId: string;
 }
 
-/** Starts an SMTP server on 127.0.0.1 that delivers nothing and shows what it was given. No TLS, no login.
- * @param options.port 0, the default, takes a free one
+/** Starts an SMTP server on 127.0.0.1 that records mails and delivers none. No TLS, no login.
+ * @param options.port default 0: a free port
  */
 export async function startMailCatcher(options: { port?: number } = {}): Promise<MailCatcher> {
   const catcher = new MailCatcher();
@@ -28,7 +28,7 @@ export async function startMailCatcher(options: { port?: number } = {}): Promise
 
 export class MailCatcher {
   behaviour: MailBehaviour = "ok";
-  /** Recipients that are refused although others are taken: 550 is for good, 450 for now. */
+  /** Recipients to reject while others are accepted: 550 is permanent, 450 temporary. */
   readonly refused = new Map<string, number>();
   readonly mails: CaughtMail[] = [];
   readonly #waiting = new Waiting();
@@ -45,7 +45,7 @@ export class MailCatcher {
       },
       onData: (stream, _session, done) => void this.#take(stream, done),
     });
-    // A client that drops its connection is its own affair; a catcher that cannot listen fails in `listen`.
+    // Ignores errors of a client's connection; an error of listening is thrown by `listen`.
     this.#server.on("error", () => {});
   }
 
@@ -60,7 +60,7 @@ export class MailCatcher {
     });
   }
 
-  /** Resolves with the first mail that meets the condition, one that came before included. */
+  /** Resolves with the first mail that satisfies the condition, including earlier mails. */
   async waitForMail(condition: (mail: CaughtMail) => boolean, timeoutMs = 10_000): Promise<CaughtMail> {
     let found: CaughtMail | undefined;
     await this.#waiting.until(

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const MAIN = fileURLToPath(new URL("main.ts", import.meta.url));
 
-test("the command prints the URLs to register, serves them, and ends when it is interrupted", async () => {
+test("prints the URLs to register, serves them, and ends when it is interrupted", async () => {
   const twin = spawn(process.execPath, [MAIN, "--mint-auth", "X-Gateway: s3cret"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -21,10 +21,10 @@ test("the command prints the URLs to register, serves them, and ends when it is 
 
 test.concurrent.each([
   [["--help"], 0, "--service-url"],
-  [["--port", "http"], 2, '--port takes a number from 0 to 65535, got "http"'],
+  [["--port", "http"], 2, '--port must be a number from 0 to 65535, got "http"'],
   [["--mint-auth", "s3cret"], 2, "--mint-auth takes"],
   [["--prot", "1"], 2, "--prot"],
-])("%j ends with %i and says what to do", async (args, code, text) => {
+])("%j exits with %i and a message", async (args, code, text) => {
   const twin = spawn(process.execPath, [MAIN, ...args]);
   let printed = "";
   twin.stdout.on("data", (chunk) => (printed += String(chunk)));

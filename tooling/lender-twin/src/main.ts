@@ -5,16 +5,16 @@ const USAGE = `A lender on this machine: mint endpoint, webhook receiver and pay
 
 node tooling/lender-twin/src/main.ts [options]
 
-  --port <number>        the port to listen on; a free one unless given
-  --service-url <url>    where the service is, for example http://127.0.0.1:3000
+  --port <number>        the port to listen on; default: a free port
+  --service-url <url>    the URL of the service, for example http://127.0.0.1:3000
   --key-id <id>          the lender's API key id, lk_...
-  --secret <secret>      its secret, sk_...; LENDER_SECRET of the environment unless given
-  --public-url <url>     what the URLs of pay pages begin with, behind a proxy with TLS; its own address unless given
-  --mint-auth <header>   what the mint endpoint demands, "Name: value"; a random one unless given
-  --help                 this text
+  --secret <secret>      its secret, sk_...; default: the environment's LENDER_SECRET
+  --public-url <url>     the first part of pay pages' URLs, behind a proxy with TLS; default: its own URL
+  --mint-auth <header>   the header that the mint endpoint requires, "Name: value"; default: a random one
+  --help                 show this text
 
-Without key and secret it cannot check what the service sends, and answers 401: register its URLs first, then restart
-it with the same --port and --mint-auth and the key that the registration gave you.
+Without key and secret it cannot verify requests of the service, and answers 401: register its URLs first, then restart
+it with the same --port and --mint-auth and with the key that the registration returned.
 `;
 
 try {
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
 function portOf(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new TypeError(`--port takes a number from 0 to 65535, got "${text}".`);
+  throw new TypeError(`--port must be a number from 0 to 65535, got "${text}".`);
 }
 
 function headerOf(text: string): { name: string; value: string } {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { playedPair, post, type PlayedService } from "../tests/played-service.ts";
+import { connectedPair, post, type SimulatedService } from "../tests/simulated-service.ts";
 import type { MintBehaviour } from "./mint-endpoint.ts";
 import type { LenderTwin } from "./twin.ts";
 
@@ -14,11 +14,11 @@ const REQUEST = {
   description: "EMI for loan LN-1",
 };
 
-let service: PlayedService;
+let service: SimulatedService;
 let twin: LenderTwin;
 
 beforeEach(async () => {
-  ({ service, twin } = await playedPair());
+  ({ service, twin } = await connectedPair());
 });
 
 afterEach(async () => {
@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 describe("a request for a link", () => {
-  test("is answered with a link whose page can be opened", async () => {
+  test("returns a link whose pay page can be opened", async () => {
     const { status, body } = await mint("key-1");
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -40,7 +40,7 @@ describe("a request for a link", () => {
     expect(twin.links.get(body.link?.linkId ?? "")).toMatchObject({ amountMinor: 125_050n, capturedMinor: 0n });
   });
 
-  test("that repeats its Idempotency-Key gets the same link, with another key another link", async () => {
+  test("returns the same link for the same Idempotency-Key, and another link for another key", async () => {
     const first = await mint("key-1");
     expect(await mint("key-1")).toEqual(first);
     expect((await mint("key-2")).body.link?.linkId).not.toBe(first.body.link?.linkId);
@@ -48,28 +48,28 @@ describe("a request for a link", () => {
     expect(twin.links.size).toBe(2);
   });
 
-  test("is refused without the registered auth header, or with another value", async () => {
+  test("is rejected without the registered auth header, or with another value", async () => {
     expect((await mint("key-1", REQUEST, { [twin.mintAuth.name]: "wrong" })).status).toBe(401);
     expect((await post(twin.mintUrl, REQUEST, { "Idempotency-Key": "key-1" })).status).toBe(401);
     expect(twin.mints.map(({ rejection }) => rejection)).toEqual([
-      "the header X-Lender-Auth is not the registered one",
-      "the header X-Lender-Auth is not the registered one",
+      "the header X-Lender-Auth does not have the registered value",
+      "the header X-Lender-Auth does not have the registered value",
     ]);
   });
 
-  test("is refused when its signature does not hold", async () => {
+  test("is rejected if its signature is invalid", async () => {
     expect((await mint("key-1", REQUEST, { "X-Service-Signature": "0".repeat(64) })).status).toBe(401);
     expect(twin.mints[0]).toMatchObject({ outcome: "rejected", rejection: expect.stringContaining("signature") });
   });
 
-  test("is refused without an Idempotency-Key, or when the key came with another body", async () => {
+  test("is rejected without an Idempotency-Key, or if the key was used with another body", async () => {
     expect((await mint("")).status).toBe(400);
     await mint("key-1");
     expect((await mint("key-1", { ...REQUEST, amount: 1 })).status).toBe(422);
     expect(twin.links.size).toBe(1);
   });
 
-  test("is refused when it is no JSON", async () => {
+  test("is rejected if it is not JSON", async () => {
     expect((await mint("key-1", REQUEST, { "Content-Type": "text/plain" })).status).toBe(415);
     expect((await mint("key-1", "{oops")).status).toBe(422);
   });
@@ -81,19 +81,19 @@ describe("a request for a link", () => {
     ["amount", 1.234],
     ["currency", "inr"],
     ["borrowerPhone", 919_800_000_001],
-  ] as const)("is refused with %s being %j", async (name, value) => {
+  ] as const)("is rejected if %s is %j", async (name, value) => {
     expect((await mint("key-1", { ...REQUEST, [name]: value })).status).toBe(422);
     expect(twin.links.size).toBe(0);
   });
 });
 
-describe("an endpoint that misbehaves", () => {
+describe("mintBehaviour", () => {
   test.each<[MintBehaviour, number, RegExp]>([
-    ["error500", 500, /told to answer 500/],
+    ["error500", 500, /configured to answer 500/],
     ["redirect", 302, /./],
     ["refuse", 200, /"success":false/],
     ["garbage", 200, /<html>/],
-  ])("with %s makes no link", async (behaviour, status, text) => {
+  ])("%s mints no link", async (behaviour, status, text) => {
     twin.mintBehaviour = behaviour;
     const response = await send("key-1");
     expect(response.status).toBe(status);
@@ -107,18 +107,18 @@ describe("an endpoint that misbehaves", () => {
     ["publicUrl", { linkId: expect.any(String), url: expect.stringMatching(/^HTTPS:\/\/Pay\.Lender\.example:443\//) }],
     ["httpUrl", { linkId: expect.any(String), url: expect.stringMatching(/^http:\/\/pay\.lender\.example\//) }],
     ["javascriptUrl", { linkId: expect.any(String), url: expect.stringMatching(/^javascript:/) }],
-  ])("with %s answers an odd link", async (behaviour, link) => {
+  ])("%s answers with an invalid link", async (behaviour, link) => {
     twin.mintBehaviour = behaviour;
     expect((await mint("key-1")).body.link).toEqual(link);
   });
 
-  test("with hugeBody answers eight megabytes", async () => {
+  test("hugeBody answers eight megabytes", async () => {
     twin.mintBehaviour = "hugeBody";
     expect((await (await send("key-1")).text()).length).toBeGreaterThan(8_000_000);
   });
 
   test.each<MintBehaviour>(["hang", "reset", "drip"])(
-    "with %s has made the link, but nobody is told",
+    "%s mints the link, but the caller does not receive it",
     async (behaviour) => {
       twin.mintBehaviour = behaviour;
       const answered = send("key-1", REQUEST, {}, 500).then((response) => response.text());
@@ -129,14 +129,14 @@ describe("an endpoint that misbehaves", () => {
     },
   );
 
-  test("with slow answers properly, but late", async () => {
+  test("slow answers correctly, but late", async () => {
     twin.mintBehaviour = "slow:100";
     const startedAt = performance.now();
     expect((await mint("key-1")).body.success).toBe(true);
     expect(performance.now() - startedAt).toBeGreaterThan(90);
   });
 
-  test("sees it when somebody follows its redirect", async () => {
+  test("records requests that follow its redirect", async () => {
     twin.mintBehaviour = "redirect";
     const response = await send("key-1");
     await fetch(new URL(response.headers.get("location") ?? "", twin.url), { method: "POST" });

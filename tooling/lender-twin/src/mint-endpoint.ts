@@ -2,9 +2,9 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { AmountError, toMinor } from "./amount.ts";
 import { misbehave, type Misbehaviour } from "./misbehaviour.ts";
-import { whyUntrusted, type ReceivedRequest } from "./signer.ts";
+import { distrustReason, type ReceivedRequest } from "./signer.ts";
 
-/** What the service sends (contract: Mint-link request). `amount` is in major units. */
+/** The service's request (contract: Mint-link request). `amount` is in major units. */
 export interface MintRequest {
   sourceLoanNumber: string;
   caseId: string;
@@ -22,7 +22,7 @@ export interface MintAuth {
   value: string;
 }
 
-/** A link that our gateway made, and what was captured on it so far. */
+/** A minted link, with the amount captured on it so far. */
 export interface MintedLink extends Omit<MintRequest, "amount"> {
   linkId: string;
   url: string;
@@ -30,7 +30,7 @@ export interface MintedLink extends Omit<MintRequest, "amount"> {
   capturedMinor: bigint;
 }
 
-/** How the endpoint answers: properly, with an answer that is wrong, or not properly on the wire. */
+/** How the endpoint answers: correctly, with a wrong answer, or with a fault of the connection. */
 export type MintBehaviour =
   | "ok"
   | "refuse"
@@ -42,24 +42,24 @@ export type MintBehaviour =
   | "hugeBody"
   | Misbehaviour;
 
-/** One call of the mint endpoint. `repeated` is the same Idempotency-Key again: same link. */
+/** One call of the mint endpoint. `repeated`: the Idempotency-Key was used before, so the link is the same. */
 export interface MintRecord {
   receivedAt: number;
   headers: IncomingHttpHeaders;
   rawBody: string;
-  /** The parsed body, whatever it is. */
+  /** The parsed body, even if it is invalid. */
   request: MintRequest;
   idempotencyKey: string | null;
   behaviour: MintBehaviour;
   outcome: "minted" | "repeated" | "notMinted" | "rejected";
-  /** Why it was rejected, in words. */
+  /** The reason of the rejection. */
   rejection: string | null;
   linkId: string | null;
 }
 
 const HUGE_BODY_BYTES = 8 * 1024 * 1024;
 
-/** With these the gateway never got to make a link; with the others only the answer is lost or odd. */
+/** With these behaviours no link is minted. With the others only the answer is lost or wrong. */
 const MINTS_NOTHING = new Set(["refuse", "garbage", "error500", "status", "redirect"]);
 
 const ODD_ANSWERS: Partial<Record<MintBehaviour, (link: MintedLink) => object>> = {
@@ -70,7 +70,7 @@ const ODD_ANSWERS: Partial<Record<MintBehaviour, (link: MintedLink) => object>> 
   hugeBody: ({ linkId, url }) => ({ link: { linkId, url }, padding: "x".repeat(HUGE_BODY_BYTES) }),
 };
 
-/** The lender's side of a payment link (contract: Lender-exposed endpoints). */
+/** The lender's mint endpoint (contract: Lender-exposed endpoints). */
 export class MintEndpoint {
   behaviour: MintBehaviour = "ok";
   readonly mints: MintRecord[] = [];
@@ -93,11 +93,11 @@ export class MintEndpoint {
     this.#payUrl = options.payUrl;
   }
 
-  /** Answers one POST to the mint URL, and returns the record of it. */
+  /** Answers one POST to the mint URL, and returns its record. */
   handle(incoming: ReceivedRequest, response: ServerResponse): MintRecord {
     const record = this.#open(incoming);
     this.mints.push(record);
-    const rejection = this.#whyRejected(incoming, record);
+    const rejection = this.#rejectionOf(incoming, record);
     if (rejection !== null) {
       record.outcome = "rejected";
       record.rejection = rejection.reason;
@@ -125,22 +125,22 @@ export class MintEndpoint {
     };
   }
 
-  #whyRejected(incoming: ReceivedRequest, record: MintRecord): { status: number; reason: string } | null {
+  #rejectionOf(incoming: ReceivedRequest, record: MintRecord): { status: number; reason: string } | null {
     const given = incoming.headers[this.#auth.name.toLowerCase()];
     if (typeof given !== "string" || !isSameSecret(given, this.#auth.value)) {
-      return { status: 401, reason: `the header ${this.#auth.name} is not the registered one` };
+      return { status: 401, reason: `the header ${this.#auth.name} does not have the registered value` };
     }
-    const distrust = whyUntrusted(incoming, this.#secrets, this.#now());
+    const distrust = distrustReason(incoming, this.#secrets, this.#now());
     if (distrust !== null) return { status: 401, reason: distrust };
     if (!/^application\/json\b/.test(incoming.headers["content-type"] ?? "")) {
       return { status: 415, reason: "the body is not application/json" };
     }
-    if (record.idempotencyKey === null) return { status: 400, reason: "there is no Idempotency-Key" };
+    if (record.idempotencyKey === null) return { status: 400, reason: "the Idempotency-Key header is missing" };
     const faults = faultsOf(record.request);
     if (faults.length > 0) return { status: 422, reason: faults.join("; ") };
     const before = this.#linkIdByKey.get(record.idempotencyKey);
     if (before !== undefined && before.rawBody !== record.rawBody) {
-      return { status: 422, reason: "this Idempotency-Key came with another body before" };
+      return { status: 422, reason: "this Idempotency-Key was used with another body before" };
     }
     return null;
   }

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 
-/** What a server may do on the wire instead of a proper answer. `slow:ms` answers properly, that much later. */
+/** A fault that a server shows instead of a correct answer. `slow:ms` answers correctly after that time. */
 export type Misbehaviour = "error500" | `status:${number}` | "hang" | `slow:${number}` | "redirect" | "drip" | "reset";
 
 const DRIP_INTERVAL_MS = 200;
 
-/** Plays a misbehaviour on an answer; `properly` is the answer that `slow` still gives. */
+/** Simulates a fault on a response. `properly` sends the correct answer, which `slow` needs. */
 export function misbehave(behaviour: Misbehaviour, response: ServerResponse, properly: () => void): void {
   const [kind, argument] = behaviour.split(":") as [string, string | undefined];
   switch (kind) {
@@ -26,12 +26,14 @@ export function misbehave(behaviour: Misbehaviour, response: ServerResponse, pro
       response.socket?.resetAndDestroy();
       return;
     default:
-      throw new TypeError(`There is no misbehaviour "${behaviour}".`);
+      throw new TypeError(`Unknown misbehaviour "${behaviour}".`);
   }
 }
 
 function answerStatus(response: ServerResponse, status: number): void {
-  response.writeHead(status, { "Content-Type": "text/plain" }).end(`The lender twin was told to answer ${status}.`);
+  response
+    .writeHead(status, { "Content-Type": "text/plain" })
+    .end(`The lender twin is configured to answer ${status}.`);
 }
 
 function later(response: ServerResponse, delayMs: number, properly: () => void): void {
@@ -39,7 +41,7 @@ function later(response: ServerResponse, delayMs: number, properly: () => void):
   response.on("close", () => clearTimeout(timer));
 }
 
-/** A 200 whose body never ends, a byte at a time, until the other side has had enough. */
+/** Answers 200 with an endless body, one byte at a time, until the client closes the connection. */
 function drip(response: ServerResponse): void {
   response.writeHead(200, { "Content-Type": "application/json" }).write("{");
   const timer = setInterval(() => response.write(" "), DRIP_INTERVAL_MS);

@@ -4,38 +4,38 @@ import type { Answer, Confirmation, LenderClient } from "./client.ts";
 import { confirmUntilAnswered, isBooked } from "./confirm-until-answered.ts";
 import type { MintedLink } from "./mint-endpoint.ts";
 
-/** Money that the lender has taken on a link. `amount` is in major units. */
+/** A payment that the lender captured on a link. `amount` is in major units. */
 export interface Capture extends Required<Confirmation> {
   sourceLoanNumber: string;
-  /** The confirmation's bytes: made once, sent in every attempt. */
+  /** The confirmation's bytes: made once, and sent in every attempt. */
   body: string;
   state: "unconfirmed" | "booked" | "refused";
-  /** Calls that it took to get the final answer. */
+  /** The number of calls until the final answer. */
   attempts: number;
   answer: Answer | null;
 }
 
-/** A payment names a link that this lender never made. */
+/** A payment names a link that this lender has not minted. */
 export class UnknownLinkError extends Error {
   readonly code = "UNKNOWN_LINK";
 
   constructor(linkId: string) {
-    super(`There is no link ${linkId}; twin.links holds those that were minted.`);
+    super(`There is no link ${linkId}. twin.links has all minted links.`);
     this.name = "UnknownLinkError";
   }
 }
 
-/** A payment of nothing: the link is paid, or the amount is 0. */
+/** There is nothing to pay: the link is paid already, or the amount is 0. */
 export class NothingToPayError extends Error {
   readonly code = "NOTHING_TO_PAY";
 
   constructor(linkId: string) {
-    super(`There is nothing to pay on ${linkId}: give an amount above 0 to pay more than it asked for.`);
+    super(`There is nothing to pay on ${linkId}: the link is paid. Give an amount above 0 to pay more.`);
     this.name = "NothingToPayError";
   }
 }
 
-/** Takes the borrower's money and tells the service, as often as it takes. */
+/** Captures the borrower's money, and confirms it to the service until it is answered. */
 export class PayDesk {
   readonly captures: Capture[] = [];
   readonly #links: ReadonlyMap<string, MintedLink>;
@@ -57,9 +57,9 @@ export class PayDesk {
     this.#confirmForMs = options.confirmForMs;
   }
 
-  /** Captures money on a link, and says nothing to the service yet. A lender with a database stores the capture here,
-   * with the bytes of its confirmation, and confirms from there.
-   * @param amount in major units; what the link still asks for unless told
+  /** Captures money on a link, without confirming it yet. A lender with a database stores the capture here,
+   * with the bytes of its confirmation, and confirms it afterwards.
+   * @param amount in major units; default: the amount that the link still asks for
    */
   capture(linkId: string, amount?: number | string, mode = "upi"): Capture {
     const link = this.#links.get(linkId);
@@ -88,14 +88,14 @@ export class PayDesk {
     return capture;
   }
 
-  /** Confirms a capture until it is answered for good. Doing it twice, even at the same time, books it once. */
+  /** Confirms a capture until there is a final answer. Confirming it twice, even at the same time, books it once. */
   confirm(capture: Capture): Promise<Answer> {
     const confirming = this.#confirm(capture).finally(() => this.#confirming.delete(confirming));
     this.#confirming.add(confirming);
     return confirming;
   }
 
-  /** Resolves when no confirmation is being made. */
+  /** Resolves when no confirmation is under way. */
   async settled(): Promise<void> {
     while (this.#confirming.size > 0) await Promise.allSettled(this.#confirming);
   }

@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { playedPair, post, type PlayedService } from "../tests/played-service.ts";
+import { connectedPair, post, type SimulatedService } from "../tests/simulated-service.ts";
 import { ConfirmationUnansweredError } from "./confirm-until-answered.ts";
 import { NothingToPayError, UnknownLinkError } from "./pay-desk.ts";
 import type { LenderTwin } from "./twin.ts";
 
-let service: PlayedService;
+let service: SimulatedService;
 let twin: LenderTwin;
 let linkId: string;
 
 beforeEach(async () => {
-  ({ service, twin } = await playedPair());
+  ({ service, twin } = await connectedPair());
   linkId = await aLink();
 });
 
@@ -19,14 +19,14 @@ afterEach(async () => {
 });
 
 describe("the pay page", () => {
-  test("shows what is asked, of whom and for what, harmless as HTML", async () => {
+  test("shows amount, borrower and description, escaped for HTML", async () => {
     const html = await (await fetch(twin.payUrl(linkId))).text();
     expect(html).toContain("INR 1250.50");
     expect(html).toContain("Asha &lt;b&gt;Rao&lt;/b&gt;");
     expect(html).not.toContain("<b>Rao");
   });
 
-  test("takes the money and confirms it to the service by itself", async () => {
+  test("captures the money and confirms it to the service", async () => {
     const page = await fetch(twin.payUrl(linkId), { method: "POST" });
     expect(page.status).toBe(200);
     expect(await page.text()).toContain("Thank you");
@@ -42,7 +42,7 @@ describe("the pay page", () => {
     });
   });
 
-  test("takes a part, then shows and takes the rest", async () => {
+  test("captures a part, then shows and captures the rest", async () => {
     const page = await fetch(twin.payUrl(linkId), { method: "POST", body: new URLSearchParams({ amount: "1000" }) });
     expect(await page.text()).toContain("INR 250.50");
     await fetch(twin.payUrl(linkId), { method: "POST" });
@@ -51,7 +51,7 @@ describe("the pay page", () => {
     expect(twin.captures.map(({ state }) => state)).toEqual(["booked", "booked"]);
   });
 
-  test("asks again for an amount that is none", async () => {
+  test("asks again if the amount is invalid", async () => {
     for (const amount of ["", "-5", "0", "1.234", "ten"]) {
       const page = await fetch(twin.payUrl(linkId), { method: "POST", body: new URLSearchParams({ amount }) });
       expect(page.status).toBe(422);
@@ -59,7 +59,7 @@ describe("the pay page", () => {
     expect(twin.captures).toHaveLength(0);
   });
 
-  test("knows no other link, and no other method", async () => {
+  test("rejects unknown links and other methods", async () => {
     expect((await fetch(twin.payUrl("plink_unknown"))).status).toBe(404);
     expect((await fetch(twin.payUrl(linkId), { method: "DELETE" })).status).toBe(405);
   });
@@ -72,7 +72,7 @@ describe("a payment", () => {
     expect(twin.captures).toMatchObject([{ state: "booked", attempts: 1 }]);
   });
 
-  test("is confirmed with the same bytes, freshly signed, until the service answers", async () => {
+  test("is confirmed with the same bytes and a new signature until the service answers", async () => {
     service.answers = (_request, attempt) => {
       if (attempt === 1) return "reset";
       if (attempt === 2) return { status: 503, body: { retryable: true } };
@@ -86,23 +86,23 @@ describe("a payment", () => {
     expect(twin.captures).toMatchObject([{ state: "booked", attempts: 4 }]);
   });
 
-  test("is booked when the answer was lost and the retry meets a duplicate", async () => {
+  test("is booked if the answer was lost and the retry is a duplicate", async () => {
     service.answers = (_request, attempt) =>
       attempt === 1 ? "reset" : { status: 409, body: { code: "DUPLICATE_CONFIRMATION", original: {} } };
     expect(await twin.pay(linkId)).toMatchObject({ status: 409 });
     expect(twin.captures).toMatchObject([{ state: "booked", attempts: 2 }]);
   });
 
-  test("is refused at once when the service says that it is wrong", async () => {
+  test("is refused at once if the service rejects it", async () => {
     service.answers = () => ({ status: 422, body: { code: "VALIDATION_FAILED", retryable: false } });
     expect(await twin.pay(linkId)).toMatchObject({ status: 422 });
     expect(twin.captures).toMatchObject([{ state: "refused", attempts: 1 }]);
   });
 
-  test("rejects with what came last when the service never answers", async () => {
+  test("rejects with the last answer if there is never a final one", async () => {
     service.close();
     await twin.close();
-    ({ service, twin } = await playedPair({ confirmForMs: 150 }));
+    ({ service, twin } = await connectedPair({ confirmForMs: 150 }));
     linkId = await aLink();
     service.answers = () => ({ status: 500, body: "out of order" });
     const paying = twin.pay(linkId);
@@ -111,7 +111,7 @@ describe("a payment", () => {
     expect(twin.captures).toMatchObject([{ state: "unconfirmed" }]);
   });
 
-  test("can be captured now and confirmed later, more than once, with the same bytes", async () => {
+  test("can be captured first and confirmed later, repeatedly, with the same bytes", async () => {
     const capture = await twin.pay(linkId, { amount: 2000, mode: "card", confirm: false });
     expect(service.requests).toHaveLength(0);
     await twin.confirmCapture(capture);
@@ -120,7 +120,7 @@ describe("a payment", () => {
     expect(JSON.parse(capture.body)).toMatchObject({ amount: 2000, mode: "card" });
   });
 
-  test("needs a link that exists, and something to pay", async () => {
+  test("needs an existing link, and an amount to pay", async () => {
     await expect(twin.pay("plink_unknown")).rejects.toThrow(UnknownLinkError);
     await twin.pay(linkId);
     await expect(twin.pay(linkId)).rejects.toThrow(NothingToPayError);

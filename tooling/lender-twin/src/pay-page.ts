@@ -4,7 +4,7 @@ import type { MintedLink } from "./mint-endpoint.ts";
 import { NothingToPayError, type Capture, type PayDesk } from "./pay-desk.ts";
 import type { ReceivedRequest } from "./signer.ts";
 
-/** The lender's pay page: GET shows what is asked, POST pays it or the form's `amount`. Returns a capture if one was made. */
+/** The lender's pay page: GET shows the amount, POST pays it or the form's `amount`. Returns the capture, if any. */
 export function servePayPage(
   request: ReceivedRequest,
   response: ServerResponse,

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { playedPair, post, type PlayedAnswer, type PlayedService } from "../tests/played-service.ts";
+import { connectedPair, post, type SimulatedAnswer, type SimulatedService } from "../tests/simulated-service.ts";
 import type { WebhookEvent } from "./loan-view.ts";
 import { NotSeenError } from "./waiting.ts";
 import type { LenderTwin } from "./twin.ts";
 
-let service: PlayedService;
+let service: SimulatedService;
 let twin: LenderTwin;
 
 beforeEach(async () => {
-  ({ service, twin } = await playedPair());
+  ({ service, twin } = await connectedPair());
 });
 
 afterEach(async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe("an event", () => {
-  test("is acknowledged, kept with its delivery, and shows in the loan", async () => {
+  test("is acknowledged, recorded with its delivery, and applied to the loan", async () => {
     const response = await deliver(payment(1, 2500), { "X-Service-Attempt": "2" });
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ received: true });
@@ -36,14 +36,14 @@ describe("an event", () => {
     });
   });
 
-  test("of a kind without a loan is acknowledged and changes no loan", async () => {
+  test("without a loan is acknowledged and changes no loan", async () => {
     const ping = { eventId: "evt_p", kind: "ping", sourceLoanNumber: null, sequence: null, test: true };
     expect((await deliver(ping)).status).toBe(200);
     expect(twin.events).toHaveLength(1);
     expect(twin.loans.size).toBe(0);
   });
 
-  test("that comes again is acknowledged as a duplicate and taken once", async () => {
+  test("that is sent again is acknowledged as a duplicate and applied once", async () => {
     await deliver(payment(1, 2500));
     const again = await deliver(payment(1, 2500), { "X-Service-Attempt": "2" });
     expect(await again.json()).toEqual({ duplicate: true });
@@ -51,7 +51,7 @@ describe("an event", () => {
     expect(twin.deliveries.map(({ outcome }) => outcome)).toEqual(["accepted", "duplicate"]);
   });
 
-  test("whose record was dropped is known when it comes again", async () => {
+  test("whose record was dropped is still recognized as a duplicate", async () => {
     await deliver(payment(1, 2500));
     await twin.waitForEvents((events) => events.length === 1);
     expect(twin.forgetDeliveries()).toEqual(["evt_1"]);
@@ -61,7 +61,7 @@ describe("an event", () => {
     expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 1 });
   });
 
-  test("signed with a newer key is trusted once the lender has that key", async () => {
+  test("signed with a newer key is accepted after the lender got that key", async () => {
     const forged = { secret: "sk_sandbox_newer" };
     expect((await deliver(payment(1, 1), { "X-Service-Key-Id": "lk_newer" }, forged)).status).toBe(401);
     twin.connect({ apiKeyId: "lk_newer", hmacSecret: "sk_sandbox_newer" });
@@ -70,14 +70,14 @@ describe("an event", () => {
   });
 });
 
-describe("a delivery is refused with an empty 401 when", () => {
+describe("a delivery is rejected with an empty 401 if", () => {
   test.each([
     ["its body was changed on the way", {}, { sentBody: JSON.stringify(payment(1, 9999)) }],
     ["it was signed with another secret", {}, { secret: "sk_sandbox_other" }],
     ["it is more than five minutes old", {}, { timestamp: String(Date.now() - 301_000) }],
     ["it is more than five minutes ahead", {}, { timestamp: String(Date.now() + 310_000) }],
-    ["its timestamp counts seconds", {}, { timestamp: String(Math.trunc(Date.now() / 1000)) }],
-    ["its signature is no hex", { "X-Service-Signature": "sha256=abc" }, {}],
+    ["its timestamp is in seconds", {}, { timestamp: String(Math.trunc(Date.now() / 1000)) }],
+    ["its signature is not hexadecimal", { "X-Service-Signature": "sha256=abc" }, {}],
   ])("%s", async (_when, headers, forged) => {
     const response = await deliver(payment(1, 2500), headers, forged);
     expect(response.status).toBe(401);
@@ -94,13 +94,13 @@ test.each([
   ["differs from its header", payment(1, 1), { "X-Service-Event": "case.closed" }],
   ["differs from its delivery id", payment(1, 1), { "X-Service-Delivery": "evt_2" }],
   ["has a loan without a sequence", { ...payment(1, 1), sequence: null }, {}],
-])("a trusted body that %s is refused with 400", async (_fault, body, headers) => {
+])("a correctly signed body that %s is rejected with 400", async (_fault, body, headers) => {
   expect((await deliver(body as WebhookEvent, headers)).status).toBe(400);
   expect(twin.rejected).toMatchObject([{ status: 400 }]);
 });
 
-describe("the order of a loan", () => {
-  test("is kept when an older event comes late: it is acknowledged and changes nothing", async () => {
+describe("the state of a loan", () => {
+  test("is not changed by a late older event, which is acknowledged", async () => {
     service.answers = () => ({ status: 200, body: payment(2, 3000) });
     await deliver(payment(2, 3000));
     await deliver(payment(1, 1000));
@@ -109,7 +109,7 @@ describe("the order of a loan", () => {
     expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 2, totalCollected: 3000 });
   });
 
-  test("is healed after a gap by fetching the case and adopting what it says", async () => {
+  test("is taken from the case after a gap", async () => {
     service.answers = () => ({ status: 200, body: { ...payment(4, 5000), status: "collected" } });
     await deliver(payment(1, 1000));
     await deliver(payment(3, 4000));
@@ -120,7 +120,7 @@ describe("the order of a loan", () => {
     expect(twin.gaps).toEqual([{ sourceLoanNumber: "LN-1", lastApplied: 1, sequence: 3, healedBy: "snapshot" }]);
   });
 
-  test("goes on with the event's own absolute values when the case cannot be fetched", async () => {
+  test("is taken from the event itself if the case cannot be read", async () => {
     service.answers = (_request, attempt) => (attempt === 1 ? "reset" : { status: 503 });
     await deliver(payment(2, 2000));
     await deliver(payment(4, 4000));
@@ -129,15 +129,15 @@ describe("the order of a loan", () => {
     expect(twin.gaps.map(({ healedBy }) => healedBy)).toEqual(["event", "event"]);
   });
 
-  test("is not set back by a snapshot that is older than the event", async () => {
+  test("does not go back to a snapshot that is older than the event", async () => {
     service.answers = () => ({ status: 200, body: payment(1, 1000) });
     await deliver(payment(3, 3000));
     await twin.settled();
     expect(twin.loans.get("LN-1")).toMatchObject({ sequence: 3, totalCollected: 3000 });
   });
 
-  test("waits for the fetch before the loan's next event, and holds up no other loan", async () => {
-    const { promise, resolve: answerTheFetch } = Promise.withResolvers<PlayedAnswer>();
+  test("waits for the case before the loan's next event, without delaying other loans", async () => {
+    const { promise, resolve: answerTheFetch } = Promise.withResolvers<SimulatedAnswer>();
     service.answers = () => promise;
     await deliver(payment(2, 2000));
     await deliver(payment(3, 3000));
@@ -150,12 +150,12 @@ describe("the order of a loan", () => {
   });
 });
 
-describe("a receiver that misbehaves", () => {
+describe("receiverBehaviour", () => {
   test.each([
     ["error500", 500],
     ["status:410", 410],
     ["redirect", 302],
-  ] as const)("with %s answers %i and takes nothing, so that the retry is taken", async (behaviour, status) => {
+  ] as const)("%s answers %i and records no event, so that a retry is accepted", async (behaviour, status) => {
     twin.receiverBehaviour = behaviour;
     expect((await deliver(payment(1, 1))).status).toBe(status);
     twin.receiverBehaviour = "ok";
@@ -164,7 +164,7 @@ describe("a receiver that misbehaves", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("resets the connection, or never answers, or never ends its answer", async () => {
+  test("reset, hang and drip reset the connection, never answer, or never end the answer", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "hang";
@@ -180,7 +180,7 @@ describe("a receiver that misbehaves", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("takes an event and loses its answer, so that the next delivery is a duplicate", async () => {
+  test("lost records the event and loses the answer, so that the next delivery is a duplicate", async () => {
     twin.receiverBehaviour = "lost";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "ok";
@@ -188,7 +188,7 @@ describe("a receiver that misbehaves", () => {
     expect(twin.events).toHaveLength(1);
   });
 
-  test("is told of deliveries that the other side gave up on, and of no others", async () => {
+  test("records only deliveries whose connection the sender closed as unanswered", async () => {
     twin.receiverBehaviour = "reset";
     await expect(deliver(payment(1, 1))).rejects.toThrow("fetch failed");
     twin.receiverBehaviour = "ok";
@@ -202,7 +202,7 @@ describe("a receiver that misbehaves", () => {
     expect(twin.unanswered).toMatchObject([{ eventId: "evt_2", outcome: "refused" }]);
   });
 
-  test("answers late, having taken the event at once", async () => {
+  test("slow records the event at once and answers late", async () => {
     twin.receiverBehaviour = "slow:150";
     const startedAt = performance.now();
     const answered = deliver(payment(1, 1));
@@ -211,14 +211,14 @@ describe("a receiver that misbehaves", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(140);
   });
 
-  test("can decide by event", async () => {
+  test("can be a function of the event", async () => {
     twin.receiverBehaviour = ({ kind, attempt }) => (kind === "payment.collected" && attempt === 1 ? "error500" : "ok");
     expect((await deliver(payment(1, 1), { "X-Service-Attempt": "1" })).status).toBe(500);
     expect((await deliver(payment(1, 1), { "X-Service-Attempt": "2" })).status).toBe(200);
   });
 });
 
-test("who waits in vain is told what came instead", async () => {
+test("waitForEvents fails with the received events in its message", async () => {
   await deliver(payment(1, 2500));
   await deliver(payment(2, 2500), {}, { secret: "sk_other" });
   const waiting = twin.waitForEvents((events) => events.some(({ kind }) => kind === "case.closed"), 30);

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { verdictOn, viewFrom, type LoanView, type WebhookEvent } from "./loan-view.ts";
 import { misbehave, type Misbehaviour } from "./misbehaviour.ts";
-import { whyUntrusted, type ReceivedRequest } from "./signer.ts";
+import { distrustReason, type ReceivedRequest } from "./signer.ts";
 
-/** An accepted event, with the delivery that brought it. */
+/** An accepted event, with its delivery. */
 export interface ReceivedEvent extends WebhookEvent {
   headers: IncomingHttpHeaders;
   /** X-Service-Attempt. */
@@ -12,12 +12,12 @@ export interface ReceivedEvent extends WebhookEvent {
   rawBody: string;
 }
 
-/** Any delivery that was verified: `refused` ones were answered by a misbehaviour and not taken. */
+/** A verified delivery. `refused`: a misbehaviour answered it, and the event was not recorded. */
 export interface ReceivedDelivery extends ReceivedEvent {
   outcome: "accepted" | "duplicate" | "refused";
 }
 
-/** A delivery that could not be trusted or read. */
+/** A delivery that could not be verified or parsed. */
 export interface RejectedDelivery {
   headers: IncomingHttpHeaders;
   receivedAt: number;
@@ -26,7 +26,7 @@ export interface RejectedDelivery {
   reason: string;
 }
 
-/** Events were missing before one of a loan; the case was fetched, or the event's own absolute values had to do. */
+/** Events were missing before this one. The case was read, or the event's own absolute values were used. */
 export interface Gap {
   sourceLoanNumber: string;
   lastApplied: number;
@@ -34,13 +34,16 @@ export interface Gap {
   healedBy: "snapshot" | "event";
 }
 
-/** With `lost` the event is taken, and its answer gets lost on the way. */
+/** `lost`: the event is recorded, but its answer is lost on the way. */
 export type ReceiverBehaviour = "ok" | "lost" | Misbehaviour;
 
-/** With these the lender has taken the event, although its answer is late, never ends or gets lost. */
-const TAKES_THE_EVENT = new Set(["ok", "slow", "drip", "lost"]);
+/** With these behaviours the event is recorded, although its answer is late, endless or lost. */
+const RECORDS_THE_EVENT = new Set(["ok", "slow", "drip", "lost"]);
 
-/** The receiver of the contract: verify, answer, then apply once and in order (contract: Receiver contract). */
+/**
+ * The receiver of the contract: verifies, answers, then applies each event once and in order (contract: Receiver
+ * contract).
+ */
 export class WebhookReceiver {
   behaviour: ReceiverBehaviour | ((event: ReceivedEvent) => ReceiverBehaviour) = "ok";
   readonly events: ReceivedEvent[] = [];
@@ -58,7 +61,7 @@ export class WebhookReceiver {
   readonly #changed: () => void;
 
   /**
-   * @param options.fetchCase GET cases/{loan}; null when it cannot be had now
+   * @param options.fetchCase GET cases/{loan}; null if it cannot be read now
    * @param options.changed called after each delivery is recorded and after each event is applied
    */
   constructor(options: {
@@ -75,13 +78,13 @@ export class WebhookReceiver {
 
   /** Answers one POST to the callback URL. */
   handle(incoming: ReceivedRequest, response: ServerResponse): void {
-    const distrust = whyUntrusted(incoming, this.#secrets, this.#now());
+    const distrust = distrustReason(incoming, this.#secrets, this.#now());
     if (distrust !== null) return this.#reject(incoming, response, 401, distrust);
     const event = read(incoming, this.#now());
     if (typeof event === "string") return this.#reject(incoming, response, 400, event);
 
     const behaviour = typeof this.behaviour === "function" ? this.behaviour(event) : this.behaviour;
-    const taken = TAKES_THE_EVENT.has(behaviour.split(":", 1)[0] ?? "");
+    const taken = RECORDS_THE_EVENT.has(behaviour.split(":", 1)[0] ?? "");
     const duplicate = this.#seen.has(event.eventId);
     const properly = () => answer(response, duplicate ? { duplicate: true } : { received: true });
     if (behaviour === "ok") properly();
@@ -95,14 +98,14 @@ export class WebhookReceiver {
     this.#changed();
   }
 
-  /** Drops the records of deliveries and of events; an event that comes again is known all the same. Returns their ids. */
+  /** Drops the records of deliveries and events; duplicates are still recognized. Returns the events' ids. */
   forget(): string[] {
     this.deliveries.length = 0;
     this.unanswered.length = 0;
     return this.events.splice(0).map(({ eventId }) => eventId);
   }
 
-  /** Resolves when every event taken so far is applied. */
+  /** Resolves when every accepted event is applied. */
   async settled(): Promise<void> {
     while (this.#applying.size > 0) await Promise.all(this.#applying.values());
   }
@@ -113,7 +116,10 @@ export class WebhookReceiver {
     this.#changed();
   }
 
-  /** The other side may leave before there is an answer: a connection that we have reset ourselves is none of that. */
+  /**
+   * Records a delivery as unanswered if the sender closes the connection before the answer. Ignores connections that we
+   * have reset.
+   */
   #watch(delivery: ReceivedDelivery, response: ServerResponse): void {
     if (response.socket?.destroyed === true) return;
     this.underWay.add(delivery);
@@ -124,7 +130,7 @@ export class WebhookReceiver {
     });
   }
 
-  /** A lender with a database stores the event here, before it answers, and applies it from there. */
+  /** Records an event. A lender with a database stores it here, before it answers, and applies it afterwards. */
   #take(event: ReceivedEvent): void {
     this.#seen.add(event.eventId);
     this.events.push(event);
@@ -153,7 +159,7 @@ export class WebhookReceiver {
   }
 }
 
-/** The event, or why the body is none. */
+/** The event, or the reason why the body is invalid. */
 function read({ headers, rawBody }: ReceivedRequest, receivedAt: number): ReceivedEvent | string {
   let event: Partial<WebhookEvent> | null;
   try {
@@ -161,11 +167,11 @@ function read({ headers, rawBody }: ReceivedRequest, receivedAt: number): Receiv
   } catch {
     return "the body is not JSON";
   }
-  if (typeof event?.eventId !== "string" || typeof event.kind !== "string") return "there is no eventId or no kind";
+  if (typeof event?.eventId !== "string" || typeof event.kind !== "string") return "eventId or kind is missing";
   if (headers["x-service-event"] !== event.kind) return "X-Service-Event and the kind differ";
   if (headers["x-service-delivery"] !== event.eventId) return "X-Service-Delivery and the eventId differ";
   if ((event.sequence ?? null) === null ? event.sourceLoanNumber : !Number.isSafeInteger(event.sequence)) {
-    return "a loan without a sequence, or a sequence that is no integer";
+    return "the event has a loan, but its sequence is missing or not an integer";
   }
   const attempt = headers["x-service-attempt"];
   return {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { sign, whyUntrusted, type ReceivedRequest } from "./signer.ts";
+import { sign, distrustReason, type ReceivedRequest } from "./signer.ts";
 
 const SECRET = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
 const TIMESTAMP = "1795167667000";
 const NOW_MS = Number(TIMESTAMP);
 
-describe("the published signatures come out of the lender's own signer", () => {
+describe("the lender's own signer computes the published signatures", () => {
   test.each([
     ["GET", "/api/v1/partner/health", "", "bd00db74ca43bdb980b5b174a9d9e4147b2c959ced8a1bea6696d023f483d70b"],
     [
@@ -34,35 +34,35 @@ describe("the published signatures come out of the lender's own signer", () => {
 describe("a request from the service", () => {
   const secrets = new Map([["lk_1", SECRET]]);
 
-  test("is trusted with the right signature, in either case of hex, until it is five minutes old", () => {
-    expect(whyUntrusted(ping({}), secrets, NOW_MS)).toBeNull();
-    expect(whyUntrusted(ping({ "x-service-signature": pingSignature().toUpperCase() }), secrets, NOW_MS)).toBeNull();
-    expect(whyUntrusted(ping({}), secrets, NOW_MS + 300_000)).toBeNull();
-    expect(whyUntrusted(ping({}), secrets, NOW_MS - 300_000)).toBeNull();
+  test("is trusted with a valid signature, in upper or lower case, until it is five minutes old", () => {
+    expect(distrustReason(ping({}), secrets, NOW_MS)).toBeNull();
+    expect(distrustReason(ping({ "x-service-signature": pingSignature().toUpperCase() }), secrets, NOW_MS)).toBeNull();
+    expect(distrustReason(ping({}), secrets, NOW_MS + 300_000)).toBeNull();
+    expect(distrustReason(ping({}), secrets, NOW_MS - 300_000)).toBeNull();
   });
 
-  test("is refused when it is older or newer than five minutes", () => {
-    expect(whyUntrusted(ping({}), secrets, NOW_MS + 300_001)).toContain("300001 ms old");
-    expect(whyUntrusted(ping({}), secrets, NOW_MS - 300_001)).toContain("-300001 ms old");
+  test("is rejected if its timestamp differs by more than five minutes", () => {
+    expect(distrustReason(ping({}), secrets, NOW_MS + 300_001)).toContain("300001 ms old");
+    expect(distrustReason(ping({}), secrets, NOW_MS - 300_001)).toContain("-300001 ms old");
   });
 
   test.each([
-    [{ "x-service-signature": undefined }, "no timestamp or no signature"],
-    [{ "x-service-timestamp": undefined }, "no timestamp or no signature"],
+    [{ "x-service-signature": undefined }, "timestamp or signature is missing"],
+    [{ "x-service-timestamp": undefined }, "timestamp or signature is missing"],
     [{ "x-service-timestamp": "1795167667" }, "not in Unix milliseconds"],
     [{ "x-service-signature": "abc" }, "not 64 hex digits"],
     [{ "x-service-signature": "0".repeat(64) }, "does not match"],
     [{ "x-service-timestamp": "1795167667001" }, "does not match"],
     [{ "x-service-key-id": "lk_2" }, "does not match"],
-  ])("is refused with %j", (headers, reason) => {
-    expect(whyUntrusted(ping(headers), secrets, NOW_MS)).toContain(reason);
+  ])("is rejected with %j", (headers, reason) => {
+    expect(distrustReason(ping(headers), secrets, NOW_MS)).toContain(reason);
   });
 
-  test("is checked with the secret of the key that it names, and with every secret when it names none", () => {
+  test("is verified with the secret of its key id, and with every secret if it has no key id", () => {
     const rotated = new Map([["lk_2", "sk_sandbox_newer"], ...secrets]);
-    expect(whyUntrusted(ping({}), rotated, NOW_MS)).toBeNull();
-    expect(whyUntrusted(ping({ "x-service-key-id": "lk_1" }), rotated, NOW_MS)).toBeNull();
-    expect(whyUntrusted(ping({ "x-service-key-id": "lk_2" }), rotated, NOW_MS)).toContain("does not match");
+    expect(distrustReason(ping({}), rotated, NOW_MS)).toBeNull();
+    expect(distrustReason(ping({ "x-service-key-id": "lk_1" }), rotated, NOW_MS)).toBeNull();
+    expect(distrustReason(ping({ "x-service-key-id": "lk_2" }), rotated, NOW_MS)).toContain("does not match");
   });
 });
 

@@ -1,4 +1,4 @@
-/** The one kind of message that opens a conversation: a template, with texts for the placeholders of its body. */
+/** The only kind of message that may start a conversation: a template, with texts for the placeholders of its body. */
 export interface TemplateMessage {
   messaging_product: "whatsapp";
   recipient_type?: "individual";
@@ -10,13 +10,13 @@ export interface TemplateMessage {
     language: { code: string };
     components: [
       { type: "body"; parameters: { type: "text"; text: string; parameter_name?: string }[] },
-      /** Of an authentication template: the button that copies the code. */
+      /** Only in an authentication template: the button that copies the code. */
       { type: "button"; sub_type: "url"; index: "0"; parameters: [{ type: "text"; text: string }] }?,
     ];
   };
 }
 
-/** An error as the Graph API words it; `code` is what callers decide by. */
+/** An error in the format of the Graph API. Callers decide by `code`. */
 export interface MetaError {
   message: string;
   type: "OAuthException";
@@ -26,62 +26,62 @@ export interface MetaError {
 
 type Fields = Record<string, unknown>;
 
-/** Says what is wrong with a body that should be a template message, or null: missing, unknown and invalid fields. */
-export function whyNoTemplateMessage(body: unknown): MetaError | null {
+/** The reason why a body is not a valid template message, or null. Checks missing, unknown and invalid fields. */
+export function templateMessageError(body: unknown): MetaError | null {
   return (
-    whyNoObject(body, "message", { messaging_product: "whatsapp", to: isPhone, type: "template", template: isObject }, [
+    objectError(body, "message", { messaging_product: "whatsapp", to: isPhone, type: "template", template: isObject }, [
       "recipient_type",
       "biz_opaque_callback_data",
     ]) ??
-    whyNoRecipientType(body as Fields) ??
-    whyNoCallbackData(body as Fields) ??
-    whyNoTemplate((body as Fields)["template"] as Fields)
+    recipientTypeError(body as Fields) ??
+    callbackDataError(body as Fields) ??
+    templateError((body as Fields)["template"] as Fields)
   );
 }
 
-/** The Graph API's answer to a parameter that it does not know or cannot use. */
+/** The Graph API's error for an unknown or unusable parameter. */
 export function invalidParameter(details: string): MetaError {
   return error(100, "(#100) Invalid parameter", details);
 }
 
-function whyNoRecipientType({ recipient_type: type }: Fields): MetaError | null {
+function recipientTypeError({ recipient_type: type }: Fields): MetaError | null {
   return type === undefined || type === "individual" ? null : invalidValue("recipient_type");
 }
 
-function whyNoCallbackData({ biz_opaque_callback_data: data }: Fields): MetaError | null {
+function callbackDataError({ biz_opaque_callback_data: data }: Fields): MetaError | null {
   const isRight = data === undefined || (typeof data === "string" && data !== "" && data.length <= 512);
   return isRight ? null : invalidValue("biz_opaque_callback_data");
 }
 
-function whyNoTemplate(template: Fields): MetaError | null {
+function templateError(template: Fields): MetaError | null {
   const rules = { name: /^[a-z0-9_]{1,512}$/, language: isObject, components: isListOfOneOrTwo };
   return (
-    whyNoObject(template, "template", rules) ??
-    whyNoObject(template["language"], "template.language", { code: /^[a-z]{2,3}(_[A-Z]{2,4})?$/ }) ??
-    whyNoBody((template["components"] as unknown[])[0]) ??
-    whyNoCodeButton((template["components"] as unknown[])[1])
+    objectError(template, "template", rules) ??
+    objectError(template["language"], "template.language", { code: /^[a-z]{2,3}(_[A-Z]{2,4})?$/ }) ??
+    bodyError((template["components"] as unknown[])[0]) ??
+    codeButtonError((template["components"] as unknown[])[1])
   );
 }
 
-function whyNoCodeButton(component: unknown): MetaError | null {
+function codeButtonError(component: unknown): MetaError | null {
   if (component === undefined) return null;
   const rules = { type: "button", sub_type: "url", index: "0", parameters: isListOfOne };
   return (
-    whyNoObject(component, "template.components[1]", rules) ??
-    whyNoObject(((component as Fields)["parameters"] as unknown[])[0], "template.components[1].parameters[0]", {
+    objectError(component, "template.components[1]", rules) ??
+    objectError(((component as Fields)["parameters"] as unknown[])[0], "template.components[1].parameters[0]", {
       type: "text",
       text: isParameterText,
     })
   );
 }
 
-function whyNoBody(component: unknown): MetaError | null {
-  const fault = whyNoObject(component, "template.components[0]", { type: "body", parameters: Array.isArray });
+function bodyError(component: unknown): MetaError | null {
+  const fault = objectError(component, "template.components[0]", { type: "body", parameters: Array.isArray });
   if (fault !== null) return fault;
   const parameters = (component as Fields)["parameters"] as unknown[];
   for (const [index, parameter] of parameters.entries()) {
     const name = `template.components[0].parameters[${index}]`;
-    const fault = whyNoObject(parameter, name, { type: "text", text: isParameterText }, ["parameter_name"]);
+    const fault = objectError(parameter, name, { type: "text", text: isParameterText }, ["parameter_name"]);
     if (fault !== null) return fault;
   }
   return null;
@@ -89,7 +89,7 @@ function whyNoBody(component: unknown): MetaError | null {
 
 type Rule = string | RegExp | ((value: unknown) => boolean);
 
-function whyNoObject(
+function objectError(
   value: unknown,
   name: string,
   rules: Record<string, Rule>,
@@ -130,7 +130,7 @@ function isPhone(value: unknown): boolean {
   return typeof value === "string" && /^\+?[1-9]\d{6,14}$/.test(value);
 }
 
-/** Meta refuses texts that are empty or hold a line break, a tab or more than four spaces in a row. */
+/** Meta rejects texts that are empty or contain a line break, a tab or more than four spaces in a row. */
 function isParameterText(value: unknown): boolean {
   return typeof value === "string" && value !== "" && !/[\n\r\t]| {5}/.test(value);
 }

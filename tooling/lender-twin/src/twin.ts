@@ -21,19 +21,19 @@ const MINT_PATH = "/mint-link";
 const CALLBACK_PATH = "/hooks/collections";
 
 export interface LenderTwinOptions {
-  /** 0, the default, takes a free one. */
+  /** Default 0: a free port. */
   port?: number;
-  /** The header that the mint endpoint demands; a random one unless told, see `twin.mintAuth`. */
+  /** The header that the mint endpoint requires. Default: a random one, see `twin.mintAuth`. */
   mintAuth?: MintAuth;
   credentials?: { apiKeyId: string; hmacSecret: string };
   serviceUrl?: string;
-  /** What pay pages' URLs begin with, such as a proxy with TLS before the twin; its own address unless told. */
+  /** The first part of the pay pages' URLs, such as a proxy with TLS in front of the twin. Default: its own URL. */
   publicUrl?: string;
   /** The lender's clock, in Unix milliseconds. */
   now?: () => number;
-  /** How long a payment's confirmation is retried; 60 seconds unless told. */
+  /** How long a payment's confirmation is retried; default 60 seconds. */
   confirmForMs?: number;
-  /** Told a line about everything that happens. */
+  /** Called with a line for everything that happens. */
   log?: (line: string) => void;
 }
 
@@ -46,15 +46,15 @@ export async function startLenderTwin(options: LenderTwinOptions = {}): Promise<
   return new LenderTwin(server, options);
 }
 
-/** A lender, as one would be written on the published contract alone, with switches to make it misbehave. */
+/** A lender that is written against the published contract only, with switches that make it misbehave. */
 export class LenderTwin extends LenderClient {
   readonly url: string;
-  /** To be registered as the lender's mintLinkUrl, together with `mintAuth`. */
+  /** Register it as the lender's mintLinkUrl, together with `mintAuth`. */
   readonly mintUrl: string;
   readonly mintAuth: MintAuth;
-  /** To be registered as the lender's callback URL. */
+  /** Register it as the lender's callback URL. */
   readonly callbackUrl: string;
-  /** Requests to paths that the lender does not have, such as the target of `redirect`: "POST /elsewhere". */
+  /** Requests to unknown paths, such as the target of `redirect`: "POST /elsewhere". */
   readonly strayRequests: string[] = [];
   readonly #server: Server;
   readonly #mint: MintEndpoint;
@@ -100,12 +100,12 @@ export class LenderTwin extends LenderClient {
     return `${this.#publicUrl}/pay/${linkId}`;
   }
 
-  /** Every call of the mint endpoint, rejected ones too. */
+  /** Every call of the mint endpoint, including rejected ones. */
   get mints(): readonly MintRecord[] {
     return this.#mint.mints;
   }
 
-  /** The links that were minted, by linkId. */
+  /** The minted links by linkId. */
   get links(): ReadonlyMap<string, MintedLink> {
     return this.#mint.links;
   }
@@ -118,40 +118,40 @@ export class LenderTwin extends LenderClient {
     this.#mint.behaviour = behaviour;
   }
 
-  /** Accepted events in the order of their arrival, each once. */
+  /** Accepted events in order of arrival, without duplicates. */
   get events(): readonly ReceivedEvent[] {
     return this.#receiver.events;
   }
 
-  /** Every verified delivery in the order of its arrival: accepted, duplicate, or refused by a misbehaviour. */
+  /** Every verified delivery in order of arrival: accepted, duplicate, or refused by a misbehaviour. */
   get deliveries(): readonly ReceivedDelivery[] {
     return this.#receiver.deliveries;
   }
 
-  /** Verified deliveries that the service still waits for an answer to, or for its end. */
+  /** Verified deliveries whose answer has not ended yet. */
   get underWay(): ReadonlySet<ReceivedDelivery> {
     return this.#receiver.underWay;
   }
 
-  /** Verified deliveries whose connection the service ended before our answer had begun: it gave up, or died. */
+  /** Verified deliveries whose connection the service closed before our answer began: it gave up or died. */
   get unanswered(): readonly ReceivedDelivery[] {
     return this.#receiver.unanswered;
   }
 
-  /** Deliveries that could not be trusted or read. */
+  /** Deliveries that could not be verified or parsed. */
   get rejected(): readonly RejectedDelivery[] {
     return this.#receiver.rejected;
   }
 
   /**
-   * For runs of hours: drops the records of deliveries and events so far, and returns the ids of those events. They stay
-   * applied, and known when they come again.
+   * For long runs: drops the records of deliveries and events so far, and returns the ids of those events. They stay
+   * applied, and duplicates are still recognized.
    */
   forgetDeliveries(): string[] {
     return this.#receiver.forget();
   }
 
-  /** What the lender knows of its loans from the events, by sourceLoanNumber. */
+  /** The state of the loans from the events, by sourceLoanNumber. */
   get loans(): ReadonlyMap<string, LoanView> {
     return this.#receiver.loans;
   }
@@ -168,13 +168,13 @@ export class LenderTwin extends LenderClient {
     this.#receiver.behaviour = behaviour;
   }
 
-  /** The money that was taken, and what the service answered to its confirmation. */
+  /** The captured payments, with the service's answers to their confirmations. */
   get captures(): readonly Capture[] {
     return this.#desk.captures;
   }
 
-  /** The borrower pays: captures, confirms until there is a final answer, and resolves with that answer.
-   * With `confirm: false` it captures only and resolves with the capture, for `confirmCapture` later.
+  /** The borrower pays: captures the money, confirms until there is a final answer, and resolves with that answer.
+   * With `confirm: false` it only captures, and resolves with the capture, for a later `confirmCapture`.
    */
   pay(linkId: string, options?: PayOptions & { confirm?: true }): Promise<Answer>;
   pay(linkId: string, options: PayOptions & { confirm: false }): Promise<Capture>;
@@ -183,7 +183,7 @@ export class LenderTwin extends LenderClient {
     return options.confirm === false ? capture : await this.confirmCapture(capture);
   }
 
-  /** Confirms a capture, again if it was confirmed before. */
+  /** Confirms a capture, even if it was confirmed before. */
   async confirmCapture(capture: Capture): Promise<Answer> {
     const answer = await this.#desk.confirm(capture);
     this.#log(
@@ -193,7 +193,7 @@ export class LenderTwin extends LenderClient {
     return answer;
   }
 
-  /** Resolves with the events once the condition on them holds and all of them are applied to `loans`. */
+  /** Resolves with the events when the condition is true for them and all of them are applied to `loans`. */
   async waitForEvents(
     condition: (events: readonly ReceivedEvent[]) => boolean,
     timeoutMs = 10_000,
@@ -203,17 +203,17 @@ export class LenderTwin extends LenderClient {
     return this.events;
   }
 
-  /** Resolves once the condition holds on whatever the twin records: mints, captures, loans, rejected … */
+  /** Resolves when the condition is true for the twin's records: mints, captures, loans, rejected … */
   waitFor(condition: () => boolean, timeoutMs = 10_000): Promise<void> {
     return this.#waiting.until(condition, timeoutMs, () => this.#seen());
   }
 
-  /** Resolves when every event taken is applied and no confirmation is being made. */
+  /** Resolves when every accepted event is applied and no confirmation is under way. */
   async settled(): Promise<void> {
     await Promise.all([this.#receiver.settled(), this.#desk.settled()]);
   }
 
-  /** Stops the server at once, with every connection, and stops confirming. */
+  /** Stops the server immediately, with every connection, and stops confirming. */
   async close(): Promise<void> {
     this.#desk.close();
     this.disconnect();
@@ -271,7 +271,7 @@ export class LenderTwin extends LenderClient {
       const { status, body } = await this.getCase<WebhookEvent>(loan);
       return status === 200 ? body : null;
     } catch (error) {
-      this.#log(`cannot fetch ${loan} to heal a gap: ${String(error)}`);
+      this.#log(`cannot read the case of ${loan} after a gap: ${String(error)}`);
       return null;
     }
   }
@@ -287,7 +287,7 @@ export class LenderTwin extends LenderClient {
   }
 }
 
-/** `amount` in major units is what the link still asks for unless told; `mode` is `upi`. */
+/** `amount` is in major units; default: the amount that the link still asks for. `mode` defaults to `upi`. */
 export interface PayOptions {
   amount?: number;
   mode?: string;

@@ -4,22 +4,22 @@ interface Waiter {
   reject: (error: Error) => void;
 }
 
-/** What was waited for did not come in time; the message tells what came instead. */
+/** An expected record did not arrive in time; the message lists what arrived instead. */
 export class NotSeenError extends Error {
   readonly code = "NOT_SEEN";
 
   constructor(timeoutMs: number, seen: string) {
-    super(`What was waited for did not come within ${timeoutMs} ms. ${seen}`);
+    super(`The expected condition was not met within ${timeoutMs} ms. ${seen}`);
     this.name = "NotSeenError";
   }
 }
 
-/** Promises that are kept when something recorded makes a condition true. */
+/** Promises that resolve when a new record makes a condition true. */
 export class Waiting {
   readonly #waiters: Set<Waiter> = new Set();
 
-  /** Resolves once `isMet()`, asked now and at every `changed()`.
-   * @param seen tells, for the error message, what has been recorded so far
+  /** Resolves when `isMet()` returns true, which is checked now and at every `changed()`.
+   * @param seen describes for the error message what has been recorded so far
    */
   until(isMet: () => boolean, timeoutMs: number, seen: () => string): Promise<void> {
     if (isMet()) return Promise.resolve();
@@ -37,7 +37,7 @@ export class Waiting {
     });
   }
 
-  /** Something was recorded: asks every waiter again. */
+  /** Call it after recording something: checks every waiting condition again. */
   changed(): void {
     for (const waiter of this.#waiters) {
       try {

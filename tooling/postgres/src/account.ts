@@ -7,20 +7,20 @@ import { PostgresError } from "./postgres-error.ts";
 const NOBODY = 65534;
 
 /**
- * Who runs PostgreSQL's programs. PostgreSQL refuses to run as root, so root lends it another uid: the owner of an
- * existing data directory, else "nobody". Everybody else runs it as themselves.
+ * The user that runs PostgreSQL's programs. PostgreSQL refuses to run as root, so for root another uid is used: the
+ * owner of an existing data directory, else "nobody". Other users run it as themselves.
  */
 export interface Account {
-  /** What root has to give files to and spawn with; empty for everybody else. */
+  /** The ids that root must give files to and spawn with; empty for other users. */
   owner: { uid?: number; gid?: number };
-  /** Of the programs. */
+  /** The version of the programs. */
   version: MajorVersion;
-  /** A command line put in front of the program's own; empty when the program can be spawned as it is. */
+  /** A command line to put before the program's own; empty if none is needed. */
   prefix: string[];
 }
 
 /**
- * The account for a data directory, an absolute path, which need not exist in its folder.
+ * The account for a data directory, given as an absolute path, which need not exist yet.
  * Errors: `unreachable_for_unprivileged_user`.
  */
 export function accountFor(dataDir: string, version: MajorVersion = 18): Account {
@@ -34,7 +34,7 @@ export function accountFor(dataDir: string, version: MajorVersion = 18): Account
   return { owner, version, prefix: reachable ? [] : keepingFileAccess(owner.uid, owner.gid, version) };
 }
 
-/** Starts a program; it is the caller's to watch. */
+/** Starts a program. The caller must watch it. */
 export function spawnAs(
   account: Account,
   program: Program,
@@ -51,7 +51,7 @@ export function spawnAs(
   });
 }
 
-/** Makes the account the owner of files that this process made. */
+/** Makes the account the owner of files that this process has created. */
 export function give({ owner: { uid, gid } }: Account, ...paths: string[]): void {
   if (uid !== undefined && gid !== undefined) for (const path of paths) chownSync(path, uid, gid);
 }
@@ -67,8 +67,8 @@ function isReadable(file: string): boolean {
 }
 
 /**
- * A checkout under /root (0700) hides PostgreSQL and its data from every other uid. Linux can change the uid and keep
- * root's right to pass closed folders; the securebit is there because PostgreSQL asks access(2), which else drops it.
+ * For a checkout under /root (0700), which other uids cannot enter. Linux can change the uid and keep root's right to
+ * pass closed folders. The securebit is needed because PostgreSQL calls access(2), which would drop that right.
  */
 function keepingFileAccess(uid: number, gid: number, version: MajorVersion): string[] {
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--securebits=+no_setuid_fixup"];
@@ -78,6 +78,6 @@ function keepingFileAccess(uid: number, gid: number, version: MajorVersion): str
   throw new PostgresError(
     "unreachable_for_unprivileged_user",
     "PostgreSQL does not run as root, and another user cannot enter this folder. " +
-      "Run as an ordinary user, move the checkout to where everybody may read, or set DATABASE_URL.",
+      "Run as an ordinary user, move the checkout to a folder that all users may read, or set DATABASE_URL.",
   );
 }

@@ -21,8 +21,9 @@ const YIELD_LIMIT_MS = 10_000;
 const YIELD_POLL_MS = 50;
 
 /**
- * Makes an empty cluster at `dataDir`, in a folder that exists, unless there is one. It is made beside and renamed,
- * so it is whole or absent whenever this process dies, and of several makers the first to rename wins.
+ * Creates an empty cluster at `dataDir`, in an existing folder, unless there is one. The cluster is made under another
+ * name and renamed, so it is never incomplete if this process dies. If several processes make one, the first to rename
+ * wins.
  * Errors: `init_failed`, `data_dir_not_ours`.
  */
 export async function ensureCluster(dataDir: string, account: Account, durable: boolean): Promise<"made" | "found"> {
@@ -30,7 +31,7 @@ export async function ensureCluster(dataDir: string, account: Account, durable: 
     readPassword(dataDir);
     return "found";
   }
-  refuseOccupied(dataDir);
+  requireUnoccupied(dataDir);
   const draft = `${draftPrefix(dataDir)}${process.pid}`;
   const passwordFile = `${draft}.password`;
   try {
@@ -63,7 +64,7 @@ async function initdb(draft: string, passwordFile: string, account: Account, dur
   args.push("--locale=C", "--no-instructions");
   if (account.version === 18) {
     args.push("--locale-provider=builtin", "--builtin-locale=C.UTF-8");
-    // The password is 128 random bits: stretching it would only slow down every connection.
+    // The password has 128 random bits: iterations would only slow down every connection.
     args.push("-c", "scram_iterations=1");
   }
   if (!durable) args.push("--no-sync");
@@ -74,14 +75,15 @@ async function initdb(draft: string, passwordFile: string, account: Account, dur
   child.stderr?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   const [status] = (await once(child, "close")) as [number | null];
   if (status !== 0) {
-    const message = `initdb could not make ${draft}, so set DATABASE_URL to a PostgreSQL of your own, or repair this:`;
+    const message = `initdb failed for ${draft}. Set DATABASE_URL to your own PostgreSQL, or fix this problem:`;
     throw new PostgresError("init_failed", `${message}\n${output.trim()}`);
   }
 }
 
 function putInPlace(draft: string, dataDir: string): "made" | "found" {
   try {
-    // Windows renames over nothing, not even an empty folder; one that is not empty stays and makes the rename fail.
+    // On Windows, rename cannot replace even an empty folder. A folder that is not empty stays and makes the rename
+    // fail.
     if (existsSync(dataDir) && readdirSync(dataDir).length === 0) rmdirSync(dataDir);
     renameSync(draft, dataDir);
     return "made";
@@ -91,7 +93,7 @@ function putInPlace(draft: string, dataDir: string): "made" | "found" {
   }
 }
 
-function refuseOccupied(dataDir: string): void {
+function requireUnoccupied(dataDir: string): void {
   let entries: string[] = [];
   try {
     if (existsSync(dataDir)) entries = readdirSync(dataDir);
@@ -102,7 +104,7 @@ function refuseOccupied(dataDir: string): void {
   if (entries.length > 0 && !hasCluster(dataDir)) throw notOurs(dataDir);
 }
 
-/** Only saves work, as two that make a cluster at the same time do no harm; so it need not wait for a stuck one. */
+/** Waits for another process that makes the same cluster. That only saves work, so it gives up on a stuck process. */
 async function yieldToEarlierMaker(dataDir: string): Promise<void> {
   for (let waitedMs = 0; waitedMs < YIELD_LIMIT_MS; waitedMs += YIELD_POLL_MS) {
     if (!otherMakers(dataDir).some((maker) => maker < process.pid)) return;
@@ -110,7 +112,7 @@ async function yieldToEarlierMaker(dataDir: string): Promise<void> {
   }
 }
 
-/** The processes that make a cluster here; what dead ones left is cleared away. */
+/** The processes that are making a cluster here. Removes what dead ones left. */
 function otherMakers(dataDir: string): number[] {
   const prefix = basename(draftPrefix(dataDir));
   const folder = dirname(dataDir);
@@ -136,7 +138,7 @@ function draftPrefix(dataDir: string): string {
 function notOurs(dataDir: string, cause?: unknown): PostgresError {
   return new PostgresError(
     "data_dir_not_ours",
-    `${dataDir} was not made by this tool, or by another user. Remove it, or name another folder.`,
+    `${dataDir} was not created by this tool, or belongs to another user. Remove it, or use another folder.`,
     { cause },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The process that stands between an application and its embedded PostgreSQL. It lives exactly as long as the
- * application: the channel between the two closes when the application leaves or dies, be it by kill -9.
+ * The process between an application and its embedded PostgreSQL. It lives exactly as long as the application: the
+ * channel between the two closes when the application leaves or dies, even by kill -9.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,22 +16,22 @@ export type GuardMessage =
 
 const REJOIN_MS = 1_000;
 
-// A signal to the whole group or control group is the application's to answer, which may still want its database.
+// Ignores signals to the whole process group. The application handles them, and may still need its database.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
 
 const options = JSON.parse(process.argv[2] ?? "") as LaunchOptions;
 const applicationLeft = once(process, "disconnect");
 try {
-  const joined = await joinServer(options, (message) => tell({ type: "log", message }));
-  tell({ type: "ready", server: joined.server, attached: joined.attached });
+  const joined = await joinServer(options, (message) => send({ type: "log", message }));
+  send({ type: "ready", server: joined.server, attached: joined.attached });
   await stayPresent(joined.presence);
 } catch (error) {
   const failure = error instanceof PostgresError ? error : new PostgresError("start_failed", String(error));
-  tell({ type: "failed", code: failure.code, message: failure.message });
+  send({ type: "failed", code: failure.code, message: failure.message });
   await applicationLeft;
 }
 
-/** The server's crash ends our presence but not the application: enter again what somebody starts again. */
+/** Keeps a presence on the server. If the server crashes and somebody starts it again, enters it again. */
 async function stayPresent(initial: Presence): Promise<void> {
   let presence: Presence | undefined = initial;
   while (process.connected) {
@@ -41,6 +41,6 @@ async function stayPresent(initial: Presence): Promise<void> {
   if (presence) await leaveServer(options, presence);
 }
 
-function tell(message: GuardMessage): void {
+function send(message: GuardMessage): void {
   if (process.connected) process.send?.(message);
 }

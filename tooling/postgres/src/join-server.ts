@@ -16,20 +16,20 @@ import {
   type RunningServer,
 } from "./server.ts";
 
-/** After a kill -9 the data directory stays locked until the system has cleared the dead process away. */
+/** After a kill -9 the data directory stays locked until the system has removed the dead process. */
 const LOCKED_LIMIT_MS = 10_000;
-/** Without a lock in the way a start fails for good, unless somebody just took the port that was free. */
+/** Without a lock in the way, a failed start fails again, unless another process has just taken the free port. */
 const UNLOCKED_ATTEMPTS = 2;
 const RETRY_MS = 100;
 
 export interface Joined {
   server: RunningServer;
   presence: Presence;
-  /** Whether somebody else had started the server. */
+  /** Whether another process had started the server. */
   attached: boolean;
 }
 
-/** Enters the server of a data directory, having made and started what was missing; errors: `PostgresError`. */
+/** Enters the server of a data directory. Creates and starts what is missing. Errors: `PostgresError`. */
 export async function joinServer(options: LaunchOptions, log: (message: string) => void): Promise<Joined> {
   mkdirSync(dirname(options.dataDir), { recursive: true });
   const account = accountFor(options.dataDir, options.version);
@@ -55,13 +55,13 @@ export async function joinServer(options: LaunchOptions, log: (message: string) 
   }
 }
 
-/** Enters the server that runs on a data directory, if one does. */
+/** Enters the server that runs on a data directory; undefined if none does. */
 export async function enterRunningServer(dataDir: string): Promise<Presence | undefined> {
   const found = await findServer(dataDir);
   return found.state === "ready" ? enter(found.server.url) : undefined;
 }
 
-/** Leaves the server; whoever leaves last stops it. */
+/** Leaves the server; the last user stops it. */
 export async function leaveServer({ dataDir, version, temporary }: LaunchOptions, presence: Presence): Promise<void> {
   if (!(await presence.leave())) return;
   await stopServer(dataDir, accountFor(dataDir, version));

@@ -6,7 +6,7 @@ export type PostgresErrorCode =
   | "start_failed"
   | "pooler_missing";
 
-/** The embedded PostgreSQL, or a pooler in front of it, cannot be had; the message says what to do. */
+/** The embedded PostgreSQL, or a pooler in front of it, is not available; the message says what to do. */
 export class PostgresError extends Error {
   readonly code: PostgresErrorCode;
 

@@ -1,17 +1,20 @@
 import { Client } from "pg";
 
-/** Taken shared by everybody who uses the server, exclusively by whoever stops it. The numbers mean nothing. */
+/**
+ * Users of the server hold it shared; the process that stops the server holds it exclusively. The numbers are
+ * arbitrary.
+ */
 const PRESENCE_LOCK = "1130980204, 1";
 
-/** One user's presence on a server, kept by the server itself: it ends with the connection, whatever kills it. */
+/** The presence of one user on a server. The server keeps it, so it ends with the connection, even after a kill. */
 export interface Presence {
-  /** Resolves when the connection is gone, be it by `leave`. */
+  /** Resolves when the connection is closed, also by `leave`. */
   ended: Promise<void>;
-  /** Gives up the presence; true when nobody else is present, and then nobody can enter until the server is down. */
+  /** Ends the presence. Returns true if nobody else is present; then nobody can enter until the server is down. */
   leave(): Promise<boolean>;
 }
 
-/** Enters a server; undefined when it went down meanwhile. */
+/** Enters a server; undefined if it went down meanwhile. */
 export async function enter(url: string): Promise<Presence | undefined> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, application_name: "presence" });
   const ended = new Promise<void>((resolve) => {
@@ -28,7 +31,10 @@ export async function enter(url: string): Promise<Presence | undefined> {
   return { ended, leave: () => leave(client) };
 }
 
-/** Shared is given up first: of two that leave at once the later then finds the lock free, so one of them is last. */
+/**
+ * Releases the shared lock first. If two users leave at once, the later one then finds the lock free, so one is the
+ * last.
+ */
 async function leave(client: Client): Promise<boolean> {
   try {
     await client.query(`select pg_advisory_unlock_shared(${PRESENCE_LOCK})`);

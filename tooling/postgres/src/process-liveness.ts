@@ -1,4 +1,4 @@
-/** Whether a process with this id runs, be it another user's. */
+/** Whether a process with this id is running, also if it belongs to another user. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -10,11 +10,11 @@ import type { MajorVersion } from "./binaries.ts";
 import { readPassword } from "./cluster.ts";
 import { isAlive } from "./process-liveness.ts";
 
-/** How long a server may take to replay its log after a crash. */
+/** The time that a server may take to replay its log after a crash. */
 export const RECOVERY_LIMIT_MS = 120_000;
 const POLL_MS = 20;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-/** On its way up or down (cannot_connect_now), or full (too_many_connections). */
+/** Starting up or shutting down (cannot_connect_now), or full (too_many_connections). */
 const BUSY_SQLSTATES = new Set(["57P03", "53300"]);
 
 export interface RunningServer {
@@ -23,7 +23,7 @@ export interface RunningServer {
   pid: number;
 }
 
-/** What runs on a data directory: nothing, a server that cannot answer yet or any more, or one that answers. */
+/** The state of a data directory's server: none runs, one runs but cannot answer now, or one answers. */
 export type Found = { state: "absent" } | { state: "busy" } | { state: "ready"; server: RunningServer };
 
 export interface LaunchOptions {
@@ -54,8 +54,9 @@ export async function findServer(dataDir: string): Promise<Found> {
 }
 
 /**
- * Starts a server in a session of its own, so that no signal to ours reaches it. Resolves when it answers, or with
- * undefined when it gave up, for instance because another one holds the data directory; the log says why.
+ * Starts a server in its own session, so that no signal to our process group reaches it. Resolves when it answers.
+ * Resolves with undefined if it gave up, for example because another server holds the data directory; the log has the
+ * reason.
  */
 export async function launchServer(options: LaunchOptions, account: Account): Promise<RunningServer | undefined> {
   const port = options.port ?? (await choosePort(options.dataDir));
@@ -71,7 +72,7 @@ export async function launchServer(options: LaunchOptions, account: Account): Pr
     if (found.state === "ready" && found.server.pid === child.pid) {
       writeFileSync(portFile(options.dataDir), String(port));
       give(account, portFile(options.dataDir));
-      // It may outlive us, when somebody else still uses it.
+      // The server may outlive this process if another process still uses it.
       child.unref();
       return found.server;
     }
@@ -81,7 +82,7 @@ export async function launchServer(options: LaunchOptions, account: Account): Pr
   return undefined;
 }
 
-/** Asks for a fast shutdown (open transactions are rolled back) and waits for it. */
+/** Requests a fast shutdown, which rolls back open transactions, and waits for it. */
 export async function stopServer(dataDir: string, account: Account): Promise<void> {
   const child = spawnAs(account, "pg_ctl", ["stop", "-D", dataDir, "-m", "fast", "-w", "-t", "60"], {
     stdio: "ignore",
@@ -89,7 +90,7 @@ export async function stopServer(dataDir: string, account: Account): Promise<voi
   await once(child, "close");
 }
 
-/** Whether a server holds the data directory, or one that died left its lock. */
+/** Whether a server holds the data directory, or a dead one left its lock. */
 export function isLocked(dataDir: string): boolean {
   return existsSync(lockFile(dataDir));
 }
@@ -126,7 +127,7 @@ function readLockFile(dataDir: string): { pid: number; port: number } | undefine
   }
 }
 
-/** The port of the last time, so that an address somebody holds outlives a restart; another when it is taken. */
+/** The last port, so that known URLs stay valid after a restart; another free one if it is taken. */
 async function choosePort(dataDir: string): Promise<number> {
   try {
     return await bindOnce(Number(readFileSync(portFile(dataDir), "utf8")));
@@ -153,7 +154,7 @@ function openLog(dataDir: string): number {
   return openSync(logFile(dataDir), sizeBytes > LOG_LIMIT_BYTES ? "w" : "a", 0o600);
 }
 
-/** What the server of a data directory writes down. */
+/** The path of the server's log file. */
 export function logFile(dataDir: string): string {
   return join(dataDir, "embedded-server.log");
 }

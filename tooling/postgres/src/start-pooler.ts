@@ -9,7 +9,7 @@ import { Client } from "pg";
 import { PostgresError } from "./postgres-error.ts";
 
 export interface Pooler {
-  /** The address of the same database by way of the pooler, marked as such: `?pgbouncer=true`. */
+  /** The URL of the same database through the pooler, marked with `?pgbouncer=true`. */
   url: string;
   stop: () => Promise<void>;
 }
@@ -17,32 +17,35 @@ export interface Pooler {
 const NOBODY = 65534;
 const START_LIMIT_MS = 10_000;
 const POLL_MS = 20;
-/** Debian keeps it where only root's PATH leads. */
+/** Debian installs it in a folder that only root's PATH contains. */
 const FOLDERS = ["", "/usr/sbin/", "/usr/local/sbin/"];
-/** Ends the pooler when whoever started it is gone, however that happened: its end of the pipe closes then. */
+/** Ends the pooler when its parent process has ended, for whatever reason: the parent's end of the pipe closes then. */
 const WITH_ITS_PARENT = '"$0" -q "$1" & read -r _; kill -KILL $!; wait';
 
 export interface PoolerOptions {
-  /** Sessions with the server for each database and role, at most; default 20. */
+  /** The maximum of server sessions for each database and role; default 20. */
   sessions?: number;
-  /** Settings at a client's start that it drops without a word, where it would refuse the client. */
+  /** Startup settings of clients that the pooler ignores. It would reject a client with any other unknown setting. */
   ignored?: readonly string[];
 }
 
-/** Whether this machine has pgbouncer. */
+/** Whether pgbouncer is installed. */
 export function hasPooler(): boolean {
   return program() !== undefined;
 }
 
 /**
- * Starts pgbouncer in transaction mode in front of a server, for all of its databases and roles. `url` is that of a
- * superuser with a password. It ends with this process at the latest.
+ * Starts pgbouncer in transaction mode in front of a server, for all of its databases and roles. `url` must be a
+ * superuser's, with a password. The pooler ends with this process at the latest.
  * Errors: `pooler_missing`, `start_failed`.
  */
 export async function startPooler(url: string, { sessions = 20, ignored = [] }: PoolerOptions = {}): Promise<Pooler> {
   const command = program();
   if (command === undefined) {
-    throw new PostgresError("pooler_missing", "There is no pgbouncer on this machine: apt-get install pgbouncer.");
+    throw new PostgresError(
+      "pooler_missing",
+      "pgbouncer is not installed on this machine. Install it, on Debian with: apt-get install pgbouncer",
+    );
   }
   const folder = mkdtempSync(join(tmpdir(), "collections-pooler-"));
   const port = await freePort();
@@ -70,7 +73,9 @@ function program(): string | undefined {
   return FOLDERS.map((folder) => `${folder}pgbouncer`).find((path) => spawnSync(path, ["--version"]).status === 0);
 }
 
-/** Roles other than the superuser are looked up in the server, and sign in there with what they showed the pooler. */
+/**
+ * Other roles than the superuser are looked up in the server, and sign in there with the password they gave the pooler.
+ */
 function writeSettings(
   folder: string,
   server: URL,

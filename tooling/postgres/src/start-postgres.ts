@@ -9,41 +9,41 @@ import { PostgresError } from "./postgres-error.ts";
 import { type LaunchOptions, logFile } from "./server.ts";
 
 export interface StartOptions {
-  /** Holds one cluster and belongs to this tool; made when it is absent or empty. */
+  /** Contains one cluster and belongs to this tool. Created if it is absent or empty. */
   dataDir: string;
   /** The major version; default 18. */
   version?: MajorVersion;
-  /** False trades safety against speed: nothing survives a crash of the machine. For tests. Default true. */
+  /** False is faster, but loses everything if the machine crashes. For tests. Default true. */
   durable?: boolean;
-  /** True removes the data directory once the server is down, however this process ends. Default false. */
+  /** True removes the data directory after the server is down, however this process ends. Default false. */
   temporary?: boolean;
-  /** Default: the port of the last time, else a free one. */
+  /** Default: the last port, else a free one. */
   port?: number;
   /** Server settings by name, as in postgresql.conf. */
   settings?: Record<string, string>;
-  /** Told in one line each what was made, started or attached to. Nothing is ever printed. */
+  /** Called with one line each when something is created, started or attached to. Nothing is ever printed. */
   onLog?: (message: string) => void;
 }
 
 export interface Postgres {
-  /** The superuser's address of the database `postgres`, on 127.0.0.1. */
+  /** The superuser's URL of the database `postgres`, on 127.0.0.1. */
   url: string;
   port: number;
-  /** The server's process. */
+  /** The id of the server's process. */
   pid: number;
-  /** The process that leaves the server for this one, however this one ends. */
+  /** The id of the guard process, which leaves the server when this process ends. */
   guardPid: number;
   /** The path of the server's log. */
   logFile: string;
-  /** Whether somebody else had started the server; its `durable`, `port` and `settings` then stay as they are. */
+  /** Whether another process had started the server; its `durable`, `port` and `settings` then stay unchanged. */
   attached: boolean;
-  /** Leaves the server; resolves once it is down, or at once when somebody else still uses it. */
+  /** Leaves the server. Resolves when it is down, or immediately if another process still uses it. */
   stop: () => Promise<void>;
 }
 
 /**
- * Starts PostgreSQL on a data directory, or attaches to the one that runs there; any number of processes may do so.
- * The last one to leave stops it, and a process leaves by `stop()`, by ending, or by being killed.
+ * Starts PostgreSQL on a data directory, or attaches to the server that runs there. Any number of processes may do so.
+ * The last one to leave stops it; a process leaves by `stop()`, by ending, or by being killed.
  * Errors: `PostgresError`.
  */
 export async function startPostgres(start: StartOptions): Promise<Postgres> {
@@ -67,7 +67,7 @@ export async function startPostgres(start: StartOptions): Promise<Postgres> {
 
 function forkGuard(options: LaunchOptions): ChildProcess {
   return fork(fileURLToPath(new URL("./guard.ts", import.meta.url)), [JSON.stringify(options)], {
-    // Its own session, so that no signal from a terminal or to our group reaches it; our flags are not for it.
+    // Its own session, so that no signal from a terminal or to our group reaches it. It does not inherit our flags.
     detached: true,
     execArgv: ["--disable-warning=ExperimentalWarning"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -80,7 +80,9 @@ async function whenReady(
 ): Promise<Extract<GuardMessage, { type: "ready" }>> {
   return new Promise((resolve, reject) => {
     guard.once("error", reject);
-    guard.once("exit", () => reject(new PostgresError("start_failed", "The guard of PostgreSQL ended early.")));
+    guard.once("exit", () =>
+      reject(new PostgresError("start_failed", "The guard process of the embedded PostgreSQL ended unexpectedly.")),
+    );
     guard.on("message", (message: GuardMessage) => {
       if (message.type === "log") onLog(message.message);
       if (message.type === "ready") resolve(message);
@@ -99,7 +101,7 @@ async function stop(guard: ChildProcess, options: LaunchOptions): Promise<void> 
     if (guard.connected) guard.disconnect();
     await exited;
   } else if (guard.exitCode !== 0) {
-    // The guard was killed: leave in its place.
+    // The guard was killed, so this process leaves the server in its place.
     const presence = await enterRunningServer(options.dataDir);
     if (presence) await leaveServer(options, presence);
   }

@@ -3,12 +3,12 @@ import { freemem, tmpdir } from "node:os";
 import { join } from "node:path";
 
 const MEMORY_FOLDER = "/dev/shm";
-/** Room for a few hundred small databases and their write-ahead log. */
+/** Enough for a few hundred small databases and their write-ahead log. */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**
- * A new empty folder for a cluster that nobody keeps. In memory when there is room: a new database is some 300 files,
- * and making them there took 30 ms where a busy disk took a second.
+ * A new empty folder for a temporary cluster, in memory if there is enough room. A new database has about 300 files:
+ * creating them took 30 ms in memory, and a second on a busy disk.
  */
 export function temporaryDataDir(prefix: string): string {
   return mkdtempSync(join(hasRoomInMemory() ? MEMORY_FOLDER : tmpdir(), prefix));

@@ -14,14 +14,14 @@ import { isAlive } from "../src/process-liveness.ts";
 interface Application {
   child: ChildProcess;
   postgres: Postgres;
-  /** The lines on its standard output. */
+  /** The lines of its standard output. */
   printed: string[];
 }
 
-/** Above what any system gives out. */
+/** Larger than any process id that a system assigns. */
 const NO_PROCESS = 2 ** 30;
 const folder = temporaryDataDir("collections-postgres-");
-/** One cluster for every test that does not need a new one. */
+/** The data directory of every test that does not need a new one. */
 const dataDir = join(folder, "shared");
 const applications: Application[] = [];
 
@@ -43,7 +43,7 @@ test("four processes that start on one empty folder share one server, and the la
   expect(await answers(url)).toBe(false);
 });
 
-test("data and address outlive a restart, and nobody prints", async () => {
+test("data, port and password survive a restart, and nothing is printed", async () => {
   const log: string[] = [];
   const first = await startPostgres({ dataDir, onLog: (message) => log.push(message) });
   await query(first.url, "create table dogs as select 'Rex' as name");
@@ -58,20 +58,20 @@ test("data and address outlive a restart, and nobody prints", async () => {
   expect(printed).toHaveLength(1);
 });
 
-test("settings reach the server, and a durable one syncs", async () => {
+test("applies settings, and a durable server uses fsync", async () => {
   const postgres = await startPostgres({ dataDir, settings: { work_mem: "7MB" } });
   expect(await query(postgres.url, "show work_mem")).toEqual([{ work_mem: "7MB" }]);
   expect(await query(postgres.url, "show fsync")).toEqual([{ fsync: "on" }]);
   await postgres.stop();
 });
 
-test("an application that is killed takes its server with it", async () => {
+test("the server stops when its only application is killed", async () => {
   const { child, postgres } = await startApplication(dataDir);
   await kill(child);
   await expect.poll(() => answers(postgres.url)).toBe(false);
 });
 
-test("a server that is killed is started again with all it had committed, and its user may still leave", async () => {
+test("a killed server is started again with all its commits, and its earlier user can still leave", async () => {
   const first = await startPostgres({ dataDir });
   await query(first.url, "create table killed as select 1 as one");
   process.kill(first.pid, "SIGKILL");
@@ -84,7 +84,7 @@ test("a server that is killed is started again with all it had committed, and it
   expect(await answers(second.url)).toBe(false);
 });
 
-test("a server whose guard is killed runs on, and stops when its application leaves", async () => {
+test("a server whose guard was killed keeps running, and stops when its application leaves", async () => {
   const postgres = await startPostgres({ dataDir, durable: false });
   process.kill(postgres.guardPid, "SIGKILL");
   await expect.poll(() => isAlive(postgres.guardPid)).toBe(false);
@@ -93,7 +93,7 @@ test("a server whose guard is killed runs on, and stops when its application lea
   expect(await answers(postgres.url)).toBe(false);
 });
 
-test("a server that was left behind is taken over", async () => {
+test("the next start takes over a server whose users were all killed", async () => {
   const { child, postgres } = await startApplication(dataDir);
   process.kill(postgres.guardPid, "SIGKILL");
   await kill(child);
@@ -105,7 +105,7 @@ test("a server that was left behind is taken over", async () => {
   expect(await answers(heir.url)).toBe(false);
 });
 
-test("when everything is killed at once the next start recovers", async () => {
+test("the next start recovers after all processes were killed at once", async () => {
   const { child, postgres } = await startApplication(dataDir);
   for (const pid of [postgres.guardPid, postgres.pid]) process.kill(pid, "SIGKILL");
   await kill(child);
@@ -116,9 +116,9 @@ test("when everything is killed at once the next start recovers", async () => {
   await next.stop();
 });
 
-test("an interrupted application still has its server while it drains", async () => {
+test("an interrupted application keeps its server while it drains", async () => {
   const { child, postgres } = await startApplication(dataDir);
-  // As a terminal does it: to the whole process group.
+  // Sends the signal to the whole process group, as a terminal does.
   process.kill(-child.pid!, "SIGINT");
   await once(child, "close");
   expect(child.exitCode).toBe(0);
@@ -129,7 +129,7 @@ test("an interrupted application still has its server while it drains", async ()
   await next.stop();
 });
 
-test("an ordinary user has one too, and a half-made cluster of a killed start is cleared away", async () => {
+test("works for an ordinary user, and removes the incomplete cluster of a killed start", async () => {
   const home = join(folder, "home");
   const own = join(home, "data");
   const halfMade = `${own}.init-${NO_PROCESS}`;
@@ -142,7 +142,7 @@ test("an ordinary user has one too, and a half-made cluster of a killed start is
   expect(readdirSync(home)).toEqual(["data"]);
 });
 
-test("it runs below a folder that nobody else may enter, and a temporary one leaves nothing there", async () => {
+test("works below a folder that other users cannot enter, and removes a temporary data directory", async () => {
   const closed = join(folder, "closed");
   mkdirSync(closed, { mode: 0o700 });
   const inside = join(closed, "deeper", "data");
@@ -152,7 +152,7 @@ test("it runs below a folder that nobody else may enter, and a temporary one lea
   expect(existsSync(inside)).toBe(false);
 });
 
-test("a folder with something else in it is refused and left alone", async () => {
+test("rejects a folder with other content and does not touch it", async () => {
   const photos = join(folder, "photos");
   mkdirSync(photos);
   writeFileSync(join(photos, "dog.png"), "");
@@ -160,7 +160,7 @@ test("a folder with something else in it is refused and left alone", async () =>
   expect(readdirSync(photos)).toEqual(["dog.png"]);
 });
 
-test("a server that cannot start says why", async () => {
+test("reports why a server cannot start", async () => {
   const start = startPostgres({ dataDir, settings: { work_mem: "a lot" } });
   await expect(start).rejects.toThrow(/invalid value for parameter "work_mem"/);
 });
@@ -199,7 +199,7 @@ async function answers(url: string): Promise<boolean> {
 
 async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
-  // A server that ends tells each connection so, also one that is just being closed.
+  // A server that shuts down notifies each connection, also one that is being closed.
   client.on("error", () => {});
   await client.connect();
   try {

@@ -3,16 +3,19 @@ import { promisify } from "node:util";
 
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** What a program has printed. */
+/** The output of a program. */
 export interface Printed {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A program failed. All that it printed is in the message: npm gives its reason on stderr, pnpm and tsc on stdout. */
+/**
+ * A program failed. The message contains all its output, because npm prints its reason on stderr, pnpm and tsc on
+ * stdout.
+ */
 export class CommandError extends Error {
   readonly code = "COMMAND_FAILED";
-  /** Missing when it could not be started, or was ended by a signal. */
+  /** Undefined if the program could not be started, or was ended by a signal. */
   readonly exitCode: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
@@ -24,7 +27,7 @@ export class CommandError extends Error {
   ) {
     const { stdout = "", stderr = "", code, signal } = cause;
     const command = [file, ...args].join(" ");
-    super([`${command} has failed: ${String(signal ?? code)}`, stderr, stdout].filter(Boolean).join("\n"));
+    super([`${command} failed: ${String(signal ?? code)}`, stderr, stdout].filter(Boolean).join("\n"));
     this.name = "CommandError";
     this.exitCode = typeof code === "number" ? code : undefined;
     this.stdout = stdout;
@@ -35,7 +38,7 @@ export class CommandError extends Error {
 /**
  * Runs a program to its end.
  *
- * @throws CommandError when it does not end with 0
+ * @throws CommandError if its exit code is not 0
  */
 export async function run(file: string, args: readonly string[], options: ExecFileOptions = {}): Promise<Printed> {
   try {

@@ -6,7 +6,7 @@ import { ROOT, type Tarball } from "./pack-all.ts";
 
 export const EXAMPLES = join(ROOT, "examples");
 
-/** What the manifest of a package, or of an example, says. */
+/** The manifest of a package or an example. */
 export interface Manifest {
   readonly name: string;
   readonly scripts?: { readonly start?: string };
@@ -14,14 +14,14 @@ export interface Manifest {
   readonly engines: { readonly node: string };
 }
 
-/** An example in a folder of its own, with what it names and what that depends on, and nothing else. */
+/** An example in its own folder, with its direct and indirect dependencies and nothing else. */
 export interface Example {
   readonly folder: string;
-  /** What Node is started with. */
+  /** The arguments of Node that start it. */
   readonly start: readonly string[];
   /** Our packages that it needs: one tarball each. */
   readonly tarballs: readonly Tarball[];
-  /** All of its `node_modules`. */
+  /** The size of its `node_modules`. */
   readonly installedBytes: number;
 }
 
@@ -31,7 +31,7 @@ export function exampleNames(): string[] {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-/** Copies an example to where nothing of the workspace is, and installs it: ours from the tarballs of this tree. */
+/** Copies an example out of the workspace and installs it. Our packages come from the tarballs of this tree. */
 export async function installExample(name: string, outside: Outside): Promise<Example> {
   const folder = join(outside.examples, name);
   await copyExamples(join(EXAMPLES, name), folder);
@@ -45,7 +45,7 @@ export async function installExample(name: string, outside: Outside): Promise<Ex
   return { folder, start, tarballs, installedBytes: await bytesIn(join(folder, "node_modules")) };
 }
 
-/** Without what somebody has installed there. */
+/** Copies without installed dependencies. */
 export async function copyExamples(from: string, to: string): Promise<void> {
   await cp(from, to, { recursive: true, filter: (path) => basename(path) !== "node_modules" });
 }
@@ -54,7 +54,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
 }
 
-/** What the README says that runs print, one after the other: its blocks of text. */
+/** The outputs of the example's runs as its README shows them: its blocks of text, in order. */
 export async function promisedOutputs(name: string): Promise<string[]> {
   const readme = await readFile(join(EXAMPLES, name, "README.md"), "utf8");
   return Array.from(readme.matchAll(/^```text\n(.*?)^```$/gms), ([, text = ""]) => text);
@@ -69,10 +69,10 @@ export async function importedBy(name: string): Promise<string[]> {
   return [...new Set(packages)];
 }
 
-/** Those of our packages that it names, and those that they depend on, and so on. */
+/** The tarballs of our packages that the manifest needs, directly or indirectly. */
 async function tarballsFor(manifest: Manifest, { app, tarballs }: Outside): Promise<Tarball[]> {
   const needed = new Set(Object.keys(manifest.dependencies ?? {}));
-  // A set goes on with what is added to it meanwhile.
+  // Iterating over a set includes the items that are added during the iteration.
   for (const name of needed) {
     if (!tarballs.some((tarball) => tarball.name === name)) continue;
     const { dependencies = {} } = await readManifest(join(app, "node_modules", name));

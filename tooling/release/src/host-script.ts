@@ -1,4 +1,7 @@
-/** Rolls back and commits, on its own client of `pg` and then in its own MikroORM, and says each time what is there. */
+/**
+ * A host that rolls back and commits, first on its own client of `pg` and then in its own MikroORM, and prints the rows
+ * each time.
+ */
 export const HOST = `
 import { createDatabase, joinTransaction, migrate, newId } from "@collections/database";
 import { caseAccounts, lenderAccounts, openAccounts, placement, postTransfers } from "@collections/ledger";

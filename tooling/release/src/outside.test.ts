@@ -39,12 +39,12 @@ async function manifestOf(name: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(outside.app, "node_modules", name, "package.json"), "utf8")) as Manifest;
 }
 
-/** What an `import` may name of these packages that is code. */
-function doors(of = manifests): string[] {
+/** The entry points of these packages that are code. */
+function entryPoints(of = manifests): string[] {
   return of.flatMap(({ name, exports }) =>
     Object.keys(exports)
-      .filter((door) => !/\.\w+$/.test(door))
-      .map((door) => name + door.slice(1)),
+      .filter((entryPoint) => !/\.\w+$/.test(entryPoint))
+      .map((entryPoint) => name + entryPoint.slice(1)),
   );
 }
 
@@ -53,8 +53,8 @@ async function script(name: string, text: string): Promise<string> {
   return name;
 }
 
-describe("what is published", () => {
-  test("is every package: what is built, its README and the licence, and nothing that it is built from", async () => {
+describe("the published packages", () => {
+  test("contain the build output, the README and the licence, and no sources", async () => {
     const folders = (await readdir(join(ROOT, "packages"))).map((folder) => `@collections/${folder}`);
     expect(outside.tarballs.map(({ name }) => name).toSorted()).toEqual(folders.toSorted());
     for (const { name, files } of outside.tarballs) {
@@ -67,40 +67,40 @@ describe("what is published", () => {
     }
   });
 
-  test("names exact versions, a licence, its Node, and the types of each door", () => {
+  test("name exact versions, a licence, the Node version, and the types of each entry point", () => {
     for (const { name, license, type, engines, dependencies = {}, exports } of manifests) {
       expect({ license, type }, name).toEqual({ license: "Apache-2.0", type: "module" });
       expect([...outside.floors.keys()], name).toContain(engines.node);
       expect(Object.values(dependencies).filter((range) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(range))).toEqual([]);
       const untyped = Object.values(exports).filter(
-        (door) => typeof door !== "string" && !door.types.endsWith(".d.ts"),
+        (entryPoint) => typeof entryPoint !== "string" && !entryPoint.types.endsWith(".d.ts"),
       );
       expect(untyped).toEqual([]);
     }
   });
 });
 
-describe("in a folder with nothing of the workspace", () => {
-  test("every door of every package opens on this Node, and on the oldest that the package promises", async () => {
+describe("outside of the workspace", () => {
+  test("every entry point of every package can be imported on this Node and on the oldest supported one", async () => {
     const file = await script(
       "open.js",
-      `for (const door of process.argv.slice(2)) if (Object.keys(await import(door)).length === 0) throw door;
+      `for (const entryPoint of process.argv.slice(2)) if (Object.keys(await import(entryPoint)).length === 0) throw entryPoint;
        console.log(process.versions.node);`,
     );
     const openedOn = async (node: string, named: string[]): Promise<string> =>
       (await run(node, [file, ...named], { cwd: outside.app })).stdout.trim();
-    expect(await openedOn(process.execPath, doors())).toBe(process.versions.node);
+    expect(await openedOn(process.execPath, entryPoints())).toBe(process.versions.node);
     for (const [range, node] of outside.floors) {
-      const promised = doors(manifests.filter(({ engines }) => engines.node === range));
+      const promised = entryPoints(manifests.filter(({ engines }) => engines.node === range));
       expect(promised.length, range).toBeGreaterThan(2);
       expect(await openedOn(node, promised)).toBe(`${range.slice(2)}.0`);
     }
   });
 
-  test("the published command shows its help, and ends with 2 when it is not understood, on each Node", async () => {
+  test("the published command shows its help, and exits with 2 for invalid arguments, on each Node", async () => {
     const command = join(outside.app, "node_modules/.bin/conformance");
     for (const node of [process.execPath, ...outside.floors.values()]) {
-      // As a shell starts it: by its first line, which takes the Node of the path.
+      // Started by its first line, as a shell does, which takes the Node of the PATH.
       const env = { PATH: dirname(node) };
       expect((await run(command, ["--help"], { env })).stdout).toContain("--receiver URL");
       const refused = { exitCode: 2, stderr: expect.stringContaining("See --help.") as string };
@@ -108,15 +108,17 @@ describe("in a folder with nothing of the workspace", () => {
     }
   });
 
-  test("no declaration has a fault in a strict project that checks its libraries too, and no example", async () => {
-    const lines = doors().map((door, index) => `export * as door${index} from ${JSON.stringify(door)};`);
+  test("all declarations and examples compile in a strict project without skipLibCheck", async () => {
+    const lines = entryPoints().map(
+      (entryPoint, index) => `export * as entryPoint${index} from ${JSON.stringify(entryPoint)};`,
+    );
     await copyExamples(EXAMPLES, join(outside.app, "examples"));
     const written = (await readdir(join(outside.app, "examples"), { recursive: true })).filter(isTypeScript);
     const files = ["typed.ts", ...written.map((file) => join("examples", file))];
     const language = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext", "--types", "node"];
     const options = [...language, "--noEmit", "--allowImportingTsExtensions"];
     const checks = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
-    // Shows that the compiler has come so far.
+    // An intended error, which proves that the compiler reached this file.
     const wrong = "export const wrong: string = 1;";
     await script("typed.ts", [...lines, wrong].join("\n"));
     const faults = (await compilerSays([TSC, ...options, ...checks, ...files])).split("\n");
@@ -124,7 +126,7 @@ describe("in a folder with nothing of the workspace", () => {
     expect(ours).toEqual([expect.stringMatching(/^typed\.ts\(\d+,14\): error TS2322: /)]);
   });
 
-  test("ten processes on both Nodes that bring two packages into one empty database all succeed, once", async () => {
+  test("ten processes on both Nodes migrate two packages in one empty database at once, and each migration runs once", async () => {
     const url = directUrl((await emptyDatabase()).url);
     const file = await script(
       "migrate.js",
@@ -145,13 +147,13 @@ describe("in a folder with nothing of the workspace", () => {
     expect(told.flatMap(({ applied }) => applied).toSorted()).toEqual(all.toSorted());
   });
 
-  test("one call brings one package and no table of any other, whichever it is", async () => {
+  test("migrating one package creates no table of another package", async () => {
     const file = await script(
       "alone.js",
       `import { createDatabase, migrate } from "@collections/database";
        const brought = [];
-       for (const [door, url] of JSON.parse(process.argv[2])) {
-         const schema = Object.values(await import(door)).find((it) => Array.isArray(it.migrations));
+       for (const [entryPoint, url] of JSON.parse(process.argv[2])) {
+         const schema = Object.values(await import(entryPoint)).find((it) => Array.isArray(it.migrations));
          await migrate({ url, schemas: [schema], jobs: true });
          const database = await createDatabase({ url, schemas: [schema] });
          for (const entity of schema.entities) await database.em().find(entity, {}, { limit: 1 });
@@ -160,16 +162,16 @@ describe("in a folder with nothing of the workspace", () => {
        }
        console.log(JSON.stringify(brought));`,
     );
-    const schemaDoors = doors().filter((door) => door.endsWith("/schema"));
-    expect(schemaDoors).toHaveLength(9);
-    const urls = await Promise.all(schemaDoors.map(async () => directUrl((await emptyDatabase()).url)));
-    const pairs = JSON.stringify(schemaDoors.map((door, index) => [door, urls[index]]));
+    const schemaEntryPoints = entryPoints().filter((entryPoint) => entryPoint.endsWith("/schema"));
+    expect(schemaEntryPoints).toHaveLength(9);
+    const urls = await Promise.all(schemaEntryPoints.map(async () => directUrl((await emptyDatabase()).url)));
+    const pairs = JSON.stringify(schemaEntryPoints.map((entryPoint, index) => [entryPoint, urls[index]]));
     const { stdout } = await run(outside.nodes[1], [file, pairs], { cwd: outside.app });
     const brought = JSON.parse(stdout) as string[][];
     expect(await Promise.all(urls.map(placesOfTables))).toEqual(brought.map((places) => places.toSorted()));
   });
 
-  test("a host books its own row, ledger entries and an event together or not at all", async () => {
+  test("a host commits its own row, ledger entries and an event together or not at all", async () => {
     const file = await script("host.js", HOST);
     for (const node of outside.nodes) {
       const url = directUrl((await emptyDatabase()).url);
@@ -181,7 +183,7 @@ describe("in a folder with nothing of the workspace", () => {
   });
 });
 
-describe("a package with only what it declares beside it", () => {
+describe("a package with only its declared dependencies", () => {
   test("builds, each of them", async () => {
     const waiting = manifests.values();
     const buildNext = async (): Promise<void> => {
@@ -190,7 +192,7 @@ describe("a package with only what it declares beside it", () => {
     await Promise.all([buildNext(), buildNext()]);
   });
 
-  test("does not build when one of these is missing", async () => {
+  test("does not build if one of them is missing", async () => {
     const ledger = manifests.find(({ name }) => name === "@collections/ledger")!;
     await unlink(join(outside.alone, "packages/ledger/node_modules/@collections/money"));
     expect(await compile("ledger")).toContain("Cannot find module '@collections/money'");
@@ -199,14 +201,14 @@ describe("a package with only what it declares beside it", () => {
 });
 
 describe.each(exampleNames())("the example %s", (name) => {
-  test("names what it imports, in the versions that there are", async () => {
+  test("declares its imports, in existing versions", async () => {
     const { dependencies = {} } = await readManifest(join(EXAMPLES, name));
     expect(Object.keys(dependencies).toSorted()).toEqual((await importedBy(name)).toSorted());
     const versions = Object.fromEntries(outside.tarballs.map((tarball) => [tarball.name, tarball.version]));
     expect(dependencies).toEqual({ ...dependencies, ...pick(versions, Object.keys(dependencies)) });
   });
 
-  test("runs alone on this Node, then on the oldest that it promises, and prints what its README says", async () => {
+  test("runs on this Node and on the oldest supported one, and prints what its README shows", async () => {
     const { folder, start, tarballs, installedBytes } = await installExample(name, outside);
     const url = directUrl((await emptyDatabase()).url);
     const env = { PATH: process.env["PATH"], DATABASE_URL: url };
@@ -221,7 +223,7 @@ describe.each(exampleNames())("the example %s", (name) => {
   });
 });
 
-/** What the compiler objects to. The types of Node are the only thing that is there unasked. */
+/** The compiler's errors for a package. Only the types of Node are present without being declared. */
 async function buildAlone({ name, dependencies = {} }: Manifest): Promise<string> {
   const folder = name.replace("@collections/", "");
   const here = join(outside.alone, "packages", folder);
@@ -256,7 +258,7 @@ function sizes(tarballs: readonly Tarball[], installedBytes: number): string {
   return `${packed}; ${(installedBytes / 1024 / 1024).toFixed(1)} MiB installed with all dependencies`;
 }
 
-/** The schemas that have tables, sorted; of `public`, which is nobody's own, each table. */
+/** The schemas that have tables, sorted; for `public`, which belongs to no package, each table. */
 async function placesOfTables(url: string): Promise<string[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -268,7 +270,7 @@ async function placesOfTables(url: string): Promise<string[]> {
   return rows.map(({ place }) => place).toSorted();
 }
 
-/** What the compiler prints: nothing when all is well. One that dies says nothing either, and throws here. */
+/** The compiler's output; empty if there are no errors. Throws if the compiler itself fails without output. */
 async function compilerSays(args: string[]): Promise<string> {
   try {
     return (await run(process.execPath, args, { cwd: outside.app })).stdout;

@@ -4,26 +4,26 @@ import { join } from "node:path";
 import { run } from "./command.ts";
 import { packAll, ROOT, type Tarball } from "./pack-all.ts";
 
-/** The oldest Node that every package promises to run on, and the oldest for those that lenders take. */
+/** The oldest supported Node of all packages, and that of the packages for lenders. */
 const [FLOOR, LENDERS_FLOOR] = ["22.19", "20.3"];
 
-/** A place that knows nothing of the workspace. */
+/** A place outside of the workspace. */
 export interface Outside {
-  /** All packages are installed here, each from its tarball, and what they depend on from the registry. */
+  /** A folder where all packages are installed, each from its tarball, with their dependencies from the registry. */
   readonly app: string;
-  /** A folder beside it that has the settings of the builds and nothing else. */
+  /** Another folder, with only the settings of the builds. */
   readonly alone: string;
-  /** A folder beside it, for examples that are installed each by itself. */
+  /** Another folder, for examples that are installed separately. */
   readonly examples: string;
   readonly tarballs: readonly Tarball[];
-  /** The executables of this version and of the oldest that every package promises, this one first. */
+  /** The Node executables of this version and of the oldest version that every package supports, in this order. */
   readonly nodes: readonly [string, string];
-  /** By what stands in `engines`, such as `>=22.19`, the executable of the oldest version that this allows. */
+  /** By the range in `engines`, such as `>=22.19`, the executable of the oldest matching version. */
   readonly floors: ReadonlyMap<string, string>;
   remove(): Promise<void>;
 }
 
-/** Packs all packages and installs them in an empty folder under the folder for temporary files. */
+/** Packs all packages and installs them in an empty folder below the temporary folder. */
 export async function installOutside(): Promise<Outside> {
   const folder = await mkdtemp(join(tmpdir(), "collections-outside-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
@@ -47,7 +47,7 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
     );
     return tarballs;
   });
-  // Also when one of them fails: whoever removes the folder removes what the others still write.
+  // Waits even if one of them fails: otherwise the others would still write while the folder is removed.
   await Promise.allSettled([...floors, packages]);
   const [node, lendersNode] = await Promise.all(floors);
   for (const file of ["tsconfig.base.json", "tsconfig.build.json"]) await cp(join(ROOT, file), join(alone!, file));
@@ -64,7 +64,7 @@ async function installIn(folder: string): Promise<Omit<Outside, "remove">> {
   };
 }
 
-/** Gives the path of its executable. */
+/** Installs a Node version and returns the path of its executable. */
 async function installNode(version: string, folder: string): Promise<string> {
   const place = await emptyPackage(join(folder, `node-${version}`));
   await npmInstall(place, [`node@${version}`]);
@@ -77,7 +77,7 @@ async function emptyPackage(folder: string): Promise<string> {
   return folder;
 }
 
-/** Installs what the folder's manifest names, and `what` besides. */
+/** Installs the dependencies of the folder's manifest, and `what` in addition. */
 export async function npmInstall(cwd: string, what: readonly string[] = []): Promise<void> {
   await run("npm", ["install", "--prefer-offline", "--no-audit", "--no-fund", ...what], { cwd });
 }

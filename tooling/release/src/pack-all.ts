@@ -7,20 +7,20 @@ import { run } from "./command.ts";
 /** The folder of the workspace. */
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** What the registry would get of one package. */
+/** The packed form of a package, as it would be published. */
 export interface Tarball {
   readonly name: string;
   readonly version: string;
-  /** Absolute. */
+  /** The absolute path. */
   readonly path: string;
   readonly bytes: number;
-  /** As they lie in the package, sorted. */
+  /** The paths inside the package, sorted. */
   readonly files: readonly string[];
 }
 
 /**
- * Builds and packs every package under `packages/`, or those that a filter of pnpm's names, into a folder, as a release
- * does. That happens in a copy of the sources: a `dist` that others look at, or build at this moment, is left alone.
+ * Builds and packs every package under `packages/`, or those that a pnpm filter names, into a folder, as a release
+ * does. It works in a copy of the sources, so that it does not touch a `dist` that others use or build at this moment.
  */
 export async function packAll(destination: string, filter = "./packages/*"): Promise<Tarball[]> {
   const tree = await mkdtemp(join(tmpdir(), "collections-release-"));
@@ -48,7 +48,7 @@ async function copySources(tree: string): Promise<void> {
   for (const folder of ["node_modules", "tooling"]) await symlink(join(ROOT, folder), join(tree, folder));
 }
 
-/** By the pnpm that runs this, or by the one that the project is installed with. */
+/** Runs the pnpm that runs this process, or else the project's version. */
 async function pnpm(args: string[], cwd: string): Promise<{ stdout: string }> {
   const itself = process.env["npm_execpath"] ?? "";
   if (/pnpm\.[cm]?js$/.test(itself)) return run(process.execPath, [itself, ...args], { cwd });
@@ -63,7 +63,7 @@ interface Packed {
   files: { path: string }[];
 }
 
-/** The scripts of the packages may have written something before it. One package comes without a list around it. */
+/** Parses pnpm's JSON. Output of packages' scripts may come before it. For one package it is not an array. */
 function packedIn(output: string): Packed[] {
   return [JSON.parse(output.slice(output.search(/^[[{]/m))) as Packed | Packed[]].flat();
 }

@@ -7,8 +7,9 @@ import { outdated, outdatedText, readRegistry, readVerdicts } from "@collections
 import { packAll, ROOT, type Tarball } from "./pack-all.ts";
 
 /*
- * `pnpm release:show`: what a release would publish, from which changesets. It publishes nothing and writes nothing into
- * the tree. It ends with 1 while a statement has no current verdict of a cluster, since a release has to run on one.
+ * `pnpm release:show`: lists what a release would publish, with the changesets. It publishes nothing and does not
+ * change
+ * the tree. It exits with 1 while a statement has no current verdict of a cluster, because a release must run on one.
  */
 interface Release {
   readonly name: string;
@@ -28,7 +29,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** By what the changesets say, which all packages follow together. */
+/** The releases that follow from the changesets. All packages have the same version. */
 async function plannedReleases(): Promise<ReadonlyMap<string, Release>> {
   const plan = join(folder, "plan.json");
   const changeset = join(ROOT, "node_modules/.bin/changeset");

@@ -11,7 +11,7 @@ import { packAll } from "./pack-all.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-test("the page of the example signs, and its worker verifies, in a browser that gets the published files", async () => {
+test("in a browser with the published files, the example's page signs and its worker verifies", async () => {
   const url = await servePage();
   const browser = await startBrowser();
   onTestFinished(() => browser.close());
@@ -31,7 +31,7 @@ test("the page of the example signs, and its worker verifies, in a browser that 
   expect([...errors, ...requestsElsewhere()]).toEqual([]);
 });
 
-/** The example in a folder outside the tree, served as its README says. */
+/** Serves the example from a folder outside the tree, as its README describes. */
 async function servePage(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "collections-page-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

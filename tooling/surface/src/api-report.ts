@@ -5,13 +5,13 @@ import type { Export, HandedOn, Surface } from "./surface.ts";
 import { shortName } from "./workspace.ts";
 
 const PRINT_WIDTH = 120;
-/** A longer declaration is cut here. */
+/** Longer declarations are cut at this width. */
 const DECLARATION_WIDTH = 110;
 const HASH_LENGTH = 8;
 const RECORDED_BY =
   "One line for each name, as `pnpm surface:record` read it from the code. A long declaration is cut and ends with a hash of the whole.";
 
-/** The Markdown of a package's surface: one line for each export. A changed declaration changes its line. */
+/** The Markdown of a package's exports, one line each. A changed declaration changes its line. */
 export async function apiReport({ of, exports, handedOn, beneath, schema }: Surface): Promise<string> {
   const text = [
     `# ${of.name}`,
@@ -38,7 +38,7 @@ function lineOf(exported: Export): string {
   return `- ${[inlineCode(shortened(declaration)), ...notes].join(", ")}`;
 }
 
-/** The hash makes a change after the cut visible. */
+/** Cuts a long declaration and appends a hash, so that a change after the cut is visible too. */
 function shortened(declaration: string): string {
   if (declaration.length <= DECLARATION_WIDTH) return declaration;
   const hash = createHash("sha256").update(declaration).digest("hex").slice(0, HASH_LENGTH);
@@ -61,6 +61,6 @@ function linked(origin: string): string {
 
 async function formatted(name: string, text: string): Promise<string> {
   const { code, errors } = await format(name, text, { printWidth: PRINT_WIDTH });
-  if (errors[0]) throw new Error(`oxfmt cannot format ${name}: ${errors[0].message}`);
+  if (errors[0]) throw new Error(`oxfmt failed to format ${name}: ${errors[0].message}`);
   return code;
 }

@@ -19,7 +19,7 @@ const ARROWS: readonly Arrow[] = [
   ["@collections/ledger", "@collections/money"],
 ];
 
-test("a package declares exactly what it imports", async () => {
+test("every package declares exactly the packages that it imports", async () => {
   const packages = await workspacePackages("packages", "services", "sites", "tooling");
   const running = packages.filter(({ layer }) => layer !== "tooling");
   const fromRunning = (arrows: readonly Arrow[]) =>
@@ -27,7 +27,7 @@ test("a package declares exactly what it imports", async () => {
   expect(fromRunning(await importArrows(packages))).toEqual(fromRunning(declaredArrows(packages)));
 });
 
-test("the picture has a box per layer, and one arrow to a layer that is known as a whole", () => {
+test("the diagram has a box per layer, and a single arrow to a layer of which every package is imported", () => {
   expect(picture(PACKAGES, ARROWS)).toBe(`flowchart TB
   subgraph all_flows["flows"]
     flows["flows"]
@@ -43,12 +43,12 @@ test("the picture has a box per layer, and one arrow to a layer that is known as
   ledger --> money`);
 });
 
-test("an arrow more makes another picture", () => {
+test("an additional arrow changes the diagram", () => {
   const bent: Arrow[] = [...ARROWS, ["@collections/cases", "@collections/ledger"]];
   expect(picture(PACKAGES, bent)).not.toBe(picture(PACKAGES, ARROWS));
 });
 
-test("a document keeps all but its picture, and has to have a place for one", () => {
+test("withPicture replaces only the diagram, and throws if the document has no place for one", () => {
   const place =
     "Before.\n\n<!-- The arrows, as `pnpm surface:record` has read them from the code. -->\nold\n<!-- The end of the arrows. -->\n\nAfter.\n";
   const once = withPicture(place, "flowchart TB");

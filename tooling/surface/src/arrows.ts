@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { moduleSpecifiers } from "./module-specifiers.ts";
 import { ROOT, shortName, type WorkspacePackage } from "./workspace.ts";
 
-/** From a package to one that it needs to run, both by name. */
+/** A runtime dependency between two packages, by their names. */
 export type Arrow = readonly [from: string, to: string];
 
-/** The boxes, from the top. */
+/** The boxes, from top to bottom. */
 const LAYERS: readonly [layer: string, title: string][] = [
   ["service", "service"],
   ["site", "sites"],
@@ -16,12 +16,12 @@ const LAYERS: readonly [layer: string, title: string][] = [
   ["foundation", "foundation"],
   ["tooling", "tooling"],
 ];
-/** Of the foundation by what they may know, and nobody here stands on them. */
+/** Packages for lenders. They may use the same packages as the foundation, and no other package uses them. */
 const FOR_LENDERS = new Set(["@collections/lender-sdk", "@collections/conformance"]);
 const START = "<!-- The arrows, as `pnpm surface:record` has read them from the code. -->";
 const END = "<!-- The end of the arrows. -->";
 
-/** What packages import of each other where they run, and so without their tests. */
+/** The imports between packages in their runtime code, without tests. */
 export async function importArrows(packages: readonly WorkspacePackage[]): Promise<Arrow[]> {
   const names = new Set(packages.map(({ name }) => name));
   const arrows = packages.map(async ({ name, folder }) => {
@@ -31,7 +31,7 @@ export async function importArrows(packages: readonly WorkspacePackage[]): Promi
   return (await Promise.all(arrows)).flat();
 }
 
-/** What the manifests declare of each other. */
+/** The dependencies between packages that their manifests declare. */
 export function declaredArrows(packages: readonly WorkspacePackage[]): Arrow[] {
   const names = new Set(packages.map(({ name }) => name));
   return packages.flatMap(({ name, dependencies }) =>
@@ -42,7 +42,10 @@ export function declaredArrows(packages: readonly WorkspacePackage[]): Arrow[] {
   );
 }
 
-/** The arrows as a Mermaid flowchart, a box per layer. Who knows a whole layer has one arrow to its box. */
+/**
+ * The dependencies as a Mermaid flowchart, with a box per layer. A package that uses all packages of a layer has one
+ * arrow to its box.
+ */
 export function picture(packages: readonly WorkspacePackage[], arrows: readonly Arrow[]): string {
   const drawn = packages.filter(({ name }) => arrows.some((arrow) => arrow.includes(name)));
   const layers = LAYERS.map(([layer, title]) => ({ title, members: drawn.filter((one) => layerOf(one) === layer) }));
@@ -62,12 +65,12 @@ export function picture(packages: readonly WorkspacePackage[], arrows: readonly 
   return ["flowchart TB", ...boxes, ...lines].join("\n");
 }
 
-/** The document with this picture in the place of the one that it had. */
+/** The document with this diagram in place of the old one. */
 export function withPicture(document: string, mermaid: string): string {
   const [before, rest] = document.split(START);
   const [, after] = rest?.split(END) ?? [];
   if (before === undefined || after === undefined)
-    throw new Error(`ARCHITECTURE.md has no place for the arrows: ${START} … ${END}`);
+    throw new Error(`ARCHITECTURE.md has no place for the arrows. Expected these two lines: ${START} … ${END}`);
   return `${before}${START}\n\n\`\`\`mermaid\n${mermaid}\n\`\`\`\n\n${END}${after}`;
 }
 
@@ -75,7 +78,7 @@ function layerOf({ name, layer }: WorkspacePackage): string {
   return FOR_LENDERS.has(name) ? "for lenders" : layer;
 }
 
-/** Apart from the ids of packages: there is a box `flows` and a package `flows`. */
+/** An id that differs from the ids of packages: there is a box `flows` and a package `flows`. */
 function boxOf(title: string): string {
   return `all_${title.replaceAll(" ", "_")}`;
 }
@@ -91,7 +94,7 @@ async function importsOf(folder: string): Promise<string[]> {
   return (await Promise.all(imports)).flat();
 }
 
-/** The packages that a file names, whichever of their doors; also those that it asks the way to. */
+/** The packages of ours that a file imports, through any entry point, or locates by import.meta.resolve. */
 function specifiersIn(file: string, text: string): string[] {
   const resolved = [...text.matchAll(/import\.meta\.resolve\("([^"]+)"\)/g)].map(([, specifier]) => specifier!);
   return [...moduleSpecifiers(file, text), ...resolved].flatMap(

@@ -7,21 +7,21 @@ import { ROOT, type WorkspacePackage } from "./workspace.ts";
 const TYPES = join(ROOT, "node_modules/@types");
 const OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** The compiler said no; its output says where. */
+/** The compiler found errors; `output` lists them. */
 export class CompilerError extends Error {
   readonly code = "COMPILER_FAILED";
   readonly output: string;
 
   constructor(output: string) {
-    super(`tsc has failed:\n${output}`);
+    super(`tsc failed:\n${output}`);
     this.name = "CompilerError";
     this.output = output;
   }
 }
 
 /**
- * Gives `use` a folder with the declarations of every package, at `packages/<folder>/src/*.d.ts`, docstrings included.
- * The folder is gone when `use` is done.
+ * Calls `use` with a folder that has the declarations of every package, at `packages/<folder>/src/*.d.ts`, including
+ * docstrings. The folder is removed afterwards.
  */
 export function withDeclarations<Result>(
   packages: readonly WorkspacePackage[],
@@ -37,7 +37,7 @@ export function withDeclarations<Result>(
       noEmit: false,
       declaration: true,
       emitDeclarationOnly: true,
-      // Types are checked by `pnpm types`; here they are only written down, the same way each time.
+      // `pnpm types` checks the types. Here the declarations are only written, always in the same order.
       noCheck: true,
       singleThreaded: true,
       rootDir: ROOT,
@@ -55,10 +55,10 @@ export function withDeclarations<Result>(
 }
 
 /**
- * Checks the types of files, given by their paths below the root, such as `packages/ledger/examples.ts`. In each
- * everything can be imported that its package can import, and every package by its own name.
+ * Checks the types of files, given by their paths below the root, such as `packages/ledger/examples.ts`. Each file can
+ * import what its package can import, and every package by its name.
  *
- * @throws CompilerError when one of them is wrong; the output names it by that path
+ * @throws CompilerError if one of them has errors; the output names it by that path
  */
 export function checkFiles(packages: readonly WorkspacePackage[], files: ReadonlyMap<string, string>): Promise<void> {
   return withFolder(async (folder) => {
@@ -79,7 +79,9 @@ export function checkFiles(packages: readonly WorkspacePackage[], files: Readonl
   });
 }
 
-/** Through node_modules the compiler takes sources for somebody else's, and writes no declarations of them. */
+/**
+ * Paths to our sources. Through node_modules the compiler would treat them as foreign code and write no declarations.
+ */
 function sourcePaths(packages: readonly WorkspacePackage[]): Record<string, [string]> {
   return Object.fromEntries(
     packages.flatMap(({ name, folder }) => [

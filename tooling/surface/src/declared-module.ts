@@ -4,44 +4,46 @@ import { type Docstring, readDocstring } from "./docstring.ts";
 
 export type Kind = "function" | "class" | "constant" | "type";
 
-/** One declaration of a `.d.ts`. */
+/** A declaration in a `.d.ts` file. */
 export interface Declaration {
   readonly kind: Kind;
-  /** Its source without comments, `export` and `declare`. Overloads stand below each other. */
+  /** Its source without comments, `export` and `declare`. Overloads follow each other. */
   readonly text: string;
   readonly doc: Docstring | undefined;
-  /** Names of its own module that it says, and names of other modules that it says by `import("…").name`. */
+  /** The names that it refers to, in its own module or in other modules by `import("…").name`. */
   readonly says: readonly Place[];
 }
 
-/** A name, in this module where `from` is left out, else in what `from` names. */
+/** A name in the module `from`, or in this module if `from` is missing. */
 export interface Place {
   readonly name: string;
   readonly from?: string;
-  /** Exported as a type, whatever it is where it is declared. */
+  /** True if it is exported as a type, whatever its declaration is. */
   readonly isType?: boolean;
 }
 
-/** A `.d.ts` as far as its names go. */
+/** The declarations, imports and exports of a `.d.ts` file. */
 export interface DeclaredModule {
   readonly declarations: ReadonlyMap<string, Declaration>;
-  /** By the name that it has here. */
+  /** By the local name. */
   readonly imports: ReadonlyMap<string, Place>;
-  /** By the name that others see. */
+  /** By the exported name. */
   readonly exports: ReadonlyMap<string, Place>;
 }
 
-/** What this reader does not know, so that nothing of a surface is lost in silence. */
+/** This reader does not support a construct. It throws so that no export is silently missing. */
 export class UnreadableDeclarationError extends Error {
   readonly code = "UNREADABLE_DECLARATION";
 
   constructor(file: string, what: string) {
-    super(`${file}: ${what}. Write it another way, or teach tooling/surface/src/declared-module.ts to read it.`);
+    super(
+      `${file}: ${what}. Write it in another form, or add support for it to tooling/surface/src/declared-module.ts.`,
+    );
     this.name = "UnreadableDeclarationError";
   }
 }
 
-/** Reads a file as the compiler has written it. */
+/** Reads a file that the compiler has written. */
 export function readModule(file: string): DeclaredModule {
   const source = readFileSync(file, "utf8");
   const { program, comments, errors } = parseSync(file, source);
@@ -54,7 +56,7 @@ export function readModule(file: string): DeclaredModule {
     else if (statement.type === "ExportNamedDeclaration" && !statement.declaration) readExport(statement, exports);
     else {
       const declared = declarationOf(statement);
-      if (!declared) throw new UnreadableDeclarationError(file, `a ${statement.type} is not known`);
+      if (!declared) throw new UnreadableDeclarationError(file, `a ${statement.type} is not supported`);
       const { node, kind, name } = declared;
       const comment = comments.findLast(({ end }) => end <= statement.start);
       const isDoc = comment?.value.startsWith("*") && source.slice(comment.end, statement.start).trim() === "";
@@ -128,7 +130,7 @@ function declarationOf(statement: Statement | Directive): Declared | undefined {
   }
 }
 
-/** What the types of a declaration are made of, by name. */
+/** The names that a declaration's types refer to. */
 function namesIn(node: Declared["node"]): Place[] {
   const places: Place[] = [];
   const say = (node: Node) => {

@@ -1,4 +1,4 @@
-/** What a docstring says. */
+/** The parts of a docstring. */
 export interface Docstring {
   /** Its sentences, in Markdown. */
   readonly text: string;
@@ -6,11 +6,11 @@ export interface Docstring {
   readonly throws: readonly string[];
   /** The code of each `@example`. */
   readonly examples: readonly string[];
-  /** Tags that nobody reads, such as `@param`. */
+  /** Tags that are not shown, such as `@param`. */
   readonly otherTags: readonly string[];
 }
 
-/** Reads what stands between `/**` and its end. */
+/** Parses the text between `/**` and the end of the comment. */
 export function readDocstring(comment: string): Docstring {
   const lines = comment
     .trim()

@@ -1,15 +1,15 @@
 import { parseSync, Visitor } from "oxc-parser";
 
-/** The type that `defineEntity` makes: pages of builders, of which only names and columns tell a reader anything. */
+/** Matches the type of `defineEntity`: pages of builders, of which only the columns' names and types are useful. */
 const ENTITY = /^const (\w+): import\("@mikro-orm\/core"\)\.EntitySchemaWithMeta<"(\w+)", "(\w+)"/;
 const BUILDER = "UniversalPropertyOptionsBuilder";
 
-/** Whether a declaration is that of an entity, and so of a table. */
+/** Whether a declaration is an entity's, which means a table's. */
 export function isEntity(declaration: string): boolean {
   return ENTITY.test(declaration);
 }
 
-/** An entity's declaration as `const X: Entity<"table", { column: type; … }>`; others as they are. */
+/** An entity's declaration as `const X: Entity<"table", { column: type; … }>`; other declarations unchanged. */
 export function withoutBuilders(declaration: string): string {
   const [, name, , table] = ENTITY.exec(declaration) ?? [];
   if (name === undefined) return declaration;
@@ -33,7 +33,7 @@ function columns(declaration: string): string[] {
   return found ?? [];
 }
 
-/** The first argument of the column's builder, wherever it is wrapped. */
+/** The first type argument of the column's builder, however it is wrapped. */
 function columnType(annotation: string): string {
   const text = `type X${annotation.replace(":", " =")}`;
   const { program } = parseSync("column.d.ts", text);

@@ -4,13 +4,13 @@ import { CompilerError, checkFiles } from "./compiler.ts";
 import type { Surface } from "./surface.ts";
 import { ROOT, type WorkspacePackage } from "./workspace.ts";
 
-/** What the examples of a package take for granted; every package with examples has one. */
+/** The declarations that a package's examples use; every package with examples has this file. */
 const PRELUDE = "examples-prelude.ts";
 
 /**
- * Compiles the examples of all docstrings, each in a function of its own, with every export of its package imported and
- * the package's `examples-prelude.ts` before it; and with them programs that need nothing, as `readmePrograms` gives
- * them. Returns the compiler's complaints, each with the example or the line of the README that it is about.
+ * Compiles the examples of all docstrings. Each is in a separate function, with the package's `examples-prelude.ts` and
+ * all its exports imported. Also compiles complete programs, as `readmePrograms` returns them. Returns the compiler's
+ * errors, each with the example or the README's line.
  */
 export async function exampleFaults(
   packages: readonly WorkspacePackage[],
@@ -31,8 +31,8 @@ export async function exampleFaults(
 }
 
 /**
- * The TypeScript of the packages' READMEs, a program for each block. The path of the first in a README is such as
- * `packages/ledger/README.1.ts`, and what stands in line 9 of it does so in the README.
+ * The TypeScript blocks of the packages' READMEs as programs. The first one of a README has a path like
+ * `packages/ledger/README.1.ts`. Its line numbers are those of the README.
  */
 export async function readmePrograms(packages: readonly WorkspacePackage[]): Promise<Map<string, string>> {
   const programs = new Map<string, string>();
@@ -46,7 +46,7 @@ export async function readmePrograms(packages: readonly WorkspacePackage[]): Pro
   return programs;
 }
 
-/** The names that a prelude declares and neither an example nor the prelude itself uses. */
+/** The names that a prelude declares but neither an example nor the prelude uses. */
 export function unusedNames(surface: Surface, prelude: string): string[] {
   const declared = [...prelude.matchAll(/^declare (?:const|function) (\w+)/gm)].map(([, name]) => name!);
   const imported = [...prelude.matchAll(/^import (?:type )?\{([^}]*)\}/gm)].flatMap(([, names]) =>
@@ -57,12 +57,12 @@ export function unusedNames(surface: Surface, prelude: string): string[] {
   return [...declared, ...imported].filter((name) => name !== "" && !isUsed(name));
 }
 
-/** What a package's examples take for granted, as text. */
+/** The text of a package's prelude. */
 export function preludeOf({ of }: Surface): Promise<string> {
   return readFile(join(ROOT, of.folder, PRELUDE), "utf8");
 }
 
-/** How many examples there are, so that a check of none at all is seen. */
+/** The number of examples, so that a check of no examples at all is noticed. */
 export function countExamples(surfaces: readonly Surface[]): number {
   return surfaces.flatMap((surface) => examplesOf(surface)).length;
 }
@@ -78,14 +78,14 @@ function examplesOf({ exports, schema }: Surface): Example[] {
 
 function fileOf(surface: Surface, prelude: string): string {
   const { of, exports, handedOn } = surface;
-  // Some types are behind both doors.
+  // Some types are exported by both entry points.
   const schema = surface.schema.filter(({ name }) => exports.every((one) => one.name !== name));
   const functions = examplesOf(surface).map(
     ({ of, code }, index) => `async function exampleOf_${of}_${index}() {\n${code}\n}`,
   );
   return [
     importOf(of.name, [...exports, ...handedOn.map(({ name, isType }) => ({ name, kind: isType ? "type" : "" }))]),
-    // What a schema is there for.
+    // Examples of a schema pass it to `migrate`.
     ...(of.hasSchema
       ? [importOf(`${of.name}/schema`, schema), 'import { migrate } from "@collections/database";']
       : []),
@@ -109,7 +109,7 @@ function faultsIn(output: string, files: ReadonlyMap<string, string>): string[] 
   });
 }
 
-/** What stands in a line of the file that `fileOf` has made. */
+/** The example that a line of the file of `fileOf` belongs to. */
 function placeOf(text: string, at: number): string {
   const above = text.split("\n").slice(0, at);
   const [, name] =

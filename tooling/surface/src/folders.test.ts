@@ -14,7 +14,7 @@ beforeAll(async () => {
   files = await importingFiles(packages.map(({ folder }) => folder));
 });
 
-test("no imports go in a circle, and no two folders of a package import each other", () => {
+test("no imports are circular, and no two folders of a package import each other", () => {
   expect(files.length).toBeGreaterThan(1_000);
   expect(importCircles(files)).toEqual([]);
 });
@@ -23,7 +23,7 @@ test("no folder has more than 30 source files or 40 test files", () => {
   expect(largeFolders(files)).toEqual([]);
 });
 
-test("the sources of the service have at most 18 folders and files at their top, 4 of them files", () => {
+test("the service's src has at most 18 entries at its top level, of which at most 4 are files", () => {
   const top = "services/collections/src/";
   const paths = files.map(({ path }) => path).filter((path) => path.startsWith(top));
   const names = new Set(paths.map((path) => path.slice(top.length).split("/")[0]!));
@@ -33,17 +33,17 @@ test("the sources of the service have at most 18 folders and files at their top,
   expect(loose.length).toBeLessThanOrEqual(4);
 });
 
-test("an import of a type counts as an import", () => {
+test("counts an import of a type as an import", () => {
   const text = 'import type { A } from "./a.ts";\nimport { type B } from "./b.ts";\nexport type { C } from "./c.ts";\n';
   expect(moduleSpecifiers("d.ts", text)).toEqual(["./a.ts", "./b.ts", "./c.ts"]);
 });
 
-test("names a circle of files once", () => {
+test("names a circular import once", () => {
   const files = [file("p/src/a.ts", "p/src/b.ts"), file("p/src/b.ts", "p/src/c.ts"), file("p/src/c.ts", "p/src/a.ts")];
   expect(importCircles(files)).toEqual(["p/src: a.ts imports b.ts, b.ts imports c.ts, c.ts imports a.ts"]);
 });
 
-test("names two folders that import each other, although no two files do", () => {
+test("names two folders that import each other even if no two files do", () => {
   const files = [
     file("p/src/low/one.ts"),
     file("p/src/low/two.ts", "p/src/high/one.ts"),
@@ -53,17 +53,17 @@ test("names two folders that import each other, although no two files do", () =>
   expect(importCircles(files)).toEqual(["p/src: high imports low, low imports high"]);
 });
 
-test("names a folder whose file imports one above that imports the folder", () => {
+test("names a folder that imports a file above it which imports the folder", () => {
   const files = [file("p/src/index.ts", "p/src/low/one.ts"), file("p/src/low/one.ts", "p/src/index.ts")];
   expect(importCircles(files)).toEqual(["p/src: index.ts imports low, low imports index.ts"]);
 });
 
-test("lets a test import the entry point of its package", () => {
+test("allows a test to import the entry point of its package", () => {
   const files = [file("p/src/index.ts", "p/src/low/one.ts"), file("p/src/low/one.test.ts", "p/src/index.ts")];
   expect(importCircles([...files, file("p/src/low/one.ts")])).toEqual([]);
 });
 
-test("names a folder of 31 source files or 41 test files, and none of 30 and 40", () => {
+test("names a folder with 31 source files or 41 test files, but not one with 30 and 40", () => {
   const full = [
     ...Array.from({ length: 30 }, (_, index) => file(`p/src/source-${index}.ts`)),
     ...Array.from({ length: 40 }, (_, index) => file(`p/src/source-${index}.test.ts`)),
@@ -71,7 +71,7 @@ test("names a folder of 31 source files or 41 test files, and none of 30 and 40"
   ];
   expect(largeFolders(full)).toEqual([]);
   expect(largeFolders([...full, file("p/src/more.ts"), file("p/src/more.test.ts")])).toEqual([
-    "p/src has 31 source files, and 30 at most are read at one look",
-    "p/src has 41 test files, and 40 at most are read at one look",
+    "p/src has 31 source files; the limit is 30. Divide it by subject.",
+    "p/src has 41 test files; the limit is 40. Divide it by subject.",
   ]);
 });

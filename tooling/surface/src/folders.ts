@@ -3,23 +3,23 @@ import { join, posix } from "node:path";
 import { moduleSpecifiers } from "./module-specifiers.ts";
 import { ROOT } from "./workspace.ts";
 
-/** A file and the files of its own package that it imports, types included; all as paths from the root. */
+/** A file, and the files of its own package that it imports, including types. All paths start at the root. */
 export interface ImportingFile {
   readonly path: string;
   readonly imports: readonly string[];
 }
 
-/** A newcomer reads a longer list of files from the start each time. */
+/** A newcomer cannot take in a longer list of files at one look. */
 const MOST_SOURCES = 30;
 const MOST_TESTS = 40;
 
-/** Reads the TypeScript files in some folders, such as `packages/ledger`. */
+/** Reads the TypeScript files of some folders, such as `packages/ledger`. */
 export async function importingFiles(folders: readonly string[]): Promise<ImportingFile[]> {
   const paths = await Array.fromAsync(glob(`{${folders.join(",")},}/{src,tests,demo}/**/*.ts`, { cwd: ROOT }));
   return Promise.all(paths.toSorted().map(readImports));
 }
 
-/** Names each folder that has too many files: at most 30 sources, and 40 tests beside them. */
+/** Reports each folder with more than 30 source files or more than 40 test files. */
 export function largeFolders(files: readonly ImportingFile[]): string[] {
   const paths = files.map(({ path }) => path);
   return [...Map.groupBy(paths, posix.dirname)].flatMap(([folder, inside]) => {
@@ -27,18 +27,18 @@ export function largeFolders(files: readonly ImportingFile[]): string[] {
     const sources = inside.length - tests;
     return [
       ...(sources > MOST_SOURCES
-        ? [`${folder} has ${sources} source files, and ${MOST_SOURCES} at most are read at one look`]
+        ? [`${folder} has ${sources} source files; the limit is ${MOST_SOURCES}. Divide it by subject.`]
         : []),
       ...(tests > MOST_TESTS
-        ? [`${folder} has ${tests} test files, and ${MOST_TESTS} at most are read at one look`]
+        ? [`${folder} has ${tests} test files; the limit is ${MOST_TESTS}. Divide it by subject.`]
         : []),
     ];
   });
 }
 
 /**
- * Names each circle of imports between the files and folders that stand side by side in one folder. So of two folders at
- * most one imports the other. Tests may import what they like.
+ * Reports each circular import between the files and folders in one folder. So of two folders, at most one may import
+ * the other. Imports of tests do not count.
  */
 export function importCircles(files: readonly ImportingFile[]): string[] {
   const sources = files.filter(({ path }) => !isTest(path));
@@ -52,7 +52,7 @@ export function importCircles(files: readonly ImportingFile[]): string[] {
   });
 }
 
-/** What stands in a folder, and for each file or folder those beside it that it imports. */
+/** The entries of a folder, and for each file or folder its siblings that it imports. */
 function arrowsIn(folder: string, files: readonly ImportingFile[]): Map<string, Set<string>> {
   const arrows = new Map<string, Set<string>>();
   for (const { path, imports } of files) {
@@ -68,7 +68,7 @@ function arrowsIn(folder: string, files: readonly ImportingFile[]): Map<string, 
   return arrows;
 }
 
-/** One shortest circle for each file or folder that is on one; a circle is named once, from its first by name. */
+/** For each entry on a circle, one shortest circle. A circle is reported once, starting at its first entry by name. */
 function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][] {
   const circles = new Map<string, string[]>();
   for (const start of [...arrows.keys()].toSorted()) {
@@ -78,7 +78,7 @@ function circlesOf(arrows: ReadonlyMap<string, ReadonlySet<string>>): string[][]
   return [...circles.values()];
 }
 
-/** The shortest way from `start` back to it. */
+/** The shortest path from `start` back to `start`. */
 function shortestWay(arrows: ReadonlyMap<string, ReadonlySet<string>>, start: string): string[] | undefined {
   const seen = new Set<string>();
   let ways = [[start]];

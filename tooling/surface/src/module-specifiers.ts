@@ -1,6 +1,6 @@
 import { parseSync } from "oxc-parser";
 
-/** The modules that a TypeScript file imports or hands on, types included, as they are written there. */
+/** The module specifiers in a TypeScript file's imports and re-exports, including types. */
 export function moduleSpecifiers(file: string, text: string): string[] {
   const { module } = parseSync(file, text);
   return [

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { recordedFiles } from "./recorded-files.ts";
 import { ROOT } from "./workspace.ts";
 
-// Writes down what the packages offer and who knows whom. Look at the difference before you commit it.
+// Records the packages' exports and dependencies. Review the diff before you commit it.
 for (const [path, text] of await recordedFiles()) {
   const before = await readFile(join(ROOT, path), "utf8").catch(() => undefined);
   if (before === text) continue;

@@ -8,8 +8,8 @@ import type { Export, Surface } from "./surface.ts";
 import { ROOT, type WorkspacePackage, workspacePackages } from "./workspace.ts";
 
 const RECORD =
-  "The code is not what is recorded. Was it meant? Then run `pnpm surface:record` and commit what it writes.";
-/** The compiler reads every package twice. */
+  "The recorded files do not match the code. If the change is intended, run `pnpm surface:record` and commit the result.";
+/** Long, because the compiler reads every package twice. */
 const COMPILER_TIMEOUT_MS = 120_000;
 
 let surfaces: readonly Surface[];
@@ -18,7 +18,7 @@ beforeAll(async () => {
   surfaces = await readSurfaces();
 }, COMPILER_TIMEOUT_MS);
 
-test("what each package exports, and who knows whom, is what is recorded", async () => {
+test("the recorded exports and dependencies match the code", async () => {
   const files = await recordedFiles(surfaces);
   expect(files.size).toBe(surfaces.length + 1);
   for (const [path, text] of files) {
@@ -39,11 +39,11 @@ test("every value that a package exports at run time is recorded", async () => {
   }
 });
 
-test("every export has a docstring, and every value an example", () => {
+test("every export has a docstring, and every exported value an example", () => {
   expect(surfaces.flatMap(docstringFaults)).toEqual([]);
 });
 
-test("every error has a code, and one that a docstring names is exported", () => {
+test("every error has a code, and every error that a docstring names is exported", () => {
   const exports = surfaces.flatMap((surface) => surface.exports);
   const errors = new Map(exports.filter(isError).map(({ name, text }) => [name, text]));
   expect(errors.size).toBeGreaterThan(30);
@@ -53,30 +53,34 @@ test("every error has a code, and one that a docstring names is exported", () =>
   expect(named.filter((name) => !errors.has(name) && !(name in globalThis))).toEqual([]);
 });
 
-test("every example and README compiles, and what does not is named", { timeout: COMPILER_TIMEOUT_MS }, async () => {
-  expect(countExamples(surfaces)).toBeGreaterThan(300);
-  const wrong = "const amount: bigint = currency(1);";
-  const withWrong = surfaces.map((surface) =>
-    surface.of.name === "@collections/money"
-      ? { ...surface, exports: surface.exports.map((one) => withExample(one, wrong)) }
-      : surface,
-  );
-  const packages = await workspacePackages("packages");
-  const programs = await readmePrograms(packages);
-  expect([...programs.keys()]).toEqual(expect.arrayContaining(packages.map(({ folder }) => `${folder}/README.1.ts`)));
-  const readme = await readFile(join(ROOT, "packages/money/README.md"), "utf8");
-  const line = readme.split("\n").findIndex((one) => one.includes('currency("INR")')) + 1;
-  const program = programs.get("packages/money/README.1.ts")!;
-  programs.set("packages/money/README.1.ts", program.replace('currency("INR")', "currency(1)"));
-  const faults = await exampleFaults(packages, withWrong, programs);
-  expect(faults).toEqual([
-    expect.stringMatching(new RegExp(`^packages/money: README\\.md:${line}: error TS2345: `)),
-    expect.stringMatching(/^packages\/money: the example of currency: error TS2322: /),
-    expect.stringMatching(/^packages\/money: the example of currency: error TS2345: /),
-  ]);
-});
+test(
+  "every example and README program compiles, and errors name the example",
+  { timeout: COMPILER_TIMEOUT_MS },
+  async () => {
+    expect(countExamples(surfaces)).toBeGreaterThan(300);
+    const wrong = "const amount: bigint = currency(1);";
+    const withWrong = surfaces.map((surface) =>
+      surface.of.name === "@collections/money"
+        ? { ...surface, exports: surface.exports.map((one) => withExample(one, wrong)) }
+        : surface,
+    );
+    const packages = await workspacePackages("packages");
+    const programs = await readmePrograms(packages);
+    expect([...programs.keys()]).toEqual(expect.arrayContaining(packages.map(({ folder }) => `${folder}/README.1.ts`)));
+    const readme = await readFile(join(ROOT, "packages/money/README.md"), "utf8");
+    const line = readme.split("\n").findIndex((one) => one.includes('currency("INR")')) + 1;
+    const program = programs.get("packages/money/README.1.ts")!;
+    programs.set("packages/money/README.1.ts", program.replace('currency("INR")', "currency(1)"));
+    const faults = await exampleFaults(packages, withWrong, programs);
+    expect(faults).toEqual([
+      expect.stringMatching(new RegExp(`^packages/money: README\\.md:${line}: error TS2345: `)),
+      expect.stringMatching(/^packages\/money: the example of currency: error TS2322: /),
+      expect.stringMatching(/^packages\/money: the example of currency: error TS2345: /),
+    ]);
+  },
+);
 
-test("the README of each package has ten to forty lines, what is not there, and the tables that there are", async () => {
+test("each package's README has ten to forty lines, says what is not in the package, and lists its tables", async () => {
   for (const { of } of surfaces) {
     const readme = await readFile(join(ROOT, of.folder, "README.md"), "utf8");
     const lines = readme.trimEnd().split("\n").length;
@@ -89,7 +93,7 @@ test("the README of each package has ten to forty lines, what is not there, and 
   }
 });
 
-test("a prelude declares what an example uses and nothing else: the linter cannot see it", async () => {
+test("every declaration of a prelude is used by an example (the linter does not check this)", async () => {
   for (const surface of surfaces) {
     const prelude = await preludeOf(surface);
     expect(unusedNames(surface, prelude), surface.of.name).toEqual([]);
@@ -98,7 +102,7 @@ test("a prelude declares what an example uses and nothing else: the linter canno
   }
 });
 
-/** The example of `currency` beside its own. */
+/** The export with an additional example. */
 function withExample(one: Export, example: string): Export {
   if (one.name !== "currency" || !one.doc) return one;
   return { ...one, doc: { ...one.doc, examples: [...one.doc.examples, example] } };
@@ -108,14 +112,14 @@ function isError({ name, kind }: Export): boolean {
   return kind === "class" && name.endsWith("Error");
 }
 
-/** Its own, or of the error that it extends. */
+/** Whether the error has its own code, or inherits one. */
 function hasCode(name: string, errors: ReadonlyMap<string, string>): boolean {
   const text = errors.get(name);
   if (text === undefined) return false;
   return /\breadonly code\b/.test(text) || hasCode(/ extends (\w+)/.exec(text)?.[1] ?? "", errors);
 }
 
-/** Of its entities. */
+/** The names of the tables of its entities. */
 async function tablesOf({ folder }: WorkspacePackage): Promise<string[]> {
   const sources = await readdir(join(ROOT, folder, "src"), { recursive: true });
   const texts = sources

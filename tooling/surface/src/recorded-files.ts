@@ -6,16 +6,16 @@ import { withDeclarations } from "./compiler.ts";
 import { readSurface, type Surface } from "./surface.ts";
 import { ROOT, workspacePackages } from "./workspace.ts";
 
-/** The document that has the picture of the arrows. */
+/** The document with the diagram of the packages. */
 export const ARCHITECTURE = "ARCHITECTURE.md";
 
-/** The surfaces of all packages under packages/, as their sources are now. */
+/** The exports of all packages under packages/, read from their present sources. */
 export async function readSurfaces(): Promise<Surface[]> {
   const packages = await workspacePackages("packages");
   return withDeclarations(packages, async (folder) => packages.map((one) => readSurface(one, folder)));
 }
 
-/** Every file that is made from the code, by its path below the root, as it should be now. */
+/** Every file that is generated from the code, by its path below the root, with its expected text. */
 export async function recordedFiles(surfaces?: readonly Surface[]): Promise<Map<string, string>> {
   const reports = (surfaces ?? (await readSurfaces())).map(
     async (surface) => [`${surface.of.folder}/api.md`, await apiReport(surface)] as const,

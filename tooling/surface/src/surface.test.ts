@@ -55,7 +55,7 @@ async function surfaceOf(files: Record<string, string>, schema = ""): Promise<Su
   return readSurface({ ...SHOP, hasSchema: schema !== "" }, folder);
 }
 
-test("a report has one line for each export, with its kind and declaration", async () => {
+test("a report has one line per export, with its kind and declaration", async () => {
   expect(await apiReport(await surfaceOf({}))).toBe(`# @collections/shop
 
 What a shop sells. One line for each name, as \`pnpm surface:record\` read it from the code. A long declaration is cut and ends with a hash of the whole.
@@ -71,7 +71,7 @@ What a shop sells. One line for each name, as \`pnpm surface:record\` read it fr
 `);
 });
 
-test("a report names the export where its declaration has another name", async () => {
+test("a report uses the exported name if the declaration has another name", async () => {
   const index = `export { open as visit, type Shop, type Till } from "./shop.ts";\nexport { sign } from "@collections/signing";`;
   const till = "export declare class Till { readonly coin: `${number} EUR`; }";
   const report = await apiReport(await surfaceOf({ "index.d.ts": index, "shop.d.ts": `${SHOP_FILE}\n${till}` }));
@@ -84,7 +84,7 @@ test("a report names the export where its declaration has another name", async (
   ]);
 });
 
-test("a line that is cut changes with what stands after the cut", async () => {
+test("a cut line changes if the text after the cut changes", async () => {
   const lineOf = async (lastField: string) => {
     const fields = Array.from({ length: 20 }, (_, index) => `readonly field${index}: string;`);
     const shop = `export declare function open(): Shop;\nexport interface Shop { ${fields.join(" ")} ${lastField} }`;
@@ -97,7 +97,7 @@ test("a line that is cut changes with what stands after the cut", async () => {
   expect(after).not.toBe(before);
 });
 
-test("a report does not change with a docstring, also that of a field", async () => {
+test("a report does not change if a docstring changes", async () => {
   const described = SHOP_FILE.replace("readonly shelves", "/** From the door. */ readonly shelves");
   const reworded = described.replace("A shop.", "A shop of the corner.");
   expect(await apiReport(await surfaceOf({ "shop.d.ts": reworded }))).toBe(await apiReport(await surfaceOf({})));
@@ -106,26 +106,26 @@ test("a report does not change with a docstring, also that of a field", async ()
 test.each([
   ["a parameter of an export", "shop.d.ts", SHOP_FILE.replace("name: string", "name?: string")],
   ["a field of an exported type", "shop.d.ts", SHOP_FILE.replace("shelves: readonly", "shelves?: readonly")],
-  ["a type that is not exported but said", "shelf.d.ts", SHELF_FILE.replace("goods: number", "goods: string")],
-  ["the names that are exported", "index.d.ts", `export { open, type Shop as Store } from "./shop.ts";`],
-  ["what is handed on", "index.d.ts", `${INDEX}\nexport { sign } from "@collections/signing";`],
-])("a report changes with %s", async (_, file, text) => {
+  ["a type that is used but not exported", "shelf.d.ts", SHELF_FILE.replace("goods: number", "goods: string")],
+  ["the exported names", "index.d.ts", `export { open, type Shop as Store } from "./shop.ts";`],
+  ["a re-export", "index.d.ts", `${INDEX}\nexport { sign } from "@collections/signing";`],
+])("a report changes if %s changes", async (_, file, text) => {
   expect(await apiReport(await surfaceOf({ [file]: text }))).not.toBe(await apiReport(await surfaceOf({})));
 });
 
-test("a type that only the second door says is recorded too", async () => {
+test("records a type that only the schema entry point uses", async () => {
   const files = { "till.d.ts": "export interface Till { readonly cash: bigint; }" };
   const schema = `import type { Till } from "./till.ts";\nexport declare const till: Till;`;
   const { beneath } = await surfaceOf(files, schema);
   expect(beneath.map(({ name }) => name)).toEqual(["Shelf", "Till"]);
 });
 
-test("a report does not change with what nobody outside can see", async () => {
+test("a report does not change if an unused internal type changes", async () => {
   const unseen = SHELF_FILE.replace("a: 1", "a: 2");
   expect(await apiReport(await surfaceOf({ "shelf.d.ts": unseen }))).toBe(await apiReport(await surfaceOf({})));
 });
 
-test("a table is shown by its columns", async () => {
+test("shows a table by its columns", async () => {
   const builder = (type: string, options = "EmptyOptions") =>
     `Pick<import("@mikro-orm/core").UniversalPropertyOptionsBuilder<${type}, ${options}, "x">, "y">`;
   const properties = `{ readonly id: ${builder("string")}; readonly soldAt: ${builder("Date", "{ nullable: true }")} }`;
@@ -136,7 +136,7 @@ export declare const GoodEntity: import("@mikro-orm/core").EntitySchemaWithMeta<
   );
 });
 
-test("a docstring, a sentence and an example are missed where they are missing", async () => {
+test("reports missing docstrings, sentences and examples", async () => {
   const bare = `export declare function open(): void;
 /** @example open(); */
 export declare const DOOR: string;
@@ -152,17 +152,17 @@ export interface Shop { name: string }`;
 export type { Pool } from "pg";`;
   expect(docstringFaults(await surfaceOf({ "index.d.ts": index, "shop.d.ts": bare }))).toEqual([
     "packages/shop: DOOR has no docstring",
-    "packages/shop: Shop has a tag @param, which is not shown: write a sentence",
+    "packages/shop: Shop has a tag @param, which is not shown: write a sentence instead",
     "packages/shop: Window has no @example",
     "packages/shop: open has no docstring",
     "packages/shop: open has no @example",
-    "packages/shop: Pool is handed on from pg: say why in tooling/surface/src/docstring-faults.ts",
+    "packages/shop: Pool is re-exported from pg: add the reason to tooling/surface/src/docstring-faults.ts",
   ]);
 });
 
-test("an export that cannot be read is an error, not a gap", async () => {
+test("throws for an export that it cannot read", async () => {
   const index = `${INDEX}\nexport { Nowhere } from "./shop.ts";`;
   await expect(surfaceOf({ "index.d.ts": index })).rejects.toThrow(UnreadableDeclarationError);
   const star = `export * from "./shop.ts";`;
-  await expect(surfaceOf({ "index.d.ts": star })).rejects.toThrow("ExportAllDeclaration is not known");
+  await expect(surfaceOf({ "index.d.ts": star })).rejects.toThrow("ExportAllDeclaration is not supported");
 });

@@ -8,38 +8,38 @@ import {
 } from "./declared-module.ts";
 import type { WorkspacePackage } from "./workspace.ts";
 
-/** A declaration with the name that others know it by. */
+/** A declaration with its exported name. */
 export interface Export extends Declaration {
   readonly name: string;
-  /** The name that its own file gives it. */
+  /** Its name in its own file. */
   readonly declaredName: string;
 }
 
-/** A name that a package hands on from another one. */
+/** A name that a package re-exports from another package. */
 export interface HandedOn {
   readonly name: string;
   readonly from: string;
   readonly isType: boolean;
 }
 
-/** All that others can see of a package. */
+/** Everything that a package's users can see. */
 export interface Surface {
   readonly of: WorkspacePackage;
-  /** Behind its name. */
+  /** The exports of the package's main entry point. */
   readonly exports: readonly Export[];
   readonly handedOn: readonly HandedOn[];
-  /** Behind `name/schema`. */
+  /** The exports of `name/schema`. */
   readonly schema: readonly Export[];
-  /** Not exported, and yet part of a type that is, behind either door: who changes it changes the surface. */
+  /** Types that are not exported but are part of an exported type: changing them changes the surface. */
   readonly beneath: readonly Export[];
 }
 
-/** Reads the surface of a package from the folder that `withDeclarations` gives; all lists are sorted by name. */
+/** Reads the surface of a package from the folder of `withDeclarations`. All lists are sorted by name. */
 export function readSurface(of: WorkspacePackage, declarations: string): Surface {
   const modules = new Modules();
-  const door = (name: string) => modules.behind(join(declarations, of.folder, `src/${name}.d.ts`));
-  const { found, handedOn } = door("index");
-  const schema = of.hasSchema ? door("schema").found : [];
+  const entryPoint = (name: string) => modules.behind(join(declarations, of.folder, `src/${name}.d.ts`));
+  const { found, handedOn } = entryPoint("index");
+  const schema = of.hasSchema ? entryPoint("schema").found : [];
   const beneath = modules.beneath([...found, ...schema]);
   return {
     of,
@@ -50,7 +50,7 @@ export function readSurface(of: WorkspacePackage, declarations: string): Surface
   };
 }
 
-/** A declaration, by the name that is asked for and the file that it stands in. */
+/** A declaration, with the name that was looked up and the file that contains it. */
 interface Found {
   readonly name: string;
   readonly declaredName: string;
@@ -62,20 +62,20 @@ interface Found {
 class Modules {
   readonly #modules = new Map<string, DeclaredModule>();
 
-  /** What a file exports: of its own package, and handed on from others. */
-  behind(door: string): { found: Found[]; handedOn: HandedOn[] } {
+  /** The exports of an entry point: from its own package, and re-exported from others. */
+  behind(entryPoint: string): { found: Found[]; handedOn: HandedOn[] } {
     const found: Found[] = [];
     const handedOn: HandedOn[] = [];
-    for (const [name, { isType = false, ...place }] of this.#module(door).exports) {
-      const one = this.#find(place, door);
+    for (const [name, { isType = false, ...place }] of this.#module(entryPoint).exports) {
+      const one = this.#find(place, entryPoint);
       if (typeof one === "string") handedOn.push({ name, from: one, isType });
       else if (one) found.push({ ...one, name, isType });
-      else throw new UnreadableDeclarationError(door, `${name} is exported and nowhere declared`);
+      else throw new UnreadableDeclarationError(entryPoint, `${name} is exported but not declared`);
     }
     return { found, handedOn };
   }
 
-  /** What the types of `exported` are made of, and what that is made of, without those that are exported anyway. */
+  /** The types that `exported` refers to, directly or indirectly, without the exported ones. */
   beneath(exported: readonly Found[]): Found[] {
     const beneath: Found[] = [];
     const seen = new Set(exported.map(({ declaration }) => declaration));
@@ -94,7 +94,7 @@ class Modules {
     );
   }
 
-  /** The declaration behind a name, however often it is handed on; the package's name where it is another package's. */
+  /** The declaration behind a name, through all re-exports; the package's name if it is another package's. */
   #find({ name, from }: Place, file: string): Found | string | undefined {
     if (from !== undefined && !from.startsWith(".")) return from;
     const target = from === undefined ? file : join(dirname(file), from.replace(/\.ts$/, ".d.ts"));
@@ -112,13 +112,13 @@ class Modules {
   }
 }
 
-/** Two files may have a type of the same name each. */
+/** Adds the file to the name, because two files may each have a type with that name. */
 function named(found: Found): Found {
   const file = found.file.replace(/^.*\/src\//, "").replace(/\.d\.ts$/, ".ts");
   return { ...found, name: `${found.name} of ${file}` };
 }
 
-/** Sorted by name. A class that others only know as a type is a type to them. */
+/** The exports, sorted by name. A class that is only exported as a type counts as a type. */
 function exportsOf(found: readonly Found[]): Export[] {
   const exports = found.map(({ name, declaredName, declaration, isType }): Export => {
     return { ...declaration, name, declaredName, kind: isType ? "type" : declaration.kind };
@@ -126,7 +126,7 @@ function exportsOf(found: readonly Found[]): Export[] {
   return exports.toSorted((a, b) => compare(a.name, b.name));
 }
 
-/** By the letters alone, whatever the language of the machine. */
+/** Compares by code units, independent of the machine's locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 /** The folder of the repository, with a slash at its end. */
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** A package of the workspace, as its manifest and its turbo.json have it. */
+/** A package of the workspace, from its manifest and its turbo.json. */
 export interface WorkspacePackage {
   /** Such as `@collections/ledger`. */
   readonly name: string;
@@ -14,19 +14,19 @@ export interface WorkspacePackage {
   readonly folder: string;
   /** `foundation`, `domain`, `flow`, `site`, `service` or `tooling`. */
   readonly layer: string;
-  /** Whether it has the second door, `name/schema`. */
+  /** Whether it has the second entry point, `name/schema`. */
   readonly hasSchema: boolean;
-  /** What it needs to run. */
+  /** Its runtime dependencies. */
   readonly dependencies: readonly string[];
 }
 
-/** Reads the packages of some folders, such as `packages` and `services`, in the order of their names. */
+/** Reads the packages in some folders, such as `packages` and `services`, sorted by name. */
 export async function workspacePackages(...folders: readonly string[]): Promise<WorkspacePackage[]> {
   const manifests = await Array.fromAsync(glob(`{${folders.join(",")},}/*/package.json`, { cwd: ROOT }));
   return Promise.all(manifests.toSorted().map((manifest) => readPackage(dirname(manifest))));
 }
 
-/** What a package is called in its own folder: `ledger` for `packages/ledger`. */
+/** The name of a package's folder: `ledger` for `packages/ledger`. */
 export function shortName({ folder }: Pick<WorkspacePackage, "folder">): string {
   return basename(folder);
 }

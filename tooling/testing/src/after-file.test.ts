@@ -5,7 +5,7 @@ const done: string[] = [];
 
 beforeAll(() => afterFile(() => done.push("asked for by a hook")));
 
-test("what a hook or a test asks for is done after the file, the last first", () => {
+test("afterFile callbacks of hooks and tests run after the file, in reverse order", () => {
   afterFile(() => {
     done.push("asked for by a test");
     expect(done).toEqual(["of the file itself", "asked for by a test"]);

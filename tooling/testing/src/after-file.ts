@@ -1,14 +1,14 @@
 const acts: (() => unknown)[] = [];
 
 /**
- * Does something once all tests of this file have ended; what was asked for last comes first. It may be called from
- * anywhere: vitest ignores, without a word, an `afterAll` that a test or another hook calls.
+ * Runs a callback after all tests of this file, in reverse order of registration. It may be called from anywhere. In
+ * contrast, vitest silently ignores an `afterAll` in a test or another hook.
  */
 export function afterFile(act: () => unknown): void {
   acts.push(act);
 }
 
-/** Does all that was asked for, whatever fails; the first failure is thrown in the end. For the setup file alone. */
+/** Runs all callbacks, even if some fail, and then throws the first failure. Only the setup file calls it. */
 export async function endFile(): Promise<void> {
   const failures: unknown[] = [];
   for (let act = acts.pop(); act; act = acts.pop()) {

@@ -38,20 +38,20 @@ test.each<[string, Partial<NodeFacts>, string[]]>([
   ["the library", { isPreloaded: false }, ["two:5432: shared_preload_libraries lacks citus."]],
   ["prepared transactions", { maxPreparedTransactions: 0 }, ["two:5432: max_prepared_transactions is 0."]],
   ["two things", { citus: null, maxPreparedTransactions: 0 }, ["two:5432: the extension", "two:5432: max_prepared"]],
-])("a node that lacks %s has a fault for each", (_case, facts, expected) => {
+])("nodeFaults reports every fault of a node without %s", (_case, facts, expected) => {
   const faults = nodeFaults("two:5432", { ...SOUND, ...facts });
   expect(faults).toEqual(expected.map((text) => expect.stringContaining(text)));
 });
 
 // Nothing listens on port 1.
-test("a node that does not answer is named, without its password", async () => {
+test("names a node that does not answer, without its password", async () => {
   const creation = createClusterDatabase(["postgres://postgres:secret@127.0.0.1:1/postgres"], "never_made");
   await expect(creation).rejects.toThrow(
     /cluster:\n {2}127\.0\.0\.1:1: cannot connect \(connect ECONNREFUSED 127\.0\.0\.1:1\)\. Check CITUS_URLS\.$/,
   );
 });
 
-test("a PostgreSQL without the extension is refused, and nothing is created", { tags: "without-citus" }, async () => {
+test("rejects a PostgreSQL without the extension, and creates nothing", { tags: "without-citus" }, async () => {
   const url = inject("adminUrl");
   const creation = createClusterDatabase([url], "never_made");
   await expect(creation).rejects.toThrow("the extension citus is not installed on this server.");

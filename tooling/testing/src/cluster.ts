@@ -1,10 +1,10 @@
 import { Client, escapeIdentifier } from "pg";
 
-/** What a cluster's node says about itself. */
+/** The properties of a node that decide whether it can run the tests. */
 export interface NodeFacts {
   role: string;
   isSuperuser: boolean;
-  /** The version of Citus that `create extension citus` would install; null where its files are missing. */
+  /** The version of Citus that `create extension citus` would install; null if its files are missing. */
   citus: string | null;
   isPreloaded: boolean;
   maxPreparedTransactions: number;
@@ -23,7 +23,7 @@ const EXAMPLE =
   "CITUS_URLS=postgres://postgres@coordinator:5432/postgres,postgres://postgres@worker:5432/postgres (the coordinator first)";
 
 /**
- * Pure. Reads CITUS_URLS: the addresses of all nodes, separated by commas, the coordinator first.
+ * Pure. Reads CITUS_URLS: the URLs of all nodes, separated by commas, the coordinator first.
  * @throws ClusterError
  */
 export function clusterUrls(env: Readonly<Record<string, string | undefined>>): string[] {
@@ -40,7 +40,7 @@ export function clusterUrls(env: Readonly<Record<string, string | undefined>>): 
   return given;
 }
 
-/** Pure. What keeps a node from running the tests, one sentence for each fault. */
+/** Pure. The reasons why a node cannot run the tests, one sentence each. */
 export function nodeFaults(node: string, facts: NodeFacts): string[] {
   const faults: string[] = [];
   if (!facts.isSuperuser) {
@@ -58,11 +58,11 @@ export function nodeFaults(node: string, facts: NodeFacts): string[] {
 }
 
 /**
- * Makes an empty database of this name on all nodes, with the extension citus, in which the coordinator knows the workers.
+ * Creates an empty database with this name on all nodes, with the extension citus, and adds the workers to it.
  * @throws ClusterError
  */
 export async function createClusterDatabase(urls: readonly string[], name: string): Promise<void> {
-  await refuseFaults(urls.map(faultsOfNode));
+  await throwOnFaults(urls.map(faultsOfNode));
   await Promise.all(
     urls.map(async (url) => {
       await onNode(url, (client) => client.query(`create database ${escapeIdentifier(name)} template template0`));
@@ -72,15 +72,15 @@ export async function createClusterDatabase(urls: readonly string[], name: strin
   const [coordinator, ...workers] = urls.map((url) => withDatabase(url, name));
   await onNode(coordinator!, async (client) => {
     await client.query("select citus_set_coordinator_host($1, $2)", hostAndPort(coordinator!));
-    await refuseFaults(workers.map((worker) => addWorker(client, worker)));
-    await refuseFaults([unconnectedNodes(client)]);
+    await throwOnFaults(workers.map((worker) => addWorker(client, worker)));
+    await throwOnFaults([unconnectedNodes(client)]);
   });
   await Promise.all(urls.map((url) => sealDatabase(url, name)));
 }
 
 /**
- * Ends the sessions that Citus has in this database of a node, and lets nobody connect to it any more: a database can be
- * copied and renamed only while nobody is connected, and Citus' maintenance daemon would come back.
+ * Ends Citus' sessions in this database of a node and forbids new connections. A database can be copied and renamed
+ * only while nobody is connected, and Citus' maintenance daemon would reconnect.
  */
 export async function sealDatabase(url: string, name: string): Promise<void> {
   await onNode(url, async (client) => {
@@ -93,7 +93,7 @@ export async function sealDatabase(url: string, name: string): Promise<void> {
   });
 }
 
-/** The empty database with the extension, of which each template of a run begins as a copy. */
+/** The empty database with the extension that every template of a run is copied from. */
 export function clusterTemplate(databasePrefix: string): string {
   return `${databasePrefix}_cluster`;
 }
@@ -103,7 +103,7 @@ function nodeName(url: string): string {
   return hostAndPort(url).join(":");
 }
 
-/** The address of another database on the same node. */
+/** The URL of another database on the same node. */
 export function withDatabase(url: string, database: string): string {
   const other = new URL(url);
   other.pathname = `/${database}`;
@@ -121,7 +121,7 @@ export async function onNode<T>(url: string, work: (client: Client) => Promise<T
   }
 }
 
-async function refuseFaults(checks: readonly Promise<readonly string[]>[]): Promise<void> {
+async function throwOnFaults(checks: readonly Promise<readonly string[]>[]): Promise<void> {
   const faults = (await Promise.all(checks)).flat();
   if (faults.length > 0) throw new ClusterError(faults);
 }
@@ -135,7 +135,7 @@ async function faultsOfNode(url: string): Promise<string[]> {
   }
 }
 
-/** `pg_settings` hides from other roles what only a superuser may read; `current_setting` would fail. */
+/** Uses `pg_settings`, which hides superuser settings from other roles, while `current_setting` would fail. */
 const NODE_FACTS = `select current_user as role, current_setting('is_superuser')::bool as "isSuperuser",
   (select default_version from pg_available_extensions where name = 'citus') as citus,
   coalesce((select setting from pg_settings where name = 'shared_preload_libraries'), '') ~ '\\mcitus\\M' as "isPreloaded",

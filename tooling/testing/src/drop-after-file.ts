@@ -1,6 +1,6 @@
-/** A setup file: after all tests of a file it ends what they began and drops what they made. */
+/** A vitest setup file: runs the `afterFile` callbacks after all tests of a file. */
 import { afterAll } from "vitest";
 import { endFile } from "./after-file.ts";
 
-// Hooks run in reverse order, so those of the test file itself have run by then.
+// Hooks run in reverse order, so the hooks of the test file itself run first.
 afterAll(endFile);

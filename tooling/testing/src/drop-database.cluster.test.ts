@@ -2,7 +2,7 @@ import { expect, inject, test } from "vitest";
 import { onNode } from "./cluster.ts";
 import { emptyDatabase } from "./index.ts";
 
-test("a database is dropped together with a transaction that was prepared in it and never ended", async () => {
+test("drops a database that has an unfinished prepared transaction", async () => {
   const database = await emptyDatabase();
   await onNode(database.url, async (client) => {
     await client.query("begin");

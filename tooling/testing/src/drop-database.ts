@@ -3,14 +3,14 @@ import { onNode, withDatabase } from "./cluster.ts";
 
 const IN_USE = "55006";
 
-/** Drops this database of a server, with the connections and the prepared transactions that tests left in it. */
+/** Drops a database of a server, including the connections and prepared transactions that tests left in it. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   const drop = () =>
     onNode(serverUrl, (client) => client.query(`drop database if exists ${escapeIdentifier(name)} with (force)`));
   try {
     await drop();
   } catch (error) {
-    // `force` ends connections, but refuses where a transaction of Citus was prepared and its coordinator ended.
+    // `force` ends connections, but fails if Citus has a prepared transaction whose coordinator session has ended.
     if (!(error instanceof DatabaseError) || error.code !== IN_USE) throw error;
     await rollBackPrepared(withDatabase(serverUrl, name));
     await drop();

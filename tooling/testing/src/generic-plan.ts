@@ -1,11 +1,11 @@
 import type { Pool } from "pg";
 
 /**
- * The plan that PostgreSQL keeps for a prepared statement whatever its parameters are. It is the plan of a pooled
- * connection that prepared the statement early, so tests hold it to an index.
+ * The generic plan of a prepared statement, which does not depend on the parameters. A pooled connection that prepared
+ * the statement early uses this plan, so tests require it to use an index.
  *
  * @param values the parameters as SQL literals, separated by commas
- * @param options of EXPLAIN, such as `analyze, timing off`
+ * @param options options of EXPLAIN, such as `analyze, timing off`
  */
 export async function genericPlan(pool: Pool, text: string, values: string, options = "costs on"): Promise<string> {
   const client = await pool.connect();
@@ -14,7 +14,7 @@ export async function genericPlan(pool: Pool, text: string, values: string, opti
     const { rows } = await client.query<{ "QUERY PLAN": string }>(`explain (${options}) execute trial (${values})`);
     return rows.map((row) => row["QUERY PLAN"]).join("\n");
   } finally {
-    // The setting and the statement end with the connection.
+    // The setting and the prepared statement end with the connection.
     client.release(true);
   }
 }

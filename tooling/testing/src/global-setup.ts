@@ -6,20 +6,20 @@ import { dropDatabase } from "./drop-database.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Address of a role that may create databases. */
+    /** The URL of a role that may create databases. */
     adminUrl: string;
-    /** Addresses of the workers in the mode "citus", where `adminUrl` is the coordinator; else empty. */
+    /** The URLs of the worker nodes in the mode "citus", where `adminUrl` is the coordinator's; else empty. */
     workerUrls: string[];
-    /** What the names of this run's databases begin with. */
+    /** The prefix of the names of this run's databases. */
     databasePrefix: string;
-    /** The same server by way of a transaction pooler, where tests go that way. */
+    /** The URL of the same server through a transaction pooler, in the mode "pooled". */
     pooledUrl: string | undefined;
   }
 }
 
 /**
- * The PostgreSQL for the whole run: that of DATABASE_URL when it is set, else an embedded one in a temporary folder. In
- * the mode "pooled" a pgbouncer stands in front of it. In the mode "citus" it is the cluster of CITUS_URLS.
+ * Provides the PostgreSQL for the whole run: the one of DATABASE_URL if it is set, else an embedded one in a temporary
+ * folder. In the mode "pooled" a pgbouncer runs in front of it. In the mode "citus" it is the cluster of CITUS_URLS.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const databasePrefix = `collections_test_${randomBytes(4).toString("hex")}`;
@@ -39,7 +39,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 interface TestServer {
   url: string;
   workerUrls?: string[];
-  /** Leaves nothing of this run behind. */
+  /** Removes everything that this run has created. */
   stop(databasePrefix: string): Promise<void>;
 }
 

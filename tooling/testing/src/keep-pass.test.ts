@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const BEFORE = "fc0aab97f0043aa2";
 const AFTER = "0123456789abcdef";
 
-/** What turbo writes of a run that has begun with this tree; nothing when it failed. */
+/** The files that turbo writes for a run that started with these hashes; none if the run failed. */
 function runOf(name: string, ...hashes: string[]): { written: string; cache: string } {
   const written = join(folder, name, "written");
   mkdirSync(written, { recursive: true });
@@ -20,20 +20,20 @@ function runOf(name: string, ...hashes: string[]): { written: string; cache: str
   return { written, cache: join(folder, name, "cache") };
 }
 
-test("a pass is kept when the tree is still the one that it began with", () => {
+test("keeps a pass if the tree has not changed since the start", () => {
   const { written, cache } = runOf("same", BEFORE);
   expect(keepPass(written, cache, BEFORE)).toBe(true);
   expect(readdirSync(cache).toSorted()).toEqual([`${BEFORE}-meta.json`, `${BEFORE}.tar.zst`]);
 });
 
-test("a pass of a tree that was changed under the run is not", () => {
+test("does not keep a pass if the tree changed during the run", () => {
   const { written, cache } = runOf("changed", BEFORE);
   mkdirSync(cache);
   expect(keepPass(written, cache, AFTER)).toBe(false);
   expect(readdirSync(cache)).toEqual([]);
 });
 
-test("a run that failed has left nothing to keep, and that is no change", () => {
+test("keeps nothing of a failed run, and does not report a change", () => {
   const { written, cache } = runOf("failed");
   expect(keepPass(written, cache, AFTER)).toBe(true);
   expect(readdirSync(cache)).toEqual([]);

@@ -2,8 +2,9 @@ import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Moves what turbo has written of a run into the cache when it is about the tree with this hash, and tells whether it
- * was. Turbo names a pass by the tree that it has begun with: one that was mended meanwhile has not passed.
+ * Moves the files that turbo wrote for a run into the cache if they are for the tree with this hash. Returns whether
+ * they were. Turbo names a pass by the tree at the start of the run; if the tree changed during the run, the tests have
+ * not passed on the present tree.
  */
 export function keepPass(written: string, cache: string, hash: string): boolean {
   const files = readdirSync(written);

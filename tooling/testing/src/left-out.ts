@@ -6,14 +6,13 @@ declare module "vitest" {
   }
 }
 
-/** Tags of the tests that the mode "citus" leaves out, with the reason. The run's summary counts the tests of each. */
+/** The tags of tests that the mode "citus" skips, with the reason. The run's summary counts the tests of each tag. */
 export const LEFT_OUT_ON_CLUSTER = {
   "one-node-plan":
     "looks at the plan, the buffers or the texts of one PostgreSQL; pnpm citus:audit counts a cluster's commands, and no test sees its plans",
-  "own-server":
-    "starts a PostgreSQL or a pooler of its own; pnpm faults kill-nodes lost-worker plays faults on a cluster",
+  "own-server": "starts its own PostgreSQL or pooler; pnpm faults kill-nodes lost-worker tests faults on a cluster",
   "many-lenders": "sends the queries for several lenders at once, which are never sent on a cluster",
-  "without-citus": "is about a PostgreSQL without the extension citus, or with a stand-in for it",
+  "without-citus": "is about a PostgreSQL without the extension citus, or with a substitute for it",
 } as const;
 
 /** The tags for vitest's configuration: in the mode "citus" they skip their tests. */

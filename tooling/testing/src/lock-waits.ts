@@ -6,8 +6,8 @@ const WAITING =
   "select count(*)::int as count from pg_stat_activity where datname = $1 and wait_event_type = 'Lock' and query like $2";
 
 /**
- * How many sessions of the database of `connection` wait for a lock, of those whose query is like `pattern`. On a cluster
- * a session may wait at any node.
+ * Counts the sessions of the database of `connection` that wait for a lock and whose query matches `pattern`. On a
+ * cluster this includes sessions of every node.
  */
 export async function sessionsWaitingForLocks(connection: Client | Pool, pattern = "%"): Promise<number> {
   const { rows: names } = await connection.query<{ name: string }>("select current_database() as name");

@@ -1,12 +1,12 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take from ten seconds to a minute: processes, browsers, commands, schedules by the hundred. */
+/** Test files that take from ten seconds to a minute: processes, browsers, commands, hundreds of schedules. */
 const LONG =
   /\/(tests\/(processes|cli|app)\/|killed-host|outside|delivery-contract|graphql\/chains|lender-guide|rest\/fuzz|invariants|.*\.browser\.)/;
 
 /**
- * Begins with what takes long, so that at the end no file runs alone while the other workers have nothing left. Where
- * an earlier run has left its times vitest goes by them; a fresh checkout has none.
+ * Starts long test files first, so that at the end no file runs alone while the other workers are idle. If vitest has
+ * the times of an earlier run, it sorts by them first; a fresh checkout has none.
  */
 export class LongFilesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

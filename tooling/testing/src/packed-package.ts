@@ -4,7 +4,9 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Packs the package in the folder `cwd`, as a release does, by the pnpm that runs this or the one of the project. */
+/**
+ * Packs the package in the folder `cwd` as a release does, with the pnpm that runs this process or else the project's.
+ */
 export async function packInto(destination: string, cwd: string): Promise<void> {
   const args = ["--config.verify-deps-before-run=false", "pack", "--pack-destination", destination];
   const itself = process.env["npm_execpath"] ?? "";
@@ -13,7 +15,7 @@ export async function packInto(destination: string, cwd: string): Promise<void> 
   else await run("npx", ["-y", "pnpm@12", ...args], { cwd });
 }
 
-/** The Node programs of this machine from version 20 on, one of each version, this one first. */
+/** The Node executables on this machine from version 20 on, one of each version; the running one comes first. */
 export async function nodesOfThisMachine(): Promise<string[]> {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/bin", "/usr/bin"];
   const found = new Map<string, string>();

@@ -5,39 +5,44 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const NEW = fileURLToPath(new URL("../../..", import.meta.url));
-/** They belong together: the setup of a run provides what test databases are made from. */
+/** These files must match: the setup of a run provides what test databases are made from. */
 const HOOKS = ["test-database.ts", "cluster.ts", "global-setup.ts"].map((file) => `tooling/testing/src/${file}`);
 const BESIDE = "services/collections/tests/processes/rolling-beside";
-/** What is asked of the older version when nobody says more: its flows, and its API for lenders. */
+/** The default tests of the older version: its flows, and its API for lenders. */
 const USUAL = ["packages/flows", "services/collections/tests/rest", "services/collections/tests/cli"];
 
 const [ref, ...filters] = process.argv.slice(2);
 if (ref === undefined) {
-  process.stderr.write("Say which version is the older one: pnpm rolling v1.2.0 [test files…]\n");
+  process.stderr.write(
+    "Usage: pnpm rolling <git ref of the older version> [test files…], for example: pnpm rolling v1.2.0\n",
+  );
   process.exit(2);
 }
 process.exitCode = rolling(ref, filters.length > 0 ? filters : USUAL);
 
 /**
- * Checks the version of `ref` on the schema of this checkout: its processes beside ours on one database, then its own
- * tests, each on a database that this checkout has migrated. The exit code is 0 when all of it passed.
+ * Tests the version of `ref` on the schema of this checkout: first its processes beside ours on one database, then its
+ * own tests, each on a database that this checkout has migrated. The exit code is 0 if everything passed.
  */
 function rolling(ref: string, filters: readonly string[]): number {
   const older = mkdtempSync(join(tmpdir(), "collections-older-"));
-  // It has to be known to git before anything can fail, so that it is taken away again.
+  // Registered with git before anything can fail, so that it is always removed again.
   git("worktree", "add", "--force", "--detach", older, ref);
   try {
     run(older, "npx", ["-y", "pnpm@12", "install", "--frozen-lockfile", "--prefer-offline"]);
-    // The setting by which a newer checkout migrates may be younger than that version.
+    // The older version may not know the setting that makes a newer checkout migrate.
     for (const hook of HOOKS) copyFileSync(join(NEW, hook), join(older, hook));
     const name = `${ref} (${git("rev-parse", "--short", ref).trim()})`;
-    tell(`Processes of ${name} beside ours, on one database that we have migrated:`);
+    print(`Processes of ${name} beside this version's, on one database that this version has migrated:`);
     const beside = vitest(NEW, [BESIDE], { OLDER_CHECKOUT: older });
-    tell(`The tests of ${name}, each on a database that we have migrated: ${filters.join(" ")}`);
+    print(`The tests of ${name}, each on a database that this version has migrated: ${filters.join(" ")}`);
     const own = vitest(older, filters, { TEST_DATABASES_MIGRATED_BY: NEW });
-    tell(`Beside each other: ${words(beside)}. The tests of ${name} on our schema: ${words(own)}.`);
+    print(`Processes beside each other: ${words(beside)}. Tests of ${name} on this version's schema: ${words(own)}.`);
     const elsewhere = onTheirOwnSchema(older, filters);
-    if (elsewhere.length > 0) tell(`Not on our schema, but on one that they have made: ${elsewhere.join(", ")}.`);
+    if (elsewhere.length > 0)
+      print(
+        `These tests migrate an empty database themselves, so they did not test this version's schema: ${elsewhere.join(", ")}.`,
+      );
     return beside === 0 && own === 0 ? 0 : 1;
   } finally {
     git("worktree", "remove", "--force", older);
@@ -54,7 +59,7 @@ function vitest(checkout: string, files: readonly string[], settings: Record<str
   return status ?? 1;
 }
 
-/** Those that begin with an empty database: what they migrate is of their own version, and says nothing about ours. */
+/** Tests that start with an empty database: they migrate it with their own version, so they do not test our schema. */
 function onTheirOwnSchema(checkout: string, filters: readonly string[]): string[] {
   const search = ["grep", "-l", "emptyDatabase", "--", "*.test.ts"];
   const { stdout } = spawnSync("git", search, { cwd: checkout, encoding: "utf8" });
@@ -69,7 +74,7 @@ function git(...args: string[]): string {
   return execFileSync("git", args, { cwd: NEW, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
 }
 
-function tell(line: string): void {
+function print(line: string): void {
   process.stdout.write(`\n${line}\n`);
 }
 

@@ -1,4 +1,4 @@
-/** What `pnpm test` and `pnpm verify` run; see the README beside this folder. */
+/** The program behind `pnpm test` and `pnpm verify`; see the README of this package. */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -22,33 +22,35 @@ if (first === undefined) {
   await run("vitest", ["run", first, ...others]);
 }
 
-/** Runs everything, and keeps a pass when the tree is still the same. */
+/** Runs all tests, and keeps a pass if the tree has not changed. */
 async function runAll(): Promise<void> {
   mkdirSync(".turbo", { recursive: true });
   const written = mkdtempSync(".turbo/run-");
   try {
     await run("turbo", [...ALL_TESTS, "--log-prefix=none", "--force", `--cache-dir=${written}`]);
     if (process.exitCode !== 0 || keepPass(written, CACHE, (await tree()).hash)) return;
-    process.stderr.write("Something has changed while the tests ran: pnpm verify will run them again.\n");
+    process.stderr.write(
+      "The tree changed while the tests ran, so this result is not kept: pnpm verify will run them again.\n",
+    );
   } finally {
     rmSync(written, { recursive: true, force: true });
   }
 }
 
-/** Runs a tool of the repository in its root and ends as it does. */
+/** Runs a tool of the repository in its root, and takes over its exit code. */
 async function run(tool: string, args: string[]): Promise<void> {
   const child = spawn(tool, args, { env: await environment(), stdio: "inherit", shell: isWindows() });
-  // The terminal tells the child as well, and it has things to end first.
+  // The terminal sends the signal to the child too, which has to clean up first.
   process.on("SIGINT", () => {});
   const [code] = (await once(child, "close")) as [number | null];
   process.exitCode = code ?? 1;
 }
 
-/** The tree and its surroundings as they are now, and whether the tests have passed on them. */
+/** The hash of the present tree and environment, and whether the tests have passed on it. */
 async function tree(): Promise<{ hash: string; hasPassed: boolean }> {
   const options = { env: await environment(), encoding: "utf8", shell: isWindows(), maxBuffer: 1 << 28 } as const;
   const { status, stdout, stderr } = spawnSync("turbo", [...ALL_TESTS, "--dry=json", inCache()], options);
-  if (status !== 0) throw new Error(`turbo cannot tell what the tests depend on: ${stderr}`);
+  if (status !== 0) throw new Error(`turbo failed to list the inputs of the tests: ${stderr}`);
   const { tasks } = JSON.parse(stdout) as { tasks: { hash: string; cache: { status: string } }[] };
   const [task] = tasks;
   return { hash: task!.hash, hasPassed: task!.cache.status === "HIT" };
@@ -68,8 +70,8 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
 }
 
 /**
- * Differs when a program that tests call has come, gone or changed: installing touches a folder of the path. And when the
- * PostgreSQL that is given is another one at the same address.
+ * A hash that changes if a program that tests may call is installed, removed or changed, because that changes a folder
+ * of PATH. It also changes if DATABASE_URL leads to another version of PostgreSQL.
  */
 async function surroundings(): Promise<string> {
   const folders = (process.env["PATH"] ?? "").split(delimiter).map((folder) => {
@@ -88,7 +90,7 @@ async function versionOf(url: string): Promise<string> {
     const { rows } = await client.query<{ version: string }>("select version()");
     return rows[0]!.version;
   } catch (error) {
-    throw new Error("DATABASE_URL leads to no PostgreSQL that answers.", { cause: error });
+    throw new Error("No PostgreSQL answers at DATABASE_URL.", { cause: error });
   } finally {
     await client.end();
   }

@@ -8,11 +8,11 @@ import { afterAll, expect, test } from "vitest";
 const folder = mkdtempSync(join(tmpdir(), "collections-summary-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** In one piece, it would tag this file too. */
+/** Split, because the complete tag would apply to this file too. */
 const TAG_OF_MODULE = ["@module", "tag"].join("-");
 
-// One test of the file that is made here is skipped, since the line has to count such ones.
-test("the last line counts tests, and as failed what broke outside a test", async () => {
+// One test of the generated file is skipped, because the line has to count skipped tests.
+test("the last line counts tests, and counts errors outside of tests as failed", async () => {
   const { lastLine, status } = await vitest({
     "mixed.test.js": `
       test("passes", () => {});
@@ -29,14 +29,14 @@ test("the last line counts tests, and as failed what broke outside a test", asyn
   expect(status).toBe(1);
 });
 
-test("a clean run ends in two numbers", async () => {
+test("a run without failures ends with two numbers", async () => {
   expect(await vitest({ "clean.test.js": `test("passes", () => {});` })).toMatchObject({
     lastLine: "1 passed, 0 failed",
     status: 0,
   });
 });
 
-test("tests that a tag leaves out are listed with the tag's reason, and apart from skipped ones", async () => {
+test("lists tests that a tag left out with the tag's reason, separate from skipped tests", async () => {
   const { output } = await vitest({
     "tagged.test.js": `
       test("passes", () => {});
@@ -60,7 +60,7 @@ interface Run {
   status: number;
 }
 
-/** Runs a real vitest over files of its own, with this reporter beside the usual one. Two tags leave out their tests. */
+/** Runs a real vitest on generated files with this reporter. Two tags leave out their tests. */
 async function vitest(files: Record<string, string>): Promise<Run> {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
   const reporter = fileURLToPath(new URL("summary-reporter.ts", import.meta.url));

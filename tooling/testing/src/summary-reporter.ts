@@ -4,13 +4,13 @@ interface Counts {
   passed: number;
   failed: number;
   skipped: number;
-  /** By tag, how many tests were left out because of it. */
+  /** The number of tests that each tag left out. */
   leftOut: Map<string, number>;
 }
 
 /**
- * Ends a run with the line `N passed, N failed`, plus `, N skipped` and `, N left out` when tests were, for machines to
- * read. Before it, each tag in `leftOut` (a reason by tag) is listed with the number of its tests that did not run.
+ * Ends a run with the machine-readable line `N passed, N failed`, plus `, N skipped` and `, N left out` if there are
+ * any. Before it, lists each tag of `leftOut` (a reason by tag) with the number of its tests that did not run.
  */
 export class SummaryReporter implements Reporter {
   #vitest: Vitest | undefined;
@@ -27,7 +27,7 @@ export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[], reason: TestRunEndReason): void {
     const counts = count(modules, this.#leftOut);
     counts.failed += unhandled.length;
-    // A run that failed for a reason of its own, such as a coverage threshold, never reads as a clean one.
+    // A run that failed for another reason, such as a coverage threshold, must not report 0 failed.
     if (reason !== "passed" && counts.failed === 0) counts.failed = 1;
     for (const [tag, tests] of counts.leftOut) {
       this.#vitest?.logger.log(`left out: ${tests} tagged "${tag}" (${this.#leftOut[tag]})`);
@@ -42,7 +42,7 @@ function summaryLine({ passed, failed, skipped, leftOut }: Counts): string {
   return `${passed} passed, ${failed} failed${skippedWords}${leftOutCount > 0 ? `, ${leftOutCount} left out` : ""}`;
 }
 
-/** Counts tests, and as failed also each file, suite or hook that broke outside a test. */
+/** Counts tests. Errors of files, suites and hooks outside of tests count as failed. */
 function count(modules: readonly TestModule[], reasons: Readonly<Record<string, string>>): Counts {
   const counts: Counts = { passed: 0, failed: 0, skipped: 0, leftOut: new Map() };
   for (const module of modules) {
@@ -55,7 +55,7 @@ function count(modules: readonly TestModule[], reasons: Readonly<Record<string, 
         counts.leftOut.set(tag, (counts.leftOut.get(tag) ?? 0) + 1);
         continue;
       }
-      // Pending is a test that a crash or an interruption kept from ending.
+      // A test stays pending if a crash or an interruption prevented its end.
       counts[state === "pending" ? "failed" : state] += 1;
     }
   }

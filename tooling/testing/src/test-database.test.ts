@@ -4,14 +4,14 @@ import { directUrl, emptyDatabase, testDatabase } from "./index.ts";
 
 const database = await testDatabase("testing-dogs", createDogs);
 
-test("a database has what its template has, and who uses it changes nobody else's", async () => {
+test("a database has the template's content, and changes in it do not affect other copies", async () => {
   const other = await testDatabase("testing-dogs", createDogs);
   await query(other.url, "delete from dogs");
   expect(await query(other.url, "select name from dogs")).toEqual([]);
   expect(await query(database.url, "select name from dogs")).toEqual([{ name: "Rex" }]);
 });
 
-test("of several who ask for a template at once, one makes it", async () => {
+test("makes a template once, even if several ask for it at the same time", async () => {
   let made = 0;
   const migrate = async (url: string): Promise<void> => {
     made += 1;
@@ -22,14 +22,14 @@ test("of several who ask for a template at once, one makes it", async () => {
   expect(new Set(databases.map(({ url }) => url)).size).toBe(4);
 });
 
-test("a migration that fails is reported, and leaves nothing in the way of the next attempt", async () => {
+test("reports a failed migration, and the next attempt works", async () => {
   const fails = testDatabase("testing-fails", (url) => query(url, "create nonsense").then(() => {}));
   await expect(fails).rejects.toThrow(/syntax error/);
   const { url } = await testDatabase("testing-fails", createDogs);
   expect(await query(url, "select name from dogs")).toEqual([{ name: "Rex" }]);
 });
 
-test("an empty database is empty, and gone when it is dropped, whoever is still connected", async () => {
+test("an empty database has no tables, and can be dropped while clients are connected", async () => {
   const database = await emptyDatabase();
   const tables = "select from information_schema.tables where table_schema = 'public'";
   expect(await query(database.url, tables)).toEqual([]);

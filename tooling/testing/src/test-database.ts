@@ -15,15 +15,15 @@ const DISTRIBUTE = fileURLToPath(
 );
 
 export interface TestDatabase {
-  /** Address of a database of its own; in the mode "pooled" by way of the pooler. */
+  /** The URL of the database; in the mode "pooled" through the pooler. */
   url: string;
-  /** Drops it at once, together with the connections still open to it. */
+  /** Drops the database now, including open connections to it. */
   drop: () => Promise<void>;
 }
 
 /**
- * A database for this test file, dropped after the file's tests. It is a copy of a template that is made once per run:
- * `migrate` brings an empty database to the state called `name`, and closes its connections before it returns.
+ * Creates a database for this test file, which is dropped after the file's tests. It is a copy of a template that is
+ * made once per run: `migrate` brings an empty database to the state called `name`, and must close its connections.
  *
  * In the mode "citus" the database is on all nodes of the cluster, and the tables of our packages are distributed.
  */
@@ -33,17 +33,17 @@ export async function testDatabase(name: string, migrate: (url: string) => Promi
   return copyOf(template, allNodes());
 }
 
-/** Like `testDatabase`, with nothing in it. In the mode "citus" it is on the coordinator alone, without the extension. */
+/** Like `testDatabase`, but empty. In the mode "citus" it is only on the coordinator, without the extension. */
 export async function emptyDatabase(): Promise<TestDatabase> {
   return copyOf("template0", [inject("adminUrl")]);
 }
 
-/** On a cluster: an empty database on all nodes, with the extension, in which nothing is distributed. */
+/** On a cluster: an empty database on all nodes with the extension, and without distributed tables. */
 export async function emptyClusterDatabase(): Promise<TestDatabase> {
   return copyOf(clusterTemplate(inject("databasePrefix")), allNodes());
 }
 
-/** The address past the pooler, for what needs a session of its own; the same where there is no pooler. */
+/** The URL without the pooler, for what needs its own session; the same URL if there is no pooler. */
 export function directUrl(url: string): string {
   const direct = new URL(url);
   if (!direct.searchParams.has("pgbouncer")) return url;
@@ -52,7 +52,7 @@ export function directUrl(url: string): string {
   return direct.href;
 }
 
-/** Made under a lock by whoever asks first, and renamed when it is whole. */
+/** The first caller makes the template under a lock, and renames it when it is complete. */
 async function ensureTemplate(template: string, migrate: (url: string) => Promise<void>): Promise<void> {
   await onNode(inject("adminUrl"), async (admin) => {
     await admin.query("select pg_advisory_lock(hashtextextended($1, 0))", [template]);
@@ -79,16 +79,16 @@ async function makeTemplate(template: string, migrate: (url: string) => Promise<
 }
 
 /**
- * Declares the tables of our packages in this database to Citus. A process does it, since only the service knows all
- * packages, and importing them here would register their queries in every test file.
+ * Distributes the tables of our packages in this database. It runs as a process: only the service knows all packages,
+ * and importing them here would register their queries in every test file.
  */
 async function distribute(url: string): Promise<void> {
   await promisify(execFile)(process.execPath, ["--disable-warning=ExperimentalWarning", DISTRIBUTE, url]);
 }
 
 /**
- * Where TEST_DATABASES_MIGRATED_BY names a checkout, its version migrates each template first: so the tests of an older
- * version are run on a newer schema, see rolling.ts.
+ * If TEST_DATABASES_MIGRATED_BY names a checkout, that version migrates each template first. So the tests of an older
+ * version run on a newer schema; see rolling.ts.
  */
 async function migrateByAnother(url: string): Promise<void> {
   const checkout = process.env["TEST_DATABASES_MIGRATED_BY"];
@@ -106,9 +106,9 @@ async function copyOf(template: string, nodes: readonly string[]): Promise<TestD
 }
 
 /**
- * Copying files takes some 20 ms and no write-ahead log, for the price of a checkpoint that costs nothing unsynced. Citus
- * keeps its catalog in the database and reaches the workers' databases by the name of its own: copies of a template on
- * all nodes are a distributed database too.
+ * Copying files takes about 20 ms and writes no write-ahead log; the checkpoint that it needs costs nothing without
+ * fsync. Citus keeps its catalog in the database and finds the workers' databases by the same name, so copies of a
+ * template on all nodes are a distributed database too.
  */
 async function createDatabase(name: string, template: string, nodes: readonly string[]): Promise<void> {
   const [quotedName, quotedTemplate] = [escapeIdentifier(name), escapeIdentifier(template)];
@@ -128,7 +128,7 @@ async function onEach(nodes: readonly string[], text: string): Promise<void> {
   await Promise.all(nodes.map((node) => onNode(node, (admin) => admin.query(text))));
 }
 
-/** The nodes that have a copy of each test database, the one that tests connect to first. */
+/** The nodes that have a copy of each test database; tests connect to the first. */
 function allNodes(): string[] {
   return [inject("adminUrl"), ...inject("workerUrls")];
 }

@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from "pg";
 
 /**
- * Runs `work` in a transaction in which no trigger runs and no foreign key is checked, as a superuser could: for rows that
- * our guards refuse. On a cluster that holds at all nodes: Citus repeats SET LOCAL there.
+ * Runs `work` in a transaction without triggers and foreign keys, to write rows that they would reject. On a cluster
+ * this applies to all nodes, because Citus repeats SET LOCAL there.
  */
 export async function withoutTriggers<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -13,7 +13,7 @@ export async function withoutTriggers<T>(pool: Pool, work: (client: PoolClient) 
     await client.query("commit");
     return result;
   } finally {
-    // After an error the transaction is still open: it ends with its connection.
+    // After an error the transaction is still open. Closing the connection ends it.
     client.release(true);
   }
 }

@@ -1,24 +1,27 @@
 import { fail, warn, type Check, type Finding } from "./check.ts";
-import { answerInWords, isRedirect } from "./expectation.ts";
+import { describeAnswer, isRedirect } from "./expectation.ts";
 import type { Exchange, StandIn } from "../stand-in/stand-in.ts";
 
-/** What holds for every answer of an endpoint; they look at all that came back before. contract: Limits, Callback */
+/**
+ * Checks about every answer of an endpoint. They send nothing, and look at all answers before them. contract: Limits,
+ * Callback
+ */
 export function answerChecks(endpoint: Exchange["endpoint"]): readonly Check[] {
   return [
     {
       name: `${endpoint}.answer-time`,
-      title: endpoint === "receiver" ? "Every answer begins in time" : "Every answer is whole in time",
+      title: endpoint === "receiver" ? "Every answer begins in time" : "Every answer is complete in time",
       why:
         endpoint === "receiver"
-          ? "After ten seconds an event counts as not delivered, and comes again."
-          : "After ten seconds the field partner has nothing to show but your UPI code, and there is no second call.",
+          ? "After ten seconds an event counts as not delivered, and is sent again."
+          : "After ten seconds the field partner can show only your UPI code. The service does not call a second time.",
       run: (service) => Promise.resolve(timeFindings(service, endpoint)),
       lookedAt: (service) => timesOf(service, endpoint),
     },
     {
       name: `${endpoint}.no-redirect`,
       title: "No answer is a redirect",
-      why: "Redirects are never followed, since they could lead a signed request anywhere. One counts as a failure.",
+      why: "The service never follows a redirect, because it could lead a signed request anywhere. A redirect counts as a failure.",
       run: (service) => Promise.resolve(redirectFindings(service, endpoint)),
       lookedAt: (service) => ({
         sent: allOf(service, endpoint),
@@ -45,7 +48,10 @@ function answersOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[]
   return service.log.filter((made) => made.endpoint === endpoint);
 }
 
-/** The time that the contract counts: a receiver's until the status line, a mint endpoint's until the end. */
+/**
+ * The time that the contract counts: for a receiver until the status line, for a mint endpoint until the end of the
+ * body.
+ */
 export function answerTimeMs({ endpoint, outcome }: Exchange): number {
   if (outcome.kind === "failure") return outcome.totalMs;
   return endpoint === "receiver" ? outcome.statusMs : outcome.totalMs;
@@ -60,7 +66,7 @@ function timeFindings(service: StandIn, endpoint: Exchange["endpoint"]): Finding
     return [fail(`${late.length} of ${answers.length} requests were not answered within ${timeoutMs} ms.`, HURRY)];
   }
   if (slowestMs <= timeoutMs / 2) return [];
-  return [warn(`The slowest of ${answers.length} answers took ${slowestMs} ms; ${timeoutMs} ms is the limit.`, HURRY)];
+  return [warn(`The slowest of ${answers.length} answers took ${slowestMs} ms; the limit is ${timeoutMs} ms.`, HURRY)];
 }
 
 function isLate({ endpoint, outcome }: Exchange): boolean {
@@ -71,8 +77,8 @@ function isLate({ endpoint, outcome }: Exchange): boolean {
 function redirectFindings(service: StandIn, endpoint: Exchange["endpoint"]): Finding[] {
   const [first] = redirectsOf(service, endpoint);
   if (first === undefined) return [];
-  const mend = "Register the URL that answers itself, or serve this one without a redirect.";
-  return [fail(`A request was ${answerInWords(first)}.`, mend)];
+  const mend = "Register the URL that the redirect leads to, or make this URL answer without a redirect.";
+  return [fail(`A request was ${describeAnswer(first)}.`, mend)];
 }
 
 function redirectsOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange[] {
@@ -80,4 +86,4 @@ function redirectsOf(service: StandIn, endpoint: Exchange["endpoint"]): Exchange
 }
 
 const HURRY =
-  "Answer before the slow work: store what came and do the rest in a job. Look for cold starts, locks and calls to others in between.";
+  "Answer before the slow work: store the request and do the rest in a job. Look for cold starts, locks and calls to other services before the answer.";

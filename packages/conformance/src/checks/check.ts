@@ -1,16 +1,16 @@
 import type { Settings } from "../stand-in/settings.ts";
 import type { StandIn } from "../stand-in/stand-in.ts";
 
-/** Something that is not as the contract has it. A warning does no harm by itself. */
+/** A deviation from the contract. A warning is a deviation that causes no harm by itself. */
 export interface Finding {
   readonly level: "FAIL" | "WARN";
-  /** What is wrong with what came back, in a sentence. */
+  /** What is wrong, in a sentence. */
   readonly problem: string;
-  /** What to change, in a sentence. */
+  /** How to fix it, in a sentence. */
   readonly mend: string;
 }
 
-/** One promise of the contract, tried on an endpoint. */
+/** Tests one promise of the contract on an endpoint. */
 export interface Check {
   /** `receiver.…` or `mint.…`. */
   readonly name: string;
@@ -18,18 +18,18 @@ export interface Check {
   readonly title: string;
   /** Why it matters, in a sentence or two. */
   readonly why: string;
-  /** What is needed and was not given, or null. */
+  /** Returns which missing setting the check needs, or null. */
   readonly skip?: (settings: Settings) => string | null;
-  /** Tries it; no finding is a pass. */
+  /** Runs the check. No finding means that it passed. */
   readonly run: (service: StandIn) => Promise<Finding[]>;
-  /** For a check that sends nothing itself: what it looked at. */
+  /** For a check that sends nothing itself: the requests and answers that it looked at. */
   readonly lookedAt?: (service: StandIn) => { readonly sent: string; readonly cameBack: string };
 }
 
-/** How a check ended, in a word. `WARN`: nothing but what does no harm by itself was found. */
+/** The result of a check. `WARN`: it found only deviations that cause no harm by themselves. */
 export type Verdict = "PASS" | "FAIL" | "WARN" | "SKIPPED";
 
-/** How a check ended. `sent` and `cameBack` are empty where nothing was sent. */
+/** The full result of a check. `sent` and `cameBack` are empty if nothing was sent. */
 export interface CheckResult {
   readonly name: string;
   readonly title: string;
@@ -38,7 +38,7 @@ export interface CheckResult {
   readonly sent: string;
   readonly cameBack: string;
   readonly findings: readonly Finding[];
-  /** Why it was skipped, or null. */
+  /** The reason if the check was skipped, else null. */
   readonly skipped: string | null;
   readonly durationMs: number;
 }

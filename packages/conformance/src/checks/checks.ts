@@ -8,7 +8,7 @@ import { receiverOrderChecks } from "./receiver-order-checks.ts";
 import { receiverSignatureChecks } from "./receiver-signature-checks.ts";
 
 /**
- * Every check, in the order in which they are made.
+ * Every check, in the order in which they run.
  *
  * @example
  * for (const { name, title } of CHECKS) console.log(`${name}: ${title}`);
@@ -24,9 +24,9 @@ export const CHECKS: readonly Check[] = [
   ...answerChecks("mint"),
 ];
 
-/** The check that has to pass before the others of its endpoint mean anything, and those that are made all the same. */
+/** For each endpoint, the check that must pass before its other checks run. */
 export const FIRST_OF = { receiver: "receiver.event", mint: "mint.link" } as const;
-export const MADE_ANYWAY: readonly string[] = Object.keys(FIRST_OF).flatMap((endpoint) => [
+export const ALWAYS_RUN: readonly string[] = Object.keys(FIRST_OF).flatMap((endpoint) => [
   `${endpoint}.answer-time`,
   `${endpoint}.no-redirect`,
 ]);

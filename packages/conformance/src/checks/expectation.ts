@@ -5,42 +5,49 @@ import type { Exchange } from "../stand-in/stand-in.ts";
 const EXCERPT_CHARS = 160;
 
 /**
- * Finds fault unless the answer is a 2xx. `mend` is for a refusal of what the check is about; without it, and for
- * redirects and time-outs, the answer itself says what to mend. contract: Delivery
+ * Reports a failure unless the answer is a 2xx. `mend` is the advice for an endpoint that rejects what the check sends.
+ * Redirects, time-outs and calls without `mend` get advice by the status of the answer. contract: Delivery
  */
-export function acknowledged(made: Exchange, mend?: string): Finding[] {
+export function expectAcknowledged(made: Exchange, mend?: string): Finding[] {
   const { outcome } = made;
   if (outcome.kind === "failure") {
     const problem = `${subjectOf(made)} got no answer: ${outcome.detail}.`;
-    return [fail(problem, outcome.isTimeout ? mendOfTimeout(made) : (mend ?? LOOK_INTO_LOGS))];
+    return [fail(problem, outcome.isTimeout ? mendOfTimeout(made) : (mend ?? CHECK_THE_LOG))];
   }
   const { status } = outcome;
   if (isSuccess(status)) return [];
-  const isTold = mend === undefined || isRedirect(status) || status === 429;
+  const isByStatus = mend === undefined || isRedirect(status) || status === 429;
   return [
-    fail(`${subjectOf(made)} was ${answerInWords(made)} instead of 2xx.`, isTold ? mendOfStatus(made, status) : mend),
+    fail(
+      `${subjectOf(made)} was ${describeAnswer(made)} instead of 2xx.`,
+      isByStatus ? mendOfStatus(made, status) : mend,
+    ),
   ];
 }
 
 /**
- * Finds fault unless the request was refused with one of `statuses`. Another 4xx does no harm and is a warning.
- * `mend` is for a request that was taken as if it were good.
+ * Reports a failure unless the request was rejected with one of `statuses`. Another 4xx causes no harm and is a
+ * warning. `mend` is the advice for an endpoint that accepted the request.
  */
-export function refused(made: Exchange, mend: string, statuses: readonly number[] = [401]): Finding[] {
+export function expectRejected(made: Exchange, mend: string, statuses: readonly number[] = [401]): Finding[] {
   const { outcome } = made;
   const expected = statuses.join(" or ");
   if (outcome.kind === "failure") {
-    return [fail(`${subjectOf(made)} got no answer: ${outcome.detail}.`, `Answer ${expected}. ${REFUSE_CALMLY}`)];
+    return [
+      fail(`${subjectOf(made)} got no answer: ${outcome.detail}.`, `Answer ${expected}. ${REJECT_WITHOUT_CRASH}`),
+    ];
   }
   if (statuses.includes(outcome.status)) return [];
   if (isSuccess(outcome.status)) {
-    return [fail(`${subjectOf(made)} was ${answerInWords(made)}, as if it were good.`, mend)];
+    return [fail(`${subjectOf(made)} was ${describeAnswer(made)}, as if it were valid.`, mend)];
   }
-  const problem = `${subjectOf(made)} was ${answerInWords(made)} instead of ${expected}.`;
+  const problem = `${subjectOf(made)} was ${describeAnswer(made)} instead of ${expected}.`;
   if (outcome.status >= 400 && outcome.status < 500) {
-    return [warn(problem, `It is refused, so no harm is done; answer ${expected}, which says what is wrong.`)];
+    return [
+      warn(problem, `The request is rejected, so no harm is done. Still, answer ${expected}, which states the reason.`),
+    ];
   }
-  return [fail(problem, `Answer ${expected}. ${REFUSE_CALMLY}`)];
+  return [fail(problem, `Answer ${expected}. ${REJECT_WITHOUT_CRASH}`)];
 }
 
 export function isSuccess(status: number): boolean {
@@ -51,8 +58,8 @@ export function isRedirect(status: number): boolean {
   return status >= 300 && status <= 399;
 }
 
-/** `answered 500 ("duplicate key")`: the status with the beginning of the body. */
-export function answerInWords(made: Exchange): string {
+/** `answered 500 (“duplicate key”)`: the status with the beginning of the body. */
+export function describeAnswer(made: Exchange): string {
   const { outcome, mask } = made;
   if (outcome.kind === "failure") return outcome.detail;
   const { location } = outcome.headers;
@@ -61,20 +68,20 @@ export function answerInWords(made: Exchange): string {
   return excerpt === "" ? `answered ${outcome.status}` : `answered ${outcome.status} (“${excerpt}”)`;
 }
 
-/** The beginning of an answer's body on one line, without our secrets. */
+/** The beginning of an answer's body on one line, with secrets masked. */
 export function excerptOf({ outcome, mask }: Exchange): string {
   if (outcome.kind === "failure") return "";
-  // Masked before it is cut, or else half a secret could stay.
+  // Mask before cutting: a secret that is cut in half would not be masked.
   const text = mask(new TextDecoder().decode(outcome.body));
   const line = text.replaceAll(/[\s\p{Cc}\uFFFD]+/gu, " ").trim();
   return line.length > EXCERPT_CHARS ? `${line.slice(0, EXCERPT_CHARS).toWellFormed()}…` : line;
 }
 
-const REFUSE_CALMLY =
-  "Whatever goes wrong while a signature is checked, a missing header or digests of different length, is a refusal too, not a crash.";
+const REJECT_WITHOUT_CRASH =
+  "Treat every problem during signature verification as a rejection, not as a crash: also a missing header or a digest of another length.";
 
-const VERIFY_ANEW =
-  "Check the secret of that key id, all of its text; sign the bytes as they arrived, before any parser; use the path of the request line without its query; compare the timestamp in milliseconds, with a clock that is right.";
+const FIX_VERIFICATION =
+  "Check that you use the complete secret of that key id. Sign the bytes as they arrived, before any parser reads them. Use the path of the request line without its query. Compare the timestamp in milliseconds with a correct clock.";
 
 function subjectOf({ what }: Exchange): string {
   const text = what ?? "an event of another loan";
@@ -84,40 +91,41 @@ function subjectOf({ what }: Exchange): string {
 function mendOfTimeout({ endpoint }: Exchange): string {
   return endpoint === "receiver"
     ? "Store the event, answer 2xx at once, and do the work afterwards."
-    : "Make the link faster, or give up in time: after this long the field partner has shown your UPI code instead.";
+    : "Make the link faster, or give up in time: after this time the field partner shows your UPI code instead.";
 }
 
-const LOOK_INTO_LOGS = "Look into the log of your server, and of the proxy before it, for why the connection ended.";
+const CHECK_THE_LOG =
+  "Look in the logs of your server, and of the proxy in front of it, for the reason why the connection ended.";
 
 function mendOfStatus({ endpoint, outcome, mask }: Exchange, status: number): string {
   if (isRedirect(status)) {
     const to = outcome.kind === "answer" ? mask(outcome.headers.location ?? "elsewhere") : "elsewhere";
-    return `Redirects are not followed: register the URL that it leads to (${to}), or serve it here.`;
+    return `The service does not follow redirects: register the URL that this one leads to (${to}), or answer at this URL.`;
   }
   if (status === 401 || status === 403) {
     const clock = outcome.kind === "answer" ? clockHint(outcome.headers.date) : "";
-    const remedy = `${clock}${VERIFY_ANEW}`;
-    return endpoint === "mint" ? `See that --mint-auth-header is the registered one. ${remedy}` : remedy;
+    const remedy = `${clock}${FIX_VERIFICATION}`;
+    return endpoint === "mint" ? `Check that --mint-auth-header is the header that you registered. ${remedy}` : remedy;
   }
   const remedy = REMEDIES.get(status);
   if (remedy !== undefined) return remedy;
-  if (status >= 500) return "Look into your log for the error behind it.";
+  if (status >= 500) return "Look in your server's log for the error that caused it.";
   return endpoint === "receiver"
-    ? "Take every event that is genuine: store it, answer 2xx, and decide afterwards what to do with it, also when it is of a loan or a kind that you do not know."
-    : "Mint the link, or say why not; where your side has to know the loan, name one that it knows with --loan.";
+    ? "Accept every event that is signed correctly: store it, answer 2xx, and decide afterwards what to do with it. This includes events of unknown loans and unknown kinds."
+    : "Mint the link, or answer with the reason for not minting it. If your endpoint only mints for loans that it knows, name such a loan with --loan.";
 }
 
-/** The Date of an answer tells a clock that is too far from ours, whosever fault that is. */
+/** Says so if the answer's Date differs too much from our clock. Either clock may be wrong. */
 function clockHint(date: string | undefined): string {
   const aheadMs = Date.parse(date ?? "") - Date.now();
   if (!(Math.abs(aheadMs) > TIMESTAMP_TOLERANCE_MS)) return "";
   const minutes = Math.round(Math.abs(aheadMs) / 60_000);
-  return `Your server's clock is ${minutes} minutes ${aheadMs > 0 ? "ahead of" : "behind"} this machine's: set them right. `;
+  return `Your server's clock is ${minutes} minutes ${aheadMs > 0 ? "ahead of" : "behind"} this machine's clock: correct the wrong one. `;
 }
 
 const REMEDIES: ReadonlyMap<number, string> = new Map([
-  [405, "Take POST at this URL."],
-  [413, "Take bodies of at least 20 KB, in the proxy before your server too."],
-  [415, "Take Content-Type: application/json."],
-  [429, "Do not limit the service by address: events come in bursts, 50 at a time are usual."],
+  [405, "Accept POST at this URL."],
+  [413, "Accept bodies of at least 20 KB, also in the proxy in front of your server."],
+  [415, "Accept Content-Type: application/json."],
+  [429, "Do not rate-limit the service's address: events arrive in bursts, usually up to 50 at a time."],
 ]);

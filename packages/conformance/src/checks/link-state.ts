@@ -2,11 +2,11 @@ import { fail, type Finding } from "./check.ts";
 import type { Link } from "./link.ts";
 import type { StandIn } from "../stand-in/stand-in.ts";
 import { isSame, readState } from "./state.ts";
-import { decimalsOf } from "../stand-in/wish.ts";
+import { decimalsOf } from "../stand-in/link-request.ts";
 
 /**
- * Finds fault when the lender says itself that a link is for another amount: at the state URL under `links`, or in its
- * answer. Where neither says anything, nothing is found. Throws StateError.
+ * Reports a failure if the lender shows another amount for a link, at the state URL under `links` or else in its
+ * answer. Finds nothing if neither shows an amount. Throws StateError.
  */
 export async function linkFaults(service: StandIn, link: Link, amount: number, mend: string): Promise<Finding[]> {
   const { linkId } = link;
@@ -17,7 +17,7 @@ export async function linkFaults(service: StandIn, link: Link, amount: number, m
   const isShown = entry?.amount !== undefined;
   const shown = entry?.amount ?? link.amount;
   if (shown === undefined || isSame(shown, amount)) return [];
-  // What an answer says beside the contract may be in minor units, as most gateways have it.
+  // An amount in the answer, which the contract does not define, may be in minor units, as in most gateways.
   if (!isShown && isSame(shown, minorOf(amount, service.settings.currency))) return [];
   return [fail(`The link ${link.shown} is for ${service.mask(JSON.stringify(shown))} instead of ${amount}.`, mend)];
 }

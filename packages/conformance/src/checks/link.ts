@@ -1,42 +1,46 @@
 import { BlockList, isIP } from "node:net";
 import { fail, type Finding } from "./check.ts";
-import { acknowledged, excerptOf, isSuccess } from "./expectation.ts";
+import { expectAcknowledged, excerptOf, isSuccess } from "./expectation.ts";
 import type { Exchange } from "../stand-in/stand-in.ts";
 
 const MAX_LINK_ID_CHARS = 128;
 const MAX_URL_CHARS = 2_048;
 const PRINTABLE = new RegExp(`^\\P{Cc}{1,${MAX_LINK_ID_CHARS}}$`, "u");
 
-/** A link as the answer has it. `amount` is what the answer says of it, if it does. */
+/** A link from an answer. `amount` is the answer's own amount, if it has one. */
 export interface Link {
   readonly linkId: string;
   readonly url: string;
   readonly amount: unknown;
-  /** Id and URL without our secrets, for reports. */
+  /** Id and URL with secrets masked, for reports. */
   readonly shown: string;
 }
 
-/** What an answer of the mint endpoint holds. `link` is null, and there are faults, where the service would take none. */
+/**
+ * The link in an answer of the mint endpoint. If the service would not accept the answer, `link` is null and `faults`
+ * says why.
+ */
 export interface LinkReading {
   readonly link: Link | null;
   readonly faults: Finding[];
-  /** Whether the answer has `success: true`, which the contract shows and the service does without. */
+  /** Whether the answer has `success: true`. The contract shows it, but the service does not require it. */
   readonly saysSuccess: boolean;
 }
 
 /** Reads an answer as the service does. contract: Mint-link response */
 export function readLink(made: Exchange): LinkReading {
-  const faults = acknowledged(made);
+  const faults = expectAcknowledged(made);
   const { outcome } = made;
   if (outcome.kind === "failure" || !isSuccess(outcome.status)) return { link: null, faults, saysSuccess: false };
   if (outcome.cut === "too slow")
     return none("The answer began and did not end in time.", "Send all of the answer in time.");
   if (outcome.cut === "too large") return none("The answer is larger than 64 KiB.", SHAPE);
-  if (outcome.cut === "broken") return none("The connection broke before the answer ended.", "Look into your log.");
+  if (outcome.cut === "broken")
+    return none("The connection broke before the answer ended.", "Look in your server's log for the reason.");
 
   const body = parseObject(outcome.body);
   if (body === null) return none(`The answer is not a JSON object in UTF-8: “${excerptOf(made)}”.`, SHAPE);
-  if (body["success"] === false) return none("The answer says success: false.", LOAN_TO_MINT_FOR);
+  if (body["success"] === false) return none("The answer has success: false.", LOAN_TO_MINT_FOR);
   if (body["success"] !== undefined && body["success"] !== true) return none("success is not true.", SHAPE);
   const link = asObject(body["link"]);
   if (link === null) return none("The answer has no object link.", SHAPE);
@@ -48,7 +52,7 @@ function readFields(link: Record<string, unknown>, saysSuccess: boolean, mask: E
   if (typeof linkId !== "string" || !PRINTABLE.test(linkId.trim()) || !linkId.isWellFormed()) {
     return none(`link.linkId is ${inWords(linkId)}.`, `Send a text of 1 to ${MAX_LINK_ID_CHARS} printable characters.`);
   }
-  const problem = typeof url === "string" ? whyNotForBorrowers(url, mask) : "is no text";
+  const problem = typeof url === "string" ? whyUrlIsRejected(url, mask) : "is not a text";
   if (problem !== null) return none(`link.url ${problem}.`, "Send the https URL at which the borrower can pay.");
   return {
     link: { linkId: linkId.trim(), url: url as string, amount, shown: mask(`${linkId.trim()} (${String(url)})`) },
@@ -57,14 +61,14 @@ function readFields(link: Record<string, unknown>, saysSuccess: boolean, mask: E
   };
 }
 
-/** The end of a sentence about the URL, or null when a borrower may get it. */
-export function whyNotForBorrowers(text: string, mask: Exchange["mask"]): string | null {
+/** The reason why a URL cannot be sent to borrowers, as the end of a sentence, or null. */
+export function whyUrlIsRejected(text: string, mask: Exchange["mask"]): string | null {
   if (text.length > MAX_URL_CHARS) return `is longer than ${MAX_URL_CHARS} characters`;
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text)) return "has spaces or characters that must be percent-encoded";
   if (!URL.canParse(text)) return "is not an absolute URL";
   const { protocol, hostname, username, password } = new URL(text);
   if (protocol !== "https:") return `begins with ${mask(protocol)} instead of https:`;
-  if (username !== "" || password !== "") return "carries a user name";
+  if (username !== "" || password !== "") return "contains a user name or password";
   if (hostname.endsWith(".")) return "has a host that ends with a dot";
   return isPublic(hostname) ? null : `leads to ${mask(hostname)}, which is not on the public internet`;
 }
@@ -99,7 +103,7 @@ function none(problem: string, mend: string): LinkReading {
 
 function inWords(value: unknown): string {
   if (value === undefined) return "missing";
-  return typeof value === "string" ? "empty, too long or not printable" : "no text";
+  return typeof value === "string" ? "empty, too long or not printable" : "not a text";
 }
 
 function parseObject(body: Uint8Array): Record<string, unknown> | null {
@@ -116,4 +120,5 @@ function asObject(value: unknown): Record<string, unknown> | null {
 }
 
 const SHAPE = 'Answer {"success": true, "link": {"linkId": "…", "url": "https://…"}} and nothing before or after it.';
-const LOAN_TO_MINT_FOR = "Mint the link; where your side has to know the loan, name one that it knows with --loan.";
+const LOAN_TO_MINT_FOR =
+  "Mint the link. If your endpoint only mints for loans that it knows, name such a loan with --loan.";

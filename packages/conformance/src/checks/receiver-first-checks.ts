@@ -1,35 +1,39 @@
 import { fail, type Check, type Finding } from "./check.ts";
 import { ping } from "../stand-in/event.ts";
-import { acknowledged } from "./expectation.ts";
+import { expectAcknowledged } from "./expectation.ts";
 import { isAt, settledState, showsInstead } from "./state.ts";
 
-/** Whether the receiver takes anything at all. The others mean nothing before it does. contract: Receiver contract */
+/**
+ * Checks that the receiver accepts events at all. The other checks of a receiver need this. contract: Receiver contract
+ */
 export const receiverFirstChecks: readonly Check[] = [
   {
     name: "receiver.ping",
     title: "A signed ping is acknowledged",
-    why: "A ping tries your callback: when you register it, when you ask for one, and every 15 minutes while it is suspended. Only its 2xx ends a suspension.",
+    why: "The service sends a ping to test your callback: when you register it, when you ask for a ping, and every 15 minutes while it is suspended. Only a 2xx to a ping ends a suspension.",
     async run(service) {
-      return acknowledged(await service.deliver("a ping", ping(service.settings.lenderCode)));
+      return expectAcknowledged(await service.deliver("a ping", ping(service.settings.lenderCode)));
     },
   },
   {
     name: "receiver.event",
     title: "A signed event is acknowledged",
-    why: "What is not acknowledged with 2xx is sent again, seven times in all; 20 failures in a row suspend your callback.",
+    why: "An event without a 2xx is sent again, at most seven times in all. 20 failures in a row suspend your callback.",
     async run(service) {
-      return acknowledged(await service.deliver("a case.created of a new loan", service.event(service.newLoan())));
+      return expectAcknowledged(
+        await service.deliver("a case.created of a new loan", service.event(service.newLoan())),
+      );
     },
   },
   {
     name: "receiver.state",
-    title: "The state URL shows what an event said",
-    why: "Answers alone do not tell what became of an event. The checks of duplicates and of order look here.",
+    title: "The state URL shows the state from an event",
+    why: "Answers alone do not show whether an event was applied. The checks of duplicates and of order use the state URL.",
     skip: ({ state }) => (state === undefined ? "--state was not given; only answers are checked" : null),
     async run(service) {
       const loan = service.newLoan();
       const made = await service.deliver("a case.created of a new loan", service.event(loan));
-      const faults: Finding[] = acknowledged(made);
+      const faults: Finding[] = expectAcknowledged(made);
       if (faults.length > 0) return faults;
       const view = await settledState(service, loan);
       service.stateIsProven = isAt(view, 1);
@@ -41,4 +45,4 @@ export const receiverFirstChecks: readonly Check[] = [
 ];
 
 const SHOW_WHAT_IS_APPLIED =
-  "Answer with what you hold of the loan: sequence of the last event applied, and of status, totalCollected and outstandingAfter those that you keep, as the events had them.";
+  "Answer with your data of the loan: the sequence of the last applied event and, as far as you store them, status, totalCollected and outstandingAfter with the values of that event.";

@@ -1,24 +1,24 @@
 import type { Check, CheckResult, Finding, Verdict } from "./check.ts";
-import { CHECKS, FIRST_OF, MADE_ANYWAY } from "./checks.ts";
+import { CHECKS, FIRST_OF, ALWAYS_RUN } from "./checks.ts";
 import { answerTimeMs } from "./answer-checks.ts";
 import { CaseService } from "../stand-in/case-service.ts";
 import type { Settings } from "../stand-in/settings.ts";
 import { StandIn, type Exchange } from "../stand-in/stand-in.ts";
 import { StateError } from "./state.ts";
 
-/** Told of each check before it is made, `index` from 0, and of its result. */
+/** Called with each check before it runs (`index` from 0), and with its result. */
 export interface Listener {
   readonly begins: (check: Check, index: number, count: number) => void;
   readonly ends: (result: CheckResult) => void;
 }
 
-/** How often each verdict was given. */
+/** The number of checks by verdict. */
 export type Tally = Readonly<Record<Verdict, number>>;
 
 /**
- * Makes the checks one after the other. Once an endpoint refuses what is good, the rest of its checks would say nothing
- * and is skipped. Makes requests to the URLs of the settings and to nobody else. Throws UsageError where the service port
- * cannot be had.
+ * Runs the checks one after the other. If an endpoint rejects a valid request, the rest of its checks would mean
+ * nothing and is skipped. Sends requests only to the URLs of the settings. Throws UsageError if the service port is not
+ * free.
  *
  * @example
  * const results = await runChecks(settings, chosenChecks(settings, []), {
@@ -34,7 +34,7 @@ export async function runChecks(
 ): Promise<CheckResult[]> {
   const cases = await caseServiceFor(settings);
   try {
-    return await makeAll(new StandIn(settings, cases), checks, listener);
+    return await runAll(new StandIn(settings, cases), checks, listener);
   } finally {
     await cases?.close();
   }
@@ -47,12 +47,12 @@ async function caseServiceFor({ servicePort, key, secondKey }: Settings): Promis
   return cases;
 }
 
-async function makeAll(service: StandIn, checks: readonly Check[], listener: Listener): Promise<CheckResult[]> {
+async function runAll(service: StandIn, checks: readonly Check[], listener: Listener): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   for (const [index, check] of checks.entries()) {
     listener.begins(check, index, checks.length);
-    const skipped = check.skip?.(service.settings) ?? whyPointless(check, results);
-    const result = skipped === null ? await make(check, service) : skip(check, skipped);
+    const skipped = check.skip?.(service.settings) ?? skipReason(check, results);
+    const result = skipped === null ? await runCheck(check, service) : skip(check, skipped);
     results.push(result);
     listener.ends(result);
   }
@@ -60,8 +60,8 @@ async function makeAll(service: StandIn, checks: readonly Check[], listener: Lis
 }
 
 /**
- * The checks of the endpoints that are given whose names are in `only`, in full or up to a dot, and those that have to
- * come before them. All of them where `only` is empty.
+ * The checks of the given endpoints whose names are in `only`, in full or up to a dot, together with the checks that
+ * must run before them. All checks if `only` is empty.
  *
  * @example
  * const all = chosenChecks(settings, []);
@@ -94,18 +94,18 @@ function endpointOf(name: string): Exchange["endpoint"] {
   return name.startsWith("mint.") ? "mint" : "receiver";
 }
 
-function whyPointless({ name }: Check, before: readonly CheckResult[]): string | null {
+function skipReason({ name }: Check, before: readonly CheckResult[]): string | null {
   const first = FIRST_OF[endpointOf(name)];
   const hasFailed = before.some((result) => result.name === first && result.verdict === "FAIL");
-  return hasFailed && !MADE_ANYWAY.includes(name) ? `says nothing until ${first} passes` : null;
+  return hasFailed && !ALWAYS_RUN.includes(name) ? `needs the check ${first} to pass` : null;
 }
 
-async function make(check: Check, service: StandIn): Promise<CheckResult> {
+async function runCheck(check: Check, service: StandIn): Promise<CheckResult> {
   const from = service.log.length;
   const startedAt = performance.now();
   const findings = await findingsOf(check, service);
   const durationMs = Math.round(performance.now() - startedAt);
-  const { sent, cameBack } = check.lookedAt?.(service) ?? inWords(service.log.slice(from));
+  const { sent, cameBack } = check.lookedAt?.(service) ?? describeExchanges(service.log.slice(from));
   const { name, title, why } = check;
   return {
     name,
@@ -125,7 +125,7 @@ async function findingsOf(check: Check, service: StandIn): Promise<Finding[]> {
     return await check.run(service);
   } catch (error) {
     if (!(error instanceof StateError)) throw error;
-    // Said once: the checks after this one look at answers only.
+    // Reported once: the checks after this one look only at answers.
     service.stateIsProven = false;
     service.stateIsBroken = true;
     return [{ level: "FAIL", problem: error.message, mend: MEND_STATE }];
@@ -141,17 +141,17 @@ function verdictOn(findings: readonly Finding[]): Verdict {
   return findings.length > 0 ? "WARN" : "PASS";
 }
 
-/** Requests that were alike are told of once, with their number. */
-function inWords(exchanges: readonly Exchange[]): { sent: string; cameBack: string } {
+/** Describes the requests and answers of a check. Requests with the same description are counted. */
+function describeExchanges(exchanges: readonly Exchange[]): { sent: string; cameBack: string } {
   const groups = new Map<string, Exchange[]>();
   for (const made of exchanges) {
     if (made.what !== null) groups.set(made.what, [...(groups.get(made.what) ?? []), made]);
   }
   const sent = [...groups].map(([what, { length }]) => (length > 1 ? `${what} (${length} requests)` : what));
-  return { sent: sent.join("; "), cameBack: [...groups.values()].map(answersInWords).join("; ") };
+  return { sent: sent.join("; "), cameBack: [...groups.values()].map(describeAnswers).join("; ") };
 }
 
-function answersInWords(alike: readonly Exchange[]): string {
+function describeAnswers(alike: readonly Exchange[]): string {
   const texts = new Map<string, number>();
   for (const { outcome } of alike) {
     const text = outcome.kind === "answer" ? String(outcome.status) : outcome.detail;
@@ -162,4 +162,4 @@ function answersInWords(alike: readonly Exchange[]): string {
 }
 
 const MEND_STATE =
-  "See what --state needs in the documentation, and whether your side works off what it has acknowledged, also while an event of another loan has to wait. Checks after this one look at answers only.";
+  "Read in the documentation what --state needs. Check that your system applies acknowledged events even while an event of another loan has to wait. The checks after this one look only at answers.";

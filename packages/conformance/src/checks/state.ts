@@ -5,10 +5,10 @@ import { exchange } from "../stand-in/exchange.ts";
 import type { Settings } from "../stand-in/settings.ts";
 import type { StandIn } from "../stand-in/stand-in.ts";
 
-/** Between two looks at something that takes its time. */
+/** The pause between two polls. */
 export const POLL_MS = 50;
 
-/** What a lender's state URL shows of a loan. What it leaves out is not compared; amounts are in major units. */
+/** A loan at the lender's state URL. Missing fields are not compared; amounts are in major units. */
 export interface LoanState {
   readonly sequence?: unknown;
   readonly status?: unknown;
@@ -18,16 +18,16 @@ export interface LoanState {
   readonly links?: unknown;
 }
 
-/** The state URL does not answer as it should. */
+/** The state URL does not answer as documented. */
 export class StateError extends Error {
   override readonly name = "StateError";
   readonly code = "STATE_UNREADABLE";
 }
 
-/** Reads the lender's view of a loan; null when the lender does not know it. Throws StateError. */
+/** Reads a loan from the lender's state URL; null if the lender does not know it. Throws StateError. */
 export async function readState(settings: Settings, loan: string): Promise<LoanState | null> {
   const { state, stateAuthHeader, timeoutMs } = settings;
-  if (state === undefined) throw new TypeError("There is no state URL.");
+  if (state === undefined) throw new TypeError("readState needs a state URL.");
   const url = new URL(state.replaceAll("{loan}", encodeURIComponent(loan)));
   const headers = {
     Accept: "application/json",
@@ -43,8 +43,8 @@ export async function readState(settings: Settings, loan: string): Promise<LoanS
 }
 
 /**
- * The lender's view of a loan once it has worked off what it had: an event of another loan is sent, and waited for.
- * Throws StateError, also when that event does not show in time.
+ * Reads a loan from the lender's state URL after the lender has processed earlier events. To find out, it sends an
+ * event of another loan and waits until that loan shows it. Throws StateError, also if the event does not show in time.
  */
 export async function settledState(service: StandIn, loan: string): Promise<LoanState | null> {
   const markLoan = service.newLoan();
@@ -54,23 +54,23 @@ export async function settledState(service: StandIn, loan: string): Promise<Loan
     const view = await readState(service.settings, markLoan);
     if (isSame(view?.sequence, 1)) break;
     if (Date.now() > until) {
-      throw new StateError(`An event was acknowledged, and the state URL ${showsInstead(service, view, 1)}.`);
+      throw new StateError(`An event was expectAcknowledged, and the state URL ${showsInstead(service, view, 1)}.`);
     }
     await wait(POLL_MS);
   }
   return readState(service.settings, loan);
 }
 
-/** Whether a view says what is known after the event of that sequence. A later sequence or other amounts are not it. */
+/** Whether a view shows exactly the state after the event with this sequence. */
 export function isAt(view: LoanState | null, sequence: number): boolean {
   return view !== null && differencesFrom(view, factsAt(sequence)).length === 0;
 }
 
 /**
- * Finds fault unless the lender's view of each loan becomes that of the event with `sequence`; nothing without a proven
- * state URL. `mend` says what to do about it. Throws StateError.
+ * Reports a failure unless the state URL shows each loan at the event with this `sequence` in time. Finds nothing if
+ * the state URL was never proven to work. `mend` is the advice. Throws StateError.
  */
-export async function arriveAt(
+export async function expectStateAt(
   service: StandIn,
   loans: readonly string[],
   sequence: number,
@@ -114,7 +114,9 @@ function shownAs(value: unknown, mask: StandIn["mask"]): string {
   return value === undefined ? "missing" : mask(JSON.stringify(value)).slice(0, 60);
 }
 
-/** Amounts may be numbers or decimal texts: these are small enough for equal doubles to be equal decimals. */
+/**
+ * Compares amounts, which may be numbers or decimal texts. They are small enough that equal doubles are equal decimals.
+ */
 export function isSame(shown: unknown, expected: string | number): boolean {
   if (typeof expected === "string" || typeof shown === "number") return shown === expected;
   return typeof shown === "string" && /^\d+(\.\d+)?$/.test(shown) && Number(shown) === expected;

@@ -10,8 +10,8 @@ const DEFAULT_TIMEOUT_SECONDS = "10";
 const DEFAULT_STATE_LAG_SECONDS = "5";
 const MAX_SECONDS = 600;
 
-/** What to do, by the command line. `report` says in which form, and where the JUnit file goes. */
-export type Order =
+/** The command line after parsing. `json` and `junit` select the form of the report. */
+export type Invocation =
   | { readonly kind: "help" }
   | { readonly kind: "list" }
   | {
@@ -50,8 +50,11 @@ type Values = ReturnType<typeof parse>;
 /** The names of the options, for the documentation's test. */
 export const OPTION_NAMES: readonly string[] = Object.keys(OPTIONS);
 
-/** Understands a command line; secrets may come from the environment. Throws UsageError, whose text repeats no value of an option that holds a secret. */
-export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): Order {
+/**
+ * Parses a command line. Secrets may come from the environment. Throws UsageError, whose text never repeats a value of
+ * an option that holds a secret.
+ */
+export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): Invocation {
   const values = parse(args);
   if (values.help) return { kind: "help" };
   if (values.list) return { kind: "list" };
@@ -63,8 +66,9 @@ export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): 
 function parse(args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
-    // Not repeated: it may be the second word of an auth header that has lost its quotes.
-    if (positionals.length > 0) throw new UsageError("A word belongs to no option; put values with spaces in quotes.");
+    // The word is not repeated: it may be the second word of an auth header without quotes.
+    if (positionals.length > 0)
+      throw new UsageError("A word does not belong to any option: put values with spaces in quotes.");
     return values;
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message.split("\n", 1).join(""));
@@ -101,7 +105,7 @@ function readSettings(values: Values, env: NodeJS.ProcessEnv): Settings {
 function readKey(values: Values, env: NodeJS.ProcessEnv): Key {
   const secret = values.secret ?? env["CONFORMANCE_SECRET"] ?? "";
   if (secret === "") {
-    throw new UsageError("Give the secret that your endpoints know, with --secret or in CONFORMANCE_SECRET.");
+    throw new UsageError("Give the secret that your endpoints use, with --secret or in CONFORMANCE_SECRET.");
   }
   return { keyId: readKeyId("key-id", values["key-id"]), secret };
 }
@@ -118,13 +122,13 @@ function readSecondKey(values: Values, env: NodeJS.ProcessEnv): Key | undefined 
 
 function readKeyId(option: string, keyId: string | undefined): string {
   if (keyId === undefined || keyId === "") {
-    throw new UsageError(`Give the id of that key, lk_…, with --${option}: it is sent as ${HEADERS.keyId}.`);
+    throw new UsageError(`Give the id of the key, lk_…, with --${option}. It is sent as ${HEADERS.keyId}.`);
   }
-  if (keyId.startsWith("sk_")) throw new UsageError(`--${option} takes the key id, lk_…, not the secret.`);
+  if (keyId.startsWith("sk_")) throw new UsageError(`--${option} must be the key id, lk_…, not the secret.`);
   try {
     validateHeaderValue(HEADERS.keyId, keyId);
   } catch {
-    throw new UsageError(`--${option} has characters that a header cannot have.`);
+    throw new UsageError(`--${option} contains characters that are not valid in a header.`);
   }
   return keyId;
 }
@@ -133,29 +137,29 @@ function readPort(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port >= 1 && port <= 65_535) return port;
-  throw new UsageError(`--service-port takes a port from 1 to 65535, got "${text}".`);
+  throw new UsageError(`--service-port must be a port from 1 to 65535, got "${text}".`);
 }
 
 function readCurrency(text: string): string {
   if (/^[A-Z]{3}$/.test(text)) return text;
-  throw new UsageError(`--currency takes an ISO 4217 code such as INR, got "${text}".`);
+  throw new UsageError(`--currency must be an ISO 4217 code such as INR, got "${text}".`);
 }
 
 function readSeconds(option: string, text: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (seconds > 0 && seconds <= MAX_SECONDS) return Math.ceil(seconds * 1000);
-  throw new UsageError(`--${option} takes seconds above 0, up to ${MAX_SECONDS}, got "${text}".`);
+  throw new UsageError(`--${option} must be a number of seconds above 0 and up to ${MAX_SECONDS}, got "${text}".`);
 }
 
-/** Names of checks, or what stands before the dot, with commas between. */
+/** Names of checks, or the part before the dot, separated by commas. */
 function readOnly(texts: readonly string[], { receiver, mint }: Settings): string[] {
   const names = texts.flatMap((text) => text.split(",")).map((name) => name.trim());
   for (const name of names) {
-    const meant = CHECKS.filter((check) => check.name === name || check.name.startsWith(`${name}.`));
-    if (meant.length === 0) throw new UsageError(`--only: there is no check "${name}"; --list shows them all.`);
-    const isMint = meant[0]!.name.startsWith("mint.");
+    const matching = CHECKS.filter((check) => check.name === name || check.name.startsWith(`${name}.`));
+    if (matching.length === 0) throw new UsageError(`--only: there is no check "${name}". --list shows all checks.`);
+    const isMint = matching[0]!.name.startsWith("mint.");
     if ((isMint ? mint : receiver) === undefined) {
-      throw new UsageError(`--only ${name} needs --${isMint ? "mint" : "receiver"} with the URL to test.`);
+      throw new UsageError(`--only ${name} needs --${isMint ? "mint" : "receiver"} with the URL of that endpoint.`);
     }
   }
   return names;

@@ -1,28 +1,29 @@
 import { writeFile } from "node:fs/promises";
-import { readArguments, type Order } from "./arguments.ts";
+import { readArguments, type Invocation } from "./arguments.ts";
 import type { CheckResult } from "../checks/check.ts";
 import { HELP, listOfChecks } from "./help.ts";
 import { reach, UnreachableError } from "./reach.ts";
-import { reportAsJson, summaryInWords, type Report } from "./report.ts";
+import { reportAsJson, summaryAsText, type Report } from "./report.ts";
 import { reportAsJunit } from "./report-junit.ts";
 import { resultAsText } from "./report-text.ts";
 import { chosenChecks, runChecks, tally, type Listener } from "../checks/run.ts";
 import type { Settings } from "../stand-in/settings.ts";
 import { UsageError } from "../usage-error.ts";
 
-const EXIT = { passed: 0, failed: 1, notMade: 2 } as const;
+const EXIT = { passed: 0, failed: 1, notRun: 2 } as const;
 const WIDTH = { usual: 100, most: 120 } as const;
 
-const LIVE_KEY = "The secret is of a live key: made-up events and wishes for small links are sent to these URLs.\n";
+const LIVE_KEY =
+  "Warning: this is the secret of a live key. The checks send invented events and requests for small links to these URLs.\n";
 
-/** Where the command writes, as process.stdout and process.stderr are. */
+/** An output stream of the command, such as process.stdout. */
 export interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** What the command reads its secrets from, and where it writes. `process` is one. */
+/** The environment and the output streams of the command, such as `process`. */
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: Output;
@@ -30,7 +31,7 @@ export interface Surroundings {
 }
 
 /**
- * The whole command; the number is its exit code: 0 no check failed, 1 one did, 2 nothing could be said.
+ * Runs the command and returns its exit code: 0 if no check failed, 1 if a check failed, 2 if the checks could not run.
  *
  * @example
  * const args = ["--receiver", "http://localhost:4000/hooks/collections", "--key-id", "lk_sandbox_7f3a"];
@@ -38,19 +39,19 @@ export interface Surroundings {
  */
 export async function command(args: readonly string[], { env, stdout, stderr }: Surroundings): Promise<number> {
   try {
-    const order = readArguments(args, env);
-    if (order.kind === "run") return await run(order, { env, stdout, stderr });
-    stdout.write(order.kind === "help" ? HELP : listOfChecks());
+    const invocation = readArguments(args, env);
+    if (invocation.kind === "run") return await run(invocation, { env, stdout, stderr });
+    stdout.write(invocation.kind === "help" ? HELP : listOfChecks());
     return EXIT.passed;
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof UnreachableError)) throw error;
     stderr.write(`${error.message}\n${error instanceof UsageError ? "See --help.\n" : ""}`);
-    return EXIT.notMade;
+    return EXIT.notRun;
   }
 }
 
-async function run(order: Extract<Order, { kind: "run" }>, surroundings: Surroundings): Promise<number> {
-  const { settings, only, json, junit } = order;
+async function run(invocation: Extract<Invocation, { kind: "run" }>, surroundings: Surroundings): Promise<number> {
+  const { settings, only, json, junit } = invocation;
   if (junit !== undefined) await writeJunit(junit, "");
   await reachAll(settings);
   if (settings.key.secret.startsWith("sk_live_")) surroundings.stderr.write(LIVE_KEY);
@@ -62,16 +63,16 @@ async function run(order: Extract<Order, { kind: "run" }>, surroundings: Surroun
   const report: Report = { startedAt, durationMs, urls: shownUrls(settings), results };
 
   if (junit !== undefined) await writeJunit(junit, reportAsJunit(report));
-  surroundings.stdout.write(json ? reportAsJson(report) : summaryInWords(report));
+  surroundings.stdout.write(json ? reportAsJson(report) : summaryAsText(report));
   return tally(results).FAIL > 0 ? EXIT.failed : EXIT.passed;
 }
 
-/** A file that cannot be written is noticed before anything is sent. */
+/** Writes the file. Called once before the checks, so that an unwritable file is noticed before anything is sent. */
 async function writeJunit(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text);
   } catch (error) {
-    throw new UsageError(`--junit: ${file} cannot be written: ${(error as Error).message}.`);
+    throw new UsageError(`--junit: cannot write ${file}: ${(error as Error).message}.`);
   }
 }
 
@@ -89,7 +90,7 @@ function shownUrls({ receiver, mint, state }: Settings): Report["urls"] {
   };
 }
 
-/** Text comes check by check; a terminal also sees which one is being made. */
+/** Prints each result as text. On a terminal it also shows the check that is running. */
 function listenerFor({ env, stdout, stderr }: Surroundings, json: boolean): Listener {
   const showsProgress = stderr.isTTY === true;
   const colours = stdout.isTTY === true && (env["NO_COLOR"] ?? "") === "";

@@ -1,46 +1,46 @@
 import { CHECKS } from "../checks/checks.ts";
 
-export const HELP = `Tests your receiver and your mint endpoint as the service will call them, and says what to mend.
+export const HELP = `Tests your receiver and your mint endpoint with the requests of the service, and explains how to fix faults.
 
 conformance --receiver URL --mint URL --secret SECRET --key-id ID [options]
 
-What to test, at least one
+The URLs to test, at least one
   --receiver URL               the callback for events
-  --mint URL                   the endpoint that makes payment links
-                               https, or http on this machine
+  --mint URL                   the endpoint that mints payment links
+                               https, or plain http on this machine
 
-The key that your endpoints know
-  --secret SECRET              sk_…, as you got it; better in CONFORMANCE_SECRET
+The key that your endpoints use
+  --secret SECRET              sk_…, exactly as you received it; better in CONFORMANCE_SECRET
   --key-id ID                  lk_…, sent as X-Service-Key-Id
-  --second-secret SECRET       a key that takes over, for the check of a rotation;
-  --second-key-id ID           the secret better in CONFORMANCE_SECOND_SECRET
+  --second-secret SECRET       the new key of a rotation, for receiver.key-rotation;
+  --second-key-id ID           better give this secret in CONFORMANCE_SECOND_SECRET
 
-About your side
+Your system
   --mint-auth-header HEADER    "Name: value", the header that you registered for mint calls;
                                better in CONFORMANCE_MINT_AUTH_HEADER
   --loan NUMBER                a loan that your mint endpoint knows (LN-1001)
-  --currency CODE              of the links (INR)
-  --lender-code CODE           your code, as events have it (CONFORMANCE)
-  --state URL                  shows what you hold of a loan, {loan} in its place: with it the kit sees
-                               whether a duplicate was counted twice, or a loan went back
-  --state-lag SECONDS          how long your side may work on an event after its answer (5)
-  --state-auth-header HEADER   "Name: value", if that URL needs one;
+  --currency CODE              the currency of the links (INR)
+  --lender-code CODE           your lender code in the events (CONFORMANCE)
+  --state URL                  a URL that shows your state of a loan, with {loan} for the loan number. The checks
+                               then see whether a duplicate counted twice, or a loan went back
+  --state-lag SECONDS          the time that you may take to apply an event after your answer (5)
+  --state-auth-header HEADER   "Name: value", if the state URL needs one;
                                better in CONFORMANCE_STATE_AUTH_HEADER
-  --service-port PORT          answers for the service on 127.0.0.1, so that your receiver can read the
-                               case after a gap: start it with http://127.0.0.1:PORT as base URL
+  --service-port PORT          the kit answers for the service on 127.0.0.1, so that your receiver can read
+                               the case after a gap: start it with http://127.0.0.1:PORT as base URL
 
-The run
-  --only NAMES                 some checks only, such as receiver.duplicate,mint
-  --timeout SECONDS            for each request (10, as the service has it)
+The checks
+  --only NAMES                 run only some checks, such as receiver.duplicate,mint
+  --timeout SECONDS            the time limit of a request (10, like the service)
   --json                       one JSON document on stdout
-  --junit FILE                 writes JUnit's XML too
-  --list                       shows the names of the checks
-  --help                       this text
+  --junit FILE                 also write a JUnit XML report
+  --list                       list the checks
+  --help                       show this text
 
-Use a test system: events of loans that nobody has and wishes for links of small amounts are sent. Nothing
-is sent anywhere but to these URLs.
+Use a test system: the checks send events of loans that do not exist and requests for links of small amounts.
+Nothing is sent to any other URL.
 
-Exit codes: 0 no check failed · 1 one did · 2 not understood, or a URL cannot be reached
+Exit codes: 0 no check failed · 1 a check failed · 2 invalid arguments, or a URL cannot be reached
 
 Example:
   export CONFORMANCE_SECRET=sk_sandbox_… CONFORMANCE_MINT_AUTH_HEADER="X-Mint-Token: a-token-of-yours"
@@ -48,7 +48,7 @@ Example:
     --receiver http://localhost:4000/hooks/collections --mint http://localhost:4000/mint-link
 `;
 
-/** The names of all checks with their promises. */
+/** The names and promises of all checks. */
 export function listOfChecks(): string {
   return CHECKS.map(({ name, title }) => `${name.padEnd(30)}${title}\n`).join("");
 }

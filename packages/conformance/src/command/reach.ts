@@ -2,13 +2,13 @@ import { connect as connectTcp, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { detailOf } from "../stand-in/exchange.ts";
 
-/** Nobody can be spoken to at a URL. */
+/** No connection to a URL's host is possible. */
 export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
   readonly code = "UNREACHABLE";
 }
 
-/** Opens a connection to the host of a URL and closes it, over TLS where it is https. Throws UnreachableError. */
+/** Checks that the host of a URL accepts a connection, over TLS for https. Throws UnreachableError. */
 export function reach(option: string, url: URL, timeoutMs: number): Promise<void> {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const isTls = url.protocol === "https:";

@@ -3,7 +3,8 @@ import type { Report } from "./report.ts";
 import { tally } from "../checks/run.ts";
 
 /**
- * JUnit's XML, as CI systems read it: a suite per endpoint, a test per check. A warning is a pass with output.
+ * The report as JUnit XML for CI systems: a suite per endpoint, a test per check. A warning is a passed test with
+ * output.
  *
  * @example
  * await writeFile("conformance.xml", reportAsJunit(report));
@@ -30,7 +31,7 @@ function testcase(result: CheckResult): string {
 function contentOf({ verdict, skipped, findings, ...result }: CheckResult): string {
   if (skipped !== null) return `<skipped message="${escaped(skipped)}"/>`;
   if (verdict === "PASS") return "";
-  const lines = findings.flatMap(({ problem, mend }) => [`Problem: ${problem}`, `Mend: ${mend}`]);
+  const lines = findings.flatMap(({ problem, mend }) => [`Problem: ${problem}`, `Fix: ${mend}`]);
   const text = [`Sent: ${result.sent}`, `Came back: ${result.cameBack}`, ...lines, `Why: ${result.why}`].join("\n");
   if (verdict === "WARN") return `<system-out>${escaped(text)}</system-out>`;
   const message = findings.find(({ level }) => level === "FAIL")?.problem ?? "";
@@ -49,7 +50,7 @@ function seconds(durationMs: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** What XML 1.0 does not allow at all is left out; line breaks stay line breaks in attributes too. */
+/** Escapes text for an attribute. Removes characters that XML 1.0 does not allow, and keeps line breaks. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

@@ -3,7 +3,10 @@ import type { CheckResult, Verdict } from "../checks/check.ts";
 const INDENT = " ".repeat(9);
 const LABEL_WIDTH = 11;
 
-/** One check for people: a line of verdict, what was sent and came back, and, where it did not pass, why and what to mend. */
+/**
+ * The result of one check as text: verdict, what was sent and came back and, unless it passed, the problem, its fix and
+ * why it matters.
+ */
 export function resultAsText(result: CheckResult, { width, colours }: { width: number; colours: boolean }): string {
   const { verdict, name, title, skipped } = result;
   const head = `${paint(verdict, colours)}${" ".repeat(INDENT.length - verdict.length)}${name} · ${skipped ?? title}`;
@@ -21,12 +24,12 @@ function detailsOf({ verdict, sent, cameBack, why, findings }: CheckResult): [st
   if (verdict === "PASS" || verdict === "SKIPPED") return exchanged;
   const faults = findings.flatMap(({ problem, mend }): [string, string][] => [
     ["problem", problem],
-    ["mend", mend],
+    ["fix", mend],
   ]);
   return [...exchanged, ...withoutRepeats(faults), ["why", why]];
 }
 
-/** Several requests of a check often fail for one reason, which is then said once. */
+/** Removes repeated lines: several requests of a check often fail for the same reason. */
 function withoutRepeats(lines: [string, string][]): [string, string][] {
   const last = new Map(lines.map(([label, text], index) => [`${label}${text}`, index]));
   return lines.filter(([label, text], index) => last.get(`${label}${text}`) === index);

@@ -2,7 +2,7 @@ import type { CheckResult } from "../checks/check.ts";
 import { tally } from "../checks/run.ts";
 
 /**
- * A whole run, for the reports. No text in it has a secret.
+ * The results of a whole run. Secrets are masked in all its texts.
  *
  * @example
  * const startedAt = new Date();
@@ -13,13 +13,13 @@ import { tally } from "../checks/run.ts";
 export interface Report {
   readonly startedAt: Date;
   readonly durationMs: number;
-  /** Without query, which may hold a token. */
+  /** Without the query, which may contain a token. */
   readonly urls: Readonly<Partial<Record<"receiver" | "mint" | "state", string>>>;
   readonly results: readonly CheckResult[];
 }
 
 /**
- * The document of `--json`. Fields may be added.
+ * The JSON document of `--json`. Later versions may add fields.
  *
  * @example
  * await writeFile("conformance.json", reportAsJson(report));
@@ -30,12 +30,12 @@ export function reportAsJson({ startedAt, durationMs, urls, results }: Report): 
   return `${JSON.stringify({ ...document, checks: results }, null, 2)}\n`;
 }
 
-/** The end of the report for people: the counts, and what could not be seen. */
-export function summaryInWords({ results, urls }: Report): string {
+/** The last lines of the text report: the counts, and what the checks could not see. */
+export function summaryAsText({ results, urls }: Report): string {
   const { PASS, FAIL, WARN, SKIPPED } = tally(results);
   const counts = `${PASS} passed, ${FAIL} failed, ${WARN} with a warning, ${SKIPPED} skipped\n`;
   return urls.state === undefined ? `\n${counts}${ONLY_ANSWERS}` : `\n${counts}`;
 }
 
 const ONLY_ANSWERS =
-  "Only answers were checked. Whether a duplicate was counted once, or a link is for its exact amount, shows with --state.\n";
+  "Only answers were checked. Use --state to check also that a duplicate counts once and that a link has its exact amount.\n";

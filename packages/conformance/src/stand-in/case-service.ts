@@ -6,18 +6,18 @@ import { UsageError } from "../usage-error.ts";
 
 const CASE_PATH = /^\/api\/v1\/partner\/cases\/([^/]+)$/;
 
-/** A read of a case that came in: `fault` says why it was refused, or is null. */
+/** A request for a case. `fault` is the reason why it was rejected, or null. */
 export interface CaseRead {
   readonly loan: string;
   readonly fault: string | null;
 }
 
 /**
- * The part of the service that a receiver needs to heal a gap: signed GET cases/{loan}, on this machine. It answers for
- * the loans of `sequences`, and refuses what is not signed rightly. contract: GET cases/{loan}
+ * The part of the service that a receiver needs after a gap: signed GET cases/{loan}, on this machine. It answers for
+ * the loans of `sequences`, and rejects requests without a valid signature. contract: GET cases/{loan}
  */
 export class CaseService {
-  /** How far each loan is. */
+  /** The newest sequence of each loan. */
   readonly sequences: Map<string, number> = new Map();
   readonly reads: CaseRead[] = [];
   readonly #keys: readonly Key[];
@@ -27,7 +27,7 @@ export class CaseService {
     this.#keys = keys;
   }
 
-  /** Begins to listen on 127.0.0.1. Throws UsageError where the port cannot be had. */
+  /** Starts to listen on 127.0.0.1. Throws UsageError if the port is not free. */
   async listen(port: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", (error) => reject(new UsageError(`--service-port: ${error.message}.`)));
@@ -46,28 +46,29 @@ export class CaseService {
     const path = (request.url ?? "").split("?", 1).join("");
     const loan = decoded(CASE_PATH.exec(path)?.[1]);
     if (loan === null || request.method !== "GET")
-      return refuse(response, 404, "ROUTE_NOT_FOUND", "Only cases are here.");
+      return reject(response, 404, "ROUTE_NOT_FOUND", "This server only answers GET /api/v1/partner/cases/{loan}.");
     const fault = this.#faultOf(request, path);
     this.reads.push({ loan, fault });
-    if (fault !== null) return refuse(response, 401, "BAD_SIGNATURE", fault);
+    if (fault !== null) return reject(response, 401, "BAD_SIGNATURE", fault);
     const sequence = this.sequences.get(loan);
-    if (sequence === undefined) return refuse(response, 404, "LOAN_NOT_FOUND", "Nobody has imported this loan.");
+    if (sequence === undefined) return reject(response, 404, "LOAN_NOT_FOUND", "No case of this loan was imported.");
     response.writeHead(200, { "Content-Type": "application/json", ETag: `"${sequence}"` });
     response.end(JSON.stringify(caseAt(loan, sequence)));
   }
 
   #faultOf({ headers }: IncomingMessage, path: string): string | null {
     const key = this.#keys.find(({ keyId }) => headers.authorization === `Bearer ${keyId}`);
-    if (key === undefined) return "Authorization is not Bearer and one of the key ids.";
+    if (key === undefined) return "The Authorization header is not Bearer with one of the key ids.";
     const timestamp = String(headers[HEADERS.timestamp.toLowerCase()] ?? "");
-    if (!checkTimestamp(timestamp, Date.now()).ok) return "The timestamp is not within five minutes.";
+    if (!checkTimestamp(timestamp, Date.now()).ok)
+      return "The timestamp differs from this clock by more than five minutes.";
     const signature = String(headers[HEADERS.signature.toLowerCase()] ?? "");
     const isSigned = verify({ secret: key.secret, method: "GET", path, timestamp, body: "", signature });
     return isSigned ? null : "The signature does not match.";
   }
 }
 
-function refuse(response: ServerResponse, status: number, code: string, detail: string): void {
+function reject(response: ServerResponse, status: number, code: string, detail: string): void {
   response.writeHead(status, { "Content-Type": "application/problem+json" });
   response.end(JSON.stringify({ status, title: detail, detail, success: false, code, retryable: false }));
 }

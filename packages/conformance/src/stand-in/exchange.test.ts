@@ -20,7 +20,7 @@ async function ask(listener: RequestListener, timeoutMs = 10_000): Promise<Outco
   return exchange({ method: "POST", url, headers: { "X-Own": "1" }, body: "ä" }, timeoutMs);
 }
 
-test("sends path, query, headers and bytes as they stand", async () => {
+test("sends path, query, headers and bytes unchanged", async () => {
   const outcome = await ask((request, response) => {
     const { method, url, headers } = request;
     const chunks: Buffer[] = [];
@@ -34,7 +34,7 @@ test("sends path, query, headers and bytes as they stand", async () => {
   expect(bodyOf(outcome)).toBe('["POST","/a%2Fb?c=d","1","2","c3a4"]');
 });
 
-test("follows no redirect", async () => {
+test("does not follow a redirect", async () => {
   const seen: string[] = [];
   const outcome = await ask((request, response) => {
     seen.push(request.url!);
@@ -44,12 +44,12 @@ test("follows no redirect", async () => {
   expect(seen).toEqual(["/a%2Fb?c=d"]);
 });
 
-test("gives up on a server that says nothing", async () => {
+test("times out if the server does not answer", async () => {
   const outcome = await ask(() => {}, 200);
   expect(outcome).toMatchObject({ kind: "failure", isTimeout: true, detail: "no answer within 200 ms" });
 });
 
-test("keeps the status of an answer that never ends", async () => {
+test("returns the status of an answer that never ends", async () => {
   const outcome = await ask((_request, response) => void response.writeHead(200).write("{"), 300);
   expect(outcome).toMatchObject({ kind: "answer", status: 200, cut: "too slow" });
   expect(bodyOf(outcome)).toBe("{");
@@ -67,13 +67,13 @@ test("reads no more than 64 KiB", async () => {
   expect(bodyOf(outcome)).toHaveLength(64 * 1024);
 });
 
-test("tells of a connection that ends without an answer", async () => {
+test("reports a connection that closes without an answer", async () => {
   const outcome = await ask((request) => request.socket.resetAndDestroy());
   const detail = expect.stringMatching(/^the connection was closed without an answer/) as string;
   expect(outcome).toMatchObject({ kind: "failure", isTimeout: false, detail });
 });
 
-test("tells of an answer that breaks off", async () => {
+test("reports an answer that ends early", async () => {
   const outcome = await ask((_request, response) => {
     response.writeHead(200, { "Content-Length": "100" }).write("{", () => response.socket?.destroy());
   });

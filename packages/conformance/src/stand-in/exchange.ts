@@ -1,10 +1,10 @@
 import { request as requestHttp, type IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 
-/** More of an answer is not read, as the service does not read it. contract: Callback */
+/** The rest of an answer is not read, neither by the service nor here. contract: Callback */
 const MAX_BODY_BYTES = 64 * 1024;
 
-/** One request; `headers` are sent as they stand. */
+/** One request; `headers` are sent unchanged. */
 export interface RequestToSend {
   readonly method: "GET" | "POST";
   readonly url: URL;
@@ -13,8 +13,8 @@ export interface RequestToSend {
 }
 
 /**
- * What came of a request. `statusMs` is when the status line was there, `totalMs` when the body ended. `cut` says that
- * the body was not read to its end, and why.
+ * The outcome of a request. `statusMs` is the time until the status line, `totalMs` until the end of the body. `cut` is
+ * the reason why the body was not read to its end.
  */
 export type Outcome =
   | {
@@ -28,7 +28,7 @@ export type Outcome =
     }
   | { readonly kind: "failure"; readonly isTimeout: boolean; readonly detail: string; readonly totalMs: number };
 
-/** Sends one request over a connection of its own, waits at most `timeoutMs` for all of it, and follows nothing. */
+/** Sends one request on a new connection and waits at most `timeoutMs` for the complete answer. Follows no redirect. */
 export function exchange(toSend: RequestToSend, timeoutMs: number): Promise<Outcome> {
   const startedAt = performance.now();
   const elapsedMs = () => Math.round(performance.now() - startedAt);
@@ -83,11 +83,11 @@ function readBody(response: IncomingMessage, leftMs: number): Promise<Body> {
   });
 }
 
-/** Node's own words, with what usually helps where they are terse. */
+/** Node's error message, with an explanation for terse ones. */
 export function detailOf(error: Error & { code?: string }): string {
   const { code = "" } = error;
-  if (code === "ECONNREFUSED") return "nothing listens there (ECONNREFUSED)";
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the host name is not known (${code})`;
+  if (code === "ECONNREFUSED") return "connection refused: nothing listens on this port (ECONNREFUSED)";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the host name is unknown (${code})`;
   if (code === "ECONNRESET" || code === "EPIPE") return `the connection was closed without an answer (${code})`;
   return `${error.message || "the connection failed"}${code === "" ? "" : ` (${code})`}`;
 }

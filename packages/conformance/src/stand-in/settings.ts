@@ -1,5 +1,5 @@
 /**
- * What to test, and how. The names of all settings are those of the command's options.
+ * What to test, and how. The settings have the names of the command's options.
  *
  * @example
  * const settings: Settings = {
@@ -13,41 +13,41 @@ export interface Settings {
   readonly receiver: URL | undefined;
   readonly mint: URL | undefined;
   readonly key: Key;
-  /** The key that takes over in a rotation. */
+  /** The new key of a rotation. */
   readonly secondKey: Key | undefined;
   readonly mintAuthHeader: Header | undefined;
-  /** Where the lender's own view of a loan can be read; `{loan}` stands for the loan number. */
+  /** The lender's state URL, with `{loan}` for the loan number. */
   readonly state: string | undefined;
   readonly stateAuthHeader: Header | undefined;
-  /** How long the lender may take to work off an event after its answer, before the state URL shows it. */
+  /** The time that the lender may take after its answer until the state URL shows an event. */
   readonly stateLagMs: number;
-  /** The port on this machine where the kit answers for the service when a receiver reads a case. */
+  /** The port on this machine where the kit answers for the service if a receiver reads a case. */
   readonly servicePort: number | undefined;
   /** A loan number that the mint endpoint knows. */
   readonly loan: string | undefined;
   readonly currency: string;
   readonly lenderCode: string;
-  /** For each whole exchange. contract: Limits */
+  /** The time limit of each request, until the end of its answer. contract: Limits */
   readonly timeoutMs: number;
 }
 
-/** A key that the calls are signed with. `secret` is the whole of it, prefix included. */
+/** A key that signs the calls. `secret` is complete, with its prefix. */
 export interface Key {
   readonly keyId: string;
   readonly secret: string;
 }
 
-/** A header that goes with each call to an endpoint, such as a token of yours. */
+/** A header that is sent with each call to an endpoint, such as your token. */
 export interface Header {
   readonly name: string;
   readonly value: string;
 }
 
-/** Every text of the settings that no report may show. */
+/** The secrets in the settings, which no report may contain. */
 export function secretsOf(settings: Settings): string[] {
   const { key, secondKey, mintAuthHeader, stateAuthHeader } = settings;
   const headerValues = [mintAuthHeader, stateAuthHeader].flatMap((header) => (header ? [header.value] : []));
-  // Of `Bearer abc` the word `abc` alone is the secret.
+  // For `Bearer abc` the word `abc` alone is a secret too.
   const words = headerValues.flatMap((value) => value.split(" ").slice(-1));
   return [key.secret, ...(secondKey ? [secondKey.secret] : []), ...headerValues, ...words];
 }

@@ -5,25 +5,25 @@ import { loanEvent, type Event, type EventDetails } from "./event.ts";
 import { exchange, type Outcome } from "./exchange.ts";
 import { masker } from "./mask.ts";
 import { secretsOf, type Key, type Settings } from "./settings.ts";
-import { wishFor, type Wish, type WishDetails } from "./wish.ts";
+import { linkRequestFor, type LinkRequest, type LinkRequestDetails } from "./link-request.ts";
 
-/** A request that was made and what came of it. `what` names it in words; null for one that only serves another. */
+/** A request and its outcome. `what` describes it; null for a request that only helps another check. */
 export interface Exchange {
   readonly endpoint: "receiver" | "mint";
   readonly what: string | null;
   readonly outcome: Outcome;
-  /** Replaces our secrets in what came back: whatever is shown of it passes here. */
+  /** Masks our secrets. Use it for every text from the answer that is shown. */
   readonly mask: (text: string) => string;
 }
 
-/** How a request differs from a good one. */
+/** How a request differs from a valid one. */
 export interface Deviation {
   readonly key?: Key;
-  /** The timestamp that is signed, in Unix milliseconds; now unless told. */
+  /** The signed timestamp in Unix milliseconds; default: now. */
   readonly signedAt?: number;
-  /** Bytes to send in place of those that were signed. */
+  /** The bytes to send instead of the signed ones. */
   readonly sentBody?: string;
-  /** Headers to send instead; undefined leaves one out. */
+  /** Headers to send instead; undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -33,21 +33,21 @@ export interface DeliveryDeviation extends Deviation {
   readonly replay?: boolean;
 }
 
-/** Calls a lender's endpoints as the service does. contract: Delivery, Mint-link request */
+/** Calls a lender's endpoints in place of the service. contract: Delivery, Mint-link request */
 export class StandIn {
-  /** All that was sent, in the order of the answers. */
+  /** All requests, in the order of their answers. */
   readonly log: Exchange[] = [];
   readonly settings: Settings;
-  /** Whether the state URL has shown an event that we sent, so that it can be relied on. */
+  /** Whether the state URL has shown an event of ours, so that checks can rely on it. */
   stateIsProven = false;
-  /** Whether it has failed since. */
+  /** Whether the state URL has failed since. */
   stateIsBroken = false;
-  /** Replaces every secret of the settings in a text of the lender's. */
+  /** Masks every secret of the settings in a text from the lender. */
   readonly mask: (text: string) => string;
   readonly #run = randomBytes(4).toString("hex");
   #loans = 0;
 
-  /** Answers receivers that read the case of a loan, or null when nobody does. */
+  /** Answers receivers that read the case of a loan; null without --service-port. */
   readonly cases: CaseService | null;
 
   constructor(settings: Settings, cases: CaseService | null) {
@@ -56,26 +56,26 @@ export class StandIn {
     this.mask = masker(secretsOf(settings));
   }
 
-  /** A loan number that nobody has used. */
+  /** A new loan number. */
   newLoan(prefix = "CONF"): string {
     this.#loans += 1;
     return `${prefix}-${this.#run}-${this.#loans}`;
   }
 
-  /** The loan that wishes are about: one that the mint endpoint knows, if it was given. */
+  /** The loan of all link requests: the one from the settings, which the mint endpoint knows, or a default. */
   get mintLoan(): string {
     return this.settings.loan ?? "LN-1001";
   }
 
-  /** Lets something happen to a loan: its event, not sent yet. The loan's case is that far from now on. */
+  /** Makes the next event of a loan without sending it. From now on the loan's case has at least this sequence. */
   event(loan: string, sequence = 1, details: EventDetails = {}): Event {
     this.cases?.sequences.set(loan, Math.max(sequence, this.cases.sequences.get(loan) ?? 0));
     return loanEvent(this.settings.lenderCode, loan, sequence, details);
   }
 
-  /** A wish for a link, not sent yet. */
-  wish(details: WishDetails = {}): Wish {
-    return wishFor(this.mintLoan, this.settings.currency, details);
+  /** Makes a link request without sending it. */
+  linkRequest(details: LinkRequestDetails = {}): LinkRequest {
+    return linkRequestFor(this.mintLoan, this.settings.currency, details);
   }
 
   /** Posts an event to the receiver. */
@@ -91,14 +91,14 @@ export class StandIn {
     return this.#post("receiver", what, event.body, headers, deviation);
   }
 
-  /** Posts a wish to the mint endpoint. */
-  mint(what: string, wish: Wish, deviation: Deviation = {}): Promise<Exchange> {
+  /** Posts a link request to the mint endpoint. */
+  mint(what: string, linkRequest: LinkRequest, deviation: Deviation = {}): Promise<Exchange> {
     const { mintAuthHeader } = this.settings;
     const headers = {
       ...(mintAuthHeader && { [mintAuthHeader.name]: mintAuthHeader.value }),
-      "Idempotency-Key": wish.key,
+      "Idempotency-Key": linkRequest.key,
     };
-    return this.#post("mint", what, wish.body, headers, deviation);
+    return this.#post("mint", what, linkRequest.body, headers, deviation);
   }
 
   async #post(
@@ -109,7 +109,7 @@ export class StandIn {
     { key = this.settings.key, signedAt = Date.now(), sentBody = body, headers: others = {} }: Deviation,
   ): Promise<Exchange> {
     const url = this.settings[endpoint];
-    if (url === undefined) throw new TypeError(`There is no URL of a ${endpoint}.`);
+    if (url === undefined) throw new TypeError(`The settings have no URL for the ${endpoint} endpoint.`);
     const timestamp = String(signedAt);
     const all = {
       "Content-Type": "application/json",

@@ -67,7 +67,7 @@ describe("the list of cases", () => {
       await page.getByLabel("Search").fill("meera");
       await expect.poll(names).toEqual(["Meera Iyer"]);
       await page.getByLabel("Search").fill("nobody at all");
-      await page.getByText("Nobody by that name").waitFor();
+      await page.getByText("No case found").waitFor();
       await look("no-cases");
       await page.getByLabel("Search").fill("");
       await page.getByText("Not now").click();

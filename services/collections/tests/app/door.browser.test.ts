@@ -93,7 +93,7 @@ describe("at the door", () => {
       await press("Start the visit");
       await at("At the door");
       await press("Get a payment link");
-      await page.getByText("The line is weak").waitFor();
+      await page.getByText("The connection is weak").waitFor();
       await page.getByText("Ready to show").waitFor();
       await lender.pay([...lender.links.keys()].at(-1)!);
       await expect.poll(() => page.getByText("You have earned here").count()).toBe(1);
@@ -155,7 +155,7 @@ describe("without a network", () => {
       await press("Start the visit");
       await at("At the door");
       await press("Get a payment link");
-      await page.getByText("The link comes once there is a network.").waitFor();
+      await page.getByText("The link comes when there is a network.").waitFor();
       expect(await phone.scan("QR code for any UPI app")).toMatch(/^upi:\/\/pay\?pa=acme@okbank/);
       await look("link-waits");
       await network(true);

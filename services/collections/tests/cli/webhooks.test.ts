@@ -70,9 +70,9 @@ test("a suspended callback is shown with its failures, its backlog, and why the 
   ]);
   expect(one.stdout).toMatch(/^parked \d{4}-/m);
   expect(one.stdout).toMatch(
-    /^#3 .+ Asia\/Calcutta \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin was told/m,
+    /^#3 .+ Asia\/Calcutta \(\S+Z\) failed after \d+ ms\n {2}answered 503\n( {2}\S+: .*\n)+ {2}\| The lender twin is configured/m,
   );
-  expect(one.stdout).toMatch(/^ {2}\| The lender twin was told to answer 503\.\n {2}cause +\S.*\n {2}remedy +\S/m);
+  expect(one.stdout).toMatch(/^ {2}\| The lender twin is configured to answer 503\.\n {2}cause +\S.*\n {2}remedy +\S/m);
 });
 
 test("a probe tells what was sent and what came back, and ends with 1 until the callback acknowledges", async () => {

@@ -166,7 +166,7 @@ async function killUntilHit(
   for (let kills = 0; kills < MOST_KILLS; kills += 1) {
     const missing = kinds.find((kind) => hits[kind].length < HITS);
     if (missing === undefined) return;
-    await crew.gathered(WORKERS - 1);
+    await crew.untilRunning(WORKERS - 1);
     const areSeveral = { timeout: 60_000, interval: 5, message: `${missing} under way` };
     await expect.poll(() => underWay()[missing].length, areSeveral).toBeGreaterThan(1);
     await pause(random() * 100);

@@ -75,14 +75,14 @@ test(`kill -9 amid every mutation: what was acknowledged is there once, and noth
       const enough = acknowledged() + 5 + random() * 20;
       while (acknowledged() < enough && !hasKilledEnough()) await pause(1);
       await pause(random() * 10);
-      await servers.gathered(2);
+      await servers.untilRunning(2);
       await servers.replaceOne(random);
       kills += 1;
     }
   }
 
   await Promise.all([keepKilling(), ...people.map((person) => keepWorking(person, hasKilledEnough))]);
-  await servers.gathered(SERVERS);
+  await servers.untilRunning(SERVERS);
   process.stdout.write(`${kills} kills, ${unheard} commits whose answer nobody heard\n`);
   expect(unheard, `no commit lost its answer in ${kills} kills: nothing was shown`).toBeGreaterThan(0);
 
@@ -97,7 +97,7 @@ let turn = 0;
 
 /** The URL of a server that is not known to be dead, another one each time; waits while all are. */
 async function serverUrl(): Promise<string> {
-  await servers.gathered(1);
+  await servers.untilRunning(1);
   turn += 1;
   const urls = servers.livingUrls;
   return urls[turn % urls.length]!;

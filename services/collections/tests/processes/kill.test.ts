@@ -66,7 +66,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
       if (isDone()) return;
       await pause(random() * 10);
       await service.replaceOne(random);
-      await service.gathered(1);
+      await service.untilRunning(1);
       kills += 1;
     }
   }

@@ -42,7 +42,7 @@ describe("GET deliveries/{eventId}", () => {
           outcome: "failed",
           status: 302,
           headers: { location: "/elsewhere" },
-          body: "The lender twin was told to answer 302.",
+          body: "The lender twin is configured to answer 302.",
           error: {
             code: "REDIRECT",
             detail: expect.stringMatching(/302/) as string,

@@ -58,7 +58,7 @@ test("a lender hears once that its webhooks are suspended and why, and once that
   expect(suspended[0]?.text).toContain(`Callback:      ${lender.callbackUrl}\n`);
   expect(suspended[0]?.text).toContain("Last answer:   HTTP 503\n");
   expect(suspended[0]?.text).toMatch(/A signed ping goes to your callback at .* Asia\/Calcutta \(.* UTC\)/);
-  expect(suspended[0]?.text).toContain("\n\n| The lender twin was told to answer 503.\n");
+  expect(suspended[0]?.text).toContain("\n\n| The lender twin is configured to answer 503.\n");
 
   lender.receiverBehaviour = "ok";
   const recovered = await mailsTo(lender, "Webhooks recovered");

@@ -2,9 +2,9 @@ import { writeToClipboard } from "@collections/web-pages/browser";
 
 const DONE_MS = 1_500;
 
-/** Gives each block of code a button that copies it, where the browser lets a page write to the clipboard. */
+/** Adds a copy button to each block of code, if the browser allows pages to write to the clipboard. */
 export function addCopyButtons(within: ParentNode): void {
-  // Browsers have it in secure contexts alone, which is https and this machine.
+  // Browsers provide the clipboard only in secure contexts: https and this machine.
   if (!("clipboard" in navigator)) return;
   for (const block of within.querySelectorAll("pre")) {
     const button = document.createElement("button");

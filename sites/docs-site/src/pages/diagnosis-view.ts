@@ -5,7 +5,7 @@ import { visibleParts } from "./visible-text.ts";
 
 const MAX_CHARACTERS_SHOWN = 20_000;
 
-/** What `diagnose` found out, in words. */
+/** Shows the result of `diagnose`. */
 export function diagnosisView(diagnosis: Diagnosis): HTMLElement[] {
   return [verdict(diagnosis), ...findings(diagnosis), signedText(diagnosis), facts(diagnosis)];
 }
@@ -18,8 +18,8 @@ function verdict({ signatureMatches, diagnosis, clock }: Diagnosis): HTMLElement
   if (signatureMatches) {
     return headline(
       "warn",
-      "The signature is right, and yet the request is refused",
-      "One more thing is wrong with it:",
+      "The signature is right, but the request is still rejected",
+      "Something else is wrong with it:",
     );
   }
   if (found > 0) {
@@ -27,13 +27,13 @@ function verdict({ signatureMatches, diagnosis, clock }: Diagnosis): HTMLElement
     return headline(
       "bad",
       title,
-      `Made on purpose, ${found === 1 ? "it gives" : "they give"} the very signature that was sent.`,
+      `Made on purpose, ${found === 1 ? "it gives" : "they give"} exactly the signature that was sent.`,
     );
   }
-  return headline("bad", "No mistake that is known gives this signature", "What it may be, the likeliest first:");
+  return headline("bad", "No known mistake gives this signature", "Possible causes, the most likely first:");
 }
 
-const TOGETHER = "Method, path, timestamp, body and secret belong together.";
+const TOGETHER = "The signature matches the method, path, timestamp, body and secret.";
 
 function headline(kind: "good" | "warn" | "bad", title: string, text: string): HTMLElement {
   return element("div", { class: `verdict ${kind}` }, element("h2", {}, title), element("p", {}, text));
@@ -43,7 +43,10 @@ function findings({ diagnosis, search }: Diagnosis): HTMLElement[] {
   if (diagnosis.length === 0) return [];
   const list = element("ol", { class: "findings" }, ...diagnosis.map(finding));
   if (search.complete || diagnosis.some(({ certain }) => certain)) return [list];
-  return [list, element("p", { class: "hint" }, "The body is too large to try everything: try with a smaller one.")];
+  return [
+    list,
+    element("p", { class: "hint" }, "The body is too large to try every mistake. Try a request with a smaller body."),
+  ];
 }
 
 function finding({ cause, certain, fix }: Finding): HTMLElement {
@@ -65,12 +68,12 @@ function signedText({ canonicalString }: Diagnosis): HTMLElement {
   return element(
     "section",
     {},
-    element("h3", {}, "The text that has to be signed"),
+    element("h3", {}, "The text to sign"),
     element(
       "pre",
       { tabindex: "0", class: "canonical" },
       ...lines,
-      ...(rest > 0 ? [` … and ${rest} characters more`] : []),
+      ...(rest > 0 ? [` … and ${rest} more characters`] : []),
     ),
   );
 }
@@ -87,13 +90,19 @@ function facts({ canonicalSha256, bodyBytes, bodySha256, clock }: Diagnosis): HT
     "section",
     {},
     element("dl", { class: "facts" }, ...list),
-    element("p", { class: "hint" }, "Print the same in your own program: where the hashes differ, the texts do."),
+    element(
+      "p",
+      { class: "hint" },
+      "Print the same values in your own program: where a hash differs, the text differs.",
+    ),
   );
 }
 
 function ageOf({ skewMs, withinTolerance }: Diagnosis["clock"]): string {
-  if (skewMs === null) return "The timestamp is no number of milliseconds.";
+  if (skewMs === null) return "The timestamp is not a number of milliseconds.";
   const direction = skewMs < 0 ? "ahead of" : "behind";
   const distance = `The timestamp is ${duration(skewMs)} ${direction} the clock of this computer`;
-  return withinTolerance ? `${distance}.` : `${distance}; the service takes what is within five minutes of its own.`;
+  return withinTolerance
+    ? `${distance}.`
+    : `${distance}; the service accepts timestamps within five minutes of its own clock.`;
 }

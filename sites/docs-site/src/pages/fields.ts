@@ -1,23 +1,23 @@
 import { HEADERS, type RequestToDiagnose, requestDescribed, type SecretsToTry } from "@collections/signing";
 import { headerOf, headersIn } from "./pasted-request.ts";
 
-/** What stands in the fields of the debugger. */
+/** The content of the debugger's fields. */
 export interface Fields {
   readonly method: string;
   readonly path: string;
   readonly timestamp: string;
   readonly signature: string;
-  /** One in a line: `Host: api.example`. */
+  /** One header per line: `Host: api.example`. */
   readonly headers: string;
   readonly body: { readonly text: string } | { readonly base64: string } | { readonly file: Uint8Array | undefined };
   readonly secret: string;
-  /** One in a line. */
+  /** One secret per line. */
   readonly otherSecrets: string;
 }
 
 export type FieldName = Exclude<keyof Fields, "headers" | "otherSecrets">;
 
-/** A field that cannot be used as it is, and what to do. */
+/** A field that cannot be used, and what to do about it. */
 export interface FieldFault {
   readonly field: FieldName;
   readonly detail: string;
@@ -27,7 +27,10 @@ export type Asked =
   | { readonly ok: true; readonly request: RequestToDiagnose; readonly secrets: SecretsToTry }
   | { readonly ok: false; readonly faults: readonly FieldFault[] };
 
-/** What the fields ask, or what is missing in them. A timestamp and a signature may stand in the headers alone. */
+/**
+ * The request and the secrets from the fields, or the faults of the fields. Timestamp and signature may be in the
+ * headers only.
+ */
 export function askedIn(fields: Fields): Asked {
   const headers = headersIn(fields.headers.split("\n"));
   const described = {
@@ -40,9 +43,9 @@ export function askedIn(fields: Fields): Asked {
   const secret = fields.secret.trim();
   const faults = [
     ...missing("method", described.method, "Such as GET or POST."),
-    ...missing("path", described.path, "The path that was called, such as /api/v1/partner/health."),
-    ...missing("timestamp", described.timestamp, `What was sent in ${HEADERS.timestamp}.`),
-    ...missing("signature", described.signature, `What was sent in ${HEADERS.signature}.`),
+    ...missing("path", described.path, "The path of the request, such as /api/v1/partner/health."),
+    ...missing("timestamp", described.timestamp, `The value of the header ${HEADERS.timestamp}.`),
+    ...missing("signature", described.signature, `The value of the header ${HEADERS.signature}.`),
     ...(typeof body === "string" ? [{ field: "body" as const, detail: body }] : []),
     ...missing("secret", secret, "The secret of the key. It stays on this page."),
   ];
@@ -59,10 +62,10 @@ function missing(field: FieldName, value: string, detail: string): FieldFault[] 
   return value === "" ? [{ field, detail }] : [];
 }
 
-/** The bytes, or what is wrong. */
+/** The bytes of the body, or what is wrong with it. */
 function bytesOf(body: Fields["body"]): Uint8Array | string {
   if ("text" in body) return new TextEncoder().encode(body.text);
-  if ("file" in body) return body.file ?? "Choose the file that has the body.";
+  if ("file" in body) return body.file ?? "Choose the file that contains the body.";
   try {
     return Uint8Array.from(atob(body.base64.replaceAll(/\s/g, "")), (character) => character.charCodeAt(0));
   } catch {

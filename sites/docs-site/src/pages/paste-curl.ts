@@ -1,7 +1,7 @@
 import { type Header, headersIn, type PastedRequest } from "./pasted-request.ts";
 import { shellWords } from "./shell-words.ts";
 
-/** Options that take a value, and say nothing about what is signed. */
+/** curl's options with a value that do not affect the signature. */
 const OTHER_WITH_VALUE = new Set(
   (
     "-A -b -c -D -e -E -F -K -m -o -P -Q -r -t -T -u -U -w -x -y -Y -z --user-agent --cookie --cookie-jar --referer " +
@@ -19,9 +19,9 @@ interface CurlRead {
   notes: string[];
 }
 
-/** Reads a curl command; undefined where the text is none. */
+/** Reads a curl command; undefined if the text is not one. */
 export function curlRequest(text: string): PastedRequest | undefined {
-  // The prompts of a shell are no part of the command.
+  // The prompts of a shell are not part of the command.
   const command = /(?:^|[\s;|&(])(curl\s[^]*)$/.exec(text.replaceAll(/^\s*[$>] /gm, ""))?.[1];
   if (command === undefined) return undefined;
   const { words, expansions } = shellWords(command);
@@ -29,12 +29,12 @@ export function curlRequest(text: string): PastedRequest | undefined {
   const queue = words.slice(1).flatMap(separated);
   for (let word = queue.shift(); word !== undefined; word = queue.shift()) takeOption(word, queue, read);
   if (expansions.length > 0) {
-    read.notes.push(`The shell fills in ${[...new Set(expansions)].join(", ")}: put the values in their places.`);
+    read.notes.push(`The shell replaces ${[...new Set(expansions)].join(", ")}: enter the values instead.`);
   }
   return requestFrom(read);
 }
 
-/** `-XPOST` is `-X POST`, and `-sSX POST` is `-s -S -X POST`. */
+/** Splits joined options: `-XPOST` is `-X POST`, and `-sSX POST` is `-s -S -X POST`. */
 function separated(word: string): string[] {
   const [, flags, option, value] = /^-([a-zA-Z]*?)([XHdAbcDeEFKmoPQrtTuUwxyYz])([^]*)$/.exec(word) ?? [];
   if (option === undefined || word.startsWith("--")) return [word];
@@ -49,7 +49,7 @@ function takeOption(word: string, queue: string[], read: CurlRead): void {
   else if (DATA.has(word)) takeData(word, queue.shift() ?? "", read);
   else if (word === "--data-urlencode") {
     queue.shift();
-    read.notes.push("--data-urlencode was not taken over: put in the body that was sent.");
+    read.notes.push("--data-urlencode cannot be read: enter the body that was sent.");
   } else if (OTHER_WITH_VALUE.has(word)) queue.shift();
   else if (!word.startsWith("-")) read.url ??= word;
 }

@@ -3,7 +3,7 @@ import { headerOf, headersIn, type PastedRequest } from "./pasted-request.ts";
 const REQUEST_LINE = /^([A-Za-z]+) ((?:\/|https?:\/\/)\S*)(?: HTTP\/[\d.]+)?$/;
 const encoder = new TextEncoder();
 
-/** Reads an HTTP request as it goes over the wire, or as `curl -v` prints it; undefined where the text is none. */
+/** Reads an HTTP request as on the wire, or from the output of `curl -v`; undefined if the text is not one. */
 export function rawRequest(text: string): PastedRequest | undefined {
   const { head, rest } = split(sentLines(text).replace(/^\s+/, ""));
   const [line = "", ...lines] = head.split(/\r?\n/);
@@ -23,13 +23,13 @@ export function rawRequest(text: string): PastedRequest | undefined {
   };
 }
 
-/** Of the output of `curl -v`, the lines that were sent. */
+/** The sent lines in the output of `curl -v`; other texts unchanged. */
 function sentLines(text: string): string {
   const sent = text.split(/\r?\n/).filter((line) => /^> ?/.test(line));
   return sent.length === 0 ? text : sent.map((line) => line.replace(/^> ?/, "")).join("\n");
 }
 
-/** The head ends at the first empty line. */
+/** Splits at the first empty line, where the head ends. */
 function split(text: string): { head: string; rest: string } {
   const [gap] = /\r?\n\r?\n/.exec(text) ?? [];
   if (gap === undefined) return { head: text.trimEnd(), rest: "" };
@@ -37,14 +37,14 @@ function split(text: string): { head: string; rest: string } {
   return { head: text.slice(0, at), rest: text.slice(at + gap.length) };
 }
 
-/** The body, mended where its Content-Length shows what pasting has done to its line ends. */
+/** The body. If pasting has changed its line ends, Content-Length shows how to restore them. */
 function bodyOfLength(body: string, contentLength: string | undefined): { body: string; note?: string } {
   const length = Number(contentLength);
   if (contentLength === undefined || bytesOf(body) === length) return { body };
   const candidates = [body.replace(/\r?\n$/, ""), body.replaceAll(/\r?\n/g, "\r\n"), `${body}\n`];
-  const mended = candidates.find((candidate) => bytesOf(candidate) === length);
-  if (mended !== undefined) return { body: mended };
-  return { body, note: `Content-Length is ${length}, and the body that was pasted has ${bytesOf(body)} bytes.` };
+  const restored = candidates.find((candidate) => bytesOf(candidate) === length);
+  if (restored !== undefined) return { body: restored };
+  return { body, note: `Content-Length is ${length}, but the pasted body has ${bytesOf(body)} bytes.` };
 }
 
 function bytesOf(text: string): number {

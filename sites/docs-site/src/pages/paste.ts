@@ -12,7 +12,7 @@ export class UnreadablePasteError extends Error {
   }
 }
 
-/** Reads a curl command or an HTTP request, as logs and `curl -v` show it. Throws UnreadablePasteError. */
+/** Reads a curl command, or an HTTP request as in logs and in the output of `curl -v`. Throws UnreadablePasteError. */
 export function readPasted(text: string): PastedRequest {
   const request = rawRequest(text) ?? curlRequest(text);
   if (!request) throw new UnreadablePasteError();

@@ -1,12 +1,12 @@
-/** A request that was read from a text that somebody pasted; what the text does not say is left out. */
+/** A request from a pasted text. What the text does not contain is missing. */
 export interface PastedRequest {
   readonly method: string;
-  /** As on the request line, with its query. */
+  /** The path on the request line, with its query. */
   readonly path: string;
   readonly host?: string;
   readonly headers: readonly Header[];
   readonly body?: string;
-  /** What could not be taken over, each in a sentence. */
+  /** What could not be read from the text, one sentence each. */
   readonly notes: readonly string[];
 }
 
@@ -17,7 +17,7 @@ export function headerOf(headers: readonly Header[], name: string): string | und
   return headers.find(([given]) => given.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-/** The headers that stand in a text, one in a line; other lines are left out. */
+/** The headers in a text, one per line. Other lines are ignored. */
 export function headersIn(lines: readonly string[]): Header[] {
   return lines.flatMap((line): Header[] => {
     const [, name, value] = /^\s*([^\s:]+)\s*:([^]*)$/.exec(line) ?? [];

@@ -1,7 +1,7 @@
 import { byId } from "@collections/web-pages/browser";
 import { signedHeaders } from "./sign-request.ts";
 
-/** A request of Swagger UI, that of the document included. */
+/** A request of Swagger UI. Loading the document is one of them. */
 interface SwaggerRequest {
   url: string;
   method: string;
@@ -35,13 +35,13 @@ function show(swaggerUi: SwaggerUi): void {
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
     supportedSubmitMethods: ["get", "post"],
-    // Else it asks a validator on the internet.
+    // Otherwise it would call a validator on the internet.
     validatorUrl: null,
     requestInterceptor: signed,
   });
 }
 
-/** What Swagger UI hands to plugins and to the component of the layout. */
+/** The part of Swagger UI's system that plugins and layout components get, as far as it is used here. */
 interface System {
   readonly React: { createElement(type: unknown, props?: object | null, ...children: unknown[]): object };
   readonly specSelectors: { loadingStatus(): string | undefined };
@@ -49,8 +49,8 @@ interface System {
 }
 
 /**
- * The operations and the webhooks alone. The page has a title of its own, and there is nothing to authorize once:
- * requests are signed one by one.
+ * A layout with the operations and the webhooks only. The page has its own title, and there is no button to authorize,
+ * because each request is signed.
  */
 function ourLayout({ React }: System): object {
   function ReferenceLayout({ getComponent, specSelectors }: System): object {
@@ -64,7 +64,7 @@ function ourLayout({ React }: System): object {
   return { components: { ReferenceLayout }, wrapComponents: { authorizeOperationBtn: nothing } };
 }
 
-/** Without a key a request goes out as it is, and the answer says what is missing. */
+/** Signs a request. Without a key the request is sent unsigned, and the answer says what is missing. */
 function signed(request: SwaggerRequest): SwaggerRequest {
   if (request.loadSpec) return request;
   const key = { keyId: keyId.value.trim(), secret: secret.value };
@@ -76,7 +76,7 @@ function signed(request: SwaggerRequest): SwaggerRequest {
   return request;
 }
 
-/** Swagger UI is no module: it leaves a global behind. */
+/** Loads Swagger UI, which is not a module but defines a global. */
 async function library(): Promise<SwaggerUi> {
   const script = document.createElement("script");
   script.src = reference.dataset["library"]!;

@@ -1,13 +1,16 @@
-/** A command line as the shell would hand it on, but that nothing is filled in: `$NAME` and `$(…)` stay as they are. */
+/** The words of a command line as the shell passes them, except that `$NAME` and `$(…)` stay unexpanded. */
 export interface ShellWords {
   readonly words: readonly string[];
-  /** What the shell would have filled in. */
+  /** The expansions that the shell would have made. */
   readonly expansions: readonly string[];
 }
 
-/** What stands between words; a backslash at the end of a line joins it to the next. */
+/** Matches the gap between words. A backslash at the end of a line joins it to the next line. */
 const GAP = /(?:[^\S\n]|\\\r?\n)*/y;
-/** A part of a word: '…', $'…', "…", a backslash with what it protects, or plain text. A quote may lack its end. */
+/**
+ * Matches a part of a word: '…', $'…', "…", a backslash with its character, or plain text. A closing quote may be
+ * missing.
+ */
 const PART =
   /'(?<single>[^']*)(?:'|$)|\$'(?<ansi>(?:\\[^]|[^'\\])*)(?:'|$)|"(?<double>(?:\\[^]|\$\([^)]*\)|[^"\\])*)(?:"|$)|\\(?<escaped>[^])|(?<plain>(?:\$\([^)]*\)|(?!\$')[^\s|;&<>'"\\])+)/y;
 const EXPANSION = /(?<!\\)\$(?:\{[^}]*\}|\([^)]*\)|\w+)/g;
@@ -27,7 +30,7 @@ export function shellWords(text: string): ShellWords {
       expansions.push(...((double ?? plain ?? "").match(EXPANSION) ?? []));
       at += match[0].length;
     }
-    // The end of the line, or what joins this command to another.
+    // The end of the line, or an operator before another command.
     if (at === start) break;
     words.push(word);
   }

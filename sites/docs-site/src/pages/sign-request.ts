@@ -4,17 +4,19 @@ import { HEADERS, sign } from "@collections/signing";
 export interface OutgoingRequest {
   readonly method: string;
   readonly url: string;
-  /** What is sent, as text; undefined where there is nothing. */
+  /** The text to send; undefined if there is no body. */
   readonly body?: string | undefined;
 }
 
-/** Whose key signs. */
+/** The key that signs. */
 export interface Key {
   readonly keyId: string;
   readonly secret: string;
 }
 
-/** The headers that sign a request (contract: Authentication): over the path as a browser sends it, and the exact body. */
+/**
+ * The headers that sign a request (contract: Authentication): over the path as a browser sends it, and the exact body.
+ */
 export function signedHeaders(request: OutgoingRequest, { keyId, secret }: Key, nowMs: number): Record<string, string> {
   const timestamp = String(nowMs);
   const { pathname } = new URL(request.url);

@@ -19,7 +19,7 @@ form.addEventListener("reset", () => {
   result.replaceChildren();
   say("");
   showFaults([]);
-  // A reset puts the kind of body back, too, but only after this event.
+  // A reset also resets the kind of body, but only after this event.
   setTimeout(showBodyKind);
 });
 paste.addEventListener("input", takePasted);
@@ -86,10 +86,10 @@ function fill({ method, path, host, headers, body = "", notes }: PastedRequest):
   const hostLine = host !== undefined && headerOf(headers, "host") === undefined ? [`Host: ${host}`] : [];
   setValue("headers", [...hostLine, ...headers.map(([name, value]) => `${name}: ${value}`)].join("\n"));
   fillBody(body);
-  say(["The fields are filled; the secret is left to you.", ...notes].join(" "));
+  say(["The fields are filled. Enter the secret yourself.", ...notes].join(" "));
 }
 
-/** A text field makes CRLF to LF, and so would change a body that has it. */
+/** Uses base64 for a body with CRLF, because a text field would change CRLF to LF. */
 function fillBody(body: string): void {
   const kind = body.includes("\r") ? "base64" : "text";
   byId(`body-is-${kind}`, HTMLInputElement).checked = true;
@@ -102,7 +102,7 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** A payment whose secret was read from a file with the newline at its end. */
+/** An example: a payment whose secret was read from a file including the newline at its end. */
 function fillExample(): void {
   const exampleSecret = "sk_sandbox_4f1c0d6a9b7e4d2c8a3f5e6b7c8d9e0f";
   const timestamp = String(Date.now());
@@ -116,7 +116,7 @@ function fillExample(): void {
   fill({ method: "POST", path, headers, body, notes: [] });
   secret.value = exampleSecret;
   setValue("other-secrets", "");
-  say("An example: a secret that was read from a file, with the newline at its end.");
+  say("An example: a secret that was read from a file including the newline at its end.");
 }
 
 function showBodyKind(): void {
@@ -128,7 +128,7 @@ function bodyKind(): (typeof bodyKinds)[number] {
   return bodyKinds.find((kind) => byId(`body-is-${kind}`, HTMLInputElement).checked) ?? "text";
 }
 
-/** Each fault stands below its field, and nothing else does. */
+/** Shows each fault below its field, and removes earlier ones. */
 function showFaults(faults: readonly FieldFault[]): void {
   for (const shown of form.querySelectorAll(".fault")) shown.remove();
   for (const invalid of form.querySelectorAll("[aria-invalid]")) {
@@ -159,7 +159,7 @@ function setValue(id: string, value: string): void {
 function inputOf(id: string): HTMLInputElement | HTMLTextAreaElement {
   const found = byId(id, HTMLElement);
   if (found instanceof HTMLInputElement || found instanceof HTMLTextAreaElement) return found;
-  throw new TypeError(`${id} is no field.`);
+  throw new TypeError(`The element ${id} is not a field.`);
 }
 
 function say(text: string): void {

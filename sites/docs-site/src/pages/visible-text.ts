@@ -1,4 +1,4 @@
-/** A piece of text as it is, or the picture of a character that nobody sees, with its name. */
+/** A piece of text, or a picture with a name for an invisible character. */
 export type VisiblePart = string | { readonly picture: string; readonly name: string };
 
 const PICTURES: Readonly<Record<string, { picture: string; name: string }>> = {
@@ -7,11 +7,11 @@ const PICTURES: Readonly<Record<string, { picture: string; name: string }>> = {
   "\t": { picture: "⇥", name: "tab" },
   "\uFEFF": { picture: "BOM", name: "byte order mark" },
   "\u00A0": { picture: "NBSP", name: "no-break space" },
-  "\uFFFD": { picture: "�", name: "bytes that are no UTF-8" },
+  "\uFFFD": { picture: "�", name: "bytes that are not UTF-8" },
 };
 const INVISIBLE = /([\n\r\t\uFEFF\u00A0\uFFFD])/;
 
-/** Text in parts, such that a reader sees every character. */
+/** Splits a text so that invisible characters become pictures. */
 export function visibleParts(text: string): VisiblePart[] {
   const parts = text.split(INVISIBLE).filter((part) => part !== "");
   return parts.map((part) => PICTURES[part] ?? part);

@@ -14,7 +14,7 @@ import { todayScreen } from "./screens/today.ts";
 import { visitScreen } from "./screens/visit.ts";
 import { waitingScreen } from "./screens/waiting.ts";
 
-/** Every screen by the hash that leads to it; what is in parentheses goes to it. */
+/** The screens by the URL's hash. The groups in parentheses are passed to the screen. */
 const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = [
   [/^#\/cases$/, caseListScreen],
   [/^#\/money$/, earningsScreen],
@@ -30,7 +30,7 @@ const SCREENS: readonly (readonly [RegExp, (...parts: string[]) => Screen])[] = 
 let shownTo: string | undefined;
 startShell();
 startOutbox();
-// Somebody has signed in or out in another window of the app.
+// Reacts to a sign-in or sign-out in another window of the app.
 globalThis.addEventListener("storage", () => {
   if (signedInAs()?.fieldPartnerId === shownTo) return;
   if (signedInAs()) enter();
@@ -54,19 +54,19 @@ function showScreen(): void {
   show(todayScreen());
 }
 
-/** Somebody has signed in: what waited for that goes out. */
+/** Called after a sign-in: sends the deeds that waited for it. */
 function enter(): void {
   void flush();
   if (location.hash === PATHS.today) showScreen();
   else go(PATHS.today, "replace");
 }
 
-/** The app opens without a network, too, where the browser allows that: pages from https or from this machine. */
+/** Makes the app open without a network, if the browser allows it: only for pages from https or from this machine. */
 function keepForOffline(): void {
   if (!("serviceWorker" in navigator)) return;
   const base = document.documentElement.dataset["base"] ?? "";
   navigator.serviceWorker
     .register(`${base}/app/modules/worker/offline.ts`, { scope: `${base}/app` })
-    // Without it everything works but opening without a network.
+    // Without the service worker only opening the app offline does not work.
     .catch(() => undefined);
 }

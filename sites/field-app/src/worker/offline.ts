@@ -1,5 +1,5 @@
-// What makes the app open where there is no network: the network first, and the copy of last time when it does not
-// answer. It touches the app's own files only, never the API.
+// Makes the app open without a network: requests go to the network first, and the last copy is used if there is no
+// answer. It handles only the app's own files, never the API.
 const worker = self as unknown as ServiceWorkerGlobalScope;
 
 const CACHE = "collections-app";

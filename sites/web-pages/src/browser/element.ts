@@ -1,11 +1,11 @@
-/** What may stand in an element; what is not there is left out. */
+/** The content of an element. null, undefined and false are skipped. */
 export type Content = Node | string | null | undefined | false;
 
 type Attributes = Readonly<Record<string, string | boolean | undefined | ((event: Event) => void)>>;
 
 /**
- * An element with attributes and content; text is text, never HTML. An attribute that is `true` is empty, one that is
- * `false` is left out, and a function hears the event that it is named for: `{ click: open }`.
+ * Creates an element with attributes and content. A text is inserted as text, never as HTML. An attribute with `true`
+ * is empty, one with `false` is omitted, and a function listens to the event of its name: `{ click: open }`.
  */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
@@ -22,7 +22,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Puts other content into an element. */
+/** Replaces the content of an element. */
 export function fill(place: Element, ...content: readonly Content[]): void {
   place.replaceChildren(...content.filter(isThere));
 }
@@ -31,9 +31,9 @@ function isThere(content: Content): content is Node | string {
   return content !== null && content !== undefined && content !== false;
 }
 
-/** The element that the page has under this id; its absence is a bug of the page. */
+/** The page's element with this id. Throws if it is missing, which is a bug of the page. */
 export function byId<Type extends HTMLElement>(id: string, type: new () => Type): Type {
   const found = document.getElementById(id);
-  if (!(found instanceof type)) throw new TypeError(`The page has no ${type.name} called ${id}.`);
+  if (!(found instanceof type)) throw new TypeError(`The page has no ${type.name} with the id ${id}.`);
   return found;
 }

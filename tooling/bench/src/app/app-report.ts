@@ -8,11 +8,11 @@ import { busyText, milliseconds, rateText, ratioText, table, whole } from "../fi
 
 const LIST_COLUMNS = "clients,service/s,p50 ms,p99 ms,CPU µs,bare/s,p50 ms,p99 ms,CPU µs,ratio,others";
 const HOSTILE_COLUMNS = "caller,service ms,registered only ms,ratio";
-/** Milliseconds of processor time that a document without a token may take. */
+/** The limit of processor time, in milliseconds, for a document without a valid token. */
 const HOSTILE_AIM_MS = 3;
 const LINK_COLUMNS = "at once,heard by,p50 ms,p99 ms,others";
 
-/** Two tables for people. */
+/** The report's tables as text. */
 export function appText({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): string {
   return [
     `The list of 20 cases of ${whole(list.cases)}, beside the same ${list.statements} statements by plain pg and a` +
@@ -49,7 +49,7 @@ function inMs({ median, min, max }: Spread): string {
   return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }
 
-/** The list beside its limit; and the time that a link takes, without the lender's. */
+/** The report's lines for the table of all subjects. The time of a link does not include the lender's part. */
 export function appLines({ rounds, links: { mintMs } }: AppPlan, { list, links, hostile }: AppReport): Line[] {
   return [
     ...list.figures.map(({ clients, service, rival, ratio }) =>

@@ -11,14 +11,17 @@ import { operator, type Service, startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** The field partners' app: its list, the time of a link without the lender's part, and documents meant to be costly. */
+/**
+ * The field partners' app: its list of cases, the time until a link is minted, and documents that are expensive to
+ * validate.
+ */
 export interface AppReport {
   readonly list: ListReport;
   readonly links: readonly LinkFigures[];
   readonly hostile: readonly HostileFigures[];
 }
 
-/** Medians and spreads over the rounds. */
+/** The times of a link, without the lender's part: medians and spreads over the rounds. */
 export interface LinkFigures {
   readonly clients: number;
   readonly hearsBy: LinkQuestion["hearsBy"];
@@ -33,7 +36,7 @@ export interface AppBench {
   readonly onProgress: (message: string) => void;
 }
 
-/** The first page has some of everything: links that are live, and promises. */
+/** The first page contains every kind of case: with live links, with promises, with neither. */
 const LINKS = 8;
 const PROMISES = 6;
 const WAYS = ["subscription", "polling"] as const;
@@ -43,39 +46,42 @@ const PAGE =
 const START = "mutation ($input: StartVisitInput!) { startVisit(input: $input) { __typename } }";
 const COMPLETE = "mutation ($input: CompleteVisitInput!) { completeVisit(input: $input) { __typename } }";
 
-/** A server and a worker as processes of their own, a lender who mints, and a field partner at many doors. */
+/** Measures a server and a worker as separate processes, with a lender that mints and one field partner. */
 export async function measureApp(bench: AppBench): Promise<AppReport> {
   const { plan, server, onProgress } = bench;
-  const door = startChild(new URL("link-load.ts", import.meta.url));
+  const loadProcess = startChild(new URL("link-load.ts", import.meta.url));
   try {
-    const mintUrl = await door.ask<string>({ ask: "listen", mintMs: plan.links.mintMs } satisfies LenderQuestion);
+    const mintUrl = await loadProcess.ask<string>({ ask: "listen", mintMs: plan.links.mintMs } satisfies LenderQuestion);
     onProgress("filling the books of a field partner");
     const databaseUrl = await server.createDatabase("app");
     const loans = { lenderCodes: [LENDER], perLender: plan.list.cases };
     const { fieldPartnerId } = await fillBooks(databaseUrl, [{ loans, options: [`--mint-link-url=${mintUrl}`] }]);
     const { accessToken } = await operator(databaseUrl, "field-partner", "token", fieldPartnerId);
-    const asked = { server, databaseUrl, accessToken: String(accessToken), rounds: plan.rounds, onProgress };
+    const used = { server, databaseUrl, accessToken: String(accessToken), rounds: plan.rounds, onProgress };
     const [service, worker] = [
       await startService({ databaseUrl, role: "server" }),
       await startService({ databaseUrl, role: "worker" }),
     ];
     let links: LinkFigures[];
     try {
-      const caseIds = await visited(service, asked.accessToken, door);
-      links = await measureLinks({ ...bench, service, door, caseIds, accessToken: asked.accessToken });
+      const caseIds = await visited(service, used.accessToken, loadProcess);
+      links = await measureLinks({ ...bench, service, loadProcess, caseIds, accessToken: used.accessToken });
     } finally {
       await Promise.all([service.stop(), worker.stop()]);
     }
     await server.checkpoint();
-    const list = await measureCaseList({ ...asked, plan: plan.list });
-    return { list, links, hostile: await measureHostile({ ...asked, roundMs: plan.list.roundMs }) };
+    const list = await measureCaseList({ ...used, plan: plan.list });
+    return { list, links, hostile: await measureHostile({ ...used, roundMs: plan.list.roundMs }) };
   } finally {
-    await door.stop();
+    await loadProcess.stop();
   }
 }
 
-/** Makes the first page what a field partner's is: promises, links that are live, cases with neither. All cases' ids. */
-async function visited({ url }: Service, accessToken: string, door: Child): Promise<string[]> {
+/**
+ * Prepares a field partner's cases: some with promises, some with live links, some with neither. Returns all cases'
+ * ids.
+ */
+async function visited({ url }: Service, accessToken: string, loadProcess: Child): Promise<string[]> {
   const caseIds: string[] = [];
   for (let after: string | null = null; caseIds.length === 0 || after !== null;) {
     const page = await askGraphql(url, accessToken, PAGE, { after });
@@ -84,7 +90,7 @@ async function visited({ url }: Service, accessToken: string, door: Child): Prom
     after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
   }
   const linked = caseIds.slice(0, LINKS);
-  await door.ask({ ask: "links", serviceUrl: url, accessToken, caseIds: linked, clients: 1, hearsBy: "polling" });
+  await loadProcess.ask({ ask: "links", serviceUrl: url, accessToken, caseIds: linked, clients: 1, hearsBy: "polling" });
   for (const caseId of caseIds.slice(LINKS, LINKS + PROMISES)) {
     const visitId = randomUUID();
     const occurredAt = new Date();
@@ -98,17 +104,17 @@ async function visited({ url }: Service, accessToken: string, door: Child): Prom
 
 interface LinkBench extends AppBench {
   readonly service: Service;
-  readonly door: Child;
+  readonly loadProcess: Child;
   readonly caseIds: readonly string[];
   readonly accessToken: string;
 }
 
-async function measureLinks({ plan, server, service, door, caseIds, accessToken, onProgress }: LinkBench) {
+async function measureLinks({ plan, server, service, loadProcess, caseIds, accessToken, onProgress }: LinkBench) {
   const { clients: numbers, perClient } = plan.links;
-  // In turn, over all rounds: a case may have so many links a day.
-  let asked = 0;
+  // Takes the cases in turn over all rounds, because a case may have only some links a day.
+  let used = 0;
   const measure = (clients: number, hearsBy: LinkQuestion["hearsBy"]) => {
-    const wanted = Array.from({ length: clients * perClient }, () => caseIds[(asked += 1) % caseIds.length]!);
+    const wanted = Array.from({ length: clients * perClient }, () => caseIds[(used += 1) % caseIds.length]!);
     const question: LinkQuestion = {
       ask: "links",
       serviceUrl: service.url,
@@ -117,7 +123,7 @@ async function measureLinks({ plan, server, service, door, caseIds, accessToken,
       clients,
       hearsBy,
     };
-    return door.ask<LinkTimes>(question);
+    return loadProcess.ask<LinkTimes>(question);
   };
   onProgress("links: warming up");
   await measure(Math.max(...numbers), "subscription");

@@ -13,12 +13,12 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
-/** The list of cases beside its limit at one number of clients: medians over the rounds. */
+/** The list of cases and its limit at one number of clients: medians over the rounds. */
 export interface ListFigures {
   readonly clients: number;
   readonly service: ListSide;
   readonly rival: ListSide;
-  /** Of the rates of a round. */
+  /** The ratio of the two rates in the same round. */
   readonly ratio: Spread;
   readonly othersBusy: number | undefined;
 }
@@ -27,7 +27,7 @@ export interface ListSide {
   readonly perSecond: Spread;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Processor time of an answer in Node, without PostgreSQL's; undefined where the system does not say. */
+  /** Node's processor time per answer, without PostgreSQL; undefined if the system does not report it. */
   readonly processorUs: number | undefined;
 }
 
@@ -50,29 +50,29 @@ interface Measured extends LoadResult {
   readonly processorUs: number | undefined;
 }
 
-interface Asked {
+interface RecordedList {
   readonly query: string;
-  /** What the service answers. */
+  /** The service's answer. */
   readonly answer: string;
   readonly statements: readonly BoundStatement[];
 }
 
-/** Asks the service for the list of cases and, in turn with it, a bare yoga that runs the same statements. */
+/** Measures the service's list of cases in turn with a bare yoga server that runs the same statements. */
 export async function measureCaseList(bench: ListBench): Promise<ListReport> {
   const { plan, rounds, server, databaseUrl, onProgress } = bench;
-  const asked = await seenOnTheWire(bench);
+  const recorded = await seenOnTheWire(bench);
   const service = await startService({ databaseUrl, role: "server" });
   const [rival, http] = [
     startChild(new URL("list-rival.ts", import.meta.url)),
     startChild(new URL("list-load.ts", import.meta.url)),
   ];
   try {
-    const { statements, answer } = asked;
+    const { statements, answer } = recorded;
     const given: ListRival = { databaseUrl, statements, data: dataOf(answer) };
     const urls = { service: service.url, rival: await rival.ask<string>(given) };
     const pids = { service: service.pid, rival: rival.pid };
     const load = (side: "service" | "rival", clients: number, durationMs: number) =>
-      measured(http, pids[side], { ...loadOf(bench, asked), url: urls[side], clients, durationMs });
+      measured(http, pids[side], { ...loadOf(bench, recorded), url: urls[side], clients, durationMs });
     const round = async (clients: number, durationMs: number) => ({
       rival: await load("rival", clients, durationMs),
       service: await load("service", clients, durationMs),
@@ -100,8 +100,8 @@ export async function measureCaseList(bench: ListBench): Promise<ListReport> {
   }
 }
 
-/** Asks a service of its own twice, and looks on the wire what the second time takes. */
-async function seenOnTheWire({ databaseUrl, accessToken }: ListBench): Promise<Asked> {
+/** Requests the list twice from a separate service and records the statements of the second request on the wire. */
+async function seenOnTheWire({ databaseUrl, accessToken }: ListBench): Promise<RecordedList> {
   const query = documentedQuery("MyCases");
   const proxy = await startCountingProxy(databaseUrl);
   const service = await startService({ databaseUrl: proxy.url, directUrl: databaseUrl, role: "server" });
@@ -120,7 +120,7 @@ async function seenOnTheWire({ databaseUrl, accessToken }: ListBench): Promise<A
 
 function loadOf(
   { accessToken }: ListBench,
-  { query, answer }: Asked,
+  { query, answer }: RecordedList,
 ): Pick<ListLoad, "accessToken" | "query" | "answer"> {
   return { accessToken, query, answer };
 }

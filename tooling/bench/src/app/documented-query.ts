@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 const DOCUMENT = new URL("../../../../docs/field-app/README.md", import.meta.url);
 
-/** An operation of docs/field-app, by its name, as an app's developer copies it. */
+/** An operation from docs/field-app by its name, exactly as an app's developer copies it. */
 export function documentedQuery(name: string): string {
   const blocks = readFileSync(DOCUMENT, "utf8").matchAll(/^```graphql\n([\s\S]*?)^```$/gm);
   const found = [...blocks].find(([, text]) => new RegExp(`^\\w+ ${name}\\b`).test(text!))?.[1];

@@ -1,4 +1,4 @@
-/** Bytes of a GraphQL request over HTTP/1.1, as they go on the wire. */
+/** The bytes of a GraphQL request over HTTP/1.1. */
 export function graphqlPost(host: string, accessToken: string, body: object): Buffer {
   const text = JSON.stringify(body);
   return Buffer.from(
@@ -15,7 +15,7 @@ export function graphqlPost(host: string, accessToken: string, body: object): Bu
   );
 }
 
-/** The data of an answer, which must have no errors; of a mutation, its payload. */
+/** The data of an answer; throws if it has errors. For a mutation this contains its payload. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the query's text decides the type
 export function dataOf(body: string): Record<string, any> {
   const { data, errors } = JSON.parse(body) as { data?: object | null; errors?: unknown };
@@ -23,12 +23,12 @@ export function dataOf(body: string): Record<string, any> {
   return data;
 }
 
-/** Asks once, and answers with the data. */
+/** Sends a request and returns the data. */
 export async function askGraphql(serviceUrl: string, accessToken: string, query: string, variables: object = {}) {
   return dataOf(await graphqlText(serviceUrl, accessToken, { query, variables }));
 }
 
-/** The answer to the byte; one with errors throws. */
+/** The exact text of the answer; throws if it has errors. */
 export async function graphqlText(serviceUrl: string, accessToken: string, body: object): Promise<string> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${accessToken}` };
   const answer = await fetch(`${serviceUrl}/graphql`, { method: "POST", headers, body: JSON.stringify(body) });

@@ -3,12 +3,12 @@ import { closedLoop } from "../load/closed-loop.ts";
 import { graphqlPost } from "./graphql-call.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 
-/** Documents of 4 KB that are expensive to validate, each a little different, so that no cache knows it. */
+/** Sends documents of 4 KB that are expensive to validate. Each is different, so that no cache has it. */
 export interface HostileLoad {
   readonly url: string;
   readonly accessToken: string;
   readonly durationMs: number;
-  /** The code that each answer must have. */
+  /** The error code that each answer must have. */
   readonly code: string;
 }
 

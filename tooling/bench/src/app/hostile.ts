@@ -11,13 +11,13 @@ import { type Service, startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** Processor time of one expensive document in Node: medians over the rounds. */
+/** Node's processor time for an expensive document: medians over the rounds. */
 export interface HostileFigures {
   readonly caller: (typeof CALLERS)[number];
   readonly service: Spread;
-  /** Of a service that takes registered operations only. */
+  /** The time of a service that accepts only registered operations. */
   readonly only: Spread;
-  /** Of the processor times of a round. */
+  /** The ratio of the two times in the same round. */
   readonly ratio: Spread;
 }
 
@@ -34,7 +34,7 @@ const CALLERS = ["no token", "an unknown token", "a valid token"] as const;
 const UNKNOWN_TOKEN = `fpt_${"A".repeat(43)}`;
 const REGISTERED = "{ viewer { id } }";
 
-/** Sends expensive documents to a service and, in turn, to one that takes registered operations only. */
+/** Sends expensive documents to a service and, in turn, to one that accepts only registered operations. */
 export async function measureHostile(bench: HostileBench): Promise<HostileFigures[]> {
   const { databaseUrl, rounds, roundMs, server, accessToken, onProgress } = bench;
   await using opened = new AsyncDisposableStack();
@@ -71,7 +71,7 @@ export async function measureHostile(bench: HostileBench): Promise<HostileFigure
   return figures;
 }
 
-/** Milliseconds of processor time per request; of a closed loop's time where the system does not say. */
+/** Milliseconds of processor time per request; elapsed time if the system does not report processor time. */
 async function measured(http: Child, { pid }: Service, load: HostileLoad): Promise<number> {
   const before = processorMs([pid]);
   const { completed, elapsedMs } = await http.ask<LoadResult>(load);

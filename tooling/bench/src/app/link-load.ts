@@ -8,24 +8,24 @@ import { answerQuestions } from "../load/child.ts";
 import { dataOf } from "./graphql-call.ts";
 import { quantile } from "../figures/statistics.ts";
 
-/** The lender, who mints in this process too, so that one clock tells how much of the time was theirs. */
+/** Makes this process the lender that mints, so that the same clock measures the lender's part of the time. */
 export interface LenderQuestion {
   readonly ask: "listen";
   readonly mintMs: number;
 }
 
-/** Field partners at doors: each begins a visit, asks for a link and waits until it may be shown. */
+/** Makes this process the field partners: each starts a visit, requests a link and waits until it is minted. */
 export interface LinkQuestion {
   readonly ask: "links";
   readonly serviceUrl: string;
   readonly accessToken: string;
-  /** Global ids, one for each link. */
+  /** The cases' global ids, one for each link. */
   readonly caseIds: readonly string[];
   readonly clients: number;
   readonly hearsBy: "subscription" | "polling";
 }
 
-/** From the request for a link until the app knows that it is minted, without the lender's part. */
+/** The time from the request of a link until the app knows that it is minted, without the lender's part. */
 export interface LinkTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -38,7 +38,7 @@ const REQUEST = `mutation ($input: RequestPaymentLinkInput!) { requestPaymentLin
 const WATCH = "subscription ($id: ID!) { paymentLinkUpdated(id: $id) { status url } }";
 const POLL = "query ($id: ID!) { paymentLink(id: $id) { status url } }";
 
-/** How long the lender took for the link of a visit, by its id as REST shows it. */
+/** The lender's own time to mint the link of a visit, by the visit's REST id. */
 const minted = new Map<string, number>();
 
 answerQuestions((question: LenderQuestion | LinkQuestion) =>
@@ -62,30 +62,30 @@ async function mint(request: IncomingMessage, response: ServerResponse, mintMs: 
 }
 
 async function measureLinks({ serviceUrl, accessToken, caseIds, clients, hearsBy }: LinkQuestion): Promise<LinkTimes> {
-  const door = new Door(serviceUrl, accessToken, clients);
-  const visitIds = await Promise.all(caseIds.map((caseId) => door.startVisit(caseId)));
+  const client = new FieldPartnerClient(serviceUrl, accessToken, clients);
+  const visitIds = await Promise.all(caseIds.map((caseId) => client.startVisit(caseId)));
   const beyondMs: number[] = [];
   let next = 0;
   async function work(): Promise<void> {
     for (let visitId = visitIds[next++]; visitId !== undefined; visitId = visitIds[next++]) {
       const startedAt = performance.now();
-      const linkId = await door.requestLink(visitId);
-      await (hearsBy === "subscription" ? door.watch(linkId) : door.poll(linkId));
+      const linkId = await client.requestLink(visitId);
+      await (hearsBy === "subscription" ? client.watch(linkId) : client.poll(linkId));
       beyondMs.push(performance.now() - startedAt - minted.get(`vis_${visitId.replaceAll("-", "")}`)!);
     }
   }
   await Promise.all(Array.from({ length: clients }, work));
-  await door.close();
+  await client.close();
   const sorted = beyondMs.toSorted((a, b) => a - b);
   return { p50Ms: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) };
 }
 
-class Door {
+class FieldPartnerClient {
   readonly #pool: Pool;
   readonly #accessToken: string;
 
   constructor(serviceUrl: string, accessToken: string, clients: number) {
-    // Leaving a stream ends its connection: there is always another.
+    // Ending a stream closes its connection, so there are twice as many connections as clients.
     this.#pool = new Pool(serviceUrl, { connections: clients * 2 });
     this.#accessToken = accessToken;
   }

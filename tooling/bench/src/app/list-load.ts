@@ -3,12 +3,12 @@ import { closedLoop } from "../load/closed-loop.ts";
 import { graphqlPost } from "./graphql-call.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 
-/** The same question over and over, from clients that each wait for their answer. */
+/** Sends the same query repeatedly. Each client waits for its answer. */
 export interface ListLoad {
   readonly url: string;
   readonly accessToken: string;
   readonly query: string;
-  /** What each answer is as long as; the cursors have the time in them. */
+  /** An example answer: each answer must have the same length. Its cursors differ, because they contain the time. */
   readonly answer: string;
   readonly clients: number;
   readonly durationMs: number;

@@ -7,7 +7,7 @@ import { Pool } from "pg";
 import { answerQuestions } from "../load/child.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
-/** The least that a GraphQL server must do: the statements, one after the other, and an answer that is known before. */
+/** The minimum work of a GraphQL server: runs the statements one after the other and returns a known answer. */
 export interface ListRival {
   readonly databaseUrl: string;
   readonly statements: readonly BoundStatement[];
@@ -15,7 +15,7 @@ export interface ListRival {
 }
 
 const SCHEMA = new URL("../../../../services/collections/schema.graphql", import.meta.url);
-/** As many as the service has. */
+/** The service's number of connections. */
 const CONNECTIONS = 10;
 
 answerQuestions(async ({ databaseUrl, statements, data }: ListRival) => {

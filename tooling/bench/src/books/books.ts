@@ -5,26 +5,26 @@ import { CURRENCY, loanNumber, type Loans, loansOf, OUTSTANDING } from "../load/
 import { operator, startService } from "../server/service.ts";
 import { signedPost } from "../load/signed-request.ts";
 
-/** A lender's first key. */
+/** The first key of a lender. */
 export interface LenderKey {
   readonly lenderCode: string;
   readonly apiKeyId: string;
   readonly hmacSecret: string;
 }
 
-/** Lenders and their loans to set up. */
+/** Lenders to register, with their loans. */
 export interface Group {
   readonly loans: Loans;
-  /** More of the operators' options for a lender. */
+  /** Further options of the operators' command that registers a lender. */
   readonly options: readonly string[];
 }
 
-/** Lenders whose loans a field partner holds. */
+/** Lenders whose loans are assigned to one field partner. */
 export interface Books {
   readonly keys: readonly LenderKey[];
-  /** By their codes. */
+  /** The lenders' ids by their codes. */
   readonly lenderIds: Readonly<Record<string, string>>;
-  /** Who holds them: `fp_…`. */
+  /** The id of the field partner who holds the cases: `fp_…`. */
   readonly fieldPartnerId: string;
 }
 
@@ -32,9 +32,9 @@ const IMPORT_PATH = "/api/v1/partner/cases";
 const ROWS_AT_A_TIME = 1_000;
 
 /**
- * Fills an empty database over the public interfaces: operators register lenders and a field partner, lenders import
- * loans. Operators assign one case at a time, so only the first of each lender goes their way; the other cases are
- * given to the same person by SQL.
+ * Fills an empty database through the public interfaces: operators register lenders and a field partner, lenders import
+ * loans. An operator can only assign one case at a time, so only the first case of each lender is assigned that way;
+ * SQL assigns the other cases to the same field partner.
  */
 export async function fillBooks(databaseUrl: string, groups: readonly Group[]): Promise<Books> {
   const service = await startService({ databaseUrl, role: "server" });
@@ -54,7 +54,7 @@ export async function fillBooks(databaseUrl: string, groups: readonly Group[]): 
   return { keys, lenderIds: await assignOthers(databaseUrl), fieldPartnerId: String(person["fieldPartnerId"]) };
 }
 
-/** Registers a lender over the operators' commands, which bring the database up to date first. */
+/** Registers a lender by the operators' command, which also migrates the database. */
 export async function createLender(
   databaseUrl: string,
   lenderCode: string,
@@ -73,7 +73,7 @@ export async function createLender(
 }
 
 export async function importLoans(url: URL, key: LenderKey, loans: Loans): Promise<void> {
-  // Not before: the service ends connections that rest, and an operator's command can take a while.
+  // Opened only now, because the service closes idle connections and an operator's command can take a while.
   const connection = await HttpConnection.open(url);
   const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
   const rows = loansOf({ ...loans, lenderCodes: [key.lenderCode] }).map(({ number }) => ({

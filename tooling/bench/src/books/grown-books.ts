@@ -9,7 +9,7 @@ import { COMMISSION_PERCENT, type Loans } from "../load/payment.ts";
 import type { BookSize } from "../plan.ts";
 import { startService } from "../server/service.ts";
 
-/** Books of a size, in a database of their own. */
+/** Books of a given size in their own database. */
 export interface GrownBooks {
   readonly databaseUrl: string;
   readonly keys: readonly LenderKey[];
@@ -17,15 +17,16 @@ export interface GrownBooks {
   readonly loans: Loans;
 }
 
-/** The import of a loan, and payments of it. */
+/** One import and nine payments per loan. */
 const EVENTS_PER_LOAN = 10;
 const CODE = "GROWN";
 const CHAIN_WITHIN_MS = 1_800_000;
 const POLL_MS = 500;
 
 /**
- * Fills a database as lenders would over months: they and their loans over the public interfaces, payments by the bare
- * statement, which writes what the service writes, for all loans of a lender at a time. The books verify.
+ * Fills a database with months of data. Lenders and loans come through the public interfaces. Payments come from the
+ * bare statement, which writes what the service writes, for all loans of a lender at once. `ledger verify` finds no
+ * problem.
  */
 export async function growBooks(
   server: BenchServer,
@@ -44,7 +45,7 @@ export async function growBooks(
   const client = await openClient(databaseUrl);
   const lenderIds = await settleImports(client);
   for (let payment = 1; payment < EVENTS_PER_LOAN; payment += 1) {
-    onProgress(`${name}: payment ${payment} of ${EVENTS_PER_LOAN - 1} of each loan`);
+    onProgress(`${name}: payment ${payment} of ${EVENTS_PER_LOAN - 1} for each loan`);
     const waits = waiting > 1 && payment > EVENTS_PER_LOAN - 1 - waiting / (perLender * lenders);
     for (const { lenderCode } of keys) {
       const values = [lenderIds[lenderCode], lenderCode, null, `grown-${payment}`, new Date(), waits];
@@ -52,7 +53,7 @@ export async function growBooks(
     }
     await client.query("vacuum cases.collection_case");
   }
-  onProgress(`${name}: attempts, and the chain over the ledger`);
+  onProgress(`${name}: writing attempts and the ledger's hash chain`);
   await client.query(ATTEMPTS);
   await chain(databaseUrl, client);
   await client.query("vacuum analyze");
@@ -60,7 +61,7 @@ export async function growBooks(
   return { databaseUrl, keys, lenderIds, loans: { lenderCodes: keys.map(({ lenderCode }) => lenderCode), perLender } };
 }
 
-/** What was imported is delivered, and in the hands of the one field partner. */
+/** Marks the events of the imports as delivered, and assigns the cases to the one field partner. */
 async function settleImports(client: Client): Promise<Record<string, string>> {
   await client.query("update webhooks.delivery set state = 'delivered', attempts = 1, settled_at = now()");
   await client.query(
@@ -87,7 +88,7 @@ insert into webhooks.attempt (lender_id, id, delivery_id, number, started_at, du
 select lender_id, uuidv7(), id, 1, settled_at, 4, 'delivered', 200, '{"content-length":"0","connection":"keep-alive"}', ''
 from webhooks.delivery where state = 'delivered'`;
 
-/** Else a worker would be at it while it is measured. */
+/** Runs a worker until the hash chain is complete. Otherwise a worker would build it during the measurements. */
 async function chain(databaseUrl: string, client: Client): Promise<void> {
   const { rows } = await client.query<{ count: string }>(
     "select (select count(*) from ledger.transfer) + (select count(*) from ledger.payment_booking) as count",
@@ -101,7 +102,7 @@ async function chain(databaseUrl: string, client: Client): Promise<void> {
     );
     const left = all - Number(rows[0]!.count);
     if (left === 0) break;
-    if (performance.now() > deadline) throw new Error(`The chain lacks ${left} rows.`);
+    if (performance.now() > deadline) throw new Error(`The hash chain still lacks ${left} rows.`);
     await delay(POLL_MS);
   }
   await worker.stop();

@@ -6,8 +6,8 @@ import { MASTER_KEY } from "../server/service.ts";
 import { timeOrderedId } from "./time-ordered-id.ts";
 
 /**
- * Makes lenders like the only one there is, by SQL: registering a thousand of them one by one would take half an hour.
- * Their keys work: a secret is sealed as the service seals it, and it says so if it cannot open one.
+ * Copies the existing lender by SQL, because registering a thousand lenders one by one would take half an hour. Their
+ * keys work: each secret is sealed as the service seals it.
  */
 export async function addLenders(databaseUrl: string, count: number): Promise<LenderKey[]> {
   const client = await openClient(databaseUrl);
@@ -24,7 +24,7 @@ export async function addLenders(databaseUrl: string, count: number): Promise<Le
   return keys;
 }
 
-/** Each table's row of the first lender, with what must differ. */
+/** For each table, which rows of the first lender are copied, and which fields must differ. */
 const COPIES = [
   [
     "lenders.lender",
@@ -63,7 +63,7 @@ async function addLender(client: Client, key: LenderKey & { lenderId: string }):
   }
 }
 
-/** PostgreSQL wants each parameter used. */
+/** Renumbers parameters without gaps, because PostgreSQL rejects unused ones. */
 function renumbered(text: string): string {
   const numbers = [...new Set([...text.matchAll(/\$(\d)/g)].map(([, number]) => Number(number)))].toSorted(
     (a, b) => a - b,

@@ -8,15 +8,16 @@ export const TRANSFER = `lender_id, id, debit_account, credit_account, amount_mi
   corrects, sequence, memo, effective_at, recorded_at`;
 
 /**
- * A confirmation's whole effect in one data-modifying statement: the least that it could cost. It asks nothing and
- * knows how the payment ends: attributed to whoever holds the case, and leaving a rest.
- * Parameters: lender (uuid) and its code, loan, reference, moment of the payment.
+ * The complete effect of a confirmation in one data-modifying statement: the least that a confirmation could cost. It
+ * checks nothing and assumes the outcome: attributed to the field partner who holds the case, with an amount still
+ * owed.
+ * Parameters: lender (uuid) and its code, loan, reference, time of the payment.
  */
 export const CONFIRM_IN_ONE_STATEMENT = paying("c.source_loan_number = $3", "'waiting', 0, null");
 
 /**
- * The same for every loan of the lender at once, whose events have been delivered or, where `$6` says so, wait.
- * `$3` is not used.
+ * The same for every loan of a lender at once. The events count as delivered, or as waiting if `$6` is true. `$3` is
+ * not used.
  */
 export const PAY_EVERY_LOAN = paying(
   "$3::text is null",
@@ -68,7 +69,7 @@ with paid as (
   select lender_id, uuidv7(), case_id, booking_id, source_loan_number, $4::text, field_partner_id,
     currency, ${AMOUNT_MINOR}, ${COMMISSION_STORED}, ${EARNING_MINOR}, 'pending', now()
   from paid
-), told as (
+), new_event as (
   insert into webhooks.event (lender_id, id, kind, source_loan_number, sequence, body, occurred_at)
   select lender_id, event_id, 'payment.collected', source_loan_number, sequence, json_build_object(
     'eventId', 'evt_' || replace(event_id::text, '-', ''), 'kind', 'payment.collected', 'version', 1,

@@ -7,7 +7,7 @@ import { confirmBody, confirmPath, type Loans, loansOf, paymentSeries } from "..
 import { type Service, startService } from "../server/service.ts";
 import { signedPost } from "../load/signed-request.ts";
 
-/** What a batch of confirmations asks of the database. */
+/** The database work of a batch of confirmations. */
 export interface BatchBudget {
   readonly confirmations: number;
   readonly statements: number;
@@ -15,18 +15,18 @@ export interface BatchBudget {
 }
 
 const LARGE_BATCH = 32;
-/** The service has at most so many batches under way: what comes then gathers. */
+/** The service runs at most this many batches at once; further confirmations gather for the next batch. */
 const BATCHES_UNDER_WAY = 2;
 const TRIES = 5;
 const GATHER_MS = 100;
 const POLL_MS = 5;
 const HELD_WITHIN_MS = 500;
-/** The service looks a lender's key up again after a second. */
+/** Longer than the service caches a lender's key, which is one second. */
 const KEY_KNOWN_FOR_MS = 1_100;
 
 type Confirm = (count: number) => Promise<void>;
 
-/** Counts on the wire, between a server process and PostgreSQL, what a batch of 1 and a batch of 32 send. */
+/** Counts on the wire what a server process sends to PostgreSQL for a batch of 1 and a batch of 32. */
 export async function measureBudget(databaseUrl: string, key: LenderKey, loans: Loans): Promise<BatchBudget[]> {
   const proxy = await startCountingProxy(databaseUrl);
   const service = await startService({ databaseUrl: proxy.url, directUrl: databaseUrl, role: "server" });
@@ -47,12 +47,12 @@ export async function measureBudget(databaseUrl: string, key: LenderKey, loans: 
 }
 
 /**
- * Lets 32 confirmations gather behind as many batches of 1 as may be under way, whose statements the proxy keeps back.
- * The service's own count of batches tells whether that is what happened.
+ * Makes a batch of 32: the proxy holds back the statements of as many batches of 1 as may run at once, so that 32
+ * confirmations gather behind them. The service's count of batches shows whether that worked.
  */
 async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confirm): Promise<CountedTransaction> {
   for (let tries = 0; tries < TRIES; tries += 1) {
-    // Lets the service look its key up afresh now, rather than while nothing may pass.
+    // Waits until the key's cache has expired and refreshes it, because no query passes while the proxy holds.
     await delay(KEY_KNOWN_FOR_MS);
     await confirm(1);
     const batchesBefore = await service.metric("collections_confirmation_batches_total");
@@ -60,7 +60,7 @@ async function largeBatch(proxy: CountingProxy, service: Service, confirm: Confi
     const made = (await service.metric("collections_confirmation_batches_total")) - batchesBefore;
     if (made === BATCHES_UNDER_WAY + 1 && batches.length === made) return batches.at(-1)!;
   }
-  throw new Error(`In ${TRIES} tries ${LARGE_BATCH} confirmations did not travel as one batch.`);
+  throw new Error(`In ${TRIES} tries, ${LARGE_BATCH} confirmations never formed one batch.`);
 }
 
 async function gather(proxy: CountingProxy, confirm: Confirm): Promise<void> {
@@ -89,7 +89,7 @@ function budgetOf(confirmations: number, { texts, roundTrips }: CountedTransacti
   return { confirmations, statements: texts.length, roundTrips };
 }
 
-/** Confirms a number of payments at a time, each over a connection that is free. */
+/** Returns a function that confirms a number of payments at once, each over a free connection. */
 function confirmer(connections: readonly HttpConnection[], host: string, key: LenderKey, loans: Loans): Confirm {
   const signer = { apiKeyId: key.apiKeyId, key: signingKey(key.hmacSecret) };
   const nextPayment = paymentSeries(loansOf({ ...loans, lenderCodes: [key.lenderCode] }), "budget");
@@ -97,7 +97,7 @@ function confirmer(connections: readonly HttpConnection[], host: string, key: Le
 
   async function confirmOne(): Promise<void> {
     const connection = free.pop();
-    if (!connection) throw new Error("More confirmations at a time than connections.");
+    if (!connection) throw new Error("There are more confirmations at once than connections.");
     const payment = nextPayment();
     const nowMs = Date.now();
     const request = signedPost(signer, host, confirmPath(payment.loan), confirmBody(payment, nowMs), nowMs);

@@ -4,7 +4,7 @@ import { atLeast, atMost, type Line, ratioLine } from "../figures/line.ts";
 import type { ConfirmationPlan } from "../plan.ts";
 import { busyText, milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
 
-/** Confirmed payments beside their limit and their rival, and what a batch of them asks of PostgreSQL. */
+/** The rates of confirmations, their limit and their rival, and PostgreSQL's work for a batch. */
 export interface ConfirmationReport {
   readonly figures: readonly ConfirmationFigures[];
   readonly batches: readonly BatchBudget[];
@@ -13,11 +13,11 @@ export interface ConfirmationReport {
 const COLUMNS = "clients,loans,side,a second,p50 ms,p99 ms,CPU µs,load generator's,a batch,service ÷ it,others";
 const BATCH_COLUMNS = "confirmations,round trips,statements";
 const P99_MOST_MS = 18;
-/** What the ratio to the limit should be, by clients: batches overtake single statements. */
+/** The aims for the ratio to the limit, by number of clients: batches are faster than single statements. */
 const LEAST_OF_LIMIT: Readonly<Record<number, number>> = { 32: 0.8, 128: 1.2 };
 const LEAST_OF_HANDLER = 3;
 
-/** Two tables for people. */
+/** The report's tables as text. */
 export function confirmationText({ rounds }: ConfirmationPlan, { figures, batches }: ConfirmationReport): string {
   return [
     "Signed confirmations over HTTP, beside one data-modifying statement each over plain pg, and a handler of Express" +
@@ -47,7 +47,7 @@ function sideCells({ perSecond, p50Ms, p99Ms, processorUs, generatorUs }: Side):
   return [whole(perSecond.median), p50Ms.median.toFixed(1), p99Ms.median.toFixed(1), processor, whole(generatorUs)];
 }
 
-/** Each number of clients beside the limit and beside the rival, and the slowest answers of 32. */
+/** The report's lines: each number of clients beside the limit and the rival, and the p99 of 32 clients. */
 export function confirmationLines({ rounds }: ConfirmationPlan, { figures }: ConfirmationReport): Line[] {
   return figures.flatMap(({ clients, loans, service, statement, handler, ratio, toHandler }): Line[] => {
     const figure = `${clients} ${clients === 1 ? "client" : "clients"}, ${loans} ${loans === "one" ? "loan" : "loans"}`;

@@ -26,34 +26,37 @@ export interface Side {
   readonly perSecond: Spread;
   readonly p50Ms: Spread;
   readonly p99Ms: Spread;
-  /** Microseconds of processor time per confirmation, the database's included; the load generator of HTTP is not. */
+  /** Microseconds of processor time per confirmation, including the database's but not the HTTP load generator's. */
   readonly processorUs: number | undefined;
-  /** The load generator's own: part of `processorUs` where it is the client that is measured. */
+  /**
+   * The load generator's own processor time. It is part of `processorUs` for the statement, whose client is the side
+   * itself.
+   */
   readonly generatorUs: number;
 }
 
 /** The service, its limit and its rival at one number of clients. */
 export interface ConfirmationFigures extends EachSide<Side> {
   readonly clients: number;
-  /** Whether all confirm payments of the same loan, or each of another. */
+  /** Whether all clients pay the same loan, or each pays another one. */
   readonly loans: "many" | "one";
-  /** Of the rates of a round of the service and the round of the limit beside it. */
+  /** The ratio of the service's rate to the limit's rate in the same round. */
   readonly ratio: Spread;
-  /** The same of the handler of awaited queries. */
+  /** The ratio of the service's rate to the rival's rate in the same round. */
   readonly toHandler: Spread;
-  /** Confirmations that travelled together, on average. */
+  /** The mean number of confirmations in a batch. */
   readonly batchSize: number;
-  /** Processors that others kept busy in the most disturbed of these rounds. */
+  /** The number of processors that other processes kept busy in the most disturbed of these rounds. */
   readonly othersBusy: number | undefined;
 }
 
-/** What the confirmations of a run need. */
+/** The parts of the measurement. */
 export interface ConfirmationBench {
   readonly plan: ConfirmationPlan;
   readonly server: BenchServer;
   readonly books: Books;
   readonly loans: Loans;
-  /** Databases of the same content: each side pays into its own. */
+  /** Databases with the same content: each side writes to its own. */
   readonly databaseUrls: EachSide<string>;
   readonly onProgress: (message: string) => void;
 }
@@ -67,7 +70,7 @@ type Load = (clients: number, durationMs: number, loans: Loans) => Promise<Measu
 
 const SIDES = ["statement", "service", "handler"] as const;
 
-/** Measures signed confirmations over HTTP and, in turn with them, their limit and their rival. */
+/** Measures signed confirmations over HTTP in turn with their limit and their rival. */
 export async function measureConfirmations(bench: ConfirmationBench): Promise<ConfirmationFigures[]> {
   const { plan, books, databaseUrls, onProgress } = bench;
   const service = await startService({ databaseUrl: databaseUrls.service, role: "server" });
@@ -125,7 +128,7 @@ export async function measureConfirmations(bench: ConfirmationBench): Promise<Co
   return figures;
 }
 
-/** Each round another: so many payments would clear it. */
+/** One loan for a round. Each round takes another loan, because this many payments would settle one. */
 function oneOf({ lenderCodes, perLender }: Loans, round: number): Loans {
   const lenderCode = lenderCodes[round % lenderCodes.length]!;
   return { lenderCodes: [lenderCode], perLender: 1, first: Math.floor(round / lenderCodes.length) % perLender };

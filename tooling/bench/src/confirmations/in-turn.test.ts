@@ -3,11 +3,16 @@ import { inTurn } from "./in-turn.ts";
 
 const SIDES = ["a", "b", "c"];
 
-test("each round begins with another side and keeps their order", () => {
+test("each round begins with the next side and keeps the order of the sides", () => {
   expect([0, 1, 2, 3].map((round) => inTurn(SIDES, 0, round).join(""))).toEqual(["abc", "bca", "cab", "abc"]);
 });
 
-test.each([2, 5, 6, 7])("over as many rows as sides, each begins as often: rows of %i rounds", (rounds) => {
-  const begins = SIDES.flatMap((_, row) => Array.from({ length: rounds }, (_, round) => inTurn(SIDES, row, round)[0]!));
-  expect(SIDES.map((side) => begins.filter((first) => first === side).length)).toEqual([rounds, rounds, rounds]);
-});
+test.each([2, 5, 6, 7])(
+  "over as many rows as sides, each side begins equally often, in rows of %i rounds",
+  (rounds) => {
+    const begins = SIDES.flatMap((_, row) =>
+      Array.from({ length: rounds }, (_, round) => inTurn(SIDES, row, round)[0]!),
+    );
+    expect(SIDES.map((side) => begins.filter((first) => first === side).length)).toEqual([rounds, rounds, rounds]);
+  },
+);

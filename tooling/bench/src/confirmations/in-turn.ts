@@ -1,7 +1,7 @@
 /**
- * The sides of a comparison in the order of a round of a row: what comes first finds the machine otherwise than what
- * comes last. Each round begins with another side, and each row too, so that over the rows no side begins more often
- * when the rounds are no multiple of the sides.
+ * The order of the sides in a round of a row. The side that runs first finds the machine in another state than the side
+ * that runs last. So each round begins with the next side, and so does each row: over all rows each side begins equally
+ * often, even if the number of rounds is no multiple of the number of sides.
  */
 export function inTurn<Side>(sides: readonly Side[], row: number, round: number): Side[] {
   const first = (row + round) % sides.length;

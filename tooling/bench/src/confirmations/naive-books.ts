@@ -10,7 +10,7 @@ export interface Lender {
   readonly key: SigningKey;
 }
 
-/** As its request says. */
+/** A payment as in its request. */
 export interface Payment {
   readonly loan: string;
   readonly amountMinor: number;
@@ -31,7 +31,7 @@ interface CaseRow {
   readonly visitId: string | null;
 }
 
-/** What became of a payment. */
+/** The result of a confirmation. */
 export type Confirmed =
   | "unknown"
   | { readonly original: object }
@@ -40,8 +40,8 @@ export type Confirmed =
 const PERCENT_SCALE = 1_000_000;
 
 /**
- * The same tables as the service's, written by one awaited query after the other; each is a text and its values, as the
- * documentation of `pg` shows it, so none is prepared.
+ * Writes the same tables as the service, with one awaited query after the other. Each query is a text with values, as
+ * in the documentation of `pg`, so none is prepared.
  */
 export class NaiveBooks {
   readonly #pool: Pool;
@@ -50,7 +50,7 @@ export class NaiveBooks {
     this.#pool = pool;
   }
 
-  /** Books a payment that leaves a rest, once; the transaction is the caller's thread through all of it. */
+  /** Books a payment once, in one transaction. The payment must leave an amount that is still owed. */
   async confirm(lender: Lender, payment: Payment): Promise<Confirmed> {
     const client = await this.#pool.connect();
     try {

@@ -6,22 +6,22 @@ import type { LenderKey } from "../books/books.ts";
 import { answerQuestions } from "../load/child.ts";
 import { type Lender, NaiveBooks, type Payment } from "./naive-books.ts";
 
-/** Where the handler books, and whose signatures it takes. */
+/** The database of the handler, and the keys whose signatures it accepts. */
 export interface NaiveHandler {
   readonly databaseUrl: string;
   readonly keys: readonly LenderKey[];
   readonly lenderIds: Readonly<Record<string, string>>;
 }
 
-/** The best of 8, 16 and 32. */
+/** The fastest of 8, 16 and 32. */
 const CONNECTIONS = 16;
 const BODY_LIMIT = "16kb";
 const TIMESTAMP_TOLERANCE_MS = 300_000;
 const PATH = "/api/v1/partner/cases/:loan/payments/confirm";
 
 /**
- * What a good engineer would write in a day: Express, the signature, a transaction of awaited queries with the loan
- * locked, a reference booked once, the event in the same transaction. Keys are in memory, which is more than fair.
+ * What a good engineer would write in a day: Express, signature verification, a transaction of awaited queries that
+ * locks the loan, books a reference once and writes the event. Keys are in memory, which favours this handler.
  */
 answerQuestions(async ({ databaseUrl, keys, lenderIds }: NaiveHandler) => {
   const lenders = new Map(

@@ -4,10 +4,13 @@ import { type Client, closedLoop, type Extent } from "../load/closed-loop.ts";
 import { CONFIRM_IN_ONE_STATEMENT } from "../books/one-statement.ts";
 import { type Loans, loansOf, type Payment, paymentSeries } from "../load/payment.ts";
 
-/** The same payments as a `ConfirmLoad`, each as one prepared statement over plain `pg`, a connection per client. */
+/**
+ * Sends the same payments as a `ConfirmLoad`, each as one prepared statement by plain `pg`, with a connection per
+ * client.
+ */
 export interface StatementLoad {
   readonly databaseUrl: string;
-  /** By their codes. */
+  /** The lenders' ids by their codes. */
   readonly lenderIds: Readonly<Record<string, string>>;
   readonly loans: Loans;
   readonly series: string;
@@ -35,6 +38,7 @@ function payer(connection: PgClient, lenderIds: StatementLoad["lenderIds"], next
     const { loan, reference } = nextPayment();
     const values = [lenderIds[loan.lenderCode], loan.lenderCode, loan.number, reference, new Date().toISOString()];
     const { rowCount } = await connection.query({ name: "confirm", text: CONFIRM_IN_ONE_STATEMENT, values });
-    if (rowCount !== 1) throw new Error(`The statement paid ${rowCount} cases of the loan ${loan.number}.`);
+    if (rowCount !== 1)
+      throw new Error(`The statement updated ${rowCount} cases of the loan ${loan.number} instead of one.`);
   };
 }

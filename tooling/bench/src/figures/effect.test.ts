@@ -4,7 +4,7 @@ import { requireSameEffect } from "./effect.ts";
 const before = { service: new Map([["ledger.transfer +", 100]]), statement: new Map<string, number>() };
 const confirmations = { service: 1_000, statement: 500 };
 
-test("both sides may write at different rates, change a row once for several, and have housekeeping of their own", () => {
+test("accepts different rates, updates shared by several payments, and housekeeping of one side", () => {
   const service = new Map([
     ["ledger.transfer +", 2_100],
     ["cases.collection_case ~", 30],
@@ -17,7 +17,7 @@ test("both sides may write at different rates, change a row once for several, an
   expect(() => requireSameEffect(before, { service, statement }, confirmations)).not.toThrow();
 });
 
-test("a table that only one side writes is named", () => {
+test("throws and names a table that only one side writes", () => {
   const service = new Map([["ledger.transfer +", 2_100]]);
   const statement = new Map([
     ["ledger.transfer +", 1_000],

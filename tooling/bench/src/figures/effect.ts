@@ -1,14 +1,14 @@
 import { Client } from "pg";
 
-/** Rows that were ever inserted into and updated in a database, by table: `ledger.transfer +`, `cases.… ~`. */
+/** The rows inserted and updated in a database since its creation, by table: `ledger.transfer +`, `cases.… ~`. */
 export type RowsWritten = ReadonlyMap<string, number>;
 
-/** Below that it is no part of the work: housekeeping that goes on beside it. */
+/** A table with fewer inserts per piece of work than this counts as housekeeping. */
 const PART_OF_EVERY_PIECE = 0.5;
-/** Several payments of one loan change its case once: updates are told apart from housekeeping, and not counted. */
+/** One update of a case may cover several payments. Updates above this share are compared, but not their number. */
 const PART_OF_A_BATCH = 0.01;
 
-/** Reads PostgreSQL's own count. What a connection wrote is in it once the connection is closed. */
+/** Reads PostgreSQL's statistics. They contain the writes of a connection only after it is closed. */
 export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -24,7 +24,7 @@ export async function rowsWritten(databaseUrl: string): Promise<RowsWritten> {
   );
 }
 
-/** Throws when one side of a comparison writes other rows than another, per piece of work. */
+/** Throws if one side of a comparison writes other rows per piece of work than another. */
 export function requireSameEffect<Side extends string>(
   before: Readonly<Record<Side, RowsWritten>>,
   after: Readonly<Record<Side, RowsWritten>>,
@@ -36,9 +36,9 @@ export function requireSameEffect<Side extends string>(
   }));
   if (new Set(effects.map(({ rows }) => rows)).size === 1) return;
   throw new Error(
-    `The sides do not do the same. Rows inserted (+) and updated (~) per piece of work:\n` +
+    `The sides have different effects. Rows inserted (+) and updated (~) per piece of work:\n` +
       effects.map(({ side, rows }) => `  ${side}  ${rows}\n`).join("") +
-      "Bring the others in line with what the service writes.",
+      "Change the other sides so that they write what the service writes.",
   );
 }
 

@@ -1,20 +1,20 @@
 import type { Spread } from "./statistics.ts";
 import { ratioText } from "./text-table.ts";
 
-/** One figure of the table of all subjects. */
+/** One line of the table of all subjects. */
 export interface Line {
   readonly figure: string;
-  /** What the service does, with its unit. */
+  /** The service's figure, with its unit. */
   readonly ours: string;
-  /** What it stands beside. */
+  /** The limit's or the rival's figure. */
   readonly beside: string;
-  /** As a rule the ratio of the two, of the same round: the middle round, the smallest and the largest. */
+  /** Usually the ratio of the two in the same round: median, smallest and largest round. */
   readonly ratio: string;
   readonly rounds: number;
   readonly aim?: Aim;
 }
 
-/** What a figure should be, and whether its middle round was. */
+/** The aim of a figure, and whether the median meets it. */
 export interface Aim {
   readonly text: string;
   readonly isMet: boolean;
@@ -28,7 +28,7 @@ export function atMost(most: number, { median }: Spread, unit = ""): Aim {
   return { text: `≤ ${most}${unit}`, isMet: median <= most };
 }
 
-/** A line whose ratio is one of two rates or times. */
+/** A line with the ratio of two rates or times. */
 export function ratioLine(
   line: Omit<Line, "ratio" | "aim"> & { readonly ratio: Spread },
   aim?: (ratio: Spread) => Aim,

@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { quantile } from "./statistics.ts";
 
-/** What the figures were measured on: they mean nothing without it, and little but their ratios elsewhere. */
+/** The machine that was measured. Figures mean nothing without it; elsewhere only their ratios are comparable. */
 export interface Machine {
   readonly processors: number;
   readonly model: string;
@@ -11,16 +11,16 @@ export interface Machine {
   readonly platform: string;
   readonly node: string;
   readonly postgres: string;
-  /** Until a page is on the disk: the middle one of 100. What a commit takes at the least. */
+  /** The median time of 100 to write a page to the disk. A commit takes at least that long. */
   readonly fsyncUs: number;
-  /** Processes that wanted to run in the last minute before the benchmark; 0 where the system does not say. */
+  /** The load average of the last minute before the benchmark; 0 if the system does not report it. */
   readonly loadBefore: number;
 }
 
 const PAGE_BYTES = 8_192;
 const PAGES = 100;
 
-/** `dataDir` is where PostgreSQL keeps its data. */
+/** `dataDir` is PostgreSQL's data folder. */
 export function describeMachine(postgres: string, dataDir: string): Machine {
   return {
     processors: availableParallelism(),

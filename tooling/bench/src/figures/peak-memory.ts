@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** The most memory, in MB, that a process has had resident so far; undefined where the system does not say. */
+/** The peak resident memory of a process in MB; undefined if the system does not report it. */
 export function peakMemoryMb(pid: number): number | undefined {
   return statusMb(pid, "VmHWM");
 }
 
-/** What it has resident now. */
+/** The present resident memory of a process in MB. */
 export function residentMemoryMb(pid: number): number | undefined {
   return statusMb(pid, "VmRSS");
 }

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Of `getconf CLK_TCK`, which is 100 on every Linux that Node runs on. */
+/** The milliseconds of a clock tick: `getconf CLK_TCK` is 100 on every Linux that Node runs on. */
 export const TICK_MS = 10;
 
 /**
- * Milliseconds of processor time that processes and their children have used so far; undefined where the system does
- * not say. Unlike a rate it does not depend on who else keeps the machine busy.
+ * Milliseconds of processor time that processes and their children have used so far; undefined if the system does not
+ * report it. Unlike a rate, it does not depend on other load of the machine.
  */
 export function processorMs(pids: readonly number[]): number | undefined {
   if (process.platform !== "linux") return undefined;
@@ -23,7 +23,7 @@ interface Usage {
   readonly pid: number;
   readonly parentPid: number;
   readonly ticks: number;
-  /** Of its children that have ended: what they used is not lost from the sum. */
+  /** The ticks of its children that have ended, so that their time is included in the sum. */
   readonly ticksOfEnded: number;
 }
 
@@ -34,7 +34,7 @@ function usageOf(pid: number): Usage | undefined {
   } catch {
     return undefined;
   }
-  // The name, in parentheses, may hold blanks: what follows it begins with the state and the parent.
+  // The name is in parentheses and may contain blanks. The state and the parent follow it.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number);
   return { pid, parentPid: Number(fields[1]), ticks: user! + system!, ticksOfEnded: endedUser! + endedSystem! };

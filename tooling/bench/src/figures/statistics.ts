@@ -1,4 +1,4 @@
-/** What several rounds measured: the middle one, and how far the others lie apart. */
+/** The median of several rounds, and their smallest and largest value. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -11,9 +11,9 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median: quantile(sorted, 0.5), min: quantile(sorted, 0), max: quantile(sorted, 1) };
 }
 
-/** The value below which the given part of the sorted values lies, between two of them in proportion. */
+/** The value below which the given part of the sorted values lies, interpolated between two of them. */
 export function quantile(sorted: ArrayLike<number>, part: number): number {
-  if (sorted.length === 0) throw new Error("Nothing was measured.");
+  if (sorted.length === 0) throw new Error("There are no values to take a quantile of.");
   const place = part * (sorted.length - 1);
   const below = sorted[Math.floor(place)]!;
   const above = sorted[Math.ceil(place)]!;

@@ -1,6 +1,6 @@
 import type { Spread } from "./statistics.ts";
 
-/** Columns as wide as their widest cell; the numbers to the right, or the first column to the left. */
+/** Aligns columns to their widest cell, numbers to the right. `first` aligns the first column. */
 export function table(
   columns: string,
   body: readonly (readonly string[])[],
@@ -20,17 +20,17 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** With its smallest and largest round. */
+/** A ratio with its smallest and largest round. */
 export function ratioText({ median, min, max }: Spread): string {
   return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`;
 }
 
-/** With its smallest and largest round. */
+/** A time with its smallest and largest round. */
 export function milliseconds({ median, min, max }: Spread): string {
   return `${median.toFixed(1)} (${min.toFixed(1)}–${max.toFixed(1)})`;
 }
 
-/** With its smallest and largest round. */
+/** A rate with its smallest and largest round. */
 export function rateText({ median, min, max }: Spread): string {
   return `${whole(median)} (${whole(min)}–${whole(max)})`;
 }

@@ -2,20 +2,25 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { processorMs, TICK_MS } from "./processor-time.ts";
 
-/** A round, and the processors that others kept busy meanwhile: 0.5 is half of one. Undefined where nobody says. */
+/**
+ * A round with the number of processors that other processes kept busy during it, such as 0.5. Undefined if the system
+ * does not report it.
+ */
 export interface Watched<Round> {
   readonly round: Round;
   readonly othersBusy: number | undefined;
 }
 
-/** Part of the machine that others may use before a round counts as disturbed. */
+/** The part of the machine that others may use before a round counts as disturbed. */
 const TOLERATED_PART = 0.1;
-/** On a machine that never rests the least disturbed rounds of so many times the number have to do. */
+/**
+ * On a busy machine, up to this many times the number of rounds are measured, and the least disturbed ones are kept.
+ */
 const TRIES_PER_ROUND = 2;
 
 /**
- * Measures `count` rounds, and more when others disturb some: on a busy machine the side of a comparison with more
- * processes gets more of it. `pids` are ours, their children included.
+ * Measures `count` rounds, and more if others disturb some: on a busy machine the side with more processes gets a
+ * larger share of the machine. `pids` are our processes; their children are included.
  */
 export async function leastDisturbed<Round>(
   count: number,
@@ -42,7 +47,7 @@ async function watch<Round>(pids: readonly number[], measure: () => Promise<Roun
   return { round, othersBusy: Math.max(0, othersMs / elapsedMs) };
 }
 
-/** Milliseconds that the processors have been busy so far, on whatever; only where processes' own times are known. */
+/** Milliseconds that all processors have been busy so far; 0 if processes' own times are unknown. */
 function machineMs(): number {
   if (process.platform !== "linux") return 0;
   const [user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync("/proc/stat", "latin1")

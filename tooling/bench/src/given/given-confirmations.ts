@@ -11,7 +11,7 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { busyText, ratioText, table, whole } from "../figures/text-table.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** Confirmations on one of the given servers, at one number of lenders and clients: medians over the rounds. */
+/** Confirmations on one of the given servers at one number of lenders and clients: medians over the rounds. */
 export interface GivenSide {
   readonly perSecond: Spread;
   readonly p50Ms: Spread;
@@ -24,9 +24,9 @@ export interface GivenSide {
 export interface GivenConfirmationFigures {
   readonly lenders: number;
   readonly clients: number;
-  /** In the order of the servers. */
+  /** One entry per server, in the order of the servers. */
   readonly sides: readonly GivenSide[];
-  /** The rate of the first server to that of the second in the same round, where there are two. */
+  /** The ratio of the first server's rate to the second's in the same round; undefined with one server. */
   readonly ratio: Spread | undefined;
   readonly othersBusy: number | undefined;
 }
@@ -43,7 +43,9 @@ interface Measured extends LoadResult {
   readonly batches: number;
 }
 
-/** Payments confirmed over HTTP by a service on each of the servers, in turn, with one lender and with all of them. */
+/**
+ * Measures confirmations over HTTP by a service on each of the servers, in turn, with one lender and with all lenders.
+ */
 export async function measureGivenConfirmations(
   servers: readonly GivenServer[],
   plan: ConfirmationPlan,
@@ -95,7 +97,7 @@ async function openPlace(server: GivenServer, loans: Loans): Promise<Place> {
 
 let rounds = 0;
 
-/** One measurement on each server; every other round begins with the last of them. */
+/** One measurement on each server. Every other round begins with the last server. */
 async function round(places: readonly Place[], loans: Loans, clients: number, durationMs: number): Promise<Measured[]> {
   rounds += 1;
   const measured = new Map<Place, Measured>();
@@ -138,7 +140,7 @@ function sideOf(measured: readonly Measured[]): GivenSide {
   };
 }
 
-/** A table for people, a row for each server. */
+/** The report as a table with a row for each server. */
 export function givenConfirmationText(
   servers: readonly Pick<GivenServer, "topology">[],
   { rounds: number }: ConfirmationPlan,

@@ -10,11 +10,11 @@ import { busyText, rateText, ratioText, table } from "../figures/text-table.ts";
 import { type Drain, drain, gather, type Pace, paceOf, postAll } from "../webhooks/throughput.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** A backlog worked off on each of the given servers, beside a bare loop that asks no database. */
+/** The delivery of a backlog on each of the given servers, beside a bare loop that uses no database. */
 export interface GivenWebhookFigures {
-  /** In the order of the servers. */
+  /** One entry per server, in the order of the servers. */
   readonly sides: readonly { readonly service: Pace; readonly bare: Pace; readonly toBare: Spread }[];
-  /** The rate of the first server to that of the second in the same round, where there are two. */
+  /** The ratio of the first server's rate to the second's in the same round; undefined with one server. */
   readonly ratio: Spread | undefined;
   readonly othersBusy: number | undefined;
 }
@@ -32,7 +32,7 @@ interface Drained {
   readonly bare: Drain;
 }
 
-/** Events of payments, delivered to a lender by a worker on each of the servers, in turn. */
+/** Measures the delivery of payment events to a lender by a worker on each of the servers, in turn. */
 export async function measureGivenWebhooks(
   servers: readonly GivenServer[],
   plan: WebhookPlan,
@@ -92,14 +92,14 @@ async function openPlace(server: GivenServer, plan: WebhookPlan): Promise<Place>
   };
 }
 
-/** One backlog on each server; every other round begins with the last of them. */
+/** Delivers one backlog on each server. Every other round begins with the last server. */
 async function round(places: readonly Place[], events: number, count: number): Promise<Drained[]> {
   const drained = new Map<Place, Drained>();
   for (const place of count % 2 === 0 ? places : places.toReversed()) {
     const { server, service, receiver } = place;
     await gather(service, events);
     const waiting = await service.waiting("prompt");
-    if (waiting.length !== events) throw new Error(`${waiting.length} events wait instead of ${events}.`);
+    if (waiting.length !== events) throw new Error(`${waiting.length} events are waiting, expected ${events}.`);
     const ofService = await drain({ events, receiver, postgresPids: server.pids }, service);
     const hasTimes = server.pids.length > 0;
     drained.set(place, {
@@ -110,7 +110,7 @@ async function round(places: readonly Place[], events: number, count: number): P
   return places.map((place) => drained.get(place)!);
 }
 
-/** A table for people, a row for each server. */
+/** The report as a table with a row for each server. */
 export function givenWebhookText(
   servers: readonly Pick<GivenServer, "topology">[],
   { rounds, events, loans }: WebhookPlan,

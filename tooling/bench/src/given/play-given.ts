@@ -1,21 +1,21 @@
-import { UsageError, type Wish } from "../arguments.ts";
+import { UsageError, type Options } from "../arguments.ts";
 import { givenConfirmationText, measureGivenConfirmations } from "./given-confirmations.ts";
 import { type GivenServer, openGivenServer } from "../server/given-server.ts";
 import { givenWebhookText, measureGivenWebhooks } from "./given-webhooks.ts";
 import { FULL_PLAN, type Plan, QUICK_PLAN } from "../plan.ts";
 
-type Tell = (message: string) => void;
+type Log = (message: string) => void;
 
-/** What is measured on a given server: the report as data, and as tables for people. */
-type Measure = (servers: readonly GivenServer[], plan: Plan, tell: Tell) => Promise<{ report: unknown; text: string }>;
+/** Measures a subject on given servers. Returns the report as data, and as tables. */
+type Measure = (servers: readonly GivenServer[], plan: Plan, log: Log) => Promise<{ report: unknown; text: string }>;
 
 const MEASURES: Readonly<Record<string, Measure>> = {
-  async confirmations(servers, { confirmations: plan }, tell) {
-    const report = await measureGivenConfirmations(servers, plan, tell);
+  async confirmations(servers, { confirmations: plan }, log) {
+    const report = await measureGivenConfirmations(servers, plan, log);
     return { report, text: givenConfirmationText(servers, plan, report) };
   },
-  async webhooks(servers, { webhooks: plan }, tell) {
-    const report = await measureGivenWebhooks(servers, plan, tell);
+  async webhooks(servers, { webhooks: plan }, log) {
+    const report = await measureGivenWebhooks(servers, plan, log);
     return { report, text: givenWebhookText(servers, plan, report) };
   },
 };
@@ -23,23 +23,23 @@ const MEASURES: Readonly<Record<string, Measure>> = {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 const LEFT_OUT = [
-  "The bare statement, the plain handler and pg-boss: they need a PostgreSQL 18 of the benchmark's own and copies of a database.",
-  "Times from a commit to its receipt, and leases in tables that have grown: they need settings and files of the server.",
+  "The bare statement, the plain handler and pg-boss: they need a PostgreSQL 18 started by the benchmark, and copies of a database.",
+  "Times from commit to receipt, and leases in large tables: they need settings and files of the server.",
 ];
 
 /**
- * Measures on the server of `DATABASE_URL`, and in turn with it on that of `--beside`, in databases that are made and
- * dropped there. Returns what to print.
+ * Measures on the server of `DATABASE_URL`, in turn with that of `--beside`, in databases that are created there and
+ * dropped at the end. Returns the text to print.
  * @throws UsageError
  */
-export async function playGiven(wish: Wish, urls: readonly string[], tell: Tell): Promise<string> {
-  const other = wish.subjects.find(({ name }) => MEASURES[name] === undefined);
-  if (other !== undefined || wish.showsOnly || wish.resume) {
+export async function playGiven(options: Options, urls: readonly string[], log: Log): Promise<string> {
+  const other = options.subjects.find(({ name }) => MEASURES[name] === undefined);
+  if (other !== undefined || options.showsOnly || options.resume) {
     throw new UsageError(
-      `With DATABASE_URL, name what is measured there: ${Object.keys(MEASURES).join(", ")}; without --table and --resume.`,
+      `With DATABASE_URL, name one or more of these subjects: ${Object.keys(MEASURES).join(", ")}. --table and --resume cannot be used with it.`,
     );
   }
-  const plan = wish.isQuick ? QUICK_PLAN : FULL_PLAN;
+  const plan = options.isQuick ? QUICK_PLAN : FULL_PLAN;
   const servers: GivenServer[] = [];
   const reports: Record<string, unknown> = {};
   const texts: string[] = [];
@@ -48,8 +48,8 @@ export async function playGiven(wish: Wish, urls: readonly string[], tell: Tell)
   for (const signal of SIGNALS) process.once(signal, interrupted);
   try {
     for (const url of urls) servers.push(await openGivenServer(url));
-    for (const { name } of wish.subjects) {
-      const measured = await MEASURES[name]!(servers, plan, (message) => tell(`${name}: ${message}`));
+    for (const { name } of options.subjects) {
+      const measured = await MEASURES[name]!(servers, plan, (message) => log(`${name}: ${message}`));
       reports[name] = measured.report;
       texts.push(measured.text, "");
     }
@@ -58,7 +58,7 @@ export async function playGiven(wish: Wish, urls: readonly string[], tell: Tell)
       ...servers.flatMap(({ topology, leftOut: its }) => its.map((one) => `${one} (${topology})`)),
     ];
     const topologies = servers.map(({ topology }) => topology);
-    if (wish.json) return JSON.stringify({ servers: topologies, plan, reports, leftOut }, null, 2);
+    if (options.json) return JSON.stringify({ servers: topologies, plan, reports, leftOut }, null, 2);
     return [...texts, "Left out:", ...leftOut.map((one) => `- ${one}`)].join("\n");
   } finally {
     await closeAll();

@@ -7,7 +7,7 @@ const COLUMNS = "books,MB,operation,a second,in the smallest,time ÷ smallest,CP
 const MOST_OF_SMALLEST = 1.2;
 const OPERATIONS = ["confirmation", "delivery"] as const;
 
-/** One table for people. */
+/** The report as a table. */
 export function growthText({ rounds }: GrowthPlan, { smallest, figures }: GrowthReport): string {
   const rows = figures.flatMap(({ size, megabytes, othersBusy, ...costs }) =>
     OPERATIONS.map((operation) => [
@@ -29,7 +29,7 @@ function processorText({ processor }: Cost): string {
   return processor === undefined ? "" : ratioText(processor);
 }
 
-/** Time per operation, beside the smallest books. */
+/** The report's lines: the time per operation, relative to the smallest books. */
 export function growthLines({ rounds }: GrowthPlan, { smallest, figures }: GrowthReport): Line[] {
   return figures.flatMap(({ size, ...costs }) =>
     OPERATIONS.map((operation) => {

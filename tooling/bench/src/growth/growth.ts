@@ -13,7 +13,7 @@ import { operator, type Service, startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** What an operation costs in larger books, beside the smallest. */
+/** The cost of an operation in larger books, relative to the smallest books. */
 export interface GrowthFigures {
   readonly size: BookSize;
   readonly megabytes: number;
@@ -22,13 +22,15 @@ export interface GrowthFigures {
   readonly othersBusy: number | undefined;
 }
 
-/** Of one operation; ratios are of a round in these books to one in the smallest beside it. */
+/**
+ * The cost of one operation. Each ratio compares a round in these books with the round in the smallest books beside it.
+ */
 export interface Cost {
   readonly perSecond: Spread;
   readonly smallestPerSecond: Spread;
-  /** Of the times. */
+  /** The ratio of the times. */
   readonly time: Spread;
-  /** Of the processor times, PostgreSQL's included; undefined where the system does not say. */
+  /** The ratio of the processor times, including PostgreSQL's; undefined if the system does not report them. */
   readonly processor: Spread | undefined;
 }
 
@@ -41,7 +43,7 @@ export interface GrowthBench {
   readonly plan: GrowthPlan;
   readonly server: BenchServer;
   readonly onProgress: (message: string) => void;
-  /** What an interrupted run has measured: its sizes are left out. */
+  /** The figures of an interrupted run. Their sizes are skipped. */
   readonly begun: GrowthReport | undefined;
   readonly keep: (begun: GrowthReport) => void;
 }
@@ -56,12 +58,14 @@ interface Pace {
   readonly processorUs: number | undefined;
 }
 
-/** Larger books are made by the same statements. */
+/** Above this number of events the books are not verified: the same statements make them. */
 const MOST_VERIFIED = 400_000;
-/** A worker that lets go of a lender gives back what it has leased. */
+/** The time in which a worker gives up the deliveries that it has leased from a lender without a URL. */
 const GIVEN_BACK_MS = 400;
 
-/** For each size a copy of the smallest books and larger ones, with a server and a worker each, in turn. */
+/**
+ * For each size, measures a copy of the smallest books and the larger ones in turn, each with a server and a worker.
+ */
 export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   const { plan, server, onProgress, begun, keep } = bench;
   requireDisk(plan, DATA_DIR, onProgress);
@@ -82,7 +86,7 @@ export async function measureGrowth(bench: GrowthBench): Promise<GrowthReport> {
   return { smallest: plan.smallest, figures };
 }
 
-/** @throws Error where rows that were made by SQL are not what the service would have written */
+/** @throws Error if the rows that SQL has made differ from what the service would have written */
 async function verified({ databaseUrl }: GrownBooks, onProgress: (message: string) => void): Promise<void> {
   onProgress("verifying the books");
   await operator(databaseUrl, "ledger", "verify");
@@ -125,7 +129,7 @@ interface GrowthSide {
   close(): Promise<void>;
 }
 
-/** Confirms while no lender may be told of it, and then lets the worker tell them. */
+/** Confirms payments while no event can be delivered, and then lets the worker deliver the events. */
 async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide> {
   const { databaseUrl } = books;
   const { prompt } = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
@@ -136,7 +140,7 @@ async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide>
   const http = startChild(new URL("../load/confirm-load.ts", import.meta.url));
   const client = await openClient(databaseUrl);
   let series = 0;
-  const tell = (url: string | null) => client.query("update webhooks.endpoint set url = $1", [url]);
+  const setUrl = (url: string | null) => client.query("update webhooks.endpoint set url = $1", [url]);
   return {
     async round({ confirmations: count, clients }, postgresPid) {
       const load: ConfirmLoad = {
@@ -152,12 +156,12 @@ async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide>
       });
       await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
       const delivery = await paced(count, [worker, postgresPid], async () => {
-        await tell(prompt);
+        await setUrl(prompt);
         const question: ReceiverQuestion = { ask: "arrivals", expected: count };
         const arrivals = Object.values(await receiver.ask<Arrivals>(question)).toSorted((a, b) => a - b);
         return arrivals[count - 1]! - arrivals[0]!;
       });
-      await tell(null);
+      await setUrl(null);
       await delay(GIVEN_BACK_MS);
       return { confirmation, delivery };
     },
@@ -167,7 +171,7 @@ async function openSide(books: GrownBooks, receiver: Child): Promise<GrowthSide>
   };
 }
 
-/** `act` says how many milliseconds it took. */
+/** Runs `act`, which returns its duration in milliseconds. */
 async function paced(
   count: number,
   [service, postgresPid]: readonly [Service, number],
@@ -202,7 +206,7 @@ async function megabytesOf(databaseUrl: string): Promise<number> {
   return rows[0]!.mb;
 }
 
-/** In words: what sets these books apart. */
+/** Describes the size of the books. */
 export function sizeText({ events, lenders, waiting }: BookSize): string {
   const parts = [`${events.toLocaleString("en")} events`];
   if (lenders > 1) parts.push(`${lenders.toLocaleString("en")} lenders`);

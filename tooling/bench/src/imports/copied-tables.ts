@@ -2,7 +2,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
 
-/** What an import of new cases writes, but for one row of the import itself. The lender has its accounts already. */
+/**
+ * The rows that an import of new cases writes, except the row of the import itself. The lender's accounts exist
+ * already.
+ */
 const ROWS: Readonly<Record<string, string>> = {
   "cases.collection_case": "true",
   "ledger.account": "kind in ('receivable', 'excess')",
@@ -11,14 +14,16 @@ const ROWS: Readonly<Record<string, string>> = {
   "webhooks.delivery": "true",
 };
 
-/** Rows of a database in files of the server, ready to be copied into another. */
+/** Rows of a database in files of the server, ready to be copied into another database. */
 export interface CopiedTables {
-  /** Copies them into empty tables of the same names, in one transaction; resolves with how long it took. */
+  /** Copies them into empty tables with the same names, in one transaction; resolves with the duration. */
   into(databaseUrl: string): Promise<{ readonly elapsedMs: number }>;
   remove(): Promise<void>;
 }
 
-/** Lets the server write what an import has written to its own disk: no network and no client is on the clock. */
+/**
+ * Makes the server write an import's rows to its own disk, so that the measured COPY involves no network and no client.
+ */
 export async function copyTables(databaseUrl: string): Promise<CopiedTables> {
   const files = await connected(databaseUrl, async (source) => {
     const { rows } = await source.query<{ folder: string }>("select current_setting('data_directory') as folder");

@@ -5,7 +5,7 @@ import { type Client, closedLoop } from "../load/closed-loop.ts";
 import { HttpConnection } from "../load/http-connection.ts";
 import { signedPost } from "../load/signed-request.ts";
 
-/** Rows of new cases over signed HTTP, so many to a request, from clients that each wait for their answer. */
+/** Imports new cases over signed HTTP, with a number of rows per request. Each client waits for its answer. */
 export interface ImportLoad {
   readonly serviceUrl: string;
   readonly key: LenderKey;
@@ -36,7 +36,7 @@ function signedRequests({ key, requests, rowsPerRequest }: ImportLoad, host: str
   });
 }
 
-/** What lenders' files usually say of a loan; the numbers of neighbours lie far apart, as they do in files. */
+/** A row with the usual fields of a lender's file. The numbers of neighbouring rows are far apart, as in such files. */
 function aRow(index: number): object {
   return {
     sourceLoanNumber: `LN${String((index * 7_919) % 10_000_019).padStart(10, "0")}`,

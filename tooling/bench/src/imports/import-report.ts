@@ -7,7 +7,7 @@ import { busyText, rateText, ratioText, table, whole } from "../figures/text-tab
 const COLUMNS =
   "requests at once,service rows/s,p50 ms,p99 ms,CPU µs,PostgreSQL's,peak MB,COPY rows/s,PostgreSQL's CPU µs,ratio,others";
 
-/** One table for people. */
+/** The report as a table. */
 export function importText({ rows, rounds }: ImportPlan, figures: readonly ImportFigures[]): string {
   return [
     `New cases over signed HTTP, ${whole(rows)} rows, 1,000 to a request, beside COPY of all that they write into the` +
@@ -36,7 +36,7 @@ function known(spread: Spread | undefined): string {
   return spread === undefined ? "" : whole(spread.median);
 }
 
-/** Beside COPY, which checks nothing and asks nobody. */
+/** The report's lines. COPY is the limit: it validates nothing. */
 export function importLines({ rounds }: ImportPlan, figures: readonly ImportFigures[]): Line[] {
   return figures.map(({ clients, service, copy, ratio }) =>
     ratioLine({

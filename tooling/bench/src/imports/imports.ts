@@ -12,22 +12,22 @@ import { startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** Rows of new cases imported with so many requests under way: medians and spreads over the rounds. */
+/** The import of new cases with a number of requests under way: medians and spreads over the rounds. */
 export interface ImportFigures {
   readonly clients: number;
   readonly service: {
     readonly rowsPerSecond: Spread;
-    /** Of one request. */
+    /** The time of one request. */
     readonly p50Ms: number;
     readonly p99Ms: number;
-    /** Processor time per row, without PostgreSQL's; undefined where the system does not say. */
+    /** Processor time per row, without PostgreSQL's; undefined if the system does not report it. */
     readonly processorUs: Spread | undefined;
     readonly postgresUs: Spread | undefined;
-    /** The most that the service ever had in memory. */
+    /** The service's peak memory. */
     readonly peakMemoryMb: Spread | undefined;
   };
   readonly copy: { readonly rowsPerSecond: Spread; readonly postgresUs: Spread | undefined };
-  /** Of the rows a second, the service's to COPY's. */
+  /** The ratio of the service's rows a second to COPY's. */
   readonly ratio: Spread;
   readonly othersBusy: number | undefined;
 }
@@ -35,7 +35,7 @@ export interface ImportFigures {
 export interface ImportBench {
   readonly plan: ImportPlan;
   readonly server: BenchServer;
-  /** The name of a database with one lender. */
+  /** The name of a database that has one lender. */
   readonly template: string;
   readonly key: LenderKey;
   readonly onProgress: (message: string) => void;
@@ -43,7 +43,7 @@ export interface ImportBench {
 
 const ROWS_PER_REQUEST = 1_000;
 
-/** Imports into one copy of the template over HTTP, and copies what that has written into another, round by round. */
+/** In each round, imports over HTTP into one copy of the template, and copies the written rows into another one. */
 export async function measureImports(bench: ImportBench): Promise<ImportFigures[]> {
   const { plan, server, onProgress } = bench;
   const http = startChild(new URL("import-load.ts", import.meta.url));

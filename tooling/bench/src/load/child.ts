@@ -3,17 +3,17 @@ import { once } from "node:events";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A part of the benchmark in a process of its own, so that its work is not on the clock of another. */
+/** A part of the benchmark in its own process, so that its work does not count as the work of another part. */
 export interface Child {
   readonly pid: number;
-  /** Sends a question and resolves with its answer. Rejects with what the child could not do, or when it ends. */
+  /** Sends a question and resolves with its answer. Rejects if the child fails or ends. */
   ask<Answer>(question: object): Promise<Answer>;
   stop(): Promise<void>;
 }
 
 type Reply = { readonly answer: unknown } | { readonly error: string };
 
-/** Starts a file that calls `answerQuestions`. One question is under way at a time. */
+/** Starts a file that calls `answerQuestions`. Only one question may be under way at a time. */
 export function startChild(file: URL): Child {
   const path = fileURLToPath(file);
   const child = fork(path, { execArgv: ["--disable-warning=ExperimentalWarning"] });
@@ -36,7 +36,7 @@ export function startChild(file: URL): Child {
   };
 }
 
-/** In the child: answers each question in turn, and ends when its parent is gone or has no more. */
+/** In the child: answers each question in turn. The child ends when its parent disconnects. */
 export function answerQuestions(answer: (question: never) => Promise<unknown>): void {
   process.on("message", (question) => {
     answer(question as never).then(

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { closedLoop } from "./closed-loop.ts";
 
-test("clients share a number of pieces, and each waits for its answer before the next", async () => {
+test("clients share the pieces of work, and each waits for an answer before its next piece", async () => {
   const underWay = [0, 0, 0];
   let most = 0;
   const clients = underWay.map((_, index) => async () => {
@@ -17,7 +17,7 @@ test("clients share a number of pieces, and each waits for its answer before the
   expect(result.perSecond).toBeCloseTo((100 / result.elapsedMs) * 1_000);
 });
 
-test("what is under way when the time is over still counts", async () => {
+test("counts pieces that are under way when the time is over", async () => {
   let done = 0;
   const client = async () => {
     await turn();
@@ -28,6 +28,6 @@ test("what is under way when the time is over still counts", async () => {
   expect(elapsedMs).toBeGreaterThanOrEqual(20);
 });
 
-test("a client that fails ends the load", async () => {
+test("a failing client ends the load with its error", async () => {
   await expect(closedLoop([() => Promise.reject(new Error("refused"))], { count: 3 })).rejects.toThrow("refused");
 });

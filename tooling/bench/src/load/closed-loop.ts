@@ -3,7 +3,7 @@ import { quantile } from "../figures/statistics.ts";
 /** One client: does one piece of work and resolves when it is answered. */
 export type Client = () => Promise<void>;
 
-/** How long a load goes on: until its time is over, or until its work is done. */
+/** The length of a load: a duration, or a number of pieces of work. */
 export type Extent = { readonly durationMs: number } | { readonly count: number };
 
 export interface LoadResult {
@@ -12,13 +12,13 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Microseconds of this process's own processor time per piece: what the measuring itself takes. */
+  /** Microseconds of this process's own processor time per piece of work. */
   readonly generatorUs: number;
 }
 
 /**
- * Lets every client work in a closed loop: its next piece begins when the last one is answered. What is under way when
- * the time is over still counts, and so does the time that it takes.
+ * Runs every client in a closed loop: its next piece begins when the last one is answered. Pieces that are under way at
+ * the end of the time still count, and so does the time until they end.
  */
 export async function closedLoop(clients: readonly Client[], extent: Extent): Promise<LoadResult> {
   const latencies: number[] = [];

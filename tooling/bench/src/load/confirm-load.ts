@@ -5,9 +5,9 @@ import { HttpConnection } from "./http-connection.ts";
 import { confirmBody, confirmPath, type Loans, loansOf, paymentSeries } from "./payment.ts";
 import { type Signer, signedPost } from "./signed-request.ts";
 
-/** Confirmations over signed HTTP, from clients that each wait for their answer. */
+/** Sends confirmations over signed HTTP. Each client waits for its answer. */
 export interface ConfirmLoad {
-  /** Of one server or several, whose clients are as many each. */
+  /** One server or several; each gets the same number of clients. */
   readonly serviceUrls: readonly string[];
   readonly keys: readonly { readonly lenderCode: string; readonly apiKeyId: string; readonly hmacSecret: string }[];
   readonly loans: Loans;
@@ -16,7 +16,7 @@ export interface ConfirmLoad {
   readonly extent: Extent;
 }
 
-/** Requests that are signed before the clock runs; should they run out, the rest is signed on the way. */
+/** Requests that are signed before the clock starts. If they are used up, the rest is signed during the load. */
 const SIGNED_AHEAD_PER_MS = 8;
 
 answerQuestions(async (load: ConfirmLoad) => {
@@ -56,7 +56,7 @@ function requests({ keys, loans, series }: ConfirmLoad, host: string): () => Buf
   return () => {
     const payment = nextPayment();
     const signer = signers.get(payment.loan.lenderCode);
-    if (!signer) throw new Error(`There is no key of ${payment.loan.lenderCode}.`);
+    if (!signer) throw new Error(`There is no key of the lender ${payment.loan.lenderCode}.`);
     const nowMs = Date.now();
     return signedPost(signer, host, confirmPath(payment.loan), confirmBody(payment, nowMs), nowMs);
   };

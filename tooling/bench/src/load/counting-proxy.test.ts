@@ -17,7 +17,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-test("what is sent without waiting shares a round trip; prepared statements count each time they are executed", async () => {
+test("counts pipelined statements as one round trip, and a prepared statement each time it is executed", async () => {
   const prepared = { name: "one", text: "select $1::integer as one" };
   await client.query("select 'outside'");
   const begun = client.query("begin");
@@ -29,7 +29,7 @@ test("what is sent without waiting shares a round trip; prepared statements coun
   ]);
 });
 
-test("a prepared statement is kept with the values that it was executed with last", async () => {
+test("remembers the last values of a prepared statement", async () => {
   const text = "select $1::text as a, $2::text as b";
   await client.query({ name: "two", text, values: ["first", "é"] });
   await client.query({ name: "two", text, values: ["second", null] });
@@ -37,7 +37,7 @@ test("a prepared statement is kept with the values that it was executed with las
   expect(proxy.latest("unknown")).toBeUndefined();
 });
 
-test("statements are kept back until they are released", async () => {
+test("holds statements back until release", async () => {
   proxy.hold();
   const answer = client.query("select 5 as five");
   await expect.poll(() => proxy.heldConnections()).toBe(1);

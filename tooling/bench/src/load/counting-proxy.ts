@@ -2,31 +2,31 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type BoundStatement, MessageReader, StatementReader } from "./wire.ts";
 
-/** A transaction as it went over the wire. */
+/** A transaction as it was seen on the wire. */
 export interface CountedTransaction {
   readonly texts: readonly string[];
-  /** Times that the client waited for an answer before it could go on, the one to COMMIT included. */
+  /** The number of times that the client waited for an answer before it continued, including the answer to COMMIT. */
   readonly roundTrips: number;
 }
 
-/** Stands between the service and PostgreSQL and counts what passes. */
+/** A proxy between the service and PostgreSQL that counts transactions and round trips. */
 export interface CountingProxy {
   readonly url: string;
-  /** The prepared statement of this name as it was executed last, by whichever connection. */
+  /** The last execution of the prepared statement with this name, over all connections. */
   latest(name: string): BoundStatement | undefined;
-  /** All that was executed while `act` ran, in order; what is not prepared has neither name nor values. */
+  /** The statements executed while `act` ran, in order. Unprepared ones have no name and no values. */
   during(act: () => Promise<void>): Promise<readonly BoundStatement[]>;
-  /** What was committed so far, in the order of the commits. */
+  /** The committed transactions so far, in the order of the commits. */
   readonly transactions: readonly CountedTransaction[];
-  /** Keeps back what clients send until `release`. */
+  /** Holds back what clients send until `release`. */
   hold(): void;
   release(): void;
-  /** Connections that have something kept back. */
+  /** The number of connections with held-back bytes. */
   heldConnections(): number;
   close(): Promise<void>;
 }
 
-/** Answers travel that long, as over a network: what is sent meanwhile has not waited for them. */
+/** The delay of answers, as over a network. What a client sends during it did not wait for the answer. */
 const ANSWER_DELAY_MS = 5;
 const READY_FOR_QUERY = "Z";
 
@@ -96,7 +96,7 @@ class Passage {
   readonly #statements = new StatementReader();
   readonly #answers = new MessageReader("server");
   #held: Buffer[] | undefined;
-  /** Greeting the server ends with an answer too. */
+  /** Starts at 1, because the server's greeting ends with ReadyForQuery too. */
   #unanswered = 1;
   #isWaitedFor = false;
   #open: { texts: string[]; roundTrips: number } | undefined;

@@ -25,7 +25,7 @@ const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 afterAll(() => server.close());
 
-test("a signed request is one that a server understands and can verify, several times on one connection", async () => {
+test("sends several signed requests on one connection, which a server can parse and verify", async () => {
   const connection = await HttpConnection.open(url);
   for (const body of ['{"amount":125.5}', '{"borrower":"Ravi ₹"}']) {
     const { status, body: answer } = await connection.send(signedPost(signer, url.host, "/confirm", body, 1_700));
@@ -35,18 +35,18 @@ test("a signed request is one that a server understands and can verify, several 
   connection.close();
 });
 
-test("an answer is read once it is whole", () => {
+test("returns an answer only when it is complete", () => {
   const whole = Buffer.from("HTTP/1.1 409 Conflict\r\nX-A: 1\r\ncontent-length: 5\r\n\r\nhello");
   for (let length = 0; length < whole.length; length += 1)
     expect(readAnswer(whole.subarray(0, length))).toBeUndefined();
   expect(readAnswer(whole)).toEqual({ status: 409, body: "hello" });
 });
 
-test("an answer without a length is refused", () => {
-  expect(() => readAnswer(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow("length");
+test("rejects an answer without a Content-Length", () => {
+  expect(() => readAnswer(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow("Content-Length");
 });
 
-test("what is sent after the server has closed the connection fails", async () => {
+test("send fails after the server has closed the connection", async () => {
   const connection = await HttpConnection.open(url);
   await connection.send(signedPost(signer, url.host, "/confirm", "{}", 1_700));
   server.closeAllConnections();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** An answer over HTTP/1.1. */
+/** An HTTP/1.1 answer. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
@@ -10,8 +10,8 @@ export interface HttpAnswer {
 const HEAD_END = "\r\n\r\n";
 
 /**
- * One kept-alive connection that sends ready-made bytes and reads answers that name their length. An HTTP client
- * library took as much of the processor as the service, on the same cores.
+ * One kept-alive connection that sends prepared bytes and reads answers that have a Content-Length. An HTTP client
+ * library used as much processor time as the service, on the same cores.
  */
 export class HttpConnection {
   readonly #socket: Socket;
@@ -32,7 +32,7 @@ export class HttpConnection {
     return new HttpConnection(socket);
   }
 
-  /** Sends one request and resolves with its answer; one at a time. */
+  /** Sends one request and resolves with its answer. Only one request at a time. */
   send(request: Buffer): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#socket.destroyed) throw new Error("The connection is closed.");
@@ -57,13 +57,13 @@ export class HttpConnection {
   }
 }
 
-/** The one answer that the bytes hold, once it is whole. */
+/** The answer in the bytes, or undefined if it is incomplete. */
 export function readAnswer(received: Buffer): HttpAnswer | undefined {
   const headEnd = received.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
   const head = received.toString("latin1", 0, headEnd);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  if (length === undefined) throw new Error(`An answer without a length:\n${head}`);
+  if (length === undefined) throw new Error(`The answer has no Content-Length:\n${head}`);
   const bodyStart = headEnd + HEAD_END.length;
   if (received.length < bodyStart + Number(length)) return undefined;
   return { status: Number(head.slice(9, 12)), body: received.toString("utf8", bodyStart) };

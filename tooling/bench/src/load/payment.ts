@@ -1,4 +1,4 @@
-/** A loan that is paid again and again: more is owed than a run can pay. */
+/** A loan that is paid repeatedly. More is owed than a run can pay. */
 export interface Loan {
   readonly lenderCode: string;
   readonly number: string;
@@ -10,44 +10,44 @@ export interface Payment {
   readonly reference: string;
 }
 
-/** The loans of a run: `perLender` of each lender. */
+/** The loans of a run: `perLender` loans of each lender. */
 export interface Loans {
   readonly lenderCodes: readonly string[];
   readonly perLender: number;
-  /** The number of the first of each lender; 0 when absent. */
+  /** The number of each lender's first loan; default 0. */
   readonly first?: number;
 }
 
-/** In major units; it earns something with the commission below. */
+/** In major units. With the commission below it leads to an earning. */
 export const AMOUNT = 125.5;
 export const AMOUNT_MINOR = 12_550;
 export const COMMISSION_PERCENT = "2.5";
-/** As it is stored: in ten-thousandths of a percent. */
+/** The stored form: in ten-thousandths of a percent. */
 export const COMMISSION_STORED = 25_000;
 export const EARNING_MINOR = 314;
 export const CURRENCY = "INR";
 export const MODE = "upi";
-/** No loan is cleared: it would take 79,000 payments. */
+/** No loan is settled during a run: that would take 79,000 payments. */
 export const OUTSTANDING = 9_999_999.5;
 
-/** All loans, the lenders in turn. */
+/** All loans, alternating between the lenders. */
 export function loansOf({ lenderCodes, perLender, first = 0 }: Loans): Loan[] {
   return Array.from({ length: perLender }, (_, index) => first + index).flatMap((index) =>
     lenderCodes.map((lenderCode) => ({ lenderCode, number: loanNumber(lenderCode, index) })),
   );
 }
 
-/** The lender's own number of its loan. */
+/** The lender's number of its loan. */
 export function loanNumber(lenderCode: string, index: number): string {
   return `${lenderCode}-${index}`;
 }
 
-/** Payments over all loans in turn, so that no loan has two under way; each series has references of its own. */
+/** Payments of all loans in turn, so that no loan has two under way. Each series has its own references. */
 export function paymentSeries(loans: readonly Loan[], series: string): () => Payment {
   let next = 0;
   return () => {
     const loan = loans[next % loans.length];
-    if (!loan) throw new Error("There are no loans to pay.");
+    if (!loan) throw new Error("A payment series needs at least one loan.");
     next += 1;
     return { loan, reference: `${series}-${next}` };
   };

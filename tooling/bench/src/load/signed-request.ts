@@ -6,7 +6,7 @@ export interface Signer {
   readonly key: SigningKey;
 }
 
-/** The bytes of a signed POST over HTTP/1.1, as they go on the wire: nothing is left to do when the clock runs. */
+/** The bytes of a signed POST over HTTP/1.1, prepared before the clock starts. */
 export function signedPost(signer: Signer, host: string, path: string, body: string, nowMs: number): Buffer {
   const timestamp = String(nowMs);
   const signature = sign({ method: "POST", path, timestamp, body, secret: signer.key });

@@ -1,11 +1,11 @@
-/** What a PostgreSQL client sends, as far as counting goes. */
+/** A message of a PostgreSQL client, as far as the counting needs it. */
 export type Sent =
-  /** `text` of a simple query; of a prepared statement, its text. */
+  /** `text` is the text of a simple query or of a prepared statement. */
   | { readonly kind: "statement"; readonly text: string; readonly bound?: BoundStatement }
-  /** Ends with an answer of the server's: a simple query or a Sync. */
+  /** A message that the server answers: a simple query or a Sync. */
   | { readonly kind: "sync" };
 
-/** A prepared statement with the parameters that it is executed with, as text. */
+/** A prepared statement with the parameters of one execution, as text. */
 export interface BoundStatement {
   readonly name: string;
   readonly text: string;
@@ -16,17 +16,17 @@ const STARTUP_HEADER_BYTES = 8;
 const HEADER_BYTES = 5;
 const NULL_LENGTH = -1;
 
-/** Cuts a stream of bytes into messages: a type, one byte, and a payload behind its length. */
+/** Splits a stream of bytes into messages: a type of one byte, a length and a payload. */
 export class MessageReader {
   #pending: Buffer = Buffer.alloc(0);
-  /** A client's first message has no type. */
+  /** False until the client's first message, which has no type. */
   #isStarted: boolean;
 
   constructor(side: "client" | "server") {
     this.#isStarted = side === "server";
   }
 
-  /** The messages that the bytes complete. */
+  /** The messages that become complete with these bytes. */
   read(chunk: Buffer): { type: string; payload: Buffer }[] {
     this.#pending = Buffer.concat([this.#pending, chunk]);
     const messages = [];
@@ -44,7 +44,7 @@ export class MessageReader {
   }
 }
 
-/** Reads what a client sends on one connection into statements: a prepared one counts when it is executed. */
+/** Reads the statements from what a client sends on one connection. A prepared statement counts when it is executed. */
 export class StatementReader {
   readonly #messages = new MessageReader("client");
   readonly #texts = new Map<string, string>();
@@ -73,7 +73,10 @@ export class StatementReader {
     });
   }
 
-  /** The names of the portal and of the statement, the formats of the values, the values behind their lengths. */
+  /**
+   * Reads a Bind message: names of the portal and the statement, formats of the values, then the values with their
+   * lengths.
+   */
   #readBind(payload: Buffer): BoundStatement {
     const nameStart = payload.indexOf(0) + 1;
     const name = cString(payload, nameStart);

@@ -7,7 +7,7 @@ const COLUMNS = "processes,number,a second,÷ one,others";
 const LEAST_OF_ONE = 0.9;
 const WORK = { server: "confirmations", worker: "deliveries" } as const;
 
-/** One table for people. */
+/** The report as a table. */
 export function processesText({ rounds, clients }: ProcessesPlan, figures: readonly ProcessesFigures[]): string {
   return [
     `Confirmations of ${clients} clients by so many servers, deliveries by so many workers, on one PostgreSQL; ${rounds} rounds in turn`,
@@ -25,7 +25,7 @@ export function processesText({ rounds, clients }: ProcessesPlan, figures: reado
   ].join("\n");
 }
 
-/** More processes beside one: on few processors nothing may get slower. */
+/** The report's lines: several processes relative to one. On few processors they must not be slower. */
 export function processesLines({ rounds }: ProcessesPlan, figures: readonly ProcessesFigures[]): Line[] {
   return figures
     .filter(({ processes }) => processes > 1)

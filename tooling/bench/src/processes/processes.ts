@@ -13,13 +13,13 @@ import { type Service, startService } from "../server/service.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** What so many processes on one PostgreSQL do together. */
+/** The joint rate of several processes on one PostgreSQL. */
 export interface ProcessesFigures {
   readonly role: "server" | "worker";
   readonly processes: number;
-  /** Confirmations of servers, deliveries of workers. */
+  /** Confirmations by servers, deliveries by workers. */
   readonly perSecond: Spread;
-  /** To one process, in the same round. */
+  /** The ratio to one process in the same round. */
   readonly ratio: Spread;
   readonly othersBusy: number | undefined;
 }
@@ -39,11 +39,14 @@ interface Stage extends ProcessesBench {
 }
 
 const CODE = "SHARED";
-/** A worker that has just started looks for what waits at once; one that has lost its work gives it back. */
+/**
+ * A worker that has just started looks for waiting events at once; one whose lender has lost its URL gives back its
+ * leases.
+ */
 const WARM_UP_PART = 4;
 const SETTLED_MS = 400;
 
-/** Servers and workers by ones, twos and fours; in a round each number in turn. */
+/** Measures one, two and four servers and workers; each round measures each number in turn. */
 export async function measureProcesses(bench: ProcessesBench): Promise<ProcessesFigures[]> {
   const { plan, server, onProgress } = bench;
   const [http, receiver] = [
@@ -71,7 +74,7 @@ export async function measureProcesses(bench: ProcessesBench): Promise<Processes
   }
 }
 
-/** The same clients over one, two and four servers; those that nobody asks stand by. */
+/** The same clients over one, two and four servers. Unused servers stay idle. */
 async function measureServers(stage: Stage, servers: readonly Service[]): Promise<ProcessesFigures[]> {
   const { plan, server, databaseUrl, onProgress } = stage;
   onProgress("servers: warming up");
@@ -90,12 +93,12 @@ async function measureServers(stage: Stage, servers: readonly Service[]): Promis
   return figuresOf("server", stage, round);
 }
 
-/** The same backlog worked off by one, two and four workers. */
+/** The same backlog delivered by one, two and four workers. */
 async function measureWorkers(stage: Stage, confirmer: Service): Promise<ProcessesFigures[]> {
   const { plan, server, databaseUrl, receiver, onProgress } = stage;
   const { prompt } = await receiver.ask<Callbacks>({ ask: "callbacks" } satisfies ReceiverQuestion);
   const client = await openClient(databaseUrl);
-  // What the servers have left to tell of is no part of this.
+  // The remaining events of the servers' part do not count.
   await client.query("update webhooks.delivery set state = 'delivered', settled_at = now() where state = 'waiting'");
   await server.analyze(databaseUrl);
   await server.checkpoint();
@@ -109,7 +112,7 @@ async function measureWorkers(stage: Stage, confirmer: Service): Promise<Process
     for (const number of plan.numbers) {
       const more = Array.from({ length: number - workers.length }, () => startService({ databaseUrl, role: "worker" }));
       workers.push(...(await Promise.all(more)));
-      // Some have just started, the first number's all have: what counts is the second backlog, to all of them.
+      // Some workers have just started, which the first backlog evens out. Only the second backlog counts.
       await confirmAndDrain(plan.events / WARM_UP_PART);
       rates.push(await confirmAndDrain(plan.events));
     }

@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 
-/** On the disk of the checkout: in memory a commit would cost nothing. */
+/** On the checkout's disk, because commits in memory would cost nothing. */
 export const DATA_DIR = fileURLToPath(new URL("../../../../.data/bench", import.meta.url));
 
-/** A PostgreSQL of the benchmark's own, with durable commits. */
+/** A PostgreSQL started for the benchmark, with durable commits. */
 export interface BenchServer {
   readonly version: string;
   readonly pid: number;
-  /** Makes a database, as a copy of `template` where that is given, and answers with its address. */
+  /** Creates a database, as a copy of `template` if given, and returns its URL. */
   createDatabase(name: string, template?: string): Promise<string>;
   dropDatabase(name: string): Promise<void>;
-  /** Writes everything to the disk now, so that no checkpoint falls into a measurement. */
+  /** Writes everything to the disk now, so that no checkpoint happens during a measurement. */
   checkpoint(): Promise<void>;
-  /** Lets the planner know how full the tables of a database are, as it does in a service that has run for a while. */
+  /** Updates the planner's statistics of a database, as in a service that has run for a while. */
   analyze(url: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ const SETTINGS = {
   max_connections: "200",
   checkpoint_timeout: "1h",
   max_wal_size: "16GB",
-  // Says when an event was committed.
+  // Records the time of each event's commit.
   track_commit_timestamp: "on",
 };
 

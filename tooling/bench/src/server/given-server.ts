@@ -4,19 +4,21 @@ import type { Client } from "pg";
 import { openClient } from "./open-client.ts";
 import { operator } from "./service.ts";
 
-/** A PostgreSQL server or a cluster of Citus that somebody else runs. It keeps nothing of a benchmark. */
+/** An existing PostgreSQL server or Citus cluster. A benchmark leaves nothing on it. */
 export interface GivenServer {
-  /** What it is: "PostgreSQL 18.1", or "Citus 13.2 on PostgreSQL 15.14: 1 coordinator, 2 workers, 32 shards". */
+  /**
+   * A description, such as "PostgreSQL 18.1" or "Citus 13.2 on PostgreSQL 15.14: 1 coordinator, 2 workers, 32 shards".
+   */
   readonly topology: string;
-  /** Its processes, where they run on this machine; empty elsewhere. */
+  /** The ids of its processes if they run on this machine; else empty. */
   readonly pids: readonly number[];
-  /** What cannot be done there, a sentence each. */
+  /** What cannot be measured there, one sentence each. */
   readonly leftOut: readonly string[];
-  /** Makes a database with a name of its own, migrated and, on a cluster, distributed. Returns its address. */
+  /** Creates a database with a unique name, migrates it and, on a cluster, distributes it. Returns its URL. */
   createDatabase(): Promise<string>;
   checkpoint(): Promise<void>;
   analyze(databaseUrl: string): Promise<void>;
-  /** Drops the databases that were made, and only them. */
+  /** Drops the databases that were created, and no others. */
   close(): Promise<void>;
 }
 
@@ -28,7 +30,9 @@ interface Node {
 
 const CHECKPOINT_REFUSED = "42501";
 
-/** Connects to a server, or to a cluster by its coordinator; every node must accept the URL's user and password. */
+/**
+ * Connects to a server, or to a cluster through its coordinator. Every node must accept the URL's user and password.
+ */
 export async function openGivenServer(url: string): Promise<GivenServer> {
   const admin = await openClient(url);
   const { rows } = await admin.query<{ version: string; citus: string | null }>(
@@ -43,7 +47,7 @@ export async function openGivenServer(url: string): Promise<GivenServer> {
   const leftOut = new Set<string>();
   if (pids.length < nodes.length) {
     leftOut.add(
-      "The processor time of the database: its processes are not on this machine, or its user may not read files.",
+      "The processor time of the database: its processes are not on this machine, or the URL's role may not read files.",
     );
   }
   const made: string[] = [];
@@ -78,13 +82,13 @@ export async function openGivenServer(url: string): Promise<GivenServer> {
       await onEach(({ client }) =>
         client.query("checkpoint").catch((error: { code?: string }) => {
           if (error.code !== CHECKPOINT_REFUSED) throw error;
-          leftOut.add("No CHECKPOINT before each row: the URL's role may not send one.");
+          leftOut.add("A CHECKPOINT before each row: the URL's role may not run one.");
         }),
       );
     },
     analyze: (databaseUrl) => run(databaseUrl, "vacuum analyze"),
     async close() {
-      // One after the other: the coordinator's background worker holds connections to the workers.
+      // One node after the other, because the coordinator's background worker holds connections to the worker nodes.
       for (const { client } of nodes) {
         for (const name of made) await client.query(`drop database if exists ${name} with (force)`);
       }
@@ -115,7 +119,7 @@ function topologyOf(version: string, citus: string | null, workers: number, shar
   return `Citus ${citus} on PostgreSQL ${version}: 1 coordinator, ${workers} workers, ${shards} shards`;
 }
 
-/** The server's process, if it is on this machine: by its own file, and only if such a process listens here. */
+/** The id of the server's process, if the server runs on this machine and we may read its file postmaster.pid. */
 async function pidOf({ client }: Node): Promise<number | undefined> {
   try {
     const { rows } = await client.query<{ file: string }>("select pg_read_file('postmaster.pid') as file");

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 
-/** A connection of the benchmark's own. Should it be lost, who waits for an answer hears of it. */
+/** Opens a connection. If it is lost, the query under way rejects. */
 export async function openClient(databaseUrl: string): Promise<Client> {
   const client = new Client({ connectionString: databaseUrl });
   client.on("error", () => {});

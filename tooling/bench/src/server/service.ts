@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 export interface Service {
   readonly pid: number;
   readonly url: string;
-  /** The value of one of its metrics. */
+  /** The value of a metric. */
   metric(name: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -16,9 +16,9 @@ export interface Service {
 export interface ServiceSettings {
   readonly databaseUrl: string;
   readonly role: "server" | "worker";
-  /** What needs a session of its own connects here; `databaseUrl` when absent. */
+  /** The URL for what needs its own session; default: `databaseUrl`. */
   readonly directUrl?: string;
-  /** Further settings, by their names. */
+  /** Further settings by their environment names. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -31,7 +31,7 @@ const FLAGS = ["--disable-warning=ExperimentalWarning"];
 
 const run = promisify(execFile);
 
-/** Starts the service as an operator would; resolves when it says that it is ready. */
+/** Starts the service as an operator would; resolves when it reports that it is ready. */
 export async function startService({ databaseUrl, role, directUrl, env }: ServiceSettings): Promise<Service> {
   return startProcess(MAIN, {
     databaseUrl,
@@ -39,7 +39,7 @@ export async function startService({ databaseUrl, role, directUrl, env }: Servic
   });
 }
 
-/** Starts a file of the project, whose standard output says where it is ready. */
+/** Starts a file of the project that prints its URL on standard output when it is ready. */
 export async function startProcess(
   file: string,
   { databaseUrl, env }: { readonly databaseUrl: string; readonly env?: NodeJS.ProcessEnv },
@@ -56,7 +56,7 @@ export async function startProcess(
   const url = await Promise.race([
     readyUrl(child.stdout),
     exited.then(() => {
-      throw new Error(`${file} ended before it was ready; its log is above.`);
+      throw new Error(`${file} ended before it was ready; see its log above.`);
     }),
   ]);
   return {
@@ -75,7 +75,7 @@ export async function startProcess(
   };
 }
 
-/** Runs an operator's command and answers with its JSON. */
+/** Runs an operator's command and returns its JSON document. */
 export async function operator(databaseUrl: string, ...command: string[]): Promise<Record<string, unknown>> {
   const args = [...FLAGS, CLI, ...command, "--json"];
   const { stdout } = await run(process.execPath, args, { cwd: ROOT, env: environment(databaseUrl) });
@@ -85,7 +85,7 @@ export async function operator(databaseUrl: string, ...command: string[]): Promi
 function environment(databaseUrl: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
-    // Lets a profiler in: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…" pnpm bench
+    // Allows profiling: NODE_OPTIONS="--cpu-prof --cpu-prof-dir=…" pnpm bench
     NODE_OPTIONS: process.env["NODE_OPTIONS"],
     DATABASE_URL: databaseUrl,
     MASTER_KEY,

@@ -2,7 +2,10 @@ import express from "express";
 import type { AddressInfo } from "node:net";
 import { Pool } from "pg";
 
-/** The least that answers over HTTP after asking a database: what a start and the memory of ours stand beside. */
+/**
+ * The minimal process that answers over HTTP and queries a database. The service's start and memory are compared with
+ * it.
+ */
 const pool = new Pool({ connectionString: process.env["DATABASE_URL"] });
 const app = express();
 app.get("/readyz", async (_, response) => {

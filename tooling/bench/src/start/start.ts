@@ -12,16 +12,16 @@ import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { milliseconds, ratioText, table, whole } from "../figures/text-table.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** From exec to the first answer that says "ready", and memory; the service as a server, on a database that is up to date. */
+/** The time from exec to the first "ready" answer, and memory, of a server process on a migrated database. */
 export interface StartReport {
   readonly serviceMs: Spread;
   readonly bareMs: Spread;
   readonly startRatio: Spread;
-  /** Absent where the system does not say, as what follows. */
+  /** Undefined, like the following fields, if the system does not report memory. */
   readonly idleMb: Spread | undefined;
   readonly bareMb: Spread | undefined;
   readonly idleRatio: Spread | undefined;
-  /** After confirming payments for as long as the plan says, and a moment of rest. */
+  /** After a load of the planned duration and a short rest. */
   readonly loadedMb: number | undefined;
   readonly confirmations: number;
 }
@@ -39,7 +39,7 @@ interface Started {
 
 const BARE = "tooling/bench/src/start/bare-process.ts";
 const LOANS = { lenderCodes: ["START"], perLender: 1_000 };
-/** What a start leaves to be done, and to be thrown away. */
+/** Time for work that a start postpones, and for garbage collection. */
 const REST_MS = 2_000;
 
 /** Starts a bare process and the service in turn, and then loads the service for a while. */
@@ -74,7 +74,7 @@ async function started(start: () => Promise<Service>): Promise<Started> {
   const startedAt = performance.now();
   const service = await start();
   const { status } = await fetch(new URL("/readyz", service.url));
-  if (status !== 200) throw new Error(`A process that says it is ready answers ${status}.`);
+  if (status !== 200) throw new Error(`A process reported that it is ready, but answered ${status}.`);
   const readyMs = performance.now() - startedAt;
   await delay(REST_MS);
   const residentMb = residentMemoryMb(service.pid);
@@ -99,7 +99,7 @@ function known(values: readonly (number | undefined)[]): Spread | undefined {
   return numbers.length === 0 ? undefined : spreadOf(numbers);
 }
 
-/** One table for people. */
+/** The report as a table. */
 export function startText({ rounds, loadMs }: StartPlan, report: StartReport): string {
   const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
   const after = `resident MB after ${loadMs / 1_000} s and ${whole(confirmations)} confirmations`;
@@ -117,7 +117,7 @@ export function startText({ rounds, loadMs }: StartPlan, report: StartReport): s
   ].join("\n");
 }
 
-/** Beside a bare process. */
+/** The report's lines, relative to a bare process. */
 export function startLines({ rounds, loadMs }: StartPlan, report: StartReport): Line[] {
   const { serviceMs, bareMs, startRatio, idleMb, bareMb, idleRatio, loadedMb, confirmations } = report;
   const ready = { figure: "exec to ready", ours: `${whole(serviceMs.median)} ms` };

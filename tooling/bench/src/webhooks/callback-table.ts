@@ -7,16 +7,16 @@ export interface WaitingEvent {
   readonly body: string;
 }
 
-/** One lender's callback and deliveries, as their tables hold them. */
+/** One lender's callback URL and deliveries in the database. */
 export interface CallbackTable {
-  /** From now on events wait. */
-  takeAway(): Promise<void>;
-  giveBack(): Promise<void>;
+  /** Removes the URL: from now on events wait. */
+  removeUrl(): Promise<void>;
+  restoreUrl(): Promise<void>;
   waiting(): Promise<WaitingEvent[]>;
   untilNothingWaits(): Promise<void>;
-  /** When the events of these deliveries were committed, in milliseconds since 1970, to the microsecond. */
+  /** The commit times of these deliveries' events, in milliseconds since 1970 with microsecond precision. */
   committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
-  /** When the last delivery was settled, on the same clock. */
+  /** The time when the last delivery was settled, on the same clock. */
   lastSettledAtMs(): Promise<number>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface CallbackTable {
 const ID_PREFIX = "evt_";
 const DELIVERY_ID = `'${ID_PREFIX}' || replace(e.id::text, '-', '')`;
 
-/** Opens a connection of its own. */
+/** Opens a new connection. */
 export async function openCallbackTable(databaseUrl: string, lenderId: string, url: string): Promise<CallbackTable> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -42,8 +42,8 @@ export async function openCallbackTable(databaseUrl: string, lenderId: string, u
   }
 
   return {
-    takeAway: () => setUrl(null),
-    giveBack: () => setUrl(url),
+    removeUrl: () => setUrl(null),
+    restoreUrl: () => setUrl(url),
     async waiting() {
       const { rows } = await client.query<WaitingEvent>(
         `select ${DELIVERY_ID} as "deliveryId", e.body
@@ -53,7 +53,7 @@ export async function openCallbackTable(databaseUrl: string, lenderId: string, u
       );
       return rows;
     },
-    untilNothingWaits: () => pollUntil(nothingWaits, "There are events that the service does not deliver."),
+    untilNothingWaits: () => pollUntil(nothingWaits, "Some events were not delivered in time."),
     async committedAtMs(deliveryIds) {
       const ids = deliveryIds.map((deliveryId) => deliveryId.slice(ID_PREFIX.length));
       const { rows } = await client.query<{ deliveryId: string; atMs: number }>(

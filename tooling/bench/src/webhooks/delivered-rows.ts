@@ -3,7 +3,7 @@ import { Client } from "pg";
 const ROWS_AT_A_TIME = 100_000;
 const LOANS = 10_000;
 
-/** Opens a database whose statistics change only when somebody says `analyze`. */
+/** Opens a database whose statistics change only by an explicit `analyze`. */
 export async function openDeliveries(databaseUrl: string): Promise<Client> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -11,7 +11,7 @@ export async function openDeliveries(databaseUrl: string): Promise<Client> {
   return client;
 }
 
-/** Adds events of so many loans that wait for their delivery. */
+/** Adds waiting events of this many loans. */
 export async function addWaiting(
   client: Client,
   lenderId: string,
@@ -20,7 +20,7 @@ export async function addWaiting(
   await add(client, lenderId, { rows: events, loans, state: "waiting" });
 }
 
-/** Whether all has been delivered. */
+/** Whether every event has been delivered. */
 export async function nothingWaits(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ waits: boolean }>(
     "select exists (select from webhooks.delivery where state <> 'delivered') as waits",
@@ -28,7 +28,7 @@ export async function nothingWaits(client: Client): Promise<boolean> {
   return rows[0]?.waits === false;
 }
 
-/** Adds events that were delivered, a few of each loan. */
+/** Adds delivered events, a few per loan. */
 export async function addDelivered(client: Client, lenderId: string, rows: number): Promise<void> {
   for (let left = rows; left > 0; left -= ROWS_AT_A_TIME) {
     await add(client, lenderId, { rows: Math.min(left, ROWS_AT_A_TIME), loans: LOANS, state: "delivered" });

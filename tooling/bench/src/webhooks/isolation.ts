@@ -4,11 +4,11 @@ import type { Arrivals, ReceiverQuestion } from "./receiver.ts";
 import type { Sender } from "./sender.ts";
 import { quantile, type Spread, spreadOf } from "../figures/statistics.ts";
 
-/** How long one lender's events take from commit to receipt: on an idle system, and beside a slow lender's backlog. */
+/** The time from commit to receipt of one lender's events: on an idle system, and beside a slow lender's backlog. */
 export interface IsolationFigures {
   readonly idle: Latency;
   readonly besideSlow: Latency;
-  /** `besideSlow` ÷ `idle` of the same round. */
+  /** The ratio `besideSlow` ÷ `idle` in the same round. */
   readonly ratio: Latency;
 }
 
@@ -20,7 +20,7 @@ export interface Latency {
 
 export interface IsolationBench {
   readonly rounds: number;
-  /** Of the prompt lender in each part of a round, one after the other. */
+  /** Events of the prompt lender in each part of a round, one after the other. */
   readonly streamEvents: number;
   /** Events that wait for the slow lender. */
   readonly slowBacklog: number;
@@ -29,10 +29,10 @@ export interface IsolationBench {
   readonly receiver: Child;
 }
 
-/** How long the slow lender takes for an answer. */
+/** The slow lender's time for an answer. */
 export const SLOW_ANSWER_MS = 3_000;
 
-/** A new event that often: the one before has long arrived when nothing is in its way. */
+/** The interval between events: without obstacles the previous event has arrived long before. */
 const EVENT_EVERY_MS = 25;
 const COMMITTING_CLIENTS = 32;
 
@@ -67,7 +67,7 @@ async function round(bench: IsolationBench, sender: Sender): Promise<Round> {
   await receiver.ask({ ask: "answerAfter", delayMs: SLOW_ANSWER_MS } satisfies ReceiverQuestion);
   await sender.hold("slow");
   await sender.commit("slow", slowBacklog, COMMITTING_CLIENTS);
-  await sender.letGo("slow");
+  await sender.resume("slow");
   await receiver.ask({ ask: "keptWaiting" } satisfies ReceiverQuestion);
   const besideSlow = await stream(bench, sender);
   await receiver.ask({ ask: "answerAfter", delayMs: 0 } satisfies ReceiverQuestion);
@@ -75,7 +75,7 @@ async function round(bench: IsolationBench, sender: Sender): Promise<Round> {
   return { idle, besideSlow };
 }
 
-/** Commits the prompt lender's events at a steady pace, whether or not those before have arrived. */
+/** Commits the prompt lender's events at a steady pace, even if earlier ones have not arrived. */
 async function stream({ receiver, streamEvents }: IsolationBench, sender: Sender): Promise<Percentiles> {
   await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
   const startedAt = performance.now();

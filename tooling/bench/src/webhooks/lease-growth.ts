@@ -8,31 +8,31 @@ import { startService } from "../server/service.ts";
 import { quantile, type Spread, spreadOf } from "../figures/statistics.ts";
 import type { BoundStatement } from "../load/wire.ts";
 
-/** The worker's lease beside few and beside many delivered rows. */
+/** The worker's lease statement in tables with few and with many delivered rows. */
 export interface LeaseGrowth {
   readonly few: number;
   readonly many: number;
-  /** Deliveries that one lease takes. */
+  /** The number of deliveries that one lease takes. */
   readonly leased: number;
   readonly figures: readonly LeaseFigures[];
 }
 
-/** `outdated`: the planner believes that there are still as many rows as in the small table. */
+/** `outdated`: the planner's statistics are those of the small table. */
 export interface LeaseFigures {
   readonly statistics: "outdated" | "fresh";
   readonly fewMs: Spread;
   readonly manyMs: Spread;
-  /** `manyMs` ÷ `fewMs` of the same round. */
+  /** The ratio `manyMs` ÷ `fewMs` in the same round. */
   readonly ratio: Spread;
-  /** Pages of PostgreSQL's that one lease looks at. */
+  /** PostgreSQL pages that one lease reads. */
   readonly pages: { readonly few: number; readonly many: number };
-  /** EXPLAIN (ANALYZE) beside many rows, with the plan that serves any parameters. */
+  /** EXPLAIN (ANALYZE) with many rows, with the generic plan. */
   readonly plan: readonly string[];
 }
 
 export interface LeaseGrowthBench {
   readonly server: BenchServer;
-  /** A database with the tables and the lender, and no deliveries. */
+  /** The name of a database with the tables and the lender, and without deliveries. */
   readonly template: string;
   readonly lenderId: string;
   readonly few: number;
@@ -43,16 +43,16 @@ export interface LeaseGrowthBench {
 
 const LEASE = "webhooks.lease";
 const LEASES_A_ROUND = 40;
-/** As many times PostgreSQL tries a plan for the given parameters before it settles. */
+/** PostgreSQL tries custom plans for the first executions before it chooses a generic plan. */
 const LEASES_BEFORE = 10;
-/** Once all has arrived, a worker looks whether there is more. */
+/** After everything has arrived, a worker looks once more for waiting events. */
 const LAST_LOOK_MS = 250;
 const WAITING = { events: 2_000, loans: 1_000 };
 
-/** Fills two copies of the tables and times, in turn, the statement that a worker was seen to send. */
+/** Fills two copies of the tables and times, in turn, the lease statement that a worker was seen to send. */
 export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<LeaseGrowth> {
   const { server, template, lenderId, few, many, rounds, onProgress } = bench;
-  onProgress("the lease: as a worker sends it");
+  onProgress("the lease: recording the statement of a worker");
   const lease = await seenLease(bench);
   const [small, large] = [
     await openDeliveries(await server.createDatabase("delivered_few", template)),
@@ -67,7 +67,7 @@ export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<Lease
   await addDelivered(large, lenderId, many - few);
   await server.checkpoint();
   const sides = { small, large, lease, rounds };
-  onProgress("the lease: with statistics from before");
+  onProgress("the lease: with outdated statistics");
   const outdated = await measured("outdated", sides);
   onProgress("the lease: with fresh statistics");
   await large.query("analyze");
@@ -77,7 +77,7 @@ export async function measureLeaseGrowth(bench: LeaseGrowthBench): Promise<Lease
   return { few, many, leased: leased.rows, figures: [outdated, fresh] };
 }
 
-/** Lets a worker deliver a backlog, until it has all its slots, and reads its last lease on the wire. */
+/** Lets a worker deliver a backlog with all its slots, and reads its last lease statement on the wire. */
 async function seenLease({ server, template, lenderId }: LeaseGrowthBench): Promise<BoundStatement> {
   const databaseUrl = await server.createDatabase("leasing", template);
   const client = await openDeliveries(databaseUrl);
@@ -85,10 +85,10 @@ async function seenLease({ server, template, lenderId }: LeaseGrowthBench): Prom
   const proxy = await startCountingProxy(databaseUrl);
   const worker = await startService({ databaseUrl: proxy.url, directUrl: databaseUrl, role: "worker" });
   try {
-    await pollUntil(() => nothingWaits(client), "A worker does not deliver what waits.");
+    await pollUntil(() => nothingWaits(client), "The worker did not deliver all waiting events in time.");
     await delay(LAST_LOOK_MS);
     const lease = proxy.latest(LEASE);
-    if (!lease) throw new Error(`No worker sends a statement named ${LEASE}.`);
+    if (!lease) throw new Error(`The worker sent no statement named ${LEASE}.`);
     return lease;
   } finally {
     await client.end();
@@ -121,7 +121,7 @@ async function measured(statistics: LeaseFigures["statistics"], sides: Sides): P
   };
 }
 
-/** Medians of leases in turn. */
+/** The median times of leases in turn on both tables. */
 async function leaseRound({ small, large, lease }: Sides, leases: number): Promise<{ fewMs: number; manyMs: number }> {
   const [few, many]: [number[], number[]] = [[], []];
   for (let count = 0; count < leases; count += 1) {
@@ -137,14 +137,14 @@ async function leaseRound({ small, large, lease }: Sides, leases: number): Promi
   return { fewMs: fewMs!, manyMs: manyMs! };
 }
 
-/** Leases and takes it back, so that each lease finds the same. */
+/** Times a lease and rolls it back, so that each lease finds the same rows. */
 async function timeLease(client: Client, lease: BoundStatement): Promise<{ elapsedMs: number; rows: number }> {
   await client.query("begin");
   const startedAt = performance.now();
   const { rowCount } = await client.query({ name: lease.name, text: lease.text, values: [...lease.values] });
   const elapsedMs = performance.now() - startedAt;
   await client.query("rollback");
-  if (!rowCount) throw new Error("A lease took nothing, though events wait.");
+  if (!rowCount) throw new Error("A lease took no delivery, although events wait.");
   return { elapsedMs, rows: rowCount };
 }
 
@@ -161,7 +161,7 @@ async function explained(client: Client, { text, values }: BoundStatement): Prom
   return rows.map((row) => row["QUERY PLAN"]);
 }
 
-/** Of the whole statement, which the plan's first line about buffers tells. */
+/** The pages of the whole statement, from the first line with "Buffers:" in the plan. */
 function pagesOf(plan: readonly string[]): number {
   const buffers = plan.find((line) => line.includes("Buffers:")) ?? "";
   return [...buffers.matchAll(/(?:hit|read)=(\d+)/g)].reduce((pages, [, count]) => pages + Number(count), 0);

@@ -4,7 +4,7 @@ import { answerQuestions } from "../load/child.ts";
 import { type Client, closedLoop } from "../load/closed-loop.ts";
 import { INSERT_CHANGE, NAIVE_QUEUE, type NaiveJob } from "./naive-change.ts";
 
-/** Changes to commit, each with its job in the same transaction. */
+/** Changes to commit, each in a transaction with its job. */
 export interface NaiveCommits {
   readonly databaseUrl: string;
   readonly clients: number;

@@ -8,19 +8,19 @@ import type { Callbacks } from "./receiver.ts";
 import { pollUntil, type Sender } from "./sender.ts";
 
 export interface NaiveSenderOptions {
-  /** An empty database of the same server. */
+  /** An empty database on the same server. */
   readonly databaseUrl: string;
-  /** Of events of the service, to be posted again and again. */
+  /** Bodies of the service's events, which are posted repeatedly. */
   readonly bodies: readonly string[];
   readonly callbacks: Callbacks;
 }
 
-/** The fastest of those tried, from a batch of 1 in 16 workers up to 256 in 2. */
+/** The fastest of the settings that were tried, from a batch of 1 in 16 workers up to 256 in 2. */
 export const NAIVE_SETTINGS: NaiveSettings = { batchSize: 64, localConcurrency: 4, perJobResults: true };
 
 /**
- * What anybody would build first: one pg-boss job per event, written in the transaction of the change, and a worker that
- * signs and posts. It keeps no order, no log of attempts and no lender apart from another.
+ * The obvious first solution: one pg-boss job per event, written in the transaction of the change, and a worker that
+ * signs and posts. It keeps no order and no log of attempts, and does not isolate lenders.
  */
 export async function startNaiveSender({ databaseUrl, bodies, callbacks }: NaiveSenderOptions): Promise<Sender> {
   await installNaiveQueue(databaseUrl);
@@ -53,10 +53,10 @@ export async function startNaiveSender({ databaseUrl, bodies, callbacks }: Naive
       const jobs = Array.from({ length: count }, (_, index) => jobFor(callbacks[role], index));
       await commits.ask({ databaseUrl, clients, jobs } satisfies NaiveCommits);
     },
-    // One queue for all: who holds one lender's events holds everybody's.
+    // There is only one queue: holding one lender's events holds all events.
     hold: () => worker.ask({ ask: "rest" } satisfies NaiveWorkerQuestion),
-    letGo: () => worker.ask(work),
-    untilNothingWaits: () => pollUntil(nothingWaits, "There are jobs that pg-boss does not work."),
+    resume: () => worker.ask(work),
+    untilNothingWaits: () => pollUntil(nothingWaits, "pg-boss did not complete all jobs in time."),
     async committedAtMs(deliveryIds) {
       const { rows } = await client.query<{ id: string; atMs: number }>(
         `select id, (extract(epoch from pg_xact_commit_timestamp(xmin)) * 1000)::float8 as "atMs"

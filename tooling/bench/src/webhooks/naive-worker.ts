@@ -4,7 +4,7 @@ import { Agent } from "undici";
 import { answerQuestions } from "../load/child.ts";
 import { NAIVE_QUEUE, type NaiveJob } from "./naive-change.ts";
 
-/** Asks the worker to work its queue, or to rest. */
+/** Starts or stops the worker's processing of its queue. */
 export type NaiveWorkerQuestion =
   | { readonly ask: "work"; readonly databaseUrl: string; readonly settings: NaiveSettings }
   | { readonly ask: "rest" };
@@ -33,7 +33,7 @@ answerQuestions(async (question: NaiveWorkerQuestion) => {
   );
 });
 
-/** A batch ends with its slowest post, as pg-boss has it. */
+/** A batch ends with its slowest post, as in pg-boss. */
 async function postEach(jobs: Job<NaiveJob>[]) {
   return Promise.all(
     jobs.map(async ({ id, data }) => {
@@ -63,5 +63,5 @@ async function post({ url, deliveryId, kind, body }: NaiveJob): Promise<void> {
   };
   const answer = await agent.request({ origin, method: "POST", path, headers, body });
   await answer.body.dump();
-  if (answer.statusCode !== 200) throw new Error(`The receiver answered ${answer.statusCode}.`);
+  if (answer.statusCode !== 200) throw new Error(`The receiver answered ${answer.statusCode}, expected 200.`);
 }

@@ -3,14 +3,14 @@ import { Pool } from "undici";
 import { answerQuestions } from "../load/child.ts";
 import { closedLoop } from "../load/closed-loop.ts";
 
-/** Event bodies to post as requests of the service's shape, each as soon as one of the connections is free. */
+/** Posts event bodies in requests of the service's form, each as soon as a connection is free. */
 export interface PostLoad {
   readonly url: string;
   readonly connections: number;
   readonly events: readonly { readonly deliveryId: string; readonly body: string }[];
 }
 
-/** As many headers as an attempt has, of the same length: a loop that sends less would set another task. */
+/** As many headers as the service's attempts have, of the same length: otherwise the loop would do less work. */
 const HEADERS_OF_ALL = {
   "Content-Type": "application/json",
   "User-Agent": "PartnerCollections-Webhooks/1.0",
@@ -31,7 +31,7 @@ answerQuestions(async ({ url, connections, events }: PostLoad) => {
     const headers = { ...HEADERS_OF_ALL, [HEADERS.delivery]: deliveryId };
     const answer = await pool.request({ method: "POST", path, headers, body });
     await answer.body.dump();
-    if (answer.statusCode !== 200) throw new Error(`The receiver answered ${answer.statusCode}.`);
+    if (answer.statusCode !== 200) throw new Error(`The receiver answered ${answer.statusCode}, expected 200.`);
   }
 
   const result = await closedLoop(

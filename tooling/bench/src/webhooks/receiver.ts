@@ -2,17 +2,17 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { answerQuestions } from "../load/child.ts";
 
-/** What can be asked of the receiver. An arrival counts once, the first time, and only at the prompt callback. */
+/** The receiver's commands. An arrival counts once, the first time, and only at the prompt callback. */
 export type ReceiverQuestion =
   | { readonly ask: "callbacks" }
-  /** For what has arrived since the last `forget`, once it is so many. */
+  /** Resolves with the arrivals since the last `forget` when there are `expected` many. */
   | { readonly ask: "arrivals"; readonly expected: number }
   | { readonly ask: "forget" }
-  /** From now on one answer of so many takes that long at the prompt callback; 0: none. */
+  /** From now on delays one answer of `oneOf` at the prompt callback; 0: none. */
   | { readonly ask: "straggle"; readonly oneOf: number; readonly delayMs: number }
-  /** From now on the slow callback takes that long for an answer; 0 also answers what waits for one. */
+  /** From now on delays each answer of the slow callback; 0 also answers the requests that wait. */
   | { readonly ask: "answerAfter"; readonly delayMs: number }
-  /** Until the slow callback keeps somebody waiting. */
+  /** Resolves when a request waits at the slow callback. */
   | { readonly ask: "keptWaiting" };
 
 /** Two callback URLs of the same receiver. */
@@ -21,7 +21,7 @@ export interface Callbacks {
   readonly slow: string;
 }
 
-/** When each delivery arrived first, by its id: in milliseconds since 1970, to the microsecond. */
+/** The first arrival of each delivery by its id, in milliseconds since 1970 with microsecond precision. */
 export type Arrivals = Readonly<Record<string, number>>;
 
 const PROMPT_PATH = "/hooks/prompt";
@@ -35,7 +35,7 @@ let stragglers = { oneOf: 0, delayMs: 0 };
 let answered = 0;
 let onArrival = (): void => {};
 
-/** Takes an event, notes when it was there, and says yes: the least that a receiver can do. */
+/** Accepts an event, records its time and answers 200: the minimum work of a receiver. */
 const server = createServer((request, response) => {
   request.resume().on("end", () => {
     if (request.url === SLOW_PATH) {
@@ -114,7 +114,7 @@ function answerAfter(delayMs: number): void {
 function until(isTrue: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const deadline = setTimeout(
-      () => reject(new Error(`${arrivedAtMs.size} events arrived within ${ALL_WITHIN_MS} ms; more were expected.`)),
+      () => reject(new Error(`Only ${arrivedAtMs.size} events arrived within ${ALL_WITHIN_MS} ms.`)),
       ALL_WITHIN_MS,
     );
     onArrival = () => {

@@ -1,20 +1,20 @@
-/** A lender of the comparison: one whose callback answers at once, and one whose callback can be slow. */
+/** A lender of the comparison: one whose callback answers at once, or one whose callback can be slow. */
 export type LenderRole = "prompt" | "slow";
 
-/** One of the two systems that tell lenders of changes: the service, or the naive sender on pg-boss. */
+/** One of the two systems that deliver events to lenders: the service, or the naive sender on pg-boss. */
 export interface Sender {
-  /** Its process that posts. */
+  /** The id of the process that posts. */
   readonly pid: number;
-  /** Commits changes of one lender, each in a transaction of its own together with its event. */
+  /** Commits changes of one lender, each in a transaction together with its event. */
   commit(role: LenderRole, count: number, clients: number): Promise<void>;
-  /** Until `letGo` the events of the lender wait. */
+  /** Makes the lender's events wait until `resume`. */
   hold(role: LenderRole): Promise<void>;
-  letGo(role: LenderRole): Promise<void>;
-  /** Resolves when each event has been acknowledged, and that is written down. */
+  resume(role: LenderRole): Promise<void>;
+  /** Resolves when each event has been acknowledged and the acknowledgement is recorded. */
   untilNothingWaits(): Promise<void>;
-  /** When the changes of these deliveries were committed, in milliseconds since 1970, to the microsecond. */
+  /** The commit times of these deliveries' changes, in milliseconds since 1970 with microsecond precision. */
   committedAtMs(deliveryIds: readonly string[]): Promise<Map<string, number>>;
-  /** When the last acknowledgement so far was written down, on the same clock. */
+  /** The time when the last acknowledgement was recorded, on the same clock. */
   lastAcknowledgedAtMs(): Promise<number>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Sender {
 const POLL_MS = 50;
 const NOTHING_WAITS_WITHIN_MS = 120_000;
 
-/** Asks now and then until the answer is yes. */
+/** Polls until the condition is true; throws `otherwise` after the time limit. */
 export async function pollUntil(isTrue: () => Promise<boolean>, otherwise: string): Promise<void> {
   const deadline = performance.now() + NOTHING_WAITS_WITHIN_MS;
   while (!(await isTrue())) {

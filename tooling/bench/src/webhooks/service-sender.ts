@@ -8,21 +8,21 @@ import type { Callbacks } from "./receiver.ts";
 import type { LenderRole, Sender } from "./sender.ts";
 import { startService } from "../server/service.ts";
 
-/** The service as a sender: a change is a payment confirmed over HTTP. */
+/** The service as a sender: each change is a payment that is confirmed over HTTP. */
 export interface ServiceSender extends Sender {
-  /** What waits for the lender, as it goes on the wire. */
+  /** The lender's waiting events, with their exact bodies. */
   waiting(role: LenderRole): Promise<WaitingEvent[]>;
 }
 
 export interface ServiceSenderOptions {
   readonly databaseUrl: string;
   readonly books: Books;
-  /** Of one lender each. */
+  /** Each role is one lender. */
   readonly loans: Readonly<Record<LenderRole, Loans>>;
   readonly callbacks: Callbacks;
 }
 
-/** Starts a server, which books, and a worker, which posts. */
+/** Starts a server, which books payments, and a worker, which delivers events. */
 export async function startServiceSender(options: ServiceSenderOptions): Promise<ServiceSender> {
   const { databaseUrl, books, loans, callbacks } = options;
   const open = (role: LenderRole) =>
@@ -40,7 +40,7 @@ export async function startServiceSender(options: ServiceSenderOptions): Promise
     pid: worker.pid,
     async commit(role, count, clients) {
       const { keys } = books;
-      const name = `told-${(series += 1)}`;
+      const name = `payments-${(series += 1)}`;
       const extent = { count };
       const load: ConfirmLoad = {
         serviceUrls: [server.url],
@@ -52,8 +52,8 @@ export async function startServiceSender(options: ServiceSenderOptions): Promise
       };
       await http.ask<LoadResult>(load);
     },
-    hold: (role) => tables[role].takeAway(),
-    letGo: (role) => tables[role].giveBack(),
+    hold: (role) => tables[role].removeUrl(),
+    resume: (role) => tables[role].restoreUrl(),
     waiting: (role) => tables[role].waiting(),
     async untilNothingWaits() {
       await Promise.all([prompt.untilNothingWaits(), slow.untilNothingWaits()]);

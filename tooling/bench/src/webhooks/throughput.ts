@@ -10,23 +10,23 @@ import type { ServiceSender } from "./service-sender.ts";
 import { type Spread, spreadOf } from "../figures/statistics.ts";
 import { leastDisturbed } from "../figures/undisturbed.ts";
 
-/** How fast a backlog is worked off. */
+/** The rate at which a backlog is delivered. */
 export interface Pace {
   readonly perSecond: Spread;
-  /** Microseconds of processor time per event, the database's included; the receiver is not. */
+  /** Microseconds of processor time per event, including the database's but not the receiver's. */
   readonly processorUs: Spread | undefined;
 }
 
-/** A backlog worked off by three: the service, pg-boss, and a bare loop that asks no database. */
+/** The delivery of a backlog by the service, by pg-boss, and by a bare loop that uses no database. */
 export interface ThroughputFigures {
   readonly service: Pace;
   readonly naive: Pace;
   readonly bare: Pace;
-  /** Of the rates of a round. */
+  /** The ratios of the rates in the same round. */
   readonly serviceToBare: Spread;
   readonly naiveToBare: Spread;
   readonly serviceToNaive: Spread;
-  /** Processors that others kept busy in the most disturbed of these rounds. */
+  /** The number of processors that other processes kept busy in the most disturbed of these rounds. */
   readonly othersBusy: number | undefined;
 }
 
@@ -36,13 +36,13 @@ export interface ThroughputBench {
   readonly service: ServiceSender;
   readonly naive: Sender;
   readonly receiver: Child;
-  /** Posts without more ado. */
+  /** The process of the bare loop. */
   readonly posts: Child;
   readonly callbacks: Callbacks;
   readonly postgresPids: readonly number[];
 }
 
-/** How fast a number of events has left, and what that cost. */
+/** The rate at which a number of events was delivered, and its processor time. */
 export interface Drain {
   readonly perSecond: number;
   readonly processorUs: number | undefined;
@@ -54,11 +54,11 @@ export interface ThroughputRound {
   readonly bare: Drain;
 }
 
-/** What the service has under way to one endpoint at most: the bare loop has as many connections. */
+/** The service's maximum of requests under way to one endpoint. The bare loop has as many connections. */
 const POSTS_UNDER_WAY = 32;
 const COMMITTING_CLIENTS = 32;
 
-/** The same where a few answers take long, as they do: who waits for the slowest of a batch has most of its slots idle. */
+/** The same with a few slow answers. A sender that waits for the slowest of a batch leaves most of its slots idle. */
 export async function measureUnevenThroughput(
   bench: ThroughputBench,
   stragglers: Stragglers,
@@ -71,7 +71,7 @@ export async function measureUnevenThroughput(
   }
 }
 
-/** From the first arrival to the last acknowledgement, which the senders have written down; rounds of the three in turn. */
+/** Measures from the first arrival to the last recorded acknowledgement, with the three senders in turn. */
 export async function measureThroughput(bench: ThroughputBench): Promise<ThroughputFigures> {
   const pids = [process.pid, ...bench.postgresPids];
   const watched = await leastDisturbed(bench.rounds, pids, () => throughputRound(bench));
@@ -89,12 +89,12 @@ export async function measureThroughput(bench: ThroughputBench): Promise<Through
   };
 }
 
-/** Each works off the same number of events; the bare loop posts the very events of the service. */
+/** Each sender delivers the same number of events. The bare loop posts the events of the service. */
 export async function throughputRound(bench: ThroughputBench): Promise<ThroughputRound> {
   const { service, naive, events: count } = bench;
   await gather(service, count);
   const events = await service.waiting("prompt");
-  if (events.length !== count) throw new Error(`${events.length} events wait instead of ${count}.`);
+  if (events.length !== count) throw new Error(`${events.length} events are waiting, expected ${count}.`);
   const ofService = await drain(bench, service);
   const ofBare = await postAll(bench, events);
   await gather(naive, count);
@@ -108,7 +108,7 @@ export async function gather(sender: Sender, count: number): Promise<void> {
   await sender.commit("prompt", count, COMMITTING_CLIENTS);
 }
 
-/** Lets a sender work off the events that `gather` has left with it. */
+/** Lets a sender deliver the events that `gather` has committed. */
 export async function drain(
   { events, receiver, postgresPids }: Pick<ThroughputBench, "events" | "receiver" | "postgresPids">,
   sender: Sender,
@@ -116,7 +116,7 @@ export async function drain(
   await receiver.ask({ ask: "forget" } satisfies ReceiverQuestion);
   const pids = [sender.pid, ...postgresPids];
   const usedBefore = processorMs(pids);
-  await sender.letGo("prompt");
+  await sender.resume("prompt");
   const arrivals = await receiver.ask<Arrivals>({ ask: "arrivals", expected: events } satisfies ReceiverQuestion);
   await sender.untilNothingWaits();
   const processorUs = perEvent(usedBefore, processorMs(pids), events);
@@ -124,7 +124,7 @@ export async function drain(
   return { perSecond: perSecond(events, firstAtMs, await sender.lastAcknowledgedAtMs()), processorUs };
 }
 
-/** Posts the events by a bare loop, which asks no database. */
+/** Posts the events by a bare loop that uses no database. */
 export async function postAll(
   { receiver, posts, callbacks }: Pick<ThroughputBench, "receiver" | "posts" | "callbacks">,
   events: readonly WaitingEvent[],

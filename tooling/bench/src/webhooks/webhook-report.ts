@@ -8,7 +8,7 @@ import type { WebhookFigures } from "./webhooks.ts";
 
 const COLUMNS = "figure,service,naive pg-boss,bare loop,aim";
 
-/** One table for people: a row for each figure, a column for each that is compared. */
+/** The report as a table: a row for each figure, a column for each sender. */
 export function webhookText(plan: WebhookPlan, figures: WebhookFigures): string {
   const { throughput, unevenThroughput, isolation, lease } = figures;
   const { uneven } = plan;
@@ -19,7 +19,7 @@ export function webhookText(plan: WebhookPlan, figures: WebhookFigures): string 
     ...leaseRows(lease),
   ];
   return [
-    `Events told to lenders; ${plan.rounds} rounds of all in turn; others ${busyText(throughput.othersBusy)}`,
+    `Events delivered to lenders; ${plan.rounds} rounds of all in turn; others ${busyText(throughput.othersBusy)}`,
     table(COLUMNS, rows, "left"),
   ].join("\n");
 }
@@ -71,7 +71,7 @@ function leaseRows({ few, many, leased, figures }: LeaseGrowth): string[][] {
   ]);
 }
 
-/** Throughput beside both, isolation, and the lease that must not slow down. */
+/** The report's lines: throughput beside both rivals, isolation, and the lease in large tables. */
 export function webhookLines({ rounds }: WebhookPlan, figures: WebhookFigures): Line[] {
   const { throughput, unevenThroughput, isolation, lease } = figures;
   const { idle, ratio } = isolation.service;

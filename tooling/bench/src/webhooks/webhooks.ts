@@ -11,7 +11,7 @@ import type { LenderRole, Sender } from "./sender.ts";
 import { type ServiceSender, startServiceSender } from "./service-sender.ts";
 import { measureThroughput, measureUnevenThroughput, type ThroughputFigures, throughputRound } from "./throughput.ts";
 
-/** Events on their way to lenders, beside a naive sender on pg-boss and a bare loop of posts. */
+/** The delivery of events to lenders, beside a naive sender on pg-boss and a bare loop of posts. */
 export interface WebhookFigures {
   readonly throughput: ThroughputFigures;
   readonly unevenThroughput: ThroughputFigures;
@@ -23,11 +23,11 @@ export interface WebhookBench {
   readonly plan: WebhookPlan;
   readonly server: BenchServer;
   readonly books: Books;
-  /** Of one lender each. */
+  /** Each role is one lender. */
   readonly loans: Readonly<Record<LenderRole, Loans>>;
-  /** The books in a database that nobody else uses. */
+  /** The URL of a database with the books that nothing else uses. */
   readonly databaseUrl: string;
-  /** The name of a database with the same books, to be copied. */
+  /** The name of a database with the same books, for copies. */
   readonly template: string;
   readonly receiver: Child;
   readonly callbacks: Callbacks;
@@ -36,7 +36,7 @@ export interface WebhookBench {
 
 const SAMPLE_EVENTS = 100;
 
-/** Measures the senders while they run, and then the statement that must not slow down as its table grows. */
+/** Measures the senders, and then the lease statement in growing tables. */
 export async function measureWebhooks(bench: WebhookBench): Promise<WebhookFigures> {
   const { plan, server, books, loans } = bench;
   const running = await measureSenders(bench);
@@ -80,20 +80,20 @@ async function measureInTurn(
   await server.checkpoint();
   onProgress("events: a backlog");
   const throughputFigures = await measureThroughput(throughput);
-  onProgress("events: a backlog of which a few answers take long");
+  onProgress("events: a backlog with a few slow answers");
   const { uneven } = plan;
   const unevenThroughput = await measureUnevenThroughput({ ...throughput, events: uneven.events }, uneven);
-  onProgress("events: one now and then, without and with a slow lender's backlog beside them");
+  onProgress("events: single events, without and with a slow lender's backlog");
   const { streamEvents, slowBacklog } = plan;
   const isolation = await measureIsolation({ rounds, streamEvents, slowBacklog, service, naive, receiver });
   return { throughput: throughputFigures, unevenThroughput, isolation };
 }
 
-/** What the service tells of payments: the naive sender posts the same. */
+/** Bodies of the service's payment events, which the naive sender posts too. */
 async function sampleBodies(service: ServiceSender): Promise<string[]> {
   await service.hold("prompt");
   await service.commit("prompt", SAMPLE_EVENTS, 1);
   const events = await service.waiting("prompt");
-  await service.letGo("prompt");
+  await service.resume("prompt");
   return events.map(({ body }) => body);
 }

@@ -3,14 +3,14 @@ import { Client, type DatabaseError, escapeLiteral } from "pg";
 import { type CommandCount, countOf, LOG_COMMANDS, recordCommands } from "./commands.ts";
 import { sampleParameter } from "./sample-values.ts";
 
-/** What became of one statement on the cluster. */
+/** The result of one statement on the cluster. */
 export interface Outcome extends CommandCount {
   readonly name: string;
-  /** Why the cluster refused the statement, or why it stopped on the made-up values. */
+  /** The error, if the cluster refused the statement or rejected its made-up values. */
   readonly failure?: Failure;
   /** True if the cluster refused the statement itself, whatever its values. */
   readonly isRefused: boolean;
-  /** True if an INSERT … SELECT brings its rows to the coordinator first, to distribute them by COPY. */
+  /** True if an INSERT … SELECT would first bring its rows to the coordinator and then distribute them by COPY. */
   readonly isPulled: boolean;
 }
 
@@ -26,14 +26,16 @@ interface Sample {
   readonly value: string;
 }
 
-/** Data and constraint errors, errors that our functions raise: the made-up values are at fault, not the statement. */
+/**
+ * Data and constraint errors, and errors raised by our functions: the made-up values caused them, not the statement.
+ */
 const FAULT_OF_THE_VALUES = /^(22|23|P0)/;
-/** COPY reports the violation of a constraint by this code. */
+/** COPY reports a constraint violation with a code of its own, so these messages identify it. */
 const VIOLATION_BY_COPY = /^(new row for relation|null value in column|duplicate key value)/;
 
 /**
- * Runs each statement once with made-up values, each in a transaction that is rolled back, and counts the commands that
- * it becomes.
+ * Runs each statement once with made-up values, in a transaction that is rolled back, and counts the commands that the
+ * coordinator sends for it.
  */
 export async function runEach(url: string, statements: readonly Statement[]): Promise<Outcome[]> {
   const client = new Client({ connectionString: url });
@@ -79,8 +81,8 @@ async function run(client: Client, text: string, samples: readonly Sample[]): Pr
 }
 
 /**
- * Asks the plan, since an INSERT … SELECT that finds no row sends no COPY. The values are written into the text: Citus
- * cannot explain such a statement with parameters.
+ * Looks at the plan, because an INSERT … SELECT that finds no row sends no COPY. The values are written into the text,
+ * because Citus cannot explain such a statement with parameters.
  */
 async function pullsRows(client: Client, text: string, samples: readonly Sample[]): Promise<boolean> {
   if (!/insert into[^]*select/i.test(text)) return false;
@@ -93,14 +95,17 @@ async function pullsRows(client: Client, text: string, samples: readonly Sample[
     const { rows } = await client.query<Record<string, string>>(`explain (costs off) ${written}`);
     return rows.some((row) => Object.values(row)[0]?.includes("INSERT/SELECT method: pull to coordinator"));
   } catch {
-    // What is refused is reported as such.
+    // A refused statement is reported elsewhere.
     return false;
   } finally {
     await client.query("rollback");
   }
 }
 
-/** Asks PostgreSQL for the types of the parameters. A text without parameters is not asked about: it may be no query. */
+/**
+ * Makes values for the parameters, whose types PostgreSQL reports. A text without parameters is not prepared, because
+ * it may not be a query.
+ */
 async function samplesFor(client: Client, { name, text }: Statement): Promise<Sample[] | Failure> {
   if (!/\$\d/.test(text)) return [];
   try {

@@ -1,26 +1,26 @@
-/** One command that the coordinator has sent to a node, or executed on a table of its own. */
+/** One command that the coordinator sent to a node, or executed on one of its own tables. */
 export interface NodeCommand {
   readonly node: string;
   readonly text: string;
 }
 
-/** What a piece of work made the coordinator send. */
+/** The number of commands that the coordinator sent for some work. */
 export interface CommandCount {
-  /** Without those that open and close transactions. */
+  /** Commands without those that open and close transactions. */
   readonly commands: number;
   readonly nodes: number;
-  /** Rows that go to a node by COPY, be it into a table or as an intermediate result. */
+  /** COPY commands to a node, into a table or for an intermediate result. */
   readonly copies: number;
-  /** Nodes that were asked to prepare the commit: more than none is a commit in two phases. */
+  /** The number of nodes that prepared the commit. If it is above 0, the commit had two phases. */
   readonly prepared: number;
 }
 
-/** What `recordCommands` needs of a connection of `pg`. */
+/** The part of a `pg` connection that `recordCommands` uses. */
 export interface NoticeSource {
   on(event: "notice", listener: (notice: Notice) => void): unknown;
 }
 
-/** What PostgreSQL says beside a result. */
+/** A notice that PostgreSQL sends besides a result. */
 export interface Notice {
   readonly message?: string | undefined;
   readonly detail?: string | undefined;
@@ -37,7 +37,7 @@ const CONTROLS =
   /^(begin|commit|rollback|savepoint|release|prepare transaction|set |select (pg_catalog\.)?(assign_distributed|citus_check_|citus_internal))/i;
 
 /**
- * Records the commands that statements of a connection become. The connection has to execute `LOG_COMMANDS` first.
+ * Records the commands that the coordinator sends for statements of a connection. Execute `LOG_COMMANDS` on it first.
  *
  * @example
  * await client.query(LOG_COMMANDS);
@@ -54,7 +54,7 @@ export function recordCommands(client: NoticeSource): { take(): NodeCommand[] } 
   return { take: () => commands.splice(0) };
 }
 
-/** Counts commands, the nodes that they went to, the COPYs among them, and prepared commits. */
+/** Counts commands, their nodes, the COPYs among them, and prepared commits. */
 export function countOf(commands: readonly NodeCommand[]): CommandCount {
   const work = commands.filter(({ text }) => !CONTROLS.test(text));
   return {

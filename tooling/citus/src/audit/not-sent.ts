@@ -2,7 +2,7 @@ import type { Statement } from "@collections/database";
 
 const ON_CLUSTER = "-on-cluster";
 
-/** The statements that a cluster is sent, and why it is not sent the others. */
+/** The statements that a cluster receives, and the reasons why it does not receive the others. */
 export interface SentStatements {
   readonly sent: readonly Statement[];
   /** Reasons by name. */
@@ -10,8 +10,8 @@ export interface SentStatements {
 }
 
 /**
- * Leaves out what is never sent on a cluster. The linter, the audit and the verdicts make no other exception. The product
- * chooses by `isDistributed`.
+ * Separates the statements that are never sent on a cluster. The linter, the audit and the verdicts make no other
+ * exception. The product chooses between the two kinds by `isDistributed`.
  */
 export function sentOnCluster(statements: readonly Statement[]): SentStatements {
   const names = new Set(statements.map(({ name }) => name));

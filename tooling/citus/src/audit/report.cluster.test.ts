@@ -33,7 +33,7 @@ const statements = [
   { name: "shop.one-of-many", text: "select 1" },
 ];
 
-test("the audit tells routed, scattered, copied and refused statements apart", async () => {
+test("the audit distinguishes routed, scattered, copied and refused statements", async () => {
   const all = { ...registry, statements };
   const report = await audit(url, all);
   expect(Object.fromEntries(verdictsOf(report, all).map(({ name, verdict }) => [name, verdict]))).toEqual({
@@ -56,11 +56,11 @@ test("the audit tells routed, scattered, copied and refused statements apart", a
   expect(text).toMatch(/shop\.stopped: 23514/);
 });
 
-test("the audit leaves no row of the statements that it has sent", async () => {
+test("the audit leaves no rows behind", async () => {
   expect(await rowsOf(url, "select 1 from webhooks.let_go where loan = 'left behind'")).toBe(0);
 });
 
-test("a scratch database is distributed, and gone from all nodes when it is dropped", { timeout: 60_000 }, async () => {
+test("a scratch database is distributed, and drop removes it from all nodes", { timeout: 60_000 }, async () => {
   const scratch = await makeScratchDatabase(url);
   const name = new URL(scratch.url).pathname.slice(1);
   const nodes = [inject("adminUrl"), ...inject("workerUrls")];

@@ -14,7 +14,7 @@ beforeAll(async () => {
   ({ url } = await migratedCatalog(registry));
 });
 
-test("every statement in the list of hot statements is registered", () => {
+test("every hot statement is registered", () => {
   const names = new Set(registry.statements.map(({ name }) => name));
   expect(hotStatements.flatMap(({ names: hot }) => hot).filter((name) => !names.has(name))).toEqual([]);
 });
@@ -42,11 +42,11 @@ test.each<[string, Partial<Finding>, boolean]>([
   ["a COPY on a hot path", { hotPaths: ["a mint"], copies: 1 }, true],
   ["a hot statement that stopped before its first command", { hotPaths: ["a mint"], verdict: STOPPED }, true],
   ["an INSERT on a hot path that would send a COPY", { hotPaths: ["a mint"], isPulled: true }, true],
-])("%s: is a fault of the audit: %s", (_case, finding, expected) => {
+])("%s is a fault: %s", (_case, finding, expected) => {
   expect(isFault({ ...routed, ...finding })).toBe(expected);
 });
 
-test("a PostgreSQL without Citus cannot be audited", { tags: "without-citus" }, async () => {
+test("rejects a PostgreSQL without Citus", { tags: "without-citus" }, async () => {
   const attempt = makeScratchDatabase(url);
   await expect(attempt).rejects.toThrow(UnusableClusterError);
   await expect(attempt).rejects.toThrow("The extension citus is not installed in this database");

@@ -10,27 +10,27 @@ import { rules } from "../lint/rules.ts";
 import { writeSampleRows } from "./sample-rows.ts";
 import { hashOf, NOT_SENT_VERDICT, STOPPED, type Verdict, verdictOf } from "./verdicts.ts";
 
-/** What the audit found out about one statement. */
+/** The audit's result for one statement. */
 export interface Finding extends Outcome, Verdict {
-  /** The paths that send it often. */
+  /** The hot paths that send it. */
   readonly hotPaths: readonly string[];
   readonly violations: readonly Violation[];
 }
 
-/** What the audit found out. */
+/** The audit's result. */
 export interface Report {
   readonly citus: string;
   readonly nodes: number;
   readonly shards: number;
   readonly findings: readonly Finding[];
   readonly notSent: readonly { readonly name: string; readonly reason: string }[];
-  /** Names in the list of hot statements that no statement has. */
+  /** Names in the list of hot statements that no registered statement has. */
   readonly unknownHot: readonly string[];
-  /** Tables without a made-up row. */
+  /** Tables in which no made-up row could be written. */
   readonly emptyTables: readonly string[];
 }
 
-/** Sends every statement once to a scratch database, which gets made-up rows. */
+/** Sends every statement once to a scratch database with made-up rows. */
 export async function audit(url: string, { statements, schemas }: Registry): Promise<Report> {
   const { sent, notSent } = sentOnCluster(statements);
   const client = new Client({ connectionString: url });
@@ -70,7 +70,7 @@ export function verdictsOf({ findings }: Report, { statements }: Registry): Verd
   }));
 }
 
-/** True for a statement that fails the audit: one that is refused, or a hot one that is more than a command. */
+/** Whether a statement fails the audit: it is refused, or it is hot and needs more than one command. */
 export function isFault({ isRefused, hotPaths, verdict, commands, copies, isPulled }: Finding): boolean {
   return isRefused || (hotPaths.length > 0 && (commands > 1 || copies > 0 || isPulled || verdict === STOPPED));
 }
@@ -85,23 +85,23 @@ export function reportText(report: Report): string {
   const fannedOut = others.filter((finding) => finding.nodes > 1 && !copied.includes(finding));
   const stopped = others.filter(({ failure }) => failure);
   return [
-    `Citus ${citus}, ${nodes} nodes, ${shards} shards: ${findings.length} statements were sent.`,
+    `Citus ${citus}, ${nodes} nodes, ${shards} shards: ${findings.length} statements sent.`,
     section("Refused", refused.map(refusalLine)),
     section(
-      "Not proven to be one command, on a hot path",
+      "Hot, and not proven to be one command",
       hot.map((finding) => `${lineOf(finding)}; ${finding.hotPaths.join(", ")}`),
     ),
     section("By COPY", copied.map(lineOf)),
     section("On more than one node", fannedOut.map(lineOf)),
     section(
-      "Accepted, and stopped on a made-up value",
+      "Accepted, but stopped by a made-up value",
       stopped.map((one) => `${one.name}: ${failureText(one)}`),
     ),
     section(
       "Not sent on a cluster",
       notSent.map(({ name, reason }) => `${name}: ${reason}`),
     ),
-    section("In the list of hot statements, and not registered", unknownHot),
+    section("In the list of hot statements, but not registered", unknownHot),
     section("Tables without a made-up row", emptyTables),
   ]
     .filter((text) => text !== "")

@@ -9,8 +9,8 @@ interface TableColumn {
 }
 
 /**
- * Writes a made-up row into each table of these schemas whose constraints accept one, so that statements find the sample
- * lender's row. Returns the names of the tables that stay empty.
+ * Writes a made-up row into each table of these schemas whose constraints accept one, so that statements find rows of
+ * the sample lender. Returns the names of the tables that stay empty.
  */
 export async function writeSampleRows(client: Client, schemas: readonly string[]): Promise<string[]> {
   const { rows: tables } = await client.query<{ table: string; columns: TableColumn[] }>(COLUMNS, [schemas]);
@@ -18,7 +18,7 @@ export async function writeSampleRows(client: Client, schemas: readonly string[]
   for (;;) {
     const failed: typeof tables = [];
     for (const table of left) if (!(await isWritten(client, table))) failed.push(table);
-    // A foreign key may lead to a row that was written later in the same round.
+    // A foreign key may refer to a row that was written later in the same round, so try again.
     if (failed.length === left.length || failed.length === 0) return failed.map(({ table }) => table).toSorted();
     left = failed;
   }

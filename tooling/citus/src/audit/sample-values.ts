@@ -1,4 +1,4 @@
-/** Stands for every id, that of the lender too, so that a statement finds the rows of `writeSampleRows`. */
+/** Used for every id, including the lender's, so that a statement finds the rows of `writeSampleRows`. */
 export const SAMPLE_ID = "0190a5d2-7c3e-7f00-8000-000000000001";
 
 const SAMPLES: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   regclass: "pg_class",
 };
 
-/** Values of single parameters, by statement and number, where a statement needs more than a value of the type. */
+/** Values for single parameters, by statement and number, if a statement does not accept just any value of the type. */
 const SPECIAL: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   "ledger.record-anchored": { 3: "00" },
   "webhooks.advance-retention": { 1: "event", 2: "90" },
@@ -29,12 +29,12 @@ const SPECIAL: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   "webhooks.make-partitions": { 1: "event" },
 };
 
-/** A value for a parameter of a statement, of the type that `format_type` names so. */
+/** A value for a parameter of a statement. `type` is the type's name from `format_type`. */
 export function sampleParameter(statement: string, number: number, type: string): string {
   return SPECIAL[statement]?.[number] ?? sampleValue(type);
 }
 
-/** A value of a type. An array has one element. Text is a number, which casts accept. */
+/** A value of a type. An array has one element. A text is a number, which casts accept. */
 export function sampleValue(type: string): string {
   if (type.endsWith("[]")) return `{"${sampleValue(type.slice(0, -2)).replaceAll(/["\\]/g, "\\$&")}"}`;
   return SAMPLES[type] ?? "1";

@@ -5,18 +5,18 @@ import { promisify } from "node:util";
 import { Client, escapeIdentifier } from "pg";
 import { ROOT } from "../registry/root.ts";
 
-/** A database on all nodes of a cluster, with the product's tables distributed and without rows. */
+/** A database on all nodes of a cluster, with the product's tables distributed and empty. */
 export interface ScratchDatabase {
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** The URL does not lead to the coordinator of a usable cluster; the message says why and what to do. */
+/** The URL does not lead to the coordinator of a usable cluster; the message says why, and what to do. */
 export class UnusableClusterError extends Error {
   override readonly name = "UnusableClusterError";
 }
 
-/** The exit code of a process that a signal has ended before it was done. */
+/** The exit code of a process that a signal has ended early. */
 const INTERRUPTED = 2;
 
 interface Node {
@@ -26,9 +26,9 @@ interface Node {
 }
 
 /**
- * Makes a database on all nodes of the cluster that `url` belongs to, then migrates and distributes it. The other
- * databases of the cluster stay as they are. Only the coordinator is connected to, so its address is enough. A process
- * that is interrupted drops the database before it ends.
+ * Creates a database on all nodes of the cluster that `url` belongs to, migrates it and distributes its tables. The
+ * other databases of the cluster are not changed. It connects only to the coordinator, so the coordinator's URL is
+ * enough. An interrupted process drops the database before it ends.
  */
 export async function makeScratchDatabase(url: string): Promise<ScratchDatabase> {
   const name = `citus_audit_${randomBytes(6).toString("hex")}`;
@@ -87,7 +87,7 @@ async function joinNodes(url: string, nodes: readonly Node[]): Promise<void> {
   });
 }
 
-/** Runs a command on the workers and then here. */
+/** Runs a command on the worker nodes and then on the coordinator. */
 async function onEachNode(url: string, command: string): Promise<void> {
   await withClient(url, async (client) => {
     const { rows } = await client.query<{ result: string; success: boolean }>(
@@ -101,7 +101,7 @@ async function onEachNode(url: string, command: string): Promise<void> {
 
 function refuseFailures(rows: readonly { readonly success: boolean; readonly result: string }[]): void {
   const failed = rows.find(({ success }) => !success);
-  if (failed) throw new UnusableClusterError(`A worker answered: ${failed.result}`);
+  if (failed) throw new UnusableClusterError(`A worker node failed: ${failed.result}`);
 }
 
 async function migrateAndDistribute(url: string): Promise<void> {

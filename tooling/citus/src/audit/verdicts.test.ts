@@ -16,14 +16,14 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the recorded verdicts can be read, and outdated ones are printed without failing", async () => {
+test("the recorded verdicts are readable, and outdated ones are printed without a failure", async () => {
   const verdicts = await readVerdicts();
   expect(verdicts).not.toEqual([]);
   const text = outdatedText(outdated(statements, verdicts));
   if (text !== "") process.stderr.write(`${text}\n`);
 });
 
-test("verdicts are read as they were written, sorted by name", async () => {
+test("reads the verdicts that it has written, sorted by name", async () => {
   const file = join(folder, "verdicts.txt");
   const long = { name: "webhooks.lease", hash: hashOf("select 1"), verdict: "all shards, by COPY" };
   const short = { name: "cases.one", hash: hashOf("select 2"), verdict: "routed" };
@@ -32,11 +32,11 @@ test("verdicts are read as they were written, sorted by name", async () => {
   expect(await readFile(file, "utf8")).toContain("pnpm citus:audit --record");
 });
 
-test("a file that does not exist holds no verdicts", async () => {
+test("reads no verdicts from a missing file", async () => {
   expect(await readVerdicts(join(folder, "missing.txt"))).toEqual([]);
 });
 
-test("a statement needs a new verdict when its text changes, and not when only its spacing does", () => {
+test("a statement needs a new verdict if its text changes, but not if only its spacing changes", () => {
   const statements = [
     { name: "same", text: "select 1,\n  2" },
     { name: "changed", text: "select 3" },

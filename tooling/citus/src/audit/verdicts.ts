@@ -6,10 +6,10 @@ import type { Outcome } from "./audit.ts";
 import type { Placement } from "../lint/catalog.ts";
 import { ROOT } from "../registry/root.ts";
 
-/** What a cluster did with a statement when it was audited. */
+/** What a cluster did with a statement in the audit. */
 export interface Verdict {
   readonly name: string;
-  /** Of the text that was audited. */
+  /** The hash of the audited text. */
   readonly hash: string;
   readonly verdict: string;
 }
@@ -22,7 +22,7 @@ const RECORD_COMMAND = "pnpm citus:audit --record postgres://…@coordinator:543
 
 export const NOT_SENT_VERDICT = "not sent on a cluster";
 
-/** The statement ended on the coordinator, so it is not known what it would become. */
+/** The statement stopped on the coordinator, so its commands are unknown. */
 export const STOPPED = "unknown, stopped on a made-up value";
 
 const HEADER = `# What a cluster of Citus does with each statement: name, hash of the text, verdict.
@@ -31,7 +31,7 @@ const HEADER = `# What a cluster of Citus does with each statement: name, hash o
 
 const HASH_LENGTH = 12;
 
-/** The verdict on a statement by what it became. `shards` is the number of shards of each distributed table. */
+/** The verdict on a statement by its outcome. `shards` is the number of shards of each distributed table. */
 export function verdictOf(outcome: Outcome, placements: ReadonlySet<Placement>, shards: number): string {
   const { isRefused, failure, commands, nodes, copies, isPulled } = outcome;
   if (isRefused) return `refused ${failure!.sqlState}`;
@@ -43,7 +43,7 @@ export function verdictOf(outcome: Outcome, placements: ReadonlySet<Placement>, 
   return `${commands} commands on ${nodes === 1 ? "one node" : `${nodes} nodes`}${copied}`;
 }
 
-/** Short, and long enough that two texts of one statement do not share it. */
+/** Short, but long enough to distinguish the texts of one statement. */
 export function hashOf(text: string): string {
   return createHash("sha256").update(text.replaceAll(/\s+/g, " ").trim()).digest("hex").slice(0, HASH_LENGTH);
 }
@@ -66,7 +66,7 @@ export async function writeVerdicts(verdicts: readonly Verdict[], file = VERDICT
   await writeFile(file, HEADER + lines.join(""));
 }
 
-/** Statements whose verdicts are missing or of another text, and verdicts on statements that no longer exist. */
+/** Statements whose verdict is missing or is about another text, and verdicts on statements that no longer exist. */
 export interface Outdated {
   readonly unjudged: readonly string[];
   readonly gone: readonly string[];
@@ -82,7 +82,7 @@ export function outdated(statements: readonly Statement[], verdicts: readonly Ve
   };
 }
 
-/** What is outdated, and the command that renews it; "" if every verdict is current. */
+/** Lists what is outdated, with the command that renews it; "" if every verdict is current. */
 export function outdatedText({ unjudged, gone }: Outdated): string {
   const [one, many] = [
     "verdict is on a statement that no longer exists",

@@ -1,10 +1,10 @@
 import type { Client } from "pg";
 import type { RegisteredSchema } from "../registry/registry.ts";
 
-/** Where a cluster keeps the rows of a table: on the lender's node, on every node, or on the coordinator alone. */
+/** Where a cluster stores the rows of a table: on the lender's node, on every node, or only on the coordinator. */
 export type Placement = "lender" | "reference" | "local";
 
-/** As `pg_proc.provolatile`: immutable, stable, volatile. */
+/** The values of `pg_proc.provolatile`: immutable, stable, volatile. */
 export type Volatility = "i" | "s" | "v";
 
 /** A table with the types of its columns, by their names in `pg_type`. */
@@ -21,15 +21,15 @@ export interface Callable {
   readonly isVariadic: boolean;
 }
 
-/** What the rules have to know about a migrated database. Types are named as in `pg_type.typname`. */
+/** The properties of a migrated database that the rules need. Types have their names from `pg_type.typname`. */
 export interface Catalog {
-  /** By "schema.table". A table that is not here belongs to PostgreSQL or to a library: it is local. */
+  /** By "schema.table". A table that is missing here belongs to PostgreSQL or to a library, and is local. */
   readonly tables: ReadonlyMap<string, CatalogTable>;
   readonly functions: ReadonlyMap<string, readonly Callable[]>;
   readonly operators: ReadonlyMap<string, readonly Callable[]>;
-  /** Volatility of a cast, by "source target". */
+  /** The volatility of a cast, by "source target". */
   readonly casts: ReadonlyMap<string, Volatility>;
-  /** Volatility of reading a type from text and of writing it as text. */
+  /** The volatility of reading a type from text and of writing it as text. */
   readonly textForms: ReadonlyMap<string, { readonly read: Volatility; readonly write: Volatility }>;
   /** Definitions of the functions of our schemas, as `pg_get_functiondef` prints them. */
   readonly bodies: readonly { readonly name: string; readonly definition: string }[];

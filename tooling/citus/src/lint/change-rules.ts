@@ -5,7 +5,7 @@ import { isInlined } from "./lenders-of-query.ts";
 import { columnFields, type Query, resolveColumn } from "./query.ts";
 import type { RuleName } from "./rules.ts";
 
-/** The rules that an INSERT, UPDATE or DELETE of a distributed or reference table breaks, by itself. */
+/** The rules that an INSERT, UPDATE or DELETE of a distributed or reference table breaks by itself. */
 export function* brokenByChange(query: Query, catalog: Catalog): Generator<RuleName> {
   const [target] = query.sources;
   if (query.kind === "select" || !target || target.kind === "local") return;
@@ -37,7 +37,9 @@ function* brokenByUpdate(query: Query, catalog: Catalog): Generator<RuleName> {
   if (changes.some((placed) => readsColumn(placed))) yield "stable-of-column";
 }
 
-/** Citus sends INSERT … SELECT to the nodes as it is only if lender_id comes from the lender_id of a lenders' table. */
+/**
+ * Citus sends INSERT … SELECT to the nodes unchanged only if lender_id comes from the lender_id of a lenders' table.
+ */
 function isCopied({ insertedColumns }: Query, from: Query): boolean {
   const place = insertedColumns.indexOf("lender_id");
   return (from.arms.length > 0 ? from.arms : [from]).some((arm) => !isStoredLenderId(arm, arm.output[place]?.value));

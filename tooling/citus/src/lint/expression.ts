@@ -2,13 +2,13 @@ import type { Node, TypeName } from "libpg-query";
 import type { Callable, Catalog, Volatility } from "./catalog.ts";
 import { columnFields, type OutputColumn, type Query, resolveColumn, type Source } from "./query.ts";
 
-/** A node of an expression, with the query whose columns it names. */
+/** A node of an expression, with the query whose columns it refers to. */
 export interface Placed {
   readonly node: Node;
   readonly query: Query;
 }
 
-/** The type of an expression by its name in `pg_type`; undefined if it cannot be known from the text. */
+/** The type of an expression by its name in `pg_type`; undefined if the text does not determine it. */
 export function typeOf(node: Node, query: Query, catalog: Catalog): string | undefined {
   if ("TypeCast" in node) return typeName(node.TypeCast.typeName);
   const fields = columnFields(node);
@@ -29,7 +29,7 @@ export function typeOf(node: Node, query: Query, catalog: Catalog): string | und
   return "BoolExpr" in node || "NullTest" in node ? "bool" : undefined;
 }
 
-/** What the node itself does, whatever its arguments do. */
+/** The volatility of the node itself, without its arguments. */
 export function volatilityOf(node: Node, query: Query, catalog: Catalog): Volatility {
   if ("SQLValueFunction" in node) return "s";
   if ("FuncCall" in node || "A_Expr" in node) return callableOf(node, query, catalog)?.volatility ?? "i";
@@ -37,14 +37,14 @@ export function volatilityOf(node: Node, query: Query, catalog: Catalog): Volati
   return "i";
 }
 
-/** Which nodes `nodesOf` visits. */
+/** Selects the nodes that `nodesOf` visits. */
 export interface NodesOptions {
-  /** Also those of sub-selects in the expression. */
+  /** Visit the nodes of sub-selects too. */
   readonly inSubselects?: boolean;
 }
 
 /**
- * All nodes of an expression. A column of a plain sub-select in FROM stands for its expression, as for the planner, which
+ * All nodes of an expression. A column of a plain sub-select in FROM is replaced by its expression, because the planner
  * merges such a sub-select.
  */
 export function* nodesOf(value: unknown, query: Query, options: NodesOptions = {}): Generator<Placed> {
@@ -73,7 +73,7 @@ function* nodesOfQuery(query: Query, options: NodesOptions): Generator<Placed> {
   for (const inner of [...inFrom, ...query.arms]) yield* nodesOfQuery(inner, options);
 }
 
-/** Whether the column is read from a row: of a table, of a sub-select that is executed by itself, of a function. */
+/** Whether the column is read from a row of a table, of a separately executed sub-select or of a function. */
 export function isRowsColumn({ node, query }: Placed): boolean {
   const fields = columnFields(node);
   if (!fields) return false;
@@ -82,7 +82,7 @@ export function isRowsColumn({ node, query }: Placed): boolean {
   return !isConstantRow(column.source);
 }
 
-/** A sub-select whose FROM items and conditions the planner merges into the query around it. */
+/** Whether the planner merges a sub-select's FROM items and conditions into the query around it. */
 export function isPulledUp({ select, sources, arms }: Query): boolean {
   if (!select || arms.length > 0 || sources.length === 0) return false;
   const { limitCount, limitOffset, groupClause, distinctClause, havingClause, lockingClause, targetList } = select;
@@ -98,8 +98,8 @@ function hasWindow(value: unknown): boolean {
 }
 
 /**
- * Whether a select list calls an aggregate or a window function of PostgreSQL. A window that is partitioned by lender_id
- * does not count: a node can answer it from the rows of its own lenders.
+ * Whether a select list calls an aggregate or a window function of PostgreSQL. A window that is partitioned by
+ * lender_id does not count, because a node can answer it from the rows of its own lenders.
  */
 export function hasAggregate(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasAggregate);
@@ -133,7 +133,7 @@ function namesColumns(value: unknown): boolean {
   return "ColumnRef" in value || Object.values(value).some(namesColumns);
 }
 
-/** `(select now() as now) as clock`: executed once, before the query. */
+/** Matches `(select now() as now) as clock`, which is executed once, before the query. */
 function isConstantRow({ kind, query }: Source): boolean {
   return kind === "subquery" && query !== undefined && query.sources.length === 0 && query.arms.length === 0;
 }
@@ -152,7 +152,7 @@ function typeName(type: TypeName | undefined): string | undefined {
   return type?.arrayBounds && type.arrayBounds.length > 0 ? `_${last.String.sval}` : last.String.sval;
 }
 
-/** A literal and a parameter take the type of the cast; everything else is converted. */
+/** A literal or a parameter takes the type of the cast; everything else is converted by a function. */
 function castVolatility(
   { arg, typeName: target }: Extract<Node, { TypeCast: unknown }>["TypeCast"],
   query: Query,
@@ -179,12 +179,12 @@ function callableOf(node: Node, query: Query, catalog: Catalog): Callable | unde
   if (kind?.startsWith("AEXPR_BETWEEN") === true || kind === "AEXPR_NULLIF") return undefined;
   const sides = [lexpr, rexpr].filter((side) => side !== undefined);
   const types = sides.map((side) => typeOf(side, query, catalog));
-  // PostgreSQL takes an operand of unknown type for one of the other's type.
+  // PostgreSQL gives an operand of unknown type the type of the other operand.
   const assumed = types.map((type) => type ?? types.find((other) => other !== undefined));
   return bestCallable(catalog.operators.get(lastName(name)) ?? [], assumed);
 }
 
-/** The candidate that most of the known types fit; of several that fit as well, the mildest. */
+/** The candidate that matches most of the known types; if several match equally well, the least volatile. */
 function bestCallable(candidates: readonly Callable[], types: readonly (string | undefined)[]): Callable | undefined {
   const fitting = candidates.filter(({ args, isVariadic }) => isVariadic || args.length === types.length);
   const scored = (fitting.length > 0 ? fitting : candidates).map((callable) => ({
@@ -196,7 +196,7 @@ function bestCallable(candidates: readonly Callable[], types: readonly (string |
   return finalists.toSorted((a, b) => rank(a.volatility) - rank(b.volatility))[0];
 }
 
-/** How well an argument fits: as it is, by an implicit cast, unknown, or not. */
+/** How well an argument matches: exactly, by an implicit cast, unknown, or not at all. */
 function fit(type: string | undefined, parameter: string | undefined): number {
   if (type === undefined || parameter === undefined) return 0;
   if (type === parameter) return 2;

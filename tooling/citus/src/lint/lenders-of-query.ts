@@ -2,7 +2,7 @@ import type { Node } from "libpg-query";
 import { hasAggregate, isPulledUp } from "./expression.ts";
 import { allQueries, type Column, columnFields, type Query, resolveColumn, type Source } from "./query.ts";
 
-/** Whose rows the lenders' tables of a statement are restricted to. */
+/** Which lenders the lenders' tables of a statement are restricted to. */
 export interface Lenders {
   /** True if every lenders' table of the query and of the queries below it is restricted to the same one lender. */
   isRouted(query: Query): boolean;
@@ -13,7 +13,7 @@ export interface Lenders {
 const LENDER_ID = "lender_id";
 const RECURRING = new Set<Source["kind"]>(["function", "values", "cte", "reference", "local"]);
 
-/** Follows the equalities of a whole statement. */
+/** Evaluates the equalities of a whole statement. */
 export function lendersOf(root: Query): Lenders {
   const queries = allQueries(root);
   const routing = new Groups();
@@ -41,18 +41,18 @@ export function lendersOf(root: Query): Lenders {
   };
 }
 
-/** The lenders' tables in FROM of this query, and the one that it changes. */
+/** The lenders' tables in FROM of this query, and the one that the query changes. */
 export function lendersTables({ sources }: Query): Source[] {
   return sources.filter(({ kind }) => kind === "lender");
 }
 
-/** Whether the planner merges a sub-select into the query around it, so that equalities hold across. */
+/** Whether the planner merges a sub-select into the query around it, so that equalities apply to both. */
 export function isMerged(query: Query): boolean {
   if (query.role === "exists" || query.role === "any") return !hasLimit(query) && query.arms.length === 0;
   return query.role === "from" && (isPulledUp(query) || query.sources.length === 0);
 }
 
-/** Whether a sub-select has to see all its rows before it returns the first. */
+/** Whether a sub-select must read all its rows before it returns the first one. */
 export function needsAllRows({ select, arms }: Query): boolean {
   if (!select) return false;
   const { limitCount, limitOffset, groupClause, distinctClause, targetList } = select;
@@ -69,7 +69,7 @@ function hasLimit({ select }: Query): boolean {
   return select?.limitCount !== undefined || select?.limitOffset !== undefined;
 }
 
-/** Pairs that conditions of the query make equal. `isAcross`: one side belongs to a query around it. */
+/** The pairs that the query's conditions make equal. `isAcross`: one side belongs to a query around it. */
 function* equalities(query: Query): Generator<[string, string, boolean]> {
   for (const [left, right] of query.equalColumns) yield [keyOf(left), keyOf(right), false];
   for (const condition of query.conditions.flatMap(conjuncts)) {
@@ -86,7 +86,7 @@ function* equalities(query: Query): Generator<[string, string, boolean]> {
   }
 }
 
-/** Pairs of a column of a sub-select or CTE and the column inside that it returns. */
+/** Pairs of a column of a sub-select or CTE and the inner column that it returns. */
 function* passedOn(query: Query): Generator<[string, string, boolean]> {
   for (const source of query.sources) {
     const inner = source.query;
@@ -115,8 +115,7 @@ function leaves(query: Query): Query[] {
 }
 
 /**
- * Whether the rows of an item of FROM are the same on every node. Then a lender_id that they hold does not say where a
- * shard is.
+ * Whether the rows of an item of FROM are the same on every node. Then its lender_id does not determine a shard.
  */
 export function isRecurring(query: Query, source: Source): boolean {
   if (source.query && isInlined(query, source) && source.kind !== "values") {
@@ -125,7 +124,7 @@ export function isRecurring(query: Query, source: Source): boolean {
   return RECURRING.has(source.kind);
 }
 
-/** PostgreSQL merges a CTE that is read once and not MATERIALIZED. */
+/** PostgreSQL merges a CTE that is referenced once and not MATERIALIZED. */
 export function isInlined(query: Query, source: Source): boolean {
   if (source.kind !== "cte") return true;
   for (let at: Query | undefined = query; at; at = at.parent) {
@@ -152,7 +151,7 @@ function equalNodes(node: Node): [Node, Node][] {
   return [[lexpr, rexpr]];
 }
 
-/** A column, or a parameter. A name that no table has is a variable of a function, which is as good as a parameter. */
+/** A column or a parameter. A name that no table has is a variable of a function, which counts like a parameter. */
 function operand(query: Query, node: Node): { readonly key: string; readonly isOuter: boolean } | undefined {
   if ("TypeCast" in node && node.TypeCast.arg) return operand(query, node.TypeCast.arg);
   if ("ParamRef" in node) return { key: `$${node.ParamRef.number}`, isOuter: false };
@@ -163,7 +162,7 @@ function operand(query: Query, node: Node): { readonly key: string; readonly isO
   return { key: keyOf(column), isOuter: !query.sources.includes(column.source) && !isOneRow(column.source) };
 }
 
-/** A VALUES list of one row is replaced by its values. */
+/** PostgreSQL replaces a VALUES list of one row by its values. */
 function isOneRow({ kind, query }: Source): boolean {
   return kind === "values" && query?.select?.valuesLists?.length === 1;
 }
@@ -181,7 +180,7 @@ function keyOf({ source, name }: Column): string {
   return `${source.id}.${name}`;
 }
 
-/** Sets of keys that are equal. A key of a parameter begins with "$". */
+/** Sets of equal keys. The key of a parameter begins with "$". */
 class Groups {
   readonly #parents = new Map<string, string>();
 

@@ -26,12 +26,12 @@ test("no function that the coordinator calls breaks a rule of Citus", async () =
   expect((await lintFunctions(catalog)).map(violationText)).toEqual([]);
 });
 
-test("the registry holds the statements of every package that has a schema", () => {
+test("the registry contains the statements of every package that has a schema", () => {
   const packages = new Set(registry.statements.map(({ name }) => name.split(".")[0]!.replaceAll("-", "_")));
   for (const { name } of registry.schemas.filter(({ name }) => name !== "flows")) expect(packages).toContain(name);
 });
 
-test("a function with exists (select from …) is reported, also inside format()", async () => {
+test("reports a function with exists (select from …), also inside format()", async () => {
   const body = `begin execute format('select exists (select from webhooks.%I where id >= %L)', parent, below); end`;
   const definition = `create function webhooks.look(parent text, below uuid) returns void language plpgsql as $$ ${body} $$`;
   const bodies = [{ name: "webhooks.look", definition }];
@@ -40,7 +40,7 @@ test("a function with exists (select from …) is reported, also inside format()
   expect(await lintFunctions({ ...catalog, bodies: mended })).toEqual([]);
 });
 
-describe("whether a query is restricted to one lender", () => {
+describe("a query is restricted to one lender", () => {
   // Every lenders' table needs lender_id = $n; FOR UPDATE shows whether the linter has found it.
   test.each([
     ["by its own condition", "select d.id from webhooks.delivery d where d.lender_id = $1"],
@@ -62,7 +62,7 @@ describe("whether a query is restricted to one lender", () => {
       "through a CTE that is read once",
       "with v as (select lender_id from webhooks.event where lender_id = $1) select d.id from webhooks.delivery d join v on v.lender_id = d.lender_id",
     ],
-  ])("%s it is", async (_case, text) => {
+  ])("yes: %s", async (_case, text) => {
     expect(await rulesBrokenBy(`${text} for update of d`)).toEqual([]);
   });
 
@@ -79,12 +79,12 @@ describe("whether a query is restricted to one lender", () => {
       "through a sub-select with LIMIT",
       "select d.id from webhooks.delivery d join (select lender_id from webhooks.event where lender_id = $1 limit 1) v on v.lender_id = d.lender_id",
     ],
-  ])("%s it is not", async (_case, text) => {
+  ])("no: %s", async (_case, text) => {
     expect(await rulesBrokenBy(`${text} for update of d`)).toContain("lock-of-many-lenders");
   });
 });
 
-describe("whether an expression is immutable", () => {
+describe("an expression is immutable", () => {
   const update = (value: string): string =>
     `update webhooks.endpoint set probed_at = coalesce(probed_at, ${value}) where lender_id = $1`;
 
@@ -96,7 +96,7 @@ describe("whether an expression is immutable", () => {
     "url::timestamptz",
     "date_trunc('day', probed_at)",
     "($2::text)::timestamptz",
-  ])("%s is not", async (value) => {
+  ])("no: %s", async (value) => {
     expect(await rulesBrokenBy(update(value))).toContain("mutable-in-case");
   });
 

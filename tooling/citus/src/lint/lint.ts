@@ -10,13 +10,13 @@ import { type RuleName, rules } from "./rules.ts";
 
 /** A rule that a statement breaks. */
 export interface Violation {
-  /** The name of the statement, or of the function whose body holds it. */
+  /** The name of the statement, or of the function whose body contains it. */
   readonly name: string;
   readonly rule: RuleName;
 }
 
 /**
- * Finds what a cluster would refuse in these statements, without a cluster.
+ * Finds the constructs in these statements that a cluster would refuse, without a cluster.
  *
  * @example
  * const violations = await lint(namedStatements(), await readCatalog(client, schemas));
@@ -27,7 +27,7 @@ export async function lint(statements: readonly Statement[], catalog: Catalog): 
   return statements.flatMap(({ name, text }) => brokenRules(text, catalog).map((rule) => ({ name, rule })));
 }
 
-/** Finds what a cluster would refuse in the functions of our schemas that are called on the coordinator. */
+/** Finds constructs that a cluster would refuse in the functions of our schemas that run on the coordinator. */
 export async function lintFunctions(catalog: Catalog): Promise<Violation[]> {
   await loadModule();
   return catalog.bodies.flatMap(({ name, definition }) => {
@@ -38,7 +38,7 @@ export async function lintFunctions(catalog: Catalog): Promise<Violation[]> {
   });
 }
 
-/** Where the tables live that a statement names, at any depth. */
+/** The placements of all tables that a statement refers to, at any depth. */
 export function placementsOf(text: string, catalog: Catalog): ReadonlySet<Placement> {
   const roots = (parseSync(text).stmts ?? []).flatMap(({ stmt }) => queryTree(stmt as Node, catalog) ?? []);
   const kinds = new Set(roots.flatMap(allQueries).flatMap(({ sources }) => sources.map(({ kind }) => kind)));
@@ -73,7 +73,7 @@ function holdsEmptyList(text: string, catalog: Catalog): boolean {
   });
 }
 
-/** The SQL that the body of a function holds; expressions of PL/pgSQL become a SELECT. */
+/** The SQL in the body of a function; expressions of PL/pgSQL become a SELECT. */
 function bodyQueries(definition: string): string[] {
   const [created] = parseSync(definition).stmts ?? [];
   const body = created?.stmt as Extract<Node, { CreateFunctionStmt: unknown }>;
@@ -100,7 +100,7 @@ function* queriesIn(value: unknown): Generator<string> {
   }
 }
 
-/** The query of an expression, and those that its literals hold: EXECUTE sends them, often through format(). */
+/** The query of an expression, and the queries in its literals: EXECUTE sends them, often through format(). */
 function* queriesOf(expression: string): Generator<string> {
   const query = parsed(expression) ? expression : `select ${expression.replace(/^\s*\S+\s*:=/, "")}`;
   yield query;

@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { type Catalog, readCatalog } from "./catalog.ts";
 import { type Registry } from "../registry/registry.ts";
 
-/** For tests: the catalog of a database with all our tables, and its address. */
+/** For tests: the catalog and the URL of a database with all our tables. */
 export async function migratedCatalog({ schemas }: Registry): Promise<{ catalog: Catalog; url: string }> {
   const { url } = await testDatabase("citus", async (url) => {
     await migrate({ url, schemas: schemas.map((schema) => ({ ...schema, entities: [] })), jobs: true });

@@ -3,7 +3,7 @@ import type { Catalog } from "./catalog.ts";
 import { typeOf } from "./expression.ts";
 import { columnFields, type OutputColumn, type Query, type Source } from "./query.ts";
 
-/** The columns that a select list or a RETURNING clause makes. A set operation has those of its first side. */
+/** The columns of a select list or a RETURNING clause. A set operation has the columns of its first side. */
 export function outputColumns(query: Query, targets: readonly Node[], catalog: Catalog): OutputColumn[] {
   if (query.arms[0]) return query.arms[0].output.map(({ name, type }) => ({ name, type, value: undefined }));
   if (query.select?.valuesLists) return valuesColumns(query.select.valuesLists, query, catalog);
@@ -22,7 +22,7 @@ function valuesColumns(rows: readonly Node[], query: Query, catalog: Catalog): O
   return items.map((value, index) => ({ name: `column${index + 1}`, type: typeOf(value, query, catalog), value }));
 }
 
-/** The alias before `.*`, "" for a lone `*`, undefined for everything else. */
+/** The alias before `.*`, "" for a bare `*`, undefined for everything else. */
 function starOf(node: Node): string | undefined {
   if (!("ColumnRef" in node)) return undefined;
   const fields = node.ColumnRef.fields ?? [];

@@ -3,7 +3,7 @@ import type { Catalog } from "./catalog.ts";
 import { outputColumns } from "./output-columns.ts";
 import type { Cte, Query } from "./query.ts";
 
-/** Builds the tree of queries of one parsed statement; undefined for what is no query, as LOCK TABLE is. */
+/** Builds the tree of queries of one parsed statement; undefined if it is no query, like LOCK TABLE. */
 export function queryTree(statement: Node, catalog: Catalog): Query | undefined {
   return new TreeBuilder(catalog).query(statement, "statement", undefined, []);
 }
@@ -170,7 +170,10 @@ class TreeBuilder {
     this.#expressions(query, condition, visible, true);
   }
 
-  /** Finds the sub-selects of expressions. One that a condition requires by AND is joined, not evaluated row by row. */
+  /**
+   * Finds the sub-selects of expressions. A sub-select that a condition requires by AND is joined, not evaluated per
+   * row.
+   */
   #expressions(query: Query, node: unknown, visible: readonly Cte[], isCondition = false): void {
     if (Array.isArray(node)) {
       for (const item of node) this.#expressions(query, item, visible, isCondition);

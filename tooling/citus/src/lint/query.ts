@@ -4,9 +4,9 @@ import type { Placement } from "./catalog.ts";
 /** A column of the result of a query. */
 export interface OutputColumn {
   readonly name: string;
-  /** By its name in `pg_type`; undefined if unknown. */
+  /** The type's name in `pg_type`; undefined if unknown. */
   readonly type: string | undefined;
-  /** The expression, to be read in the query; undefined if unknown. */
+  /** The expression, whose columns are those of the query; undefined if unknown. */
   readonly value: Node | undefined;
 }
 
@@ -14,11 +14,11 @@ export interface OutputColumn {
 export interface Source {
   readonly id: number;
   readonly alias: string;
-  /** The placement of a table; what the item is otherwise. */
+  /** The placement of a table, or the kind of another item. */
   readonly kind: Placement | "function" | "values" | "cte" | "subquery";
   /** "schema.table" */
   readonly table: string | undefined;
-  /** Names and types of the columns as far as they are known. */
+  /** Names and types of the known columns. */
   readonly columns: ReadonlyMap<string, string | undefined>;
   /** The sub-select, or the CTE, that the item reads. */
   readonly query: Query | undefined;
@@ -36,7 +36,7 @@ export interface Query {
   readonly ctes: Cte[];
   /** The table that the query changes is the first. */
   readonly sources: Source[];
-  /** WHERE and every ON, which hold together. */
+  /** The conditions of WHERE and of every ON, all of which must hold. */
   readonly conditions: Node[];
   where?: Node;
   /** USING: pairs of columns that are equal. */
@@ -69,7 +69,7 @@ export interface Column {
   readonly name: string;
 }
 
-/** Finds the column that a reference names: in the query itself first, then in the queries around it. */
+/** Finds the column that a reference means: first in the query itself, then in the queries around it. */
 export function resolveColumn(query: Query, fields: readonly string[]): Column | undefined {
   const name = fields.at(-1)!;
   const alias = fields.at(-2);
@@ -90,7 +90,7 @@ export function columnFields(node: Node | undefined): string[] | undefined {
   return fields.includes(undefined) ? undefined : (fields as string[]);
 }
 
-/** The query whose columns a query may name besides its own. A CTE sees none. */
+/** The query around this one whose columns it may also use. A CTE can use none. */
 function outerQuery(query: Query): Query | undefined {
   return query.role === "cte" || query.role === "insert-source" ? undefined : query.parent;
 }

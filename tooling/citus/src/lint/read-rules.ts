@@ -4,8 +4,8 @@ import { allQueries, childrenOf, columnFields, type Query, resolveColumn, type S
 import type { RuleName } from "./rules.ts";
 
 /**
- * The rules that a query breaks by what it reads and locks. A query of one lender goes to the lender's node as it is, so
- * most rules hold only for queries that Citus has to take apart. `isRouted` tells which.
+ * The rules that a query breaks by what it reads and locks. A query of one lender is sent to the lender's node
+ * unchanged, so most rules apply only to queries that Citus has to split. `isRouted` says which kind it is.
  */
 export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders): Generator<RuleName> {
   if (locksReference(query)) yield "lock-of-reference";
@@ -21,7 +21,7 @@ export function* brokenByRead(query: Query, isRouted: boolean, lenders: Lenders)
 function* brokenBySubselect(inner: Query, query: Query, lenders: Lenders): Generator<RuleName> {
   if (inner.role === "cte" || inner.role === "insert-source" || inner.role === "arm") return;
   const outside = outsideOf(inner);
-  // Citus executes a sub-select by itself if it names nothing of the query around it.
+  // Citus executes a sub-select separately if it uses no column of the query around it.
   if (outside.length === 0 && hasEmptyList(inner)) yield "empty-select-list";
   const within = allQueries(inner).flatMap(lendersTables);
   if (outside.length === 0 || within.length === 0) return;
@@ -47,7 +47,7 @@ export function hasEmptyList({ role, select, arms }: Query): boolean {
   return select !== undefined && arms.length === 0 && !select.targetList && !select.valuesLists;
 }
 
-/** The items of FROM around a query that its expressions name. */
+/** The FROM items of outer queries that the expressions of a query use. */
 function outsideOf(inner: Query): Source[] {
   const below = allQueries(inner);
   const own = new Set(below.flatMap(({ sources }) => sources));
@@ -59,7 +59,7 @@ function outsideOf(inner: Query): Source[] {
   );
 }
 
-/** The tables of an item: itself, or those that a merged sub-select reads. */
+/** The tables of an item: the item itself, or the tables of a merged sub-select. */
 function tablesOf(query: Query, source: Source): Source[] {
   if (!source.query || source.kind === "values" || !isInlined(query, source)) return [source];
   return allQueries(source.query).flatMap(({ sources }) => sources);

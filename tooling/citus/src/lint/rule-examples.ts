@@ -1,15 +1,17 @@
 import type { RuleName } from "./rules.ts";
 
-/** A statement that breaks a rule, and one that says the same and is accepted. */
+/** A statement that breaks a rule, and an equivalent one that is accepted. */
 export interface RuleExample {
   readonly rule: RuleName;
   readonly broken: string;
   readonly accepted: string;
-  /** What a cluster does with the broken one: refuses it, sends it by COPY, or locks rows on more than one node. */
+  /**
+   * What a cluster does with the broken statement: refuses it, sends it by COPY, or locks rows on more than one node.
+   */
   readonly onCluster: "refuses" | "copies" | "locks-all-nodes";
 }
 
-/** Examples of every rule, which `rules.test.ts` shows to the linter, and `rules.cluster.test.ts` to a cluster. */
+/** Examples for every rule. `rules.test.ts` checks them with the linter, `rules.cluster.test.ts` on a cluster. */
 export const ruleExamples: readonly RuleExample[] = [
   {
     rule: "mutable-in-case",

@@ -12,11 +12,11 @@ beforeAll(async () => {
   ({ url } = await migratedCatalog(await readRegistry()));
 });
 
-test.each(numbered)("example $place, which breaks $rule: a cluster $onCluster", async ({ broken, onCluster }) => {
+test.each(numbered)("a cluster $onCluster example $place, which breaks $rule", async ({ broken, onCluster }) => {
   expect(await whatHappens(broken)).toBe(onCluster);
 });
 
-test.each(numbered)("example $place: a cluster accepts the remedy for $rule", async ({ accepted }) => {
+test.each(numbered)("a cluster accepts the remedy for $rule in example $place", async ({ accepted }) => {
   expect(await whatHappens(accepted)).toBe("accepts");
 });
 

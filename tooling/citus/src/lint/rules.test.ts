@@ -18,18 +18,18 @@ test("every rule has an example", () => {
   expect(new Set(ruleExamples.map(({ rule }) => rule))).toEqual(new Set(Object.keys(rules)));
 });
 
-test.each(numbered)("example $place: the linter finds $rule", async ({ rule, broken }) => {
+test.each(numbered)("the linter finds $rule in example $place", async ({ rule, broken }) => {
   const found = await lint([{ name: "example", text: broken }], catalog);
   expect(found.map(({ rule }) => rule)).toContain(rule);
 });
 
-test.each(numbered)("example $place: the linter accepts the remedy for $rule", async ({ accepted }) => {
+test.each(numbered)("the linter accepts the remedy for $rule in example $place", async ({ accepted }) => {
   expect(await lint([{ name: "example", text: accepted }], catalog)).toEqual([]);
 });
 
 test("a violation names the statement, the rule and the remedy", () => {
   expect(violationText({ name: "webhooks.due", rule: "empty-select-list" })).toBe(
     "webhooks.due breaks empty-select-list: a sub-select with an empty list (exists (select from …)) fails with a syntax " +
-      "error once it is executed by itself. Instead, write select 1.",
+      "error if it is executed separately. Instead, write select 1.",
   );
 });

@@ -1,4 +1,4 @@
-/** A spelling that a cluster refuses, or answers wrongly. */
+/** A construct that a cluster refuses or answers wrongly. */
 export interface Rule {
   readonly name: string;
   /** What the cluster does with it. */
@@ -7,13 +7,15 @@ export interface Rule {
   readonly remedy: string;
 }
 
-/** All rules of the linter. `rules.test.ts` shows a statement that breaks each, and the spelling that is accepted. */
+/**
+ * All rules of the linter. `rule-examples.ts` has a statement that breaks each rule, and an equivalent accepted one.
+ */
 export const rules = {
   "mutable-in-case": {
     problem:
       "Citus refuses now() and other functions that are not IMMUTABLE in CASE or COALESCE of an UPDATE or DELETE",
     remedy:
-      "read the moment as a column: with clock as materialized (select now() as now) update … from clock; compute intervals there too",
+      "read the time as a column: with clock as materialized (select now() as now) update … from clock; compute intervals there too",
   },
   "stable-of-column": {
     problem:
@@ -32,11 +34,11 @@ export const rules = {
   },
   "mutable-in-returning": {
     problem: "Citus refuses functions that are not IMMUTABLE in RETURNING",
-    remedy: "put the change into a CTE that returns plain columns, and shape them in the SELECT around it",
+    remedy: "put the change into a CTE that returns plain columns, and compute the expressions in the outer SELECT",
   },
   "mutable-in-conflict": {
     problem: "Citus refuses functions that are not IMMUTABLE in ON CONFLICT DO UPDATE (now(), timestamptz ± interval)",
-    remedy: "compute the value in the row to insert, and take it from excluded",
+    remedy: "compute the value in the inserted row, and read it from excluded",
   },
   "subselect-in-values": {
     problem: "Citus refuses sub-selects in the VALUES of an INSERT",
@@ -44,17 +46,18 @@ export const rules = {
   },
   "insert-by-copy": {
     problem:
-      "INSERT … SELECT goes by COPY unless lender_id is a column of a lenders' table: in several commands, and a unique violation comes as XX000 instead of 23505",
+      "INSERT … SELECT is executed by COPY unless lender_id is a column of a lenders' table: it needs several commands, and a unique violation is reported as XX000 instead of 23505",
     remedy:
-      "write VALUES ($1, unnest($2::uuid[]), …), or select lender_id from a lenders' table, as webhooks.endpoint where lender_id = $1",
+      "write VALUES ($1, unnest($2::uuid[]), …), or select lender_id from a lenders' table, such as webhooks.endpoint where lender_id = $1",
   },
   "recursive-of-many-lenders": {
-    problem: "Citus refuses WITH RECURSIVE unless every lenders' table says lender_id = $n and no CTE inserts",
-    remedy: "name the lender in every table, or use SELECT DISTINCT, or walk in the application",
+    problem:
+      "Citus refuses WITH RECURSIVE unless every lenders' table has the condition lender_id = $n and no CTE inserts",
+    remedy: "restrict every table to the lender, or use SELECT DISTINCT, or iterate in the application",
   },
   "lock-of-many-lenders": {
     problem: "Citus refuses FOR UPDATE and FOR SHARE unless the query is restricted to one lender",
-    remedy: "say lender_id = $n, and lock the rows of each lender by a statement of their own",
+    remedy: "add lender_id = $n, and lock the rows of each lender in a separate statement",
   },
   "lock-of-reference": {
     problem: "FOR UPDATE of a reference table locks a copy on every node, and deadlocks with a write of the same table",
@@ -68,11 +71,11 @@ export const rules = {
     problem:
       "Citus refuses LIMIT, OFFSET, DISTINCT, UNION and aggregates in a lateral beside a function, a CTE or a reference table",
     remedy:
-      "join the table by lender_id and rank with row_number() partitioned by lender_id, or name the lender inside",
+      "join the table by lender_id and rank with row_number() partitioned by lender_id, or restrict the lateral to the lender",
   },
   "lateral-left-join": {
     problem: "Citus refuses LEFT JOIN LATERAL that depends on a function, a CTE or a VALUES list",
-    remedy: "use a plain LEFT JOIN, or read by JOIN and fill what is missing in the application",
+    remedy: "use a plain LEFT JOIN, or use JOIN and add the missing rows in the application",
   },
   "correlated-beside-reference": {
     problem:
@@ -80,12 +83,12 @@ export const rules = {
     remedy: "write = any (array(select …)), or join the lenders' table",
   },
   "correlated-with-local": {
-    problem: "Citus refuses a sub-select that ties a lenders' table to a table of the coordinator",
+    problem: "Citus refuses a sub-select that relates a lenders' table to a table of the coordinator",
     remedy: "read each side in a CTE that is MATERIALIZED, and join the CTEs",
   },
   "empty-select-list": {
     problem:
-      "a sub-select with an empty list (exists (select from …)) fails with a syntax error once it is executed by itself",
+      "a sub-select with an empty list (exists (select from …)) fails with a syntax error if it is executed separately",
     remedy: "write select 1",
   },
 } as const satisfies Record<string, Omit<Rule, "name">>;

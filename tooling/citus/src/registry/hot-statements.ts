@@ -1,9 +1,9 @@
-/** What an event and its delivery take. */
+/** The statements that write an event and its delivery. */
 const EMITTED = ["webhooks.record-events", "webhooks.endpoint-to-emit-to", "webhooks.record-deliveries"];
 
 /**
- * Statements that each confirmation, mint, imported row, lease and recorded result sends. A cluster is only worth it if
- * each of them is one command on the lender's node: more commands are more round trips inside the transaction, a COPY is
+ * The statements that every confirmation, mint, imported row, lease and recorded result sends. On a cluster each must
+ * be one command on the lender's node. More commands mean more round trips inside the transaction, a COPY means
  * several, and a fan-out makes every lender wait for every node.
  */
 export const hotStatements: readonly { readonly path: string; readonly names: readonly string[] }[] = [

@@ -4,11 +4,12 @@ import { namedStatements, type PackageSchema } from "@collections/database";
 import { ROOT } from "./root.ts";
 
 /*
- * Prints the registry of statements and the schemas of the product as JSON. `readRegistry` runs this file in a process
- * of its own, so that the registry never holds what a test has registered.
+ * Prints the product's registered statements and schemas as JSON. `readRegistry` runs this file in a separate process,
+ * so
+ * that the registry never contains what a test has registered.
  */
 
-/** A source file that registers a statement calls `statement`, or a function that is named for one. */
+/** A source file that registers a statement calls `statement`, or a function whose name ends in Statement or Insert. */
 const REGISTERS = /\b(statement|\w*Statement|\w*Insert)\(/;
 
 const files = (await sourceFiles()).filter((path) => !/\.test\.ts$|example\.ts$/.test(path));

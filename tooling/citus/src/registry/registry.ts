@@ -10,7 +10,7 @@ export interface RegisteredSchema {
   readonly migrations: readonly PackageMigration[];
 }
 
-/** All SQL that the product has named, and what it keeps in PostgreSQL. */
+/** All named SQL of the product, and its schemas. */
 export interface Registry {
   readonly statements: readonly Statement[];
   readonly schemas: readonly RegisteredSchema[];
@@ -18,7 +18,9 @@ export interface Registry {
 
 const MAX_BYTES = 64 * 1_024 * 1_024;
 
-/** Imports every source file that registers a statement, in a process of its own, and returns what was registered. */
+/**
+ * Imports every source file that registers a statement, in a separate process, and returns the registered statements.
+ */
 export async function readRegistry(): Promise<Registry> {
   const script = fileURLToPath(new URL("print-registry.ts", import.meta.url));
   const args = ["--disable-warning=ExperimentalWarning", script];

@@ -2,11 +2,11 @@ import { LenderClient, type LenderTwin, startLenderTwin } from "@collections/len
 import { join } from "node:path";
 import { Pool } from "pg";
 import { setTimeout as pause } from "node:timers/promises";
-import { confirmPayments, isNotNow } from "../traffic/confirm-traffic.ts";
+import { confirmPayments, isUnavailable } from "../traffic/confirm-traffic.ts";
 import { copyBooks } from "./copy-books.ts";
 import { Crew } from "../processes/crew.ts";
 import { until } from "../deadline.ts";
-import { askForLinks } from "../traffic/door-traffic.ts";
+import { requestLinks } from "../traffic/link-traffic.ts";
 import type { LenderSide } from "../invariants/evidence.ts";
 import type { Outcome } from "../fault.ts";
 import { importLoans, importRow } from "../traffic/import-traffic.ts";
@@ -26,16 +26,16 @@ import { unsettled } from "../invariants/unsettled.ts";
 export interface ClusterLender {
   readonly code: string;
   readonly lenderId: string;
-  /** The node that has its rows: 1 or 2. */
+  /** The worker node that has the lender's rows: 1 or 2. */
   readonly node: number;
   readonly twin: LenderTwin;
-  /** What its traffic needs. */
+  /** What the lender's traffic needs. */
   readonly scene: Scene;
-  /** Its payments that were answered, and its answers of 503. */
+  /** How many of its payments were answered, and how many calls were answered 503. */
   readonly counts: { answered: number; refused: number };
 }
 
-/** The service on a cluster of the run's own, with lenders on both workers. */
+/** The service on its own cluster, with lenders on both worker nodes. */
 export interface ClusterStage {
   readonly random: Random;
   readonly cluster: OwnCluster;
@@ -43,23 +43,23 @@ export interface ClusterStage {
   readonly servers: Crew;
   readonly workers: Crew;
   readonly lenders: readonly ClusterLender[];
-  /** Begins the traffic of all lenders and of a field partner; returns what ends it. */
+  /** Starts the traffic of all lenders and of one field partner. Stop it by the result. */
   startTraffic(options: ClusterTraffic): TrafficEnd;
-  /** Resolves once every lender has so many more payments answered; returns how long it took until each had one. */
+  /** Resolves when every lender has this many more payments answered; returns the time until each had one. */
   everyLenderGoesOn(payments: number): Promise<number>;
-  /** Waits until everything has come to rest, and judges what is left by the invariants. */
+  /** Waits until no work is left, and checks the invariants. */
   judge(onProgress: (message: string) => void): Promise<Outcome>;
   close(): Promise<void>;
 }
 
 export interface ClusterTraffic {
   readonly clientsPerLender: number;
-  /** Between two payments of a client. */
+  /** The pause of a client between two payments. */
   readonly restMs: number;
 }
 
 const LENDERS = 8;
-/** Lenders come to nodes by their ids: more are made until each worker has so many. */
+/** A lender's id decides its node, so more lenders are made until each worker node has LEAST_PER_NODE. */
 const MOST_LENDERS = 16;
 const LEAST_PER_NODE = 2;
 const LOANS = 20;
@@ -71,7 +71,7 @@ const RECOVERS_WITHIN_MS = 180_000;
 const SETTLES_WITHIN_MS = 300_000;
 const LOOK_EVERY_MS = 500;
 
-/** Makes the cluster, distributes the tables, registers lenders and starts two servers and a worker. */
+/** Makes the cluster, distributes the tables, registers lenders, and starts two servers and a worker. */
 export function openClusterStage(seed: number): Promise<ClusterStage> {
   return openInFolder((folder, onClose) => setUp(seed, folder, onClose));
 }
@@ -99,7 +99,7 @@ async function setUp(seed: number, folder: string, onClose: OnClose): Promise<Om
       await aLender(code, { seed, settings, cluster, servers, model, accessToken: String(accessToken), onClose }),
     );
   }
-  if (!isEnough()) throw new Error(`Of ${lenders.length} lenders a worker has fewer than ${LEAST_PER_NODE}.`);
+  if (!isEnough()) throw new Error(`A worker node has fewer than ${LEAST_PER_NODE} of the ${lenders.length} lenders.`);
   for (const { code } of lenders) await operator(settings, "case", "assign", code, doorsOf(code)[0]!, fieldPartnerId);
   await assignDoors(cluster, fieldPartnerId);
 
@@ -157,7 +157,7 @@ async function aLender(
     [...loans, ...doors].map((loan) => importRow(loan, PLACED)),
     { atomic: true },
   );
-  if (imported.status !== 200) throw new Error(`The loans of ${code} were not imported: ${imported.rawBody}`);
+  if (imported.status !== 200) throw new Error(`The import of the loans of ${code} failed: ${imported.rawBody}`);
   const { rows } = await of.cluster.pool.query<{ id: string }>("select id from lenders.lender where code = $1", [code]);
   const lenderId = rows[0]!.id;
   const [node] = await of.cluster.nodesOf([lenderId]);
@@ -171,7 +171,7 @@ async function aLender(
     servers: of.servers,
     lender: twin,
     mayRefuse(answer) {
-      if (!isNotNow(answer)) return false;
+      if (!isUnavailable(answer)) return false;
       counts.refused += 1;
       return true;
     },
@@ -188,10 +188,10 @@ function doorsOf(code: string): string[] {
   return Array.from({ length: DOORS }, (_, index) => `DOOR/${code}/${index}`);
 }
 
-/** Operators assign one case at a time, so only the first of each lender goes their way; the others are given by SQL. */
+/** Assigns all cases that are visited. An operator can only assign one case at a time, so SQL assigns the others. */
 async function assignDoors({ pool }: OwnCluster, fieldPartnerId: string): Promise<void> {
   const { rows } = await pool.query<{ id: string }>("select id from field_partners.field_partner");
-  if (rows.length !== 1) throw new Error(`There are ${rows.length} field partners beside ${fieldPartnerId}.`);
+  if (rows.length !== 1) throw new Error(`Expected one field partner, ${fieldPartnerId}; found ${rows.length}.`);
   await pool.query(
     `update cases.collection_case set status = 'assigned', assigned_field_partner_id = $1
      where source_loan_number like 'DOOR/%' and assigned_field_partner_id is null`,
@@ -224,7 +224,7 @@ function startTraffic(
     }
     end.join(importLoans(scene, pace(`import ${code}`, IMPORT_REST_MS)));
   }
-  end.join(askForLinks(lenders[0]!.scene, pace("door", LINK_REST_MS)));
+  end.join(requestLinks(lenders[0]!.scene, pace("door", LINK_REST_MS)));
   return end;
 }
 
@@ -235,10 +235,10 @@ async function judge(
   const { cluster, model, lenders, settings, crews } = stage;
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   while ((await unsettled(cluster.pool)).length > 0 && performance.now() < deadline) await pause(LOOK_EVERY_MS);
-  onProgress("is at rest; the books are copied and judged");
+  onProgress("no work is left; copying the books and checking the invariants");
   const lost = crews.reduce((sum, crew) => sum + crew.lost, 0);
-  if (lost > 0) model.odd(`${lost} processes ended by themselves`);
-  for (const what of await unsettled(cluster.pool)) model.odd(`is not settled: ${what}`);
+  if (lost > 0) model.odd(`${lost} processes ended unexpectedly`);
+  for (const what of await unsettled(cluster.pool)) model.odd(`still unfinished: ${what}`);
   for (const what of await preparedFor(cluster)) model.odd(what);
   const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
   const url = await cluster.plainDatabase("judged");
@@ -259,7 +259,7 @@ async function judge(
   }
 }
 
-/** Transactions over several nodes that nobody has ended: Citus does so by itself, every five seconds here. */
+/** Prepared transactions older than a minute. Citus should have ended them: here it looks every five seconds. */
 async function preparedFor({ pool }: OwnCluster): Promise<string[]> {
   const { rows } = await pool.query<{ what: string }>(
     `select format('node %s: %s', nodeid, result) as what from run_command_on_all_nodes($$

@@ -2,21 +2,21 @@ import { Client } from "pg";
 import type { Rows } from "../invariants/evidence.ts";
 import { startMigration } from "../processes/service-process.ts";
 
-/** What the invariants look at. */
+/** The schemas that the invariants read. */
 const SCHEMAS = ["cases", "earnings", "ledger", "lenders", "payment_links", "webhooks"];
 const ROWS_AT_A_TIME = 2_000;
 
 /**
- * Copies the books of a cluster into a database on one server, so that the invariants judge them by the statements that
- * they have: joins over lenders among them, which a cluster refuses.
+ * Copies the books of a cluster into a database on one server. The queries of the invariants join rows of several
+ * lenders, which a cluster rejects.
  */
 export async function copyBooks(from: Rows, url: string): Promise<void> {
   const { code, stderr } = await startMigration({ DATABASE_URL: url, MASTER_KEY: "0123456789abcdef".repeat(4) }).done;
-  if (code !== 0) throw new Error(`The migration of the copy ended with ${code}: ${stderr}`);
+  if (code !== 0) throw new Error(`Migrating the copy failed with exit code ${code}: ${stderr}`);
   const to = new Client({ connectionString: url });
   await to.connect();
   try {
-    // Rows of several tables that refer to each other are written table by table, without triggers.
+    // Disables triggers and foreign keys, because the tables are copied one after the other.
     await to.query("set session_replication_role = replica");
     const { rows: tables } = await to.query<{ name: string; columns: string }>(SELECT_TABLES, [SCHEMAS]);
     await to.query(`truncate ${tables.map(({ name }) => name).join(", ")} cascade`);

@@ -6,14 +6,14 @@ import { Client, Pool } from "pg";
 import { until } from "../deadline.ts";
 import { freePort } from "../processes/free-port.ts";
 
-/** The setting that names the folder of PostgreSQL's programs, with the extension citus installed beside them. */
+/** The setting with the folder of PostgreSQL's programs, where the extension citus is installed. */
 const BIN_SETTING = "CITUS_BIN";
 const NODES = 3;
 const READY_WITHIN_MS = 120_000;
 const NOBODY = 65534;
 const DATABASE = "collections";
 
-/** Settings that operators are told to make, and those of this machine. */
+/** The settings that operators must make, and those for this machine. */
 const SETTINGS = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -27,12 +27,12 @@ citus.recover_2pc_interval = '5s'
 citus.node_conninfo = 'sslmode=disable keepalives_idle=5 keepalives_interval=2 keepalives_count=3 tcp_user_timeout=10000'
 `;
 
-/** Why no cluster can be made here; undefined when one can. */
-export function whyNoCluster(): string | undefined {
-  if (process.platform !== "linux") return "the processes of a node are found by /proc, which needs Linux";
+/** The reason why this machine cannot run a cluster, or undefined. */
+export function clusterUnavailable(): string | undefined {
+  if (process.platform !== "linux") return "finding a node's processes needs /proc, which only Linux has";
   const bin = process.env[BIN_SETTING];
   if (bin === undefined) {
-    return `${BIN_SETTING} is not set. It names the folder of initdb and postgres of an installation that has Citus, such as /usr/lib/postgresql/17/bin`;
+    return `${BIN_SETTING} is not set. Set it to the folder with initdb and postgres of an installation that has Citus, such as /usr/lib/postgresql/17/bin`;
   }
   const missing = ["initdb", "postgres", "pg_config"].find((program) => !existsSync(join(bin, program)));
   if (missing !== undefined) return `${BIN_SETTING} is ${bin}, which has no ${missing}`;
@@ -64,7 +64,7 @@ class Node {
     if (uid !== undefined && gid !== undefined) chownSync(this.#dataDir, uid, gid);
     const args = ["-D", this.#dataDir, "-U", "postgres", "--auth=trust", "--no-locale", "-E", "UTF8"];
     const { status, stderr } = spawnSync(join(this.#bin, "initdb"), args, { encoding: "utf8", ...this.#owner });
-    if (status !== 0) throw new Error(`initdb ended with ${status}: ${stderr}`);
+    if (status !== 0) throw new Error(`initdb failed with exit code ${status}: ${stderr}`);
     appendFileSync(join(this.#dataDir, "postgresql.conf"), `${SETTINGS}port = ${this.port}\n`);
   }
 
@@ -84,7 +84,7 @@ class Node {
     await until(`the node at port ${this.port} is ready`, READY_WITHIN_MS, () => this.#isReady(child), 50);
   }
 
-  /** Kills the server and its children with SIGKILL: what is left is what was on the disk. */
+  /** Kills the server and its children with SIGKILL. Only what was on the disk remains. */
   async kill(): Promise<void> {
     const child = this.#process;
     if (child?.pid === undefined || hasEnded(child)) return;
@@ -95,7 +95,7 @@ class Node {
     await ended;
   }
 
-  /** Shuts the server down at once, without telling anybody. */
+  /** Shuts the server down immediately. It does not notify its clients. */
   async shutDown(): Promise<void> {
     const child = this.#process;
     if (child === undefined || hasEnded(child)) return;
@@ -104,30 +104,30 @@ class Node {
     await ended;
   }
 
-  /** Sends SIGQUIT, on which a stopped process would not act. */
+  /** Sends SIGQUIT. Resumes the processes first, because a stopped process does not react. */
   quit(): void {
-    this.answerAgain();
+    this.resume();
     this.#process?.kill("SIGQUIT");
   }
 
-  /** Stops all processes of the server. The kernel goes on to accept its connections, and nothing answers on them. */
-  fallSilent(): void {
+  /** Stops all processes of the server. The kernel still accepts connections, but nothing answers. */
+  suspend(): void {
     const child = this.#process;
     if (child?.pid === undefined || hasEnded(child)) throw new Error(`The node at port ${this.port} is not running.`);
     child.kill("SIGSTOP");
-    // The server itself is stopped, so it starts no further process.
+    // The server process is stopped already, so it starts no further child.
     this.#stopped = childrenOf(child.pid);
     for (const pid of this.#stopped) signalIfThere(pid, "SIGSTOP");
   }
 
-  /** Lets the processes go on that `fallSilent` has stopped. */
-  answerAgain(): void {
+  /** Resumes the processes that `suspend` stopped. */
+  resume(): void {
     for (const pid of this.#stopped.splice(0)) signalIfThere(pid, "SIGCONT");
     this.#process?.kill("SIGCONT");
   }
 
   async #isReady(child: ChildProcess): Promise<boolean> {
-    if (hasEnded(child)) throw new Error(`The node at port ${this.port} ended: see ${this.#dataDir}.log.`);
+    if (hasEnded(child)) throw new Error(`The node at port ${this.port} ended unexpectedly: see ${this.#dataDir}.log.`);
     const client = new Client({ connectionString: this.url("postgres"), connectionTimeoutMillis: 2_000 });
     client.on("error", () => {});
     try {
@@ -141,13 +141,13 @@ class Node {
   }
 }
 
-/** Nothing of ours outlives us, whatever ends this process short of kill -9. */
+/** The nodes are stopped whenever this process ends, except by SIGKILL. */
 const running = new Set<Node>();
 process.once("exit", () => {
   for (const node of running) node.quit();
 });
 
-/** A cluster of the run's own: a coordinator and two workers, with durable commits. */
+/** A cluster for one run: a coordinator and two worker nodes, with durable commits. */
 export class OwnCluster {
   readonly #nodes: readonly Node[];
   readonly #folder: string;
@@ -158,7 +158,7 @@ export class OwnCluster {
     this.#folder = folder;
   }
 
-  /** Makes and starts the cluster in a folder, with an empty database whose extension knows all nodes. */
+  /** Creates and starts the cluster in a folder, with an empty database in which Citus knows all nodes. */
   static async start(folder: string): Promise<OwnCluster> {
     const bin = process.env[BIN_SETTING]!;
     const nodes: Node[] = [];
@@ -185,12 +185,12 @@ export class OwnCluster {
     }
   }
 
-  /** The database, by the coordinator. */
+  /** The URL of the database at the coordinator. */
   get url(): string {
     return this.#nodes[0]!.url(DATABASE);
   }
 
-  /** Connections of the run's own, for statements and for the checks. */
+  /** The run's own connections, for queries and for the checks. */
   get pool(): Pool {
     this.#pool ??= new Pool({ connectionString: this.url, max: 3, connectionTimeoutMillis: 20_000 }).on(
       "error",
@@ -199,38 +199,38 @@ export class OwnCluster {
     return this.#pool;
   }
 
-  /** Makes an empty database without Citus on the coordinator's server; returns its address. */
+  /** Creates an empty database without Citus on the coordinator's server; returns its URL. */
   async plainDatabase(name: string): Promise<string> {
     await run(this.#nodes[0]!.url("postgres"), [`create database ${name}`]);
     return this.#nodes[0]!.url(name);
   }
 
-  /** Kills a node, 0 for the coordinator, with SIGKILL. */
+  /** Kills a node with SIGKILL; 0 is the coordinator. */
   async kill(node: number): Promise<void> {
     await this.#nodes[node]!.kill();
   }
 
-  /** Shuts a node down at once. */
+  /** Shuts a node down immediately. */
   async shutDown(node: number): Promise<void> {
     await this.#nodes[node]!.shutDown();
   }
 
-  /** Makes a node silent: it takes connections and statements, and answers nothing. */
-  fallSilent(node: number): void {
-    this.#nodes[node]!.fallSilent();
+  /** Stops a node's processes: connections and queries are accepted, but nothing answers. */
+  suspend(node: number): void {
+    this.#nodes[node]!.suspend();
   }
 
-  /** Ends the silence of a node. */
-  answerAgain(node: number): void {
-    this.#nodes[node]!.answerAgain();
+  /** Resumes a suspended node. */
+  resume(node: number): void {
+    this.#nodes[node]!.resume();
   }
 
-  /** Starts a node again and resolves when it takes connections. */
+  /** Starts a node again; resolves when it accepts connections. */
   async startAgain(node: number): Promise<void> {
     await this.#nodes[node]!.start();
   }
 
-  /** The number of the node that has the rows of each lender. */
+  /** The number of the node that has each lender's rows. */
   async nodesOf(lenderIds: readonly string[]): Promise<number[]> {
     const { rows } = await this.pool.query<{ port: number }>(
       `select n.nodeport as port from unnest($1::uuid[]) with ordinality as l (id, place)

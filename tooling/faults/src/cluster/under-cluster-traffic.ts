@@ -1,14 +1,14 @@
 import type { Fault, Leg } from "../fault.ts";
 import { type ClusterStage, type ClusterTraffic, openClusterStage } from "./cluster-stage.ts";
 
-export interface ClusterBlows {
+export interface ClusterStrikes {
   readonly traffic: ClusterTraffic;
-  /** Breaks the cluster as often as the leg says, while lenders and a field partner go on. */
+  /** Breaks the cluster as often as the leg says, under the traffic of lenders and a field partner. */
   strikeAll(stage: ClusterStage, leg: Leg): Promise<void>;
 }
 
-/** Strikes a cluster under traffic, lets everything come to rest, and judges the invariants. */
-export function underClusterTraffic({ traffic, strikeAll }: ClusterBlows): Fault["run"] {
+/** Strikes a cluster under traffic, waits until no work is left, and checks the invariants. */
+export function underClusterTraffic({ traffic, strikeAll }: ClusterStrikes): Fault["run"] {
   return async (leg) => {
     const stage = await openClusterStage(leg.seed);
     try {

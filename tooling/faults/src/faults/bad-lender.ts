@@ -4,7 +4,7 @@ import { openLyingFront } from "../processes/lying-front.ts";
 import { oneOf } from "../traffic/seeded-random.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-const MISDEEDS: readonly ReceiverBehaviour[] = [
+const RECEIVER_FAULTS: readonly ReceiverBehaviour[] = [
   "ok",
   "ok",
   "hang",
@@ -16,13 +16,13 @@ const MISDEEDS: readonly ReceiverBehaviour[] = [
   "redirect",
   "slow:700",
 ];
-const MINT_MISDEEDS = ["ok", "hang", "reset", "drip", "error500", "garbage", "slow:700", "hugeBody"] as const;
+const MINT_FAULTS = ["ok", "hang", "reset", "drip", "error500", "garbage", "slow:700", "hugeBody"] as const;
 const LIES = 0.2;
 
 export const badLender: Fault = {
   name: "bad-lender",
   sentence:
-    "The lender hangs, resets, drips, redirects and lies about the length of its answers, to calls of both kinds.",
+    "The lender hangs, resets connections, answers slowly, redirects and sends wrong lengths, for both kinds of calls.",
   rounds: { quick: 1, long: 20, legs: 2 },
   run: underTraffic({
     stage: { front: openLyingFront },
@@ -30,10 +30,10 @@ export const badLender: Fault = {
     async strike({ lender, front, model, random }) {
       const before = lender.deliveries.length;
       front!.lies = () => random() < LIES;
-      lender.receiverBehaviour = () => oneOf(random, MISDEEDS);
-      lender.mintBehaviour = oneOf(random, MINT_MISDEEDS);
+      lender.receiverBehaviour = () => oneOf(random, RECEIVER_FAULTS);
+      lender.mintBehaviour = oneOf(random, MINT_FAULTS);
       await lender.waitFor(() => lender.deliveries.length > before + 25, 180_000);
-      lender.mintBehaviour = oneOf(random, MINT_MISDEEDS);
+      lender.mintBehaviour = oneOf(random, MINT_FAULTS);
       await lender.waitFor(() => lender.deliveries.length > before + 50, 180_000);
       model.counts.hits += lender.deliveries.slice(before).filter(({ outcome }) => outcome === "refused").length;
       front!.lies = () => false;

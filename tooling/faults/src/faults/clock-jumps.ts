@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { makeClocks } from "../processes/clock.ts";
 import type { Fault } from "../fault.ts";
 import { oneOf } from "../traffic/seeded-random.ts";
-import { whyNoShim } from "../processes/shim.ts";
+import { shimUnavailable } from "../processes/shim.ts";
 import { ownFolder } from "../processes/run-folder.ts";
 import { underTraffic } from "../under-traffic.ts";
 
@@ -12,15 +12,15 @@ const NOTICED_MS = 540_000;
 
 export const clockJumps: Fault = {
   name: "clock-jumps",
-  sentence: "The clocks of one server and of every worker jump by ten minutes, each its own way, and back.",
+  sentence: "The clocks of one server and of every worker jump by ten minutes, forwards or backwards, and later back.",
   rounds: { quick: 1, long: 20, legs: 1 },
-  whyNot: whyNoShim,
+  unavailableReason: shimUnavailable,
   async run(leg) {
     const folder = ownFolder();
     const [server, ...workers] = makeClocks(3, folder);
     try {
       return await underTraffic({
-        // The other server's clock goes right: what a wrong one refuses, it takes.
+        // The other server's clock is correct: it accepts what the first server rejects.
         stage: {
           servers: [{}, server!.settings],
           workers: workers.map(({ settings }) => settings),
@@ -40,7 +40,7 @@ export const clockJumps: Fault = {
   },
 };
 
-/** Whether the answer's own time is another one. */
+/** Whether the clock of the server at this URL differs from ours. */
 async function isOff(url: string): Promise<boolean> {
   const { headers } = await fetch(`${url}/healthz`);
   return Math.abs(Date.parse(headers.get("date") ?? "") - Date.now()) > NOTICED_MS;

@@ -6,7 +6,7 @@ const CUTS = 15;
 
 export const cutConnections: Fault = {
   name: "cut-connections",
-  sentence: "For two seconds PostgreSQL ends sessions of the service at random, whatever they are doing.",
+  sentence: "For two seconds PostgreSQL ends random sessions of the service in the middle of their work.",
   rounds: { quick: 1, long: 30, legs: 2 },
   run: underTraffic({
     mustCount: ["hits", "refused"],

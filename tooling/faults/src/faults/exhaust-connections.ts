@@ -9,15 +9,15 @@ const TOO_MANY = "53300";
 
 export const exhaustConnections: Fault = {
   name: "exhaust-connections",
-  sentence: "Somebody else takes every connection that PostgreSQL has, and gives them back a little later.",
+  sentence: "Another client takes every connection that PostgreSQL allows, and releases them a little later.",
   rounds: { quick: 1, long: 20, legs: 1 },
   run: underTraffic({
     stage: { postgres: { max_connections: String(MOST_CONNECTIONS), superuser_reserved_connections: "0" } },
-    // Many at once: most go on by the connections that the pools have.
+    // Many clients at once, because most requests still succeed on the connections in the pools.
     traffic: { restMs: 20 },
     mustCount: ["hits", "refused"],
     async strike({ postgres, model, random }) {
-      // A session of our own before there is none left: it ends those of the service, again and again.
+      // Opened before all connections are taken. It repeatedly ends the sessions of the service.
       const admin = await postgres.connect();
       const taken: Client[] = [];
       const until = performance.now() + 1_500 + random() * 3_000;

@@ -5,7 +5,7 @@ import { underTraffic } from "../under-traffic.ts";
 
 export const failover: Fault = {
   name: "failover",
-  sentence: "The PostgreSQL dies for good, and its synchronous standby takes over at the same address.",
+  sentence: "PostgreSQL dies and does not come back; its synchronous standby takes over at the same address.",
   rounds: { quick: 1, long: 10, legs: 1 },
   run: underTraffic({
     stage: { throughRelay: true },
@@ -13,7 +13,7 @@ export const failover: Fault = {
     async strike(stage, traffic) {
       const { postgres: primary, relay, model, folder } = stage;
       const standby = await addStandby(primary, join(folder, `standby-${model.counts.strikes}`));
-      // Now nothing is acknowledged that the standby does not have.
+      // From now on only commits that the standby has are acknowledged.
       await traffic.flows(40);
       relay!.cut();
       await primary.bringDown("SIGQUIT");

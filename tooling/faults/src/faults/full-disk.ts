@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
-import { type Disk, mountedDisk, shimmedDisk, whyNoMount } from "../processes/disk.ts";
+import { type Disk, mountedDisk, shimmedDisk, mountUnavailable } from "../processes/disk.ts";
 import type { Fault } from "../fault.ts";
 import type { OwnPostgres } from "../processes/own-postgres.ts";
-import { whyNoShim } from "../processes/shim.ts";
+import { shimUnavailable } from "../processes/shim.ts";
 import type { Stage } from "../stage/stage.ts";
 import { underTraffic } from "../under-traffic.ts";
 
@@ -11,22 +11,22 @@ const ROUNDS = { quick: 1, long: 10, legs: 1 };
 const DISK_FULL = "53100";
 const BACK_WITHIN_MS = 60_000;
 
-/** Small, so that the log needs new files soon, and a full disk is met by the log and by the tables. */
+/** Small values, so that the write-ahead log soon needs new files: both the log and the tables meet the full disk. */
 const POSTGRES = { max_wal_size: "64MB", min_wal_size: "32MB" };
 
 export const fullDisk: Fault = {
   name: "full-disk",
-  sentence: "PostgreSQL's filesystem, a small one of the run's own, is full for some seconds.",
+  sentence: "PostgreSQL's filesystem, a small one made for the run, is full for some seconds.",
   rounds: ROUNDS,
-  whyNot: whyNoMount,
+  unavailableReason: mountUnavailable,
   run: (leg) => onDisk(mountedDisk(), leg),
 };
 
 export const fullDiskShim: Fault = {
   name: "full-disk-shim",
-  sentence: "The same where mounting is refused: a preloaded library lets no file of PostgreSQL grow.",
+  sentence: "The same without the right to mount: a preloaded library lets no file of PostgreSQL grow.",
   rounds: ROUNDS,
-  whyNot: whyNoShim,
+  unavailableReason: shimUnavailable,
   run: (leg) => onDisk(shimmedDisk(), leg),
 };
 
@@ -51,7 +51,7 @@ async function onDisk(disk: Disk, leg: Parameters<Fault["run"]>[0]): ReturnType<
   }
 }
 
-/** Tables that need room find none; where even the log found none, the server is down or on its way up. */
+/** Whether tables cannot grow. If even the log cannot grow, the server is down or restarting. */
 async function isFull({ pool }: OwnPostgres): Promise<boolean> {
   try {
     await pool.query("create table public.faults_probe as select repeat('x', 500) from generate_series(1, 20000)");
@@ -62,7 +62,7 @@ async function isFull({ pool }: OwnPostgres): Promise<boolean> {
   }
 }
 
-/** An operator's part: a server that has given up for want of room is started again. */
+/** Does the operator's part: starts a server again that stopped because of the full disk. */
 async function comeBack({ postgres }: Stage): Promise<void> {
   await until("PostgreSQL answers again", BACK_WITHIN_MS, async () => {
     if (!postgres.isUp()) await postgres.startAgain();

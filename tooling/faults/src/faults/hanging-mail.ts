@@ -7,7 +7,7 @@ const HANGS_MS = 4_000;
 
 export const hangingMail: Fault = {
   name: "hanging-mail",
-  sentence: "The mail server takes connections and never answers, while links are to be sent by e-mail.",
+  sentence: "The mail server accepts connections and never answers, while links wait to be sent by e-mail.",
   rounds: { quick: 1, long: 20, legs: 1 },
   async run(leg) {
     const mail = await startMailCatcher();
@@ -19,7 +19,7 @@ export const hangingMail: Fault = {
           const mintsBefore = lender.mints.length;
           mail.behaviour = "hang";
           await pause(HANGS_MS);
-          // Links are minted all the same, and their messages wait.
+          // Links are minted nevertheless, and their messages wait.
           await lender.waitFor(() => lender.mints.length > mintsBefore, 180_000);
           const { rows } = await postgres.pool.query<{ waiting: string }>(
             "select count(*) as waiting from payment_links.link_delivery where channel = 'email' and status = 'queued'",

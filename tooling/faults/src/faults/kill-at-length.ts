@@ -2,13 +2,13 @@ import { amidCommit } from "../stage/amid-commit.ts";
 import type { Fault } from "../fault.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-/** Of three strikes two kill the service, the third one PostgreSQL. */
+/** Of three strikes, two kill the service and the third stops PostgreSQL. */
 const CYCLE = 3;
 
 export const killAtLength: Fault = {
   name: "kill-at-length",
   sentence:
-    "In turn a server dies by kill -9, both do, and PostgreSQL is shut down at once: at length, a million payments.",
+    "In turn, kill -9 ends one server, then both, then PostgreSQL is shut down immediately. The long form confirms a million payments.",
   // 20 legs of 15 strikes: 200 kills of the service, 100 of PostgreSQL.
   rounds: { quick: 3, long: 15, legs: 20 },
   run: underTraffic({

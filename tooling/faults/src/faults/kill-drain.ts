@@ -9,17 +9,17 @@ const WITHIN_MS = 180_000;
 
 export const killDrain: Fault = {
   name: "kill-drain",
-  sentence: "A suspended lender is back, and workers die by kill -9 while its backlog drains.",
+  sentence: "kill -9 ends workers while they deliver the backlog of a lender that was suspended.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5" } },
-    // A backlog that is still there when the second worker dies.
+    // Slow enough that a backlog remains when the second worker dies.
     traffic: { restMs: 40 },
     mustCount: ["hits"],
     async strike({ postgres, workers, lender, model, random }) {
       lender.receiverBehaviour = "error500";
       await until("the callback is suspended", WITHIN_MS, () => isSuspended(postgres), 200);
-      await until("a backlog gathers", WITHIN_MS, async () => (await backlog(postgres)) >= BACKLOG, 200);
+      await until("a backlog has grown", WITHIN_MS, async () => (await backlog(postgres)) >= BACKLOG, 200);
       lender.receiverBehaviour = OUTLASTS_A_KILL;
       await until("the callback has recovered", WITHIN_MS, async () => !(await isSuspended(postgres)), 100);
       for (let kill = 0; kill < 2; kill += 1) {

@@ -7,13 +7,14 @@ import { LENDER } from "../stage/original.ts";
 import type { Stage } from "../stage/stage.ts";
 import { underTraffic } from "../under-traffic.ts";
 
-/** Several thousands, as they are applied a thousand at a time. */
+/** Several thousand rows, because an import applies a thousand at a time. */
 const ROWS = 4_000;
 const MOST_KILLS = 3;
 
 export const killImport: Fault = {
   name: "kill-import",
-  sentence: "An operator's import of a file dies by kill -9 between and amid its thousands, and is resumed.",
+  sentence:
+    "kill -9 ends an operator's import of a file, between and within its batches of a thousand rows, and the import is resumed.",
   rounds: { quick: 1, long: 10, legs: 1 },
   run: underTraffic({
     mustCount: ["hits"],
@@ -29,7 +30,8 @@ export const killImport: Fault = {
         if (await killOnceItHasBegun(stage, start(), prefix, random)) model.counts.hits += 1;
       }
       const { code, stdout, stderr } = await start().done;
-      if (code !== 0) model.odd(`the import ended with ${code}: ${stdout.slice(0, 500)}${stderr.slice(0, 500)}`);
+      if (code !== 0)
+        model.odd(`the import failed with exit code ${code}: ${stdout.slice(0, 500)}${stderr.slice(0, 500)}`);
       model.batches.push({ loans, isAcknowledged: code === 0 });
     },
   }),
@@ -40,7 +42,7 @@ function fileOf(loans: readonly string[]): string {
   return `${["sourceLoanNumber,borrowerName,borrowerPhone,outstandingAmount", ...rows].join("\n")}\n`;
 }
 
-/** Kills the command at a random moment after it has applied something more; false when it was done before that. */
+/** Kills the command at a random moment after it has applied more rows; false if it ended before that. */
 async function killOnceItHasBegun(
   { postgres }: Stage,
   command: Command,

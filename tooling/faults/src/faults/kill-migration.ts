@@ -9,12 +9,12 @@ import { type Command, type Settings, startMigration } from "../processes/servic
 import { ownFolder } from "../processes/run-folder.ts";
 
 const KILLS = 4;
-/** A migration that was killed between its steps; a run that hits none goes on, up to so many times its rounds. */
+/** If no kill hit a migration between its steps, the schedule continues for up to this many times its rounds. */
 const MOST_TIMES = 5;
 
 export const killMigration: Fault = {
   name: "kill-migration",
-  sentence: "The migration of an empty database dies by kill -9 at any moment, and is run again until it is through.",
+  sentence: "kill -9 ends the migration of an empty database at random moments; it is run again until it succeeds.",
   rounds: { quick: 1, long: 50, legs: 1 },
   async run(leg) {
     const folder = ownFolder();
@@ -41,7 +41,7 @@ async function migrateOften(postgres: OwnPostgres, { seed, rounds, onProgress }:
     const settings = await createDatabase(postgres, name);
     for (let kill = 0; kill < KILLS; kill += 1) {
       const migration = startMigration(settings);
-      await begun(postgres, name, migration);
+      await untilConnected(postgres, name, migration);
       await pause(random() * migratingMs);
       if (await isMigrating(postgres, name)) counts.hits += 1;
       migration.kill();
@@ -49,10 +49,10 @@ async function migrateOften(postgres: OwnPostgres, { seed, rounds, onProgress }:
     }
     await expectDone(startMigration(settings), model);
     const differences = differencesOf(shape, await shapeOf(postgres, name));
-    for (const difference of differences) model.odd(`after ${KILLS} kills the schema is another one: ${difference}`);
-    onProgress(`strike ${counts.strikes}, ${counts.hits} kills amid a migration`);
+    for (const difference of differences) model.odd(`after ${KILLS} kills the schema differs: ${difference}`);
+    onProgress(`strike ${counts.strikes}, ${counts.hits} kills during a migration`);
   }
-  if (counts.hits === 0) model.odd("no kill came while a migration was under way");
+  if (counts.hits === 0) model.odd("no kill happened during a migration");
   const violations = model.oddities.map((detail) => ({ invariant: "a migration may die at any moment", detail }));
   return { counts, sent: 0, acknowledged: 0, booked: 0, violations };
 }
@@ -64,16 +64,16 @@ async function createDatabase(postgres: OwnPostgres, name: string): Promise<Sett
   return { DATABASE_URL: url.href };
 }
 
-/** How long a migration that nobody disturbs is connected. */
+/** How long an undisturbed migration is connected. */
 async function timeOf(postgres: OwnPostgres, database: string, migration: Command, model: Model): Promise<number> {
-  await begun(postgres, database, migration);
+  await untilConnected(postgres, database, migration);
   const startedAt = performance.now();
   await expectDone(migration, model);
   return performance.now() - startedAt;
 }
 
-/** Resolves when it has connected, or ended before anybody saw that. */
-async function begun(postgres: OwnPostgres, database: string, { done }: Command): Promise<void> {
+/** Resolves when the migration has connected, or has ended before that was noticed. */
+async function untilConnected(postgres: OwnPostgres, database: string, { done }: Command): Promise<void> {
   let hasEnded = false;
   void done.then(() => (hasEnded = true));
   while (!hasEnded && !(await isMigrating(postgres, database))) await pause(5);
@@ -81,7 +81,7 @@ async function begun(postgres: OwnPostgres, database: string, { done }: Command)
 
 async function expectDone({ done }: Command, model: Model): Promise<void> {
   const { code, stdout, stderr } = await done;
-  if (code !== 0) model.odd(`the migration ended with ${code}: ${stdout}${stderr.slice(-500)}`);
+  if (code !== 0) model.odd(`the migration failed with exit code ${code}: ${stdout}${stderr.slice(-500)}`);
 }
 
 async function isMigrating({ pool }: OwnPostgres, database: string): Promise<boolean> {
@@ -91,7 +91,7 @@ async function isMigrating({ pool }: OwnPostgres, database: string): Promise<boo
   return rows.length > 0;
 }
 
-/** Everything that a migration makes, a line each. */
+/** Every object that a migration creates, one line each. */
 async function shapeOf(postgres: OwnPostgres, database: string): Promise<string[]> {
   const url = new URL(postgres.url);
   url.pathname = `/${database}`;

@@ -1,22 +1,22 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault } from "../fault.ts";
-import { whyNoCluster } from "../cluster/own-cluster.ts";
+import { clusterUnavailable } from "../cluster/own-cluster.ts";
 import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 
 const NODES = 3;
 const NAMES = ["the coordinator", "the first worker", "the second worker"];
-/** A schedule that has lost no answer goes on for so many strikes more. */
+/** A schedule that has lost no answer continues for up to this many more strikes. */
 const MOST_MORE = 9;
 const PAYMENTS_BETWEEN = { quick: 5, long: 40 };
 
 export const killNodes: Fault = {
   name: "kill-nodes",
   sentence:
-    "On a cluster of Citus, the workers and the coordinator die by kill -9 in turn, and come back a little later.",
+    "On a Citus cluster, kill -9 ends the worker nodes and the coordinator in turn; each is started again a little later.",
   rounds: { quick: 3, long: 15, legs: 4 },
   isAlone: true,
   isByNameOnly: true,
-  whyNot: whyNoCluster,
+  unavailableReason: clusterUnavailable,
   run: underClusterTraffic({
     traffic: { clientsPerLender: 3, restMs: 20 },
     async strikeAll({ cluster, model, random, lenders, everyLenderGoesOn }, { rounds, isQuick, onProgress }) {
@@ -34,10 +34,10 @@ export const killNodes: Fault = {
         const recoveryMs = await everyLenderGoesOn(1);
         counts.slowestRecoveryMs = Math.max(counts.slowestRecoveryMs, Math.round(recoveryMs));
         onProgress(
-          `strike ${counts.strikes}, ${NAMES[node]!}: every lender goes on after ${Math.round(recoveryMs)} ms, ${model.acknowledged} acknowledged, ${counts.lostAnswers} lost answers`,
+          `strike ${counts.strikes}, ${NAMES[node]!}: every lender's payments were answered again after ${Math.round(recoveryMs)} ms, ${model.acknowledged} acknowledged, ${counts.lostAnswers} lost answers`,
         );
       }
-      if (counts.lostAnswers === 0) model.odd(`after ${counts.strikes} strikes no answer was lost: nothing was hit`);
+      if (counts.lostAnswers === 0) model.odd(`no answer was lost in ${counts.strikes} strikes, so they hit nothing`);
     },
   }),
 };

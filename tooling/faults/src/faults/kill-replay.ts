@@ -8,19 +8,19 @@ const WITHIN_MS = 180_000;
 
 export const killReplay: Fault = {
   name: "kill-replay",
-  sentence: "An operator sends a lender everything again, and workers die by kill -9 in the middle of it.",
+  sentence: "kill -9 ends workers during an operator's replay of all events of a lender.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}] },
     mustCount: ["hits"],
     async strike({ settings, workers, lender, model, random }) {
       lender.receiverBehaviour = (event) => (event.headers["x-service-replay"] === "true" ? OUTLASTS_A_KILL : "ok");
-      const options = ["--state=delivered", "--rate=50", "--reason=a fault is played"];
+      const options = ["--state=delivered", "--rate=50", "--reason=fault injection test"];
       await operator(settings, "delivery", "replay", `--lender=${LENDER}`, ...options);
       const underWay = () => [...lender.underWay].filter(isReplay).length;
       await lender.waitFor(() => underWay() > 0, WITHIN_MS);
       const before = lender.unanswered.length;
-      // One of them sends it, so killing the other one hits nothing.
+      // Only one worker sends the replay, so killing the other one hits nothing.
       await (model.counts.hits === 0 || random() < 0.5 ? workers.killAll() : workers.killOne(random));
       lender.receiverBehaviour = "ok";
       await workers.revive();

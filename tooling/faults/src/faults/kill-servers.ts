@@ -4,7 +4,8 @@ import { underTraffic } from "../under-traffic.ts";
 
 export const killServers: Fault = {
   name: "kill-servers",
-  sentence: "A server, or all of them at once, dies by kill -9 while it confirms, imports and promises links.",
+  sentence:
+    "kill -9 ends one server or all servers while they confirm payments, import loans and accept link requests.",
   rounds: { quick: 2, long: 20, legs: 10 },
   run: underTraffic({
     stage: { servers: [{}, {}] },

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClusterLender, ClusterStage } from "../cluster/cluster-stage.ts";
 import type { Fault } from "../fault.ts";
-import { type OwnCluster, whyNoCluster } from "../cluster/own-cluster.ts";
+import { type OwnCluster, clusterUnavailable } from "../cluster/own-cluster.ts";
 import { underClusterTraffic } from "../cluster/under-cluster-traffic.ts";
 
 const WARM_UP_MS = 5_000;
 const BEFORE_MS = { quick: 10_000, long: 20_000 };
-/** Longer than any time limit of the service: 12 seconds for an answer. */
+/** Longer than every time limit of the service; the longest is 12 seconds for an answer. */
 const AWAY_MS = 30_000;
-/** The other lenders keep at least this part of their rate: less than 1, because rates vary from one span to the next. */
+/** The other lenders must keep at least this share of their rate. It is below 1 because rates vary. */
 const LEAST_RATIO = 0.9;
 
-/** How a worker is away. */
+/** How a worker node becomes unavailable. */
 interface Way {
   readonly name: string;
   begin(cluster: OwnCluster, node: number): Promise<void> | void;
@@ -26,19 +26,19 @@ const WAYS: readonly Way[] = [
   },
   {
     name: "silent",
-    begin: (cluster, node) => cluster.fallSilent(node),
-    end: (cluster, node) => cluster.answerAgain(node),
+    begin: (cluster, node) => cluster.suspend(node),
+    end: (cluster, node) => cluster.resume(node),
   },
 ];
 
 export const lostWorker: Fault = {
   name: "lost-worker",
   sentence:
-    "On a cluster of Citus, one worker is away for thirty seconds, shut down or silent: only its own lenders are answered 503.",
+    "On a Citus cluster, one worker node is shut down or hangs for thirty seconds: only the lenders on it are answered 503.",
   rounds: { quick: 2, long: 4, legs: 1 },
   isAlone: true,
   isByNameOnly: true,
-  whyNot: whyNoCluster,
+  unavailableReason: clusterUnavailable,
   run: underClusterTraffic({
     traffic: { clientsPerLender: 4, restMs: 800 },
     async strikeAll(stage, { rounds, isQuick, onProgress }) {
@@ -72,20 +72,20 @@ async function strike(
   const ratio = away.others.perS / before.others.perS;
   const who = `worker ${node} ${way.name}`;
   onProgress(
-    `${who}: ${others.length} other lenders ${before.others.perS.toFixed(1)}/s before, ${away.others.perS.toFixed(1)}/s meanwhile (${ratio.toFixed(2)}), ` +
-      `${away.others.refused} refused, ${away.others.eventsPerS.toFixed(1)} events/s instead of ${before.others.eventsPerS.toFixed(1)}/s; ` +
-      `its ${own.length} lenders: ${away.own.answered} answered, ${away.own.refused} refused; all go on ${Math.round(recoveryMs)} ms after its return`,
+    `${who}: ${others.length} other lenders ${before.others.perS.toFixed(1)}/s before, ${away.others.perS.toFixed(1)}/s during it (${ratio.toFixed(2)}), ` +
+      `${away.others.refused} answered 503, ${away.others.eventsPerS.toFixed(1)} events/s instead of ${before.others.eventsPerS.toFixed(1)}/s; ` +
+      `its ${own.length} lenders: ${away.own.answered} answered, ${away.own.refused} answered 503; every lender was answered again ${Math.round(recoveryMs)} ms after the node returned`,
   );
-  if (ratio < LEAST_RATIO) model.odd(`${who}: the other lenders went on at ${ratio.toFixed(2)} of their rate`);
+  if (ratio < LEAST_RATIO) model.odd(`${who}: the other lenders had only ${ratio.toFixed(2)} of their rate`);
   if (away.others.refused > 0) {
-    model.odd(`${who}: ${away.others.refused} calls of lenders on other nodes were refused`);
+    model.odd(`${who}: ${away.others.refused} calls of lenders on other nodes were answered 503`);
   }
   if (away.others.eventsPerS < LEAST_RATIO * before.others.eventsPerS) {
     model.odd(
       `${who}: the other lenders received ${away.others.eventsPerS.toFixed(1)} events/s, before ${before.others.eventsPerS.toFixed(1)}`,
     );
   }
-  if (away.own.refused === 0) model.odd(`${who}: no call of its lenders was refused: nothing was hit`);
+  if (away.own.refused === 0) model.odd(`${who}: no call of its lenders was answered 503, so the fault hit nothing`);
 }
 
 interface Seen {
@@ -95,7 +95,7 @@ interface Seen {
   readonly eventsPerS: number;
 }
 
-/** What lenders see for so long. */
+/** The rates of both groups of lenders during this time. */
 async function seen(
   forMs: number,
   others: readonly ClusterLender[],

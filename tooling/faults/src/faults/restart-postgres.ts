@@ -5,7 +5,7 @@ import { underTraffic } from "../under-traffic.ts";
 export const restartPostgres: Fault = {
   name: "restart-postgres",
   sentence:
-    "PostgreSQL is shut down under load, mostly at once so that it replays its log, and comes back a little later.",
+    "PostgreSQL is shut down under load and started again a little later; mostly it is shut down immediately and must replay its log.",
   rounds: { quick: 1, long: 20, legs: 1 },
   run: underTraffic({
     traffic: { clients: 12, restMs: 2 },

@@ -9,7 +9,7 @@ const CANCEL_EVERY_MS = 300;
 export const slowStatements: Fault = {
   name: "slow-statements",
   sentence:
-    "A migration of somebody else's locks the cases for longer than statements wait, so that every connection of the pools is in use; some statements are cancelled as by a time-out.",
+    "Another client locks the cases for longer than queries wait, so that every pooled connection is in use; some queries are cancelled.",
   rounds: { quick: 1, long: 10, legs: 1 },
   run: underTraffic({
     mustCount: ["hits", "refused"],

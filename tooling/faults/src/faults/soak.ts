@@ -4,26 +4,27 @@ import type { Fault, Leg, Outcome } from "../fault.ts";
 import { flatnessOf, type Sample } from "../flatness.ts";
 import { violationsIn } from "../invariants.ts";
 import { startMixedLoad } from "../soak/mixed-load.ts";
-import { type Heard, takeSample, whyNoSamples } from "../soak/sampler.ts";
+import { type Durations, takeSample, samplingUnavailable } from "../soak/sampler.ts";
 import { gatherEvidence, settle } from "../invariants/settle.ts";
 import { openStage, type Stage } from "../stage/stage.ts";
 import { bookedOf } from "../under-traffic.ts";
 
-/** A round of the long form is a minute, of the short one a third of one. */
+/** A round takes a minute in the long form and 20 seconds in the short one. */
 const FORMS = {
   quick: { roundMs: 20_000, warmsUpMs: 3_000, measuredMs: 3_000, sampleEveryMs: 2_000, linkEveryMs: 400 },
   long: { roundMs: 60_000, warmsUpMs: 30_000, measuredMs: 30_000, sampleEveryMs: 60_000, linkEveryMs: 4_000 },
 };
 const DRAINED_WITHIN_MS = 300_000;
-/** Below it a third of the short form sees too few answers to tell anything. */
+/** Below this rate, a third of the short form has too few answers to compare. */
 const LEAST_PER_S = 10;
 
 export const soak: Fault = {
   name: "soak",
-  sentence: "Nothing breaks for an hour of mixed load at half of the machine's capacity, and nothing may grow.",
+  sentence:
+    "Nothing breaks: an hour of mixed load at half of the machine's capacity, during which no resource may grow.",
   rounds: { quick: 1, long: 60, legs: 1 },
   isAlone: true,
-  whyNot: whyNoSamples,
+  unavailableReason: samplingUnavailable,
   async run(leg) {
     const stage = await openStage(leg.seed, {});
     try {
@@ -39,18 +40,21 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   const form = FORMS[leg.isQuick ? "quick" : "long"];
   const capacityPerS = await capacityOf(stage, form);
   const pacePerS = capacityPerS / 2;
-  if (capacityPerS < LEAST_PER_S) model.odd(`the machine is too busy: it bears ${capacityPerS.toFixed(1)} payments/s`);
-  leg.onProgress(`${capacityPerS.toFixed(0)} confirmations/s are this machine's capacity`);
+  if (capacityPerS < LEAST_PER_S)
+    model.odd(
+      `the machine is too busy: its capacity is ${capacityPerS.toFixed(1)} payments/s, at least ${LEAST_PER_S} are needed`,
+    );
+  leg.onProgress(`${capacityPerS.toFixed(0)} confirmations/s is this machine's capacity`);
 
-  const heard: Heard = { confirmMs: [], listMs: [] };
+  const durations: Durations = { confirmMs: [], listMs: [] };
   const before = partsOf(model);
-  const load = startMixedLoad(stage, heard, { confirmationsPerS: pacePerS, linkEveryMs: form.linkEveryMs });
+  const load = startMixedLoad(stage, durations, { confirmationsPerS: pacePerS, linkEveryMs: form.linkEveryMs });
   const arrived = new Set<string>();
   const samples: Sample[] = [];
   const startedAt = performance.now();
   for (let at = form.sampleEveryMs; at <= leg.rounds * form.roundMs; at += form.sampleEveryMs) {
     await pause(startedAt + at - performance.now());
-    const sample = await takeSample(stage, heard, Math.round(at / 1_000));
+    const sample = await takeSample(stage, durations, Math.round(at / 1_000));
     samples.push(sample);
     for (const id of lender.forgetDeliveries()) arrived.add(id);
     leg.onProgress(sampleText(sample));
@@ -72,7 +76,7 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   const violations = [
     ...(await violationsIn({ ...evidence, lender: { ...evidence.lender, arrived } })),
     ...grown.map(({ measure, first, last }) => ({
-      invariant: "under the same load everything stays as it was",
+      invariant: "no resource grows under a constant load",
       detail: `${measure}: ${first.toFixed(1)} in the first third, ${last.toFixed(1)} in the last one`,
     })),
   ];
@@ -82,17 +86,17 @@ async function bear(stage: Stage, leg: Leg): Promise<Outcome> {
   return { counts, sent: model.payments.size, acknowledged: model.acknowledged, booked, violations, soak: measured };
 }
 
-/** What it can bear for long: as many as are confirmed until all of their events are delivered too. */
+/** The sustainable rate: confirmations per second, including the time until all their events are delivered. */
 async function capacityOf(stage: Stage, form: (typeof FORMS)["quick"]): Promise<number> {
   const { model } = stage;
-  await goFlatOut(stage, form, form.warmsUpMs);
+  await runAtFullSpeed(stage, form, form.warmsUpMs);
   const before = model.acknowledged;
   const startedAt = performance.now();
-  await goFlatOut(stage, form, form.measuredMs);
+  await runAtFullSpeed(stage, form, form.measuredMs);
   return ((model.acknowledged - before) * 1_000) / (performance.now() - startedAt);
 }
 
-async function goFlatOut(stage: Stage, form: (typeof FORMS)["quick"], forMs: number): Promise<void> {
+async function runAtFullSpeed(stage: Stage, form: (typeof FORMS)["quick"], forMs: number): Promise<void> {
   const load = startMixedLoad(stage, { confirmMs: [], listMs: [] }, { linkEveryMs: form.linkEveryMs });
   await pause(forMs);
   await load.stop();
@@ -104,7 +108,7 @@ async function goFlatOut(stage: Stage, form: (typeof FORMS)["quick"], forMs: num
   });
 }
 
-/** What the service has answered of so far. */
+/** The numbers of links and imports that the service has answered so far. */
 function partsOf({ links, batches }: Stage["model"]): { links: number; imports: number } {
   return {
     links: links.filter(({ linkId }) => linkId !== undefined).length,
@@ -112,9 +116,9 @@ function partsOf({ links, batches }: Stage["model"]): { links: number; imports: 
   };
 }
 
-/** A load of which a part did not happen has shown nothing, whatever the measurement before it has sent. */
+/** A load with a missing part proves nothing about that part, whatever was sent before the measurement. */
 function judgeLoad({ model }: Stage, happened: Readonly<Record<string, number>>): void {
-  for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load had none of: ${part}`);
+  for (const [part, count] of Object.entries(happened)) if (count === 0) model.odd(`the load contained no ${part}`);
 }
 
 function sampleText({ atS, serverMiB, workerMiB, confirmations, confirmP50Ms, confirmP95Ms, waiting }: Sample): string {

@@ -1,7 +1,7 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Collected while the fault lasted: what was answered other than the contract says, and what did not recover. */
+/** Reports what was collected during the fault: answers that the contract does not allow, and failures to recover. */
 export const answersFair: Invariant = {
-  name: "every answer is one of the contract, and the service works again by itself",
+  name: "every answer follows the contract, and the service recovers by itself",
   violations: async ({ model }) => [...model.oddities],
 };

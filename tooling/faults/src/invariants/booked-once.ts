@@ -7,7 +7,7 @@ interface Booking {
   readonly sequence: string;
 }
 
-/** Payments by their references, which the run never uses twice. */
+/** Compares bookings with payments by their references, which a run never repeats. */
 export const bookedOnce: Invariant = {
   name: "every acknowledged payment is booked once, as it was acknowledged",
   async violations({ rows, model }) {
@@ -18,15 +18,18 @@ export const bookedOnce: Invariant = {
       const booked = byReference.get(reference) ?? [];
       if (booked.length > 1) return [`${reference} is booked ${booked.length} times`];
       const [booking] = booked;
-      if (booking === undefined) return acknowledged ? [`${reference} was acknowledged and is not booked`] : [];
+      if (booking === undefined) return acknowledged ? [`${reference} was acknowledged but is not booked`] : [];
       const isAsSent = booking.loan === loan && BigInt(booking.amount) === BigInt(amountMinor);
-      if (!isAsSent) return [`${reference} is booked as ${booking.amount} on ${booking.loan}, not as it was sent`];
+      if (!isAsSent)
+        return [`${reference} is booked as ${booking.amount} on ${booking.loan}, which differs from what was sent`];
       if (acknowledged && Number(booking.sequence) !== acknowledged.sequence) {
-        return [`${reference} was acknowledged with sequence ${acknowledged.sequence}, and has ${booking.sequence}`];
+        return [
+          `${reference} was acknowledged with sequence ${acknowledged.sequence}, but its booking has ${booking.sequence}`,
+        ];
       }
       return [];
     });
-    return [...found, ...unknown.map((reference) => `${reference} is booked, and nobody sent it`)];
+    return [...found, ...unknown.map((reference) => `${reference} is booked, but no client sent it`)];
   },
 };
 

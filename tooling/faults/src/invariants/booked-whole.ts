@@ -1,6 +1,6 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Whoever was told, or not: a payment is there with all that belongs to it, or not at all. */
+/** Acknowledged or not, a payment is stored with its event and transfers, or not at all. */
 export const bookedWhole: Invariant = {
   name: "no payment is half booked",
   async violations({ rows }) {
@@ -10,7 +10,7 @@ export const bookedWhole: Invariant = {
 };
 
 const SELECT_HALVES = `
-  with told as (
+  with reported as (
     select lender_id, source_loan_number as loan, sequence, (body::jsonb -> 'data' ->> 'reference') as reference
     from webhooks.event where kind = 'payment.collected'
   ), moved as (
@@ -21,21 +21,21 @@ const SELECT_HALVES = `
     case when t.reference is null then 'no event' end,
     case when m.amount is distinct from b.amount_minor then format('transfers of %s', coalesce(m.amount, 0)) end)) as what
   from ledger.payment_booking b
-  left join told t on t.lender_id = b.lender_id and t.loan = b.source_loan_number and t.sequence = b.sequence
+  left join reported t on t.lender_id = b.lender_id and t.loan = b.source_loan_number and t.sequence = b.sequence
     and t.reference = b.reference
   left join moved m on m.lender_id = b.lender_id and m.booking_id = b.id
   where t.reference is null or m.amount is distinct from b.amount_minor
   union all
-  select format('event %s of %s tells of %s, which is not booked', t.sequence, t.loan, t.reference)
-  from told t
+  select format('event %s of %s is about %s, which is not booked', t.sequence, t.loan, t.reference)
+  from reported t
   where not exists (select from ledger.payment_booking b
     where b.lender_id = t.lender_id and b.source_loan_number = t.loan and b.reference = t.reference)
   union all
-  select format('transfers of %s name a booking that is not there', m.amount)
+  select format('transfers of %s refer to a booking that does not exist', m.amount)
   from moved m
   where not exists (select from ledger.payment_booking b where b.lender_id = m.lender_id and b.id = m.booking_id)
   union all
-  select format('case %s says %s collected, its bookings are %s', c.source_loan_number, c.total_collected_minor,
+  select format('case %s has %s collected, but its bookings are %s', c.source_loan_number, c.total_collected_minor,
     coalesce(sum(b.amount_minor), 0))
   from cases.collection_case c
   left join ledger.payment_booking b on b.lender_id = c.lender_id and b.case_id = c.id

@@ -1,6 +1,6 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Published is delivered and waiting and parked, row by row; and what counts as delivered has arrived. */
+/** Every event has a delivery, row by row, and every delivered event has arrived at the lender. */
 export const eventsAccounted: Invariant = {
   name: "every published event is delivered, waiting or parked",
   async violations({ rows, lender }) {
@@ -9,7 +9,10 @@ export const eventsAccounted: Invariant = {
     const lost = delivered.filter(({ id }) => !lender.arrived.has(`evt_${id}`));
     return [
       ...orphans.map(({ what }) => what),
-      ...lost.map(({ loan, sequence }) => `event ${sequence} of ${loan} is delivered, and the lender never took it`),
+      ...lost.map(
+        ({ loan, sequence }) =>
+          `event ${sequence} of ${loan} counts as delivered, but the lender never acknowledged it`,
+      ),
     ];
   },
 };

@@ -1,28 +1,28 @@
 import type { Model } from "../traffic/model.ts";
 
-/** A connection, or a pool: the checks only read. */
+/** A connection or a pool. The invariants only read. */
 export interface Rows {
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- like the type of `pg`: the caller names the columns that the text selects
   query<Row extends object>(text: string, values?: unknown[]): Promise<{ rows: Row[] }>;
 }
 
-/** What the lender's own systems have seen, past the service. */
+/** What the lender's own systems have seen, independent of the service. */
 export interface LenderSide {
-  /** Ids of the events that it has taken. */
+  /** Ids of the events that the lender acknowledged. */
   readonly arrived: ReadonlySet<string>;
-  /** Ids of the links that it has made. */
+  /** Ids of the links that the lender minted. */
   readonly madeLinks: ReadonlySet<string>;
   /** Calls of its mint endpoint, by Idempotency-Key. */
   readonly mintCalls: ReadonlyMap<string, number>;
 }
 
-/** What `collections ledger verify --json` says. */
+/** The document of `collections ledger verify --json`. */
 export interface Verification {
   readonly ok: boolean;
   readonly problems: readonly { readonly code: string; readonly id: string; readonly detail: string }[];
 }
 
-/** All that the invariants are judged by, once everything has come to rest. */
+/** Everything that the invariants are checked against, after all work has ended. */
 export interface Evidence {
   readonly rows: Rows;
   readonly model: Pick<Model, "payments" | "batches" | "links" | "oddities">;
@@ -30,7 +30,7 @@ export interface Evidence {
   readonly verification: Verification;
 }
 
-/** Something that has to hold after every fault. */
+/** A condition that must hold after every fault. */
 export interface Invariant {
   readonly name: string;
   /** A sentence for each place where it does not hold. */

@@ -1,7 +1,7 @@
 import type { Invariant } from "./evidence.ts";
 
 export const importedWhole: Invariant = {
-  name: "every acknowledged import is there once, every other one whole or not at all",
+  name: "every acknowledged import exists once, every other import completely or not at all",
   async violations({ rows, model }) {
     const { rows: cases } = await rows.query<{ loan: string; times: string }>(
       "select source_loan_number as loan, count(*) as times from cases.collection_case group by 1",
@@ -12,7 +12,7 @@ export const importedWhole: Invariant = {
       const there = loans.filter((loan) => times.has(loan)).length;
       if (there === loans.length || (there === 0 && !isAcknowledged)) return [];
       return [
-        `of the ${loans.length} loans from ${loans[0]} on, ${isAcknowledged ? "acknowledged" : "unacknowledged"}, ${there} are there`,
+        `of the ${loans.length} loans from ${loans[0]} on, ${isAcknowledged ? "acknowledged" : "unacknowledged"}, ${there} exist`,
       ];
     });
     return [...twice, ...broken];

@@ -4,6 +4,6 @@ export const ledgerVerifies: Invariant = {
   name: "`ledger verify` finds nothing",
   async violations({ verification: { ok, problems } }) {
     const found = problems.map(({ code, id, detail }) => `${code} ${id}: ${detail}`);
-    return ok || found.length > 0 ? found : ["it says that something is wrong, and not what"];
+    return ok || found.length > 0 ? found : ["ledger verify reports ok: false without a problem"];
   },
 };

@@ -1,6 +1,6 @@
 import type { Invariant } from "./evidence.ts";
 
-/** Also against the case, whose number the next event follows. */
+/** Includes the case, whose sequence the next event continues. */
 export const sequencesGapless: Invariant = {
   name: "the events of each loan are numbered without a gap",
   async violations({ rows }) {
@@ -9,7 +9,7 @@ export const sequencesGapless: Invariant = {
     );
     return loans.map(
       ({ loan, first, last, count, at }) =>
-        `${loan} has ${count} events from ${first} to ${last}, and its case is at ${at}`,
+        `${loan} has ${count} events from ${first} to ${last}, and its case has sequence ${at}`,
     );
   },
 };

@@ -5,15 +5,15 @@ import { type CommandResult, startOperator } from "../processes/service-process.
 import type { Stage } from "../stage/stage.ts";
 import { unsettled } from "./unsettled.ts";
 
-/** Longer than any call to a lender takes, its record included where PostgreSQL is there. */
+/** Longer than any call to a lender, including the time to record its result while PostgreSQL is available. */
 const CALM_MS = 4_000;
-/** A lost mint call is given up after a minute, a lost message after two, and then a sweep has to come. */
+/** A lost mint call is given up after a minute, a lost message after two; then a sweep must find it. */
 const GOES_ON_WITHIN_MS = 240_000;
 const LOOK_EVERY_MS = 500;
 
 /**
- * Waits until everything has come to rest, however it did, or nothing is delivered any more: the checks find what is left.
- * @param options.hurries lets the time pass at once after which calls and messages of dead processes count as lost
+ * Waits until no work is left, or until no more events are delivered. The checks then report what is left.
+ * @param options.hurries shifts timestamps so that calls and messages of dead processes count as lost immediately
  */
 export async function settle(stage: Stage, options: { hurries: boolean }): Promise<void> {
   const rows = stage.postgres.pool;
@@ -40,7 +40,7 @@ async function deliveredOf({ postgres }: Stage): Promise<number> {
   return Number(rows[0]!.count);
 }
 
-/** Nobody is under way any more who began before the calm. */
+/** Shifts the timestamps of unfinished work. After the calm, no living process works on it any more. */
 async function letTimePass({ postgres }: Stage): Promise<void> {
   await postgres.pool.query(
     `update payment_links.payment_link set mint_started_at = mint_started_at - interval '2 minutes',
@@ -54,7 +54,7 @@ async function letTimePass({ postgres }: Stage): Promise<void> {
   );
 }
 
-/** Everything that the invariants look at, as it is now. */
+/** Reads the present state that the invariants check. */
 export async function gatherEvidence({ lender, model, postgres, settings }: Stage): Promise<Evidence> {
   const verification = readVerification(await startOperator(settings, "ledger", "verify", "--json").done);
   return { rows: postgres.pool, model, lender: seenBy(lender), verification };
@@ -70,8 +70,8 @@ export function seenBy(lender: LenderTwin): LenderSide {
   };
 }
 
-/** The command ends with 1 when something is wrong, and says what. */
+/** Reads the command's document. The command ends with 1 if it found problems. */
 export function readVerification({ code, stdout, stderr }: CommandResult): Verification {
-  if (code !== 0 && code !== 1) throw new Error(`\`ledger verify\` ended with ${code}: ${stdout}${stderr}`);
+  if (code !== 0 && code !== 1) throw new Error(`\`ledger verify\` failed with exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout) as Verification;
 }

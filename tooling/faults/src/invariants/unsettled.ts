@@ -1,8 +1,8 @@
 import type { Rows } from "./evidence.ts";
 
 /**
- * What still waits for somebody to go on with it, in words. Jobs of later, and those that a process works on within its
- * time, are none of that.
+ * Describes work that is still unfinished. Jobs that are scheduled for later are left out, and so are jobs that a
+ * process is working on within their time limit.
  */
 export async function unsettled(rows: Rows): Promise<string[]> {
   const { rows: found } = await rows.query<{ what: string }>(SELECT_UNSETTLED);
@@ -15,7 +15,7 @@ const SELECT_UNSETTLED = `
   union all
   (select format('a callback is suspended since %s', suspended_at) from webhooks.endpoint where state = 'suspended')
   union all
-  (select format('the replay %s stands at %s of %s', id, done, total) from webhooks.replay where state = 'running')
+  (select format('the replay %s has sent %s of %s', id, done, total) from webhooks.replay where state = 'running')
   union all
   (select format('link %s is still requested', id) from payment_links.payment_link where status = 'requested' limit 20)
   union all

@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { makeShim } from "./shim.ts";
 import type { Settings } from "./service-process.ts";
 
-/** The clock of one process, as it may differ from that of the others. */
+/** The clock of one process, which may differ from the other clocks. */
 export interface Clock {
-  /** What the process has to be started with. */
+  /** The environment of the process that the clock belongs to. */
   readonly settings: Settings;
-  /** How far it is ahead from now on; behind when below 0. */
+  /** Sets how far the clock is ahead from now on; behind if negative. */
   set(offsetMs: number): void;
 }
 
-/** Makes clocks that go right at first. */
+/** Makes clocks that are correct at first. */
 export function makeClocks(count: number, folder: string): Clock[] {
   const library = makeShim("clock", folder);
   return Array.from({ length: count }, (_, index) => {
@@ -20,7 +20,7 @@ export function makeClocks(count: number, folder: string): Clock[] {
     return {
       settings: { LD_PRELOAD: library, FAULTS_CLOCK_FILE: file },
       set(offsetMs) {
-        // In place: the process has the file mapped.
+        // Written in place, because the process has mapped the file.
         const open = openSync(file, "r+");
         writeSync(open, bytesOf(offsetMs), 0, 8, 0);
         closeSync(open);

@@ -8,7 +8,7 @@ import {
   startService,
 } from "./service-process.ts";
 
-/** Several processes of one role; each has a port of its own, which its successors take over. */
+/** Several processes of one role. Each has its own port, which its successors reuse. */
 export class Crew {
   readonly #settings: Settings;
   readonly #options: ServiceOptions;
@@ -19,7 +19,7 @@ export class Crew {
     this.#options = options;
   }
 
-  /** Starts one more for each of these, which add to its settings. */
+  /** Starts one process for each of these settings, which are added to the common ones. */
   async start(extras: readonly Settings[]): Promise<void> {
     for (const extra of extras) {
       const port = await freePort();
@@ -28,12 +28,12 @@ export class Crew {
     await this.revive();
   }
 
-  /** Where they listen, the dead ones too. */
+  /** The URLs of all processes, including dead ones. */
   get urls(): string[] {
     return this.#places.map(({ port }) => `http://127.0.0.1:${port}`);
   }
 
-  /** Where those listen that live. */
+  /** The URLs of the living processes. */
   get livingUrls(): string[] {
     return this.#living.map(({ process }) => process!.url);
   }
@@ -47,43 +47,44 @@ export class Crew {
     return this.#places.length;
   }
 
-  /** Kills one with SIGKILL; `revive` starts its successor. */
+  /** Kills a random process with SIGKILL; `revive` starts its successor. */
   async killOne(random: Random): Promise<void> {
     await kill(oneOf(random, this.#places));
   }
 
-  /** Kills one that lives with SIGKILL, and starts its successor without waiting for it. */
+  /** Kills a random living process with SIGKILL, and starts its successor without waiting for it. */
   async replaceOne(random: Random): Promise<void> {
     const place = oneOf(random, this.#living);
     const ending = await kill(place);
     if (ending?.signal !== "SIGKILL") throw new Error(`A process ended with ${ending?.code} before it was killed.`);
     place.starting = this.#startIn(place).finally(() => (place.starting = undefined));
-    // `gathered` throws if the successor does not start. Unhandled, the rejection would end this process.
+    // `untilRunning` throws if the successor does not start. Unhandled, the rejection would end this process.
     place.starting.catch(() => {});
   }
 
-  /** Resolves when at least so many live. */
-  async gathered(least: number): Promise<void> {
+  /** Resolves when at least this many processes are running. */
+  async untilRunning(least: number): Promise<void> {
     while (this.#living.length < least) {
       const starting = this.#places.flatMap((place) => place.starting ?? []);
-      if (starting.length === 0) throw new Error(`${least} processes are needed, and ${this.#living.length} live.`);
+      if (starting.length === 0)
+        throw new Error(`${least} processes are needed, but only ${this.#living.length} are running.`);
       await Promise.race(starting);
     }
   }
 
-  /** Kills all with SIGKILL at the same moment. */
+  /** Kills all processes with SIGKILL at the same moment. */
   async killAll(): Promise<void> {
     await Promise.all(this.#places.map(kill));
   }
 
-  /** Starts a successor of each that has ended; resolves when all are ready. Returns how many there were. */
+  /** Starts a successor for each process that has ended; resolves when all are ready. Returns their number. */
   async revive(): Promise<number> {
     const vacant = this.#places.filter(({ process }) => process === undefined || process.hasEnded());
     await Promise.all(vacant.map((place) => this.#startIn(place)));
     return vacant.length;
   }
 
-  /** How many processes have ended and have no successor yet. */
+  /** The number of processes that have ended and have no successor yet. */
   get lost(): number {
     return this.#places.filter(({ process }) => process?.hasEnded() === true).length;
   }

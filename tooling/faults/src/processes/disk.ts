@@ -15,30 +15,32 @@ import { join } from "node:path";
 import { makeShim } from "./shim.ts";
 import { ownFolder } from "./run-folder.ts";
 
-/** Something that PostgreSQL's files lie on and that can be full. */
+/** A place for PostgreSQL's files that can be made full. */
 export interface Disk {
   readonly dataDir: string;
-  /** What the server has to be started with. */
+  /** The environment that the server must be started with. */
   readonly environment: Readonly<Record<string, string>>;
   fill(): void;
   free(): void;
-  /** Once nobody uses it any more. */
+  /** Call it after the server has ended. */
   close(): void;
 }
 
 const SIZE = "400m";
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Why no filesystem can be mounted here; undefined when one can. */
-export function whyNoMount(): string | undefined {
+/** The reason why this machine cannot mount a filesystem, or undefined. */
+export function mountUnavailable(): string | undefined {
   const place = mkdtempSync(join(tmpdir(), "collections-mount-"));
   const isMounted = spawnSync("mount", ["-t", "tmpfs", "tmpfs", place], { stdio: "ignore" }).status === 0;
   if (isMounted) spawnSync("umount", [place]);
   rmSync(place, { recursive: true });
-  return isMounted ? undefined : "it needs the right to mount; full-disk-shim plays the same without";
+  return isMounted
+    ? undefined
+    : "it needs the right to mount a filesystem; full-disk-shim simulates the same without it";
 }
 
-/** A small filesystem in memory, which a file fills to its last byte. */
+/** A small filesystem in memory that a file fills completely. */
 export function mountedDisk(): Disk {
   const folder = ownFolder();
   const place = join(folder, "disk");
@@ -46,7 +48,7 @@ export function mountedDisk(): Disk {
   const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=755`, "tmpfs", place], {
     encoding: "utf8",
   });
-  if (status !== 0) throw new Error(`The disk was not mounted: ${stderr}`);
+  if (status !== 0) throw new Error(`Mounting the filesystem failed: ${stderr}`);
   const filler = join(place, "filler");
   return {
     dataDir: join(place, "data"),
@@ -60,7 +62,7 @@ export function mountedDisk(): Disk {
   };
 }
 
-/** The disk of the checkout behind a library that says that it is full: needs no rights. */
+/** The disk of the checkout behind a library that simulates a full disk. Needs no special rights. */
 export function shimmedDisk(): Disk {
   const folder = ownFolder();
   const dataDir = join(folder, "data");

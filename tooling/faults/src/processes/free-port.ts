@@ -1,12 +1,12 @@
 import { createServer } from "node:net";
 
-/** Below the ports that systems give to outgoing connections, so that one stays ours while nobody listens. */
+/** Below the range that systems assign to outgoing connections, so that a port stays free while its process is dead. */
 const FIRST_PORT = 11_000;
 const PORTS = 10_000;
 
 const given = new Set<number>();
 
-/** A port that is free now, and that this process gives to nobody else. */
+/** A port that is free now and that this process returns only once. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS);

@@ -1,15 +1,15 @@
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** Stands before a lender and passes everything on; now and then the answer's length is not what it says. */
+/** A proxy in front of a lender. Some of its answers have a length that does not match their headers. */
 export interface LyingFront {
   readonly url: string;
-  /** Asked for each answer; nothing is a lie unless told. */
+  /** Called for each answer: whether to send a wrong one. By default none is wrong. */
   lies: () => boolean;
   close(): void;
 }
 
-/** What follows the head of an answer of one of these is more or less than they promise. */
+/** Ends of response heads, each with a body that is longer or shorter than announced. */
 const LIES = [
   "Content-Length: 4096\r\n\r\n{}",
   "Content-Length: 1\r\n\r\n{}{}{}",
@@ -32,18 +32,18 @@ export async function openLyingFront(behind: string): Promise<LyingFront> {
   return front;
 }
 
-let told = 0;
+let liesSent = 0;
 
 function passOn(behind: string, incoming: IncomingMessage, outgoing: ServerResponse, lies: () => boolean): void {
   const { method, url, headers } = incoming;
   const onward = httpRequest(new URL(url ?? "/", behind), { method, headers, agent: false });
   incoming.pipe(onward);
   onward.on("response", (answer) => {
-    // Not where the lender refuses: a lie says 200, and would take what nobody has taken.
+    // Only for a 200: a wrong answer says 200 and must not acknowledge what the lender rejected.
     if (answer.statusCode === 200 && lies()) {
       answer.resume();
-      told += 1;
-      lie(incoming.socket, LIES[told % LIES.length]!);
+      liesSent += 1;
+      lie(incoming.socket, LIES[liesSent % LIES.length]!);
       return;
     }
     outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
@@ -51,7 +51,7 @@ function passOn(behind: string, incoming: IncomingMessage, outgoing: ServerRespo
     answer.on("error", () => outgoing.destroy());
   });
   onward.on("error", () => incoming.socket.destroy());
-  // Who has gone does not hold up the lender.
+  // Cancels the call to the lender if the caller has disconnected.
   outgoing.on("close", () => onward.destroy());
 }
 

@@ -3,19 +3,19 @@ import { Client, Pool } from "pg";
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../deadline.ts";
 
-/** How a server is brought down: at once and untold (its log is replayed at the start), or orderly. */
-export type Downfall = "SIGQUIT" | "SIGINT";
+/** How a server is brought down: immediately, with its log replayed at the next start, or orderly. */
+export type ShutdownSignal = "SIGQUIT" | "SIGINT";
 
 export interface OwnPostgresOptions {
   readonly dataDir: string;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Added to the environment that the server is started with. */
+  /** Added to the environment of the server. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 const GONE_WITHIN_MS = 60_000;
 
-/** A PostgreSQL of the run's own, with durable commits, that can be broken in every way. */
+/** A PostgreSQL for one run, with durable commits, that can be broken in every way. */
 export class OwnPostgres {
   readonly dataDir: string;
   readonly #options: OwnPostgresOptions;
@@ -33,7 +33,7 @@ export class OwnPostgres {
     return postgres;
   }
 
-  /** Stays the same over restarts. */
+  /** The URL stays the same over restarts. */
   get url(): string {
     return this.#current.url;
   }
@@ -42,7 +42,7 @@ export class OwnPostgres {
     return this.#current.pid;
   }
 
-  /** Connections of the run's own, for statements and for the checks. */
+  /** The run's own connections, for queries and for the checks. */
   get pool(): Pool {
     this.#pool ??= new Pool({ connectionString: this.url, max: 3, connectionTimeoutMillis: 20_000 }).on(
       "error",
@@ -51,7 +51,7 @@ export class OwnPostgres {
     return this.#pool;
   }
 
-  /** A connection that the caller ends. */
+  /** Opens a connection that the caller must end. */
   async connect(url: string = this.url): Promise<Client> {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
     client.on("error", () => {});
@@ -67,21 +67,21 @@ export class OwnPostgres {
     }
   }
 
-  /** Brings it down; resolves when its process is gone. */
-  async bringDown(downfall: Downfall): Promise<void> {
-    if (this.isUp()) process.kill(this.pid, downfall);
+  /** Brings the server down; resolves when its process has ended. */
+  async bringDown(signal: ShutdownSignal): Promise<void> {
+    if (this.isUp()) process.kill(this.pid, signal);
     await until("PostgreSQL is down", GONE_WITHIN_MS, () => !this.isUp());
   }
 
-  /** Starts it again after it went down, be it by itself. */
+  /** Starts the server again, also if it went down by itself. */
   async startAgain(): Promise<void> {
     const { url } = this;
     await this.#start();
-    if (this.url !== url) throw new Error(`PostgreSQL came back at ${this.url} instead of ${url}.`);
+    if (this.url !== url) throw new Error(`PostgreSQL restarted at ${this.url} instead of ${url}.`);
   }
 
-  async restart(downfall: Downfall, awayMs: number): Promise<void> {
-    await this.bringDown(downfall);
+  async restart(signal: ShutdownSignal, awayMs: number): Promise<void> {
+    await this.bringDown(signal);
     await pause(awayMs);
     await this.startAgain();
   }
@@ -90,7 +90,7 @@ export class OwnPostgres {
     const pool = this.#pool;
     this.#pool = undefined;
     await pool?.end();
-    // Each start has a guard, and each of them may have entered again what another one has started.
+    // Each start has its own guard, and a guard may have registered a server that another start began.
     await Promise.all(this.#started.map(({ stop }) => stop()));
   }
 
@@ -100,7 +100,7 @@ export class OwnPostgres {
 
   async #start(): Promise<void> {
     const { dataDir, settings = {}, environment = {} } = this.#options;
-    // The server inherits what this process has at that moment; nothing runs in between.
+    // The server inherits this process's environment at this moment. No other code runs in between.
     const before = { ...process.env };
     Object.assign(process.env, environment);
     const starting = startPostgres({ dataDir, durable: true, temporary: true, settings });

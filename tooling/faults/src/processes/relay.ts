@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** A fixed address before a PostgreSQL that may move, as a virtual IP is: it is cut, and leads elsewhere afterwards. */
+/** A fixed address in front of a PostgreSQL that may move, like a virtual IP. It can be cut and then lead elsewhere. */
 export class Relay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -27,7 +27,7 @@ export class Relay {
     return this.#url.href;
   }
 
-  /** Ends every connection and refuses others. */
+  /** Closes every connection and rejects new ones. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();
@@ -43,7 +43,7 @@ export class Relay {
     this.mend();
   }
 
-  /** Cuts itself when the next COMMIT has been executed, before its answer arrives. */
+  /** Cuts the connections after the next COMMIT was executed and before its answer arrives. */
   loseNextCommit(): void {
     this.#losesCommit = true;
   }

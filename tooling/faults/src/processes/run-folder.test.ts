@@ -9,17 +9,17 @@ import { clearLeftovers, ownFolder } from "./run-folder.ts";
 const dataDir = mkdtempSync(join(tmpdir(), "collections-run-folder-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-/** More than any system gives. */
-const NOBODY = 2 ** 30;
+/** A process id larger than any system assigns. */
+const NO_PROCESS = 2 ** 30;
 
 function leftFolder(name: string): string {
   const folder = join(dataDir, name);
   mkdirSync(join(folder, "data"), { recursive: true });
-  writeFileSync(join(folder, "owner.json"), JSON.stringify({ pid: NOBODY, startedAt: "1" }));
+  writeFileSync(join(folder, "owner.json"), JSON.stringify({ pid: NO_PROCESS, startedAt: "1" }));
   return folder;
 }
 
-test("a run's folder is left alone while the run lives, and cleared away once it does not", () => {
+test("keeps the folder of a living run, and removes the folder of a dead one", () => {
   const own = ownFolder(dataDir);
   const left = leftFolder("faults-left");
   const beforeOwners = join(dataDir, "faults-without-owner");
@@ -31,13 +31,13 @@ test("a run's folder is left alone while the run lives, and cleared away once it
   expect([own, beingMade, left, beforeOwners].map(existsSync)).toEqual([true, true, false, false]);
 });
 
-test("another process that got the id of a dead run does not own its folder", () => {
+test("a new process with the id of a dead run does not own that run's folder", () => {
   const folder = leftFolder("faults-id-came-again");
   writeFileSync(join(folder, "owner.json"), JSON.stringify({ pid: process.pid, startedAt: "1" }));
   expect(clearLeftovers(dataDir)).toEqual([folder]);
 });
 
-test("nothing else in the data folder is touched", () => {
+test("does not touch other entries of the data folder", () => {
   mkdirSync(join(dataDir, "postgres"));
   writeFileSync(join(dataDir, "faults-run.json"), "{}");
   expect(clearLeftovers(dataDir)).toEqual([]);
@@ -45,7 +45,7 @@ test("nothing else in the data folder is touched", () => {
 });
 
 test.runIf(process.platform === "linux")(
-  "processes of a dead run end, and who only speaks of its folder lives",
+  "ends the processes of a dead run, but not processes that only mention its folder",
   async () => {
     const folder = leftFolder("faults-with-processes");
     const start = (env: Record<string, string>, ...args: string[]) =>

@@ -18,13 +18,13 @@ const PREFIX = "faults-";
 const OWNER_FILE = "owner.json";
 const NAMED_WITHIN_MS = 60_000;
 
-/** A process by its id and the moment of its start: ids come again. */
+/** A process by its id and its start time, because ids are reused. */
 interface Owner {
   readonly pid: number;
   readonly startedAt: string;
 }
 
-/** A folder of the run's own on the disk of the checkout: in memory a commit would cost nothing. */
+/** Makes a folder for this run on the checkout's disk. In memory, commits would cost nothing. */
 export function ownFolder(dataDir: string = DATA_DIR): string {
   mkdirSync(dataDir, { recursive: true });
   const folder = mkdtempSync(join(dataDir, PREFIX));
@@ -35,8 +35,8 @@ export function ownFolder(dataDir: string = DATA_DIR): string {
 }
 
 /**
- * Clears away what runs left that were killed: their folders, what is mounted there, and processes that were started
- * for such a folder. Runs that are still going are left alone. Returns the folders that it has removed.
+ * Removes what killed runs left: their folders, filesystems that are mounted there, and processes that were started for
+ * such a folder. Living runs are left alone. Returns the removed folders.
  */
 export function clearLeftovers(dataDir: string = DATA_DIR): string[] {
   const names = existsSync(dataDir) ? readdirSync(dataDir, { withFileTypes: true }) : [];
@@ -53,7 +53,7 @@ export function clearLeftovers(dataDir: string = DATA_DIR): string[] {
   return folders;
 }
 
-/** A folder without an owner's name is being made, or was left by a run that died in that very moment. */
+/** A folder without an owner file is being made right now, or its run died at that moment. */
 function isOwned(folder: string): boolean {
   try {
     const { pid, startedAt } = JSON.parse(readFileSync(join(folder, OWNER_FILE), "utf8")) as Owner;
@@ -63,7 +63,10 @@ function isOwned(folder: string): boolean {
   }
 }
 
-/** Those that say so themselves: the service by its environment, PostgreSQL and its guard by their arguments. */
+/**
+ * The processes started for a folder: the service names it in its environment, PostgreSQL and its guard in their
+ * arguments.
+ */
 function processesOf(folder: string): number[] {
   if (!existsSync("/proc/self/environ")) return [];
   const pids = readdirSync("/proc").map(Number).filter(Number.isInteger);
@@ -84,7 +87,7 @@ function partsOf(pid: number, file: "environ" | "cmdline"): string[] {
   }
 }
 
-/** In ticks since the machine's; undefined when there is no such process, or nothing that tells. */
+/** The start time of a process in clock ticks since boot; undefined if there is no such process or no /proc. */
 function startOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8")

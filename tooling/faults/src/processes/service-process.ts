@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Settings by their names in the environment. */
+/** Settings by their environment names. */
 export type Settings = Readonly<Record<string, string>>;
 
 /** How a process ended. */
@@ -12,18 +12,18 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One process of the service, as an operator starts it. */
+/** One process of the service, started as an operator would start it. */
 export interface ServiceProcess {
   readonly pid: number;
   readonly url: string;
-  /** What it has written to stderr; only the end of it when it has a log file. */
+  /** Its output on stderr; only the last part if it has a log file. */
   log(): string;
   readonly ended: Promise<Ending>;
   hasEnded(): boolean;
   send(signal: NodeJS.Signals): void;
 }
 
-/** What a command printed and how it ended. */
+/** The output and the exit code of a command. */
 export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -36,13 +36,13 @@ const CLI = "services/collections/src/cli/main.ts";
 const FLAGS = ["--disable-warning=ExperimentalWarning"];
 const LOG_TAIL = 2_000;
 
-/** Nothing of ours outlives us, whatever ends this process short of kill -9. */
+/** The processes are killed whenever this process ends, except by SIGKILL. */
 const running = new Set<ChildProcess>();
 process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
-/** Kills all processes that this one has started, those too that are not ready yet. */
+/** Kills all processes that this process has started, including those that are not ready yet. */
 export async function killAllStarted(): Promise<void> {
   const ended = [...running].map((child) => endingOf(child));
   for (const child of running) child.kill("SIGKILL");
@@ -52,11 +52,11 @@ export async function killAllStarted(): Promise<void> {
 export interface ServiceOptions {
   /** The log is appended to this file. */
   readonly logFile?: string;
-  /** The file to run, for a service of another checkout. */
+  /** The file to run instead, for the service of another checkout. */
   readonly main?: string;
 }
 
-/** Starts the service and resolves when it says that it is ready. */
+/** Starts the service; resolves when the service reports that it is ready. */
 export async function startService(
   settings: Settings,
   { logFile, main = MAIN }: ServiceOptions = {},
@@ -90,31 +90,32 @@ export async function startService(
   };
 }
 
-/** A command under way, which may be killed. */
+/** A running command, which can be killed. */
 export interface Command {
   readonly done: Promise<CommandResult>;
   kill(): void;
 }
 
-/** Brings the schema up to date, as a release step does. */
+/** Starts the migration of the schema, as a release step does. */
 export function startMigration(settings: Settings): Command {
   return startMain(settings, "migrate");
 }
 
-/** Runs the service's program with arguments, or a service that is expected to end by itself. */
+/** Starts the service's program with arguments, or a service that is expected to end by itself. */
 export function startMain(settings: Settings, ...args: string[]): Command {
   return command([MAIN, ...args], settings);
 }
 
-/** Runs a command of the operators' CLI. */
+/** Starts a command of the operators' CLI. */
 export function startOperator(settings: Settings, ...args: string[]): Command {
   return command([CLI, ...args], settings);
 }
 
-/** Runs a command of the operators' CLI that must succeed, and reads its document. */
+/** Runs a command of the operators' CLI that must succeed, and returns its JSON document. */
 export async function operator(settings: Settings, ...args: string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await startOperator(settings, ...args, "--json").done;
-  if (code !== 0) throw new Error(`\`collections ${args.join(" ")}\` ended with ${code}: ${stdout}${stderr}`);
+  if (code !== 0)
+    throw new Error(`\`collections ${args.join(" ")}\` failed with exit code ${code}: ${stdout}${stderr}`);
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
@@ -127,7 +128,7 @@ function command(args: string[], settings: Settings): Command {
   return { done, kill: () => void child.kill("SIGKILL") };
 }
 
-/** Nothing of this process's environment reaches it but what finds programs. */
+/** Starts Node. Only PATH is inherited from this process's environment. */
 function run(args: string[], settings: Settings) {
   const env = { PATH: process.env["PATH"], ...settings };
   const child = spawn(process.execPath, [...FLAGS, ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });

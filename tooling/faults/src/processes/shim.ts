@@ -4,14 +4,14 @@ import { fileURLToPath } from "node:url";
 
 const SHIMS = fileURLToPath(new URL("../../shims", import.meta.url));
 
-/** Why no shim can be made here; undefined when one can. */
-export function whyNoShim(): string | undefined {
+/** The reason why this machine cannot use a shim, or undefined. */
+export function shimUnavailable(): string | undefined {
   if (process.platform !== "linux") return "preloaded libraries need Linux";
   const { status } = spawnSync("cc", ["--version"], { stdio: "ignore" });
   return status === 0 ? undefined : "there is no C compiler; on Debian: apt-get install gcc libc6-dev";
 }
 
-/** Compiles a library of `shims` into the folder; returns the path that LD_PRELOAD takes. */
+/** Compiles a library of `shims` into the folder; returns its path for LD_PRELOAD. */
 export function makeShim(name: "clock" | "disk", folder: string): string {
   const library = join(folder, `${name}.so`);
   const args = ["-shared", "-fPIC", "-O2", "-Wall", "-o", library, join(SHIMS, `${name}.c`), "-ldl"];

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { makeClocks } from "./clock.ts";
-import { makeShim, whyNoShim } from "./shim.ts";
+import { makeShim, shimUnavailable } from "./shim.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "collections-shims-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a program prints that runs behind a preloaded library. */
+/** The output of a program that runs with a preloaded library. */
 function printed(settings: Readonly<Record<string, string>>, program: string): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", program], {
     encoding: "utf8",
@@ -19,7 +19,7 @@ function printed(settings: Readonly<Record<string, string>>, program: string): s
   return stdout;
 }
 
-test.runIf(whyNoShim() === undefined)("a clock is moved while its process runs, and no timer with it", () => {
+test.runIf(shimUnavailable() === undefined)("the clock shim shifts the clock of a running process and not its timers", () => {
   const [clock] = makeClocks(1, folder);
   const program = `
     const before = Date.now();
@@ -36,28 +36,31 @@ test.runIf(whyNoShim() === undefined)("a clock is moved while its process runs, 
   expect(waitedMs).toBeLessThan(10_000);
 });
 
-test.runIf(whyNoShim() === undefined)("on a full disk no file grows, what is there is changed, and others grow", () => {
-  const place = mkdtempSync(join(folder, "disk-"));
-  const [full, inside, outside] = [join(folder, "is-full"), join(place, "inside"), join(folder, "outside")];
-  const settings = {
-    LD_PRELOAD: makeShim("disk", folder),
-    FAULTS_DISK_FOLDER: place,
-    FAULTS_DISK_FULL: full,
-  };
-  const program = `
-    const tell = (what, work) => { try { work(); console.log(what, "done"); } catch (e) { console.log(what, e.code); } };
+test.runIf(shimUnavailable() === undefined)(
+  "the disk shim lets no file of its folder grow, but allows overwriting, and other folders can grow",
+  () => {
+    const place = mkdtempSync(join(folder, "disk-"));
+    const [full, inside, outside] = [join(folder, "is-full"), join(place, "inside"), join(folder, "outside")];
+    const settings = {
+      LD_PRELOAD: makeShim("disk", folder),
+      FAULTS_DISK_FOLDER: place,
+      FAULTS_DISK_FULL: full,
+    };
+    const program = `
+    const attempt = (what, work) => { try { work(); console.log(what, "done"); } catch (e) { console.log(what, e.code); } };
     const [full, inside, outside] = ${JSON.stringify([full, inside, outside])};
-    tell("before", () => fs.writeFileSync(inside, "12345"));
+    attempt("before", () => fs.writeFileSync(inside, "12345"));
     fs.writeFileSync(full, "");
     const file = fs.openSync(inside, "r+");
-    tell("change", () => fs.writeSync(file, "67", 0));
-    tell("grow", () => fs.writeSync(file, "67890", 3));
-    tell("stretch", () => fs.ftruncateSync(file, 100));
-    tell("outside", () => fs.writeFileSync(outside, "1"));
+    attempt("change", () => fs.writeSync(file, "67", 0));
+    attempt("grow", () => fs.writeSync(file, "67890", 3));
+    attempt("stretch", () => fs.ftruncateSync(file, 100));
+    attempt("outside", () => fs.writeFileSync(outside, "1"));
     fs.rmSync(full);
-    tell("after", () => fs.writeSync(file, "890", 5));`;
-  const expected = ["before done", "change done", "grow ENOSPC", "stretch ENOSPC", "outside done", "after done"];
-  expect(printed(settings, program).trim().split("\n")).toEqual(expected);
-  expect(readFileSync(inside, "utf8")).toBe("67345890");
-  expect(existsSync(outside)).toBe(true);
-});
+    attempt("after", () => fs.writeSync(file, "890", 5));`;
+    const expected = ["before done", "change done", "grow ENOSPC", "stretch ENOSPC", "outside done", "after done"];
+    expect(printed(settings, program).trim().split("\n")).toEqual(expected);
+    expect(readFileSync(inside, "utf8")).toBe("67345890");
+    expect(existsSync(outside)).toBe(true);
+  },
+);

@@ -8,8 +8,9 @@ const NAME = "faults_standby";
 const IN_STEP_WITHIN_MS = 60_000;
 
 /**
- * Adds a synchronous standby: from now on no commit is acknowledged that it has not on its disk. It is copied while the
- * primary runs, as `pg_basebackup` does, whose part of PostgreSQL the npm packages lack.
+ * Adds a synchronous standby: from now on only commits that are on the standby's disk are acknowledged. The data folder
+ * is copied while the primary runs, as `pg_basebackup` does; the npm packages of PostgreSQL do not contain that
+ * program.
  */
 export async function addStandby(primary: OwnPostgres, dataDir: string): Promise<OwnPostgres> {
   await copyRunning(primary, dataDir);
@@ -28,10 +29,10 @@ export async function addStandby(primary: OwnPostgres, dataDir: string): Promise
   return standby;
 }
 
-/** Makes the standby a primary without a standby of its own; resolves when it takes writes. */
+/** Makes the standby a primary without a standby; resolves when it accepts writes. */
 export async function promote(standby: OwnPostgres): Promise<void> {
   await standby.pool.query("select pg_promote(true, 60)");
-  await until("the standby takes writes", IN_STEP_WITHIN_MS, async () => {
+  await until("the standby accepts writes", IN_STEP_WITHIN_MS, async () => {
     const { rows } = await standby.pool.query<{ waits: boolean }>("select pg_is_in_recovery() as waits");
     return rows[0]?.waits === false;
   });
@@ -42,8 +43,8 @@ async function copyRunning(primary: OwnPostgres, dataDir: string): Promise<void>
   await session.query("select pg_backup_start('faults', true)");
   const { status, stderr } = spawnSync("cp", ["-a", primary.dataDir, dataDir], { encoding: "utf8" });
   const complaints = stderr.split("\n").filter((line) => line !== "" && !/No such file or directory/.test(line));
-  // Files that go away while they are copied are in the log.
-  if (status === null || complaints.length > 0) throw new Error(`The copy failed: ${stderr}`);
+  // Files that disappear during the copy are restored from the write-ahead log.
+  if (status === null || complaints.length > 0) throw new Error(`Copying the data folder failed: ${stderr}`);
   const { rows } = await session.query<{ label: string }>("select labelfile as label from pg_backup_stop(false)");
   await session.end();
   for (const file of ["postmaster.pid", "postmaster.opts", "embedded-port"]) {

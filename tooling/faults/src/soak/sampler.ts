@@ -2,22 +2,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { quantile, type Sample } from "../flatness.ts";
 import type { Stage } from "../stage/stage.ts";
 
-/** Durations that were heard of since the last sample. */
-export interface Heard {
+/** Durations that were measured since the last sample. */
+export interface Durations {
   readonly confirmMs: number[];
   readonly listMs: number[];
 }
 
-/** Why processes cannot be looked at here; undefined when they can. */
-export function whyNoSamples(): string | undefined {
-  return process.platform === "linux" ? undefined : "what a process holds is read from /proc, which needs Linux";
+/** The reason why processes cannot be measured here, or undefined. */
+export function samplingUnavailable(): string | undefined {
+  return process.platform === "linux" ? undefined : "measuring processes needs /proc, which only Linux has";
 }
 
-/** Looks at the processes and at PostgreSQL, and takes what was heard. */
-export async function takeSample({ servers, workers, postgres }: Stage, heard: Heard, atS: number): Promise<Sample> {
+/** Measures the processes and PostgreSQL, and takes the durations durations since the last sample. */
+export async function takeSample({ servers, workers, postgres }: Stage, durations: Durations, atS: number): Promise<Sample> {
   const { rows } = await postgres.pool.query<{ connections: string; waiting: string }>(SELECT_STATE);
-  const confirmMs = heard.confirmMs.splice(0);
-  const listMs = heard.listMs.splice(0);
+  const confirmMs = durations.confirmMs.splice(0);
+  const listMs = durations.listMs.splice(0);
   return {
     atS,
     serverMiB: memoryOf(servers.pids),
@@ -37,13 +37,13 @@ const SELECT_STATE = `
   select (select count(*) from pg_stat_activity where application_name like 'collections%') as connections,
     (select count(*) from webhooks.delivery where state in ('waiting', 'retrying')) as waiting`;
 
-/** Resident. */
+/** Resident memory in MiB. */
 function memoryOf(pids: readonly number[]): number {
   const kib = pids.map((pid) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]));
   return Math.round(kib.reduce((sum, one) => sum + one, 0) / 1_024);
 }
 
-/** Sockets, files and whatever else a process holds open. */
+/** The number of open file descriptors, including sockets. */
 function filesOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0);
 }

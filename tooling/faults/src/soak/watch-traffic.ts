@@ -8,7 +8,9 @@ const NEWEST = 10;
 const WATCHED_FOR_MS = 5_000;
 const LOOK_AGAIN_MS = 500;
 
-/** A field partner's phone watches one of the newest links until it has ended or for some seconds, then another one. */
+/**
+ * A field partner's phone watches one of the newest links until the link ends or for some seconds, then another one.
+ */
 export async function watchLinks(stage: Stage, { random, isOver, onAnswer }: Pace): Promise<void> {
   while (!isOver()) {
     const newest = stage.model.links.flatMap(({ linkId }) => (linkId === undefined ? [] : [linkId])).slice(-NEWEST);
@@ -31,12 +33,12 @@ async function watch(stage: Stage, id: string, onUpdate: Pace["onAnswer"]): Prom
   });
   if (answer.status !== 200) stage.model.odd(`a subscription was answered ${answer.status}`);
   for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
-    if (chunk.includes('"errors"')) stage.model.odd(`a subscription says ${chunk.slice(0, 300)}`);
+    if (chunk.includes('"errors"')) stage.model.odd(`a subscription returned errors: ${chunk.slice(0, 300)}`);
     if (chunk.includes("event: next")) onUpdate?.(performance.now() - startedAt);
   }
 }
 
-/** The phone has hung up. */
+/** The watch time is over. */
 function ignoreEnd(error: unknown): void {
   if ((error as Error).name !== "TimeoutError") throw error;
 }

@@ -4,8 +4,8 @@ import type { Stage } from "./stage.ts";
 const WAITS_FOR_MS = 2_000;
 
 /**
- * Resolves the moment that a commit of a server is on its way to the disk: who is killed now will not tell anybody of
- * it. After two seconds without one any moment must do, and does not count as amid one.
+ * Resolves at a moment when a server's commit is on its way to the disk. Killing the server then loses its answer.
+ * After two seconds without a commit it resolves anyway and does not count.
  */
 export async function amidCommit({ postgres, model }: Pick<Stage, "postgres" | "model">): Promise<void> {
   const { counts } = model;

@@ -2,7 +2,10 @@ import { rmSync } from "node:fs";
 import { ownFolder } from "../processes/run-folder.ts";
 import type { Settings } from "../processes/service-process.ts";
 
-/** The service's settings on every stage: it may call this machine, limits nobody, and repeats soon. */
+/**
+ * The service's settings on every stage: outbound calls to this machine are allowed, rate limits are off, and retries
+ * come soon.
+ */
 export const STAGE_SETTINGS: Settings = {
   MASTER_KEY: "0123456789abcdef".repeat(4),
   OUTBOUND_ALLOW: "127.0.0.1:*",
@@ -14,12 +17,12 @@ export const STAGE_SETTINGS: Settings = {
   MINT_TIMEOUT: "2s",
 };
 
-/** Asks for something to be done when the stage is closed. */
+/** Registers a cleanup for the end of the stage. */
 export type OnClose = (closing: () => unknown) => void;
 
 /**
- * Sets up a stage in a folder of its own. `close` does what was asked for by `onClose`, last first, and removes the
- * folder. It is called here when the stage cannot be set up.
+ * Sets up a stage in its own folder. `close` runs the cleanups of `onClose`, last first, and removes the folder. If the
+ * setup fails, `close` is called here.
  */
 export async function openInFolder<Stage>(
   setUp: (folder: string, onClose: OnClose) => Promise<Stage>,

@@ -9,36 +9,36 @@ import { OwnPostgres } from "../processes/own-postgres.ts";
 import { ownFolder } from "../processes/run-folder.ts";
 import { operator, type Settings, startMigration } from "../processes/service-process.ts";
 
-/** A cluster at rest whose books are filled: each stage begins with a copy of it. */
+/** A stopped PostgreSQL data folder with books: each stage starts with a copy. */
 export interface Original {
   readonly dataDir: string;
   readonly lender: { readonly apiKeyId: string; readonly hmacSecret: string };
   readonly accessToken: string;
-  /** Loans that payments without a link go to. */
+  /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
 }
 
 export const LENDER = "ACME";
 export const MINT_AUTH = { name: "X-Lender-Auth", value: "only of this run" };
 const LOANS = 100;
-/** Each may have ten links a day. */
+/** Each case may have ten links a day. */
 const DOORS = 100;
-/** More than the hour of a soak pays of a loan: one that is paid off takes no more links. */
+/** More than an hour of soak pays on one loan: a loan that is paid off accepts no more links. */
 const PLACED = 10_000_000;
 
 let original: Promise<Original> | undefined;
 
-/** One lender, whose loans are imported, and one field partner, who holds some of them; made once by this process. */
+/** One lender with imported loans, and one field partner who holds some of them. Made once per process. */
 export function originalBooks(settings: Settings): Promise<Original> {
   original ??= fillBooks(settings);
   return original;
 }
 
-/** Copies the original to a folder that does not exist yet, for a server that listens elsewhere. */
+/** Copies the original to a folder that does not exist yet, for a server on another port. */
 export async function copyCluster(from: string, to: string): Promise<void> {
   const copying = spawn("cp", ["-a", from, to], { stdio: ["ignore", "ignore", "inherit"] });
   const [code] = (await once(copying, "close")) as [number | null];
-  if (code !== 0) throw new Error(`The copy of ${from} ended with ${code}.`);
+  if (code !== 0) throw new Error(`Copying ${from} failed with exit code ${code}.`);
   for (const file of ["postmaster.pid", "postmaster.opts", "embedded-port"]) rmSync(join(to, file), { force: true });
 }
 
@@ -48,7 +48,7 @@ async function fillBooks(given: Settings): Promise<Original> {
   const postgres = await OwnPostgres.start({ dataDir: join(folder, "data") });
   const settings = { ...given, DATABASE_URL: postgres.url, FAULTS_RUN: folder };
   const { code, stderr } = await startMigration(settings).done;
-  if (code !== 0) throw new Error(`The migration ended with ${code}: ${stderr}`);
+  if (code !== 0) throw new Error(`The migration failed with exit code ${code}: ${stderr}`);
   const servers = new Crew({ ...settings, ROLE: "server" }, { logFile: join(folder, "servers.log") });
   const [person, twin] = await Promise.all([registerFieldPartner(settings), startLenderTwin(), servers.start([{}])]);
   const lender = await registerLender(settings, twin);
@@ -62,7 +62,7 @@ async function fillBooks(given: Settings): Promise<Original> {
   return { dataDir, lender, accessToken: person.accessToken, loans };
 }
 
-/** Where the lender is, each stage says for itself. */
+/** Registers the lender. Each stage sets the lender's addresses later. */
 async function registerLender(settings: Settings, twin: LenderTwin): Promise<Original["lender"]> {
   const { apiKeyId, hmacSecret } = await operator(
     settings,
@@ -86,7 +86,7 @@ async function registerFieldPartner(settings: Settings): Promise<{ id: string; a
   return { id, accessToken: String(accessToken) };
 }
 
-/** Operators assign one case at a time, so only the first goes their way; the others are given by SQL. */
+/** Imports the loans and assigns cases. An operator can only assign one case at a time, so SQL assigns the others. */
 async function importBooks(
   settings: Settings,
   postgres: OwnPostgres,
@@ -97,7 +97,7 @@ async function importBooks(
   const doors = Array.from({ length: DOORS }, (_, index) => `DOOR/${index}`);
   const rows = [...loans, ...doors].map((loan) => importRow(loan, PLACED));
   const { status, rawBody } = await twin.importCases(rows, { atomic: true });
-  if (status !== 200) throw new Error(`The loans were not imported: ${rawBody}`);
+  if (status !== 200) throw new Error(`The import of the loans failed: ${rawBody}`);
   await operator(settings, "case", "assign", LENDER, doors[0]!, fieldPartnerId);
   await postgres.pool.query(
     `update cases.collection_case set status = 'assigned',

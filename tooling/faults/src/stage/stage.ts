@@ -1,6 +1,6 @@
 import { type Answer, LenderClient, type LenderTwin, startLenderTwin } from "@collections/lender-twin";
 import { join } from "node:path";
-import { isNotNow } from "../traffic/confirm-traffic.ts";
+import { isUnavailable } from "../traffic/confirm-traffic.ts";
 import { Crew } from "../processes/crew.ts";
 import type { LyingFront } from "../processes/lying-front.ts";
 import { Model } from "../traffic/model.ts";
@@ -11,27 +11,27 @@ import { type OnClose, openInFolder, STAGE_SETTINGS } from "./open.ts";
 import { type Random, seededRandom } from "../traffic/seeded-random.ts";
 import type { Settings } from "../processes/service-process.ts";
 
-/** What a fault may want otherwise. */
+/** What a fault can change about the stage. */
 export interface StageOptions {
   readonly settings?: Settings;
-  /** One process for each, with settings of its own; one of either unless told. */
+  /** One process for each entry, with these additional settings; by default one. */
   readonly servers?: readonly Settings[];
   readonly workers?: readonly Settings[];
   readonly postgres?: Readonly<Record<string, string>>;
   readonly postgresEnvironment?: Readonly<Record<string, string>>;
-  /** The folder of the database; in the run's own folder unless told. */
+  /** The folder of the database; by default inside the stage's folder. */
   readonly dataDir?: string;
-  /** Lets the service reach PostgreSQL by a relay only, which can be led elsewhere. */
+  /** Connects the service to PostgreSQL only through a relay, which can lead elsewhere. */
   readonly throughRelay?: boolean;
-  /** Where the lender seems to be: an address of a process before the twin. */
+  /** A proxy in front of the twin, which the service sees as the lender. */
   readonly front?: (twinUrl: string) => Promise<LyingFront>;
-  /** The mail server; without it links are shown only. */
+  /** The mail server's URL; without one, links are only shown. */
   readonly smtpUrl?: string;
-  /** What else than a 503 is a fair answer while the fault lasts. */
+  /** Which other answers than a 503 are allowed during the fault. */
   readonly mayRefuse?: (answer: Answer) => boolean;
 }
 
-/** The service, everything around it, and what the world outside knows. */
+/** The service, its environment, and the model of what the clients know. */
 export interface Stage {
   readonly seed: number;
   readonly random: Random;
@@ -43,19 +43,19 @@ export interface Stage {
   readonly settings: Settings;
   readonly relay: Relay | undefined;
   readonly front: LyingFront | undefined;
-  /** Loans that payments without a link go to. */
+  /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
   readonly accessToken: string;
   readonly sendsMail: boolean;
   readonly mayRefuse: (answer: Answer) => boolean;
   /** Changes when a standby takes over. */
   postgres: OwnPostgres;
-  /** One of the lender's own servers, with connections of its own. */
+  /** One of the lender's servers, with its own connections. */
   client(): LenderClient;
   close(): Promise<void>;
 }
 
-/** Starts all of it on a copy of the original books. */
+/** Starts all parts on a copy of the original books. */
 export function openStage(seed: number, options: StageOptions): Promise<Stage> {
   return openInFolder((folder, onClose) => setUp(seed, folder, options, onClose));
 }
@@ -93,7 +93,7 @@ async function setUp(
   onClose(() => twin.close());
   const front = await options.front?.(twin.url);
   onClose(() => front?.close());
-  await tellWhereTheLenderIs(postgres, twin, front?.url ?? twin.url);
+  await setLenderUrls(postgres, twin, front?.url ?? twin.url);
   await Promise.all([servers.start(options.servers ?? [{}]), workers.start(options.workers ?? [{}])]);
   const connection = { serviceUrl: servers.urls[0]!, ...original.lender };
   twin.connect(connection);
@@ -112,7 +112,7 @@ async function setUp(
     loans: original.loans,
     accessToken: original.accessToken,
     sendsMail: options.smtpUrl !== undefined,
-    mayRefuse: (answer) => isNotNow(answer) || options.mayRefuse?.(answer) === true,
+    mayRefuse: (answer) => isUnavailable(answer) || options.mayRefuse?.(answer) === true,
     postgres,
     client() {
       const client = new LenderClient();
@@ -122,8 +122,8 @@ async function setUp(
   };
 }
 
-/** Before any process has read it. */
-async function tellWhereTheLenderIs({ pool }: OwnPostgres, twin: LenderTwin, seenAt: string): Promise<void> {
+/** Sets the lender's addresses before any process reads them. */
+async function setLenderUrls({ pool }: OwnPostgres, twin: LenderTwin, seenAt: string): Promise<void> {
   const at = (url: string) => url.replace(twin.url, seenAt);
   await pool.query("update lenders.lender set mint_link_url = $1", [at(twin.mintUrl)]);
   await pool.query("update webhooks.endpoint set url = $1", [at(twin.callbackUrl)]);

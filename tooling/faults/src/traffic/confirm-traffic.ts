@@ -7,15 +7,15 @@ import { UnansweredError } from "./traffic-end.ts";
 
 const LARGEST_MINOR = 50_000;
 const BY_LINK = 0.2;
-/** So many of those whose answer was lost are never sent again: they must be booked whole, or not at all. */
+/** This share of payments with a lost answer is never sent again: they must be booked completely or not at all. */
 const GIVEN_UP = 0.1;
 const RETRY_AFTER_MS = 100;
 
 let clients = 0;
 
 /**
- * One of the lender's servers: confirms payments one after the other, each until it is answered. Throws UnansweredError
- * when one is not at the end.
+ * One of the lender's servers: confirms payments one after the other, and repeats each until it is answered. Throws
+ * UnansweredError if a payment has no answer at the end.
  */
 export async function confirmPayments(stage: Scene, pace: Pace): Promise<void> {
   const { random, isOver, rest } = pace;
@@ -50,7 +50,7 @@ function aPayment({ loans, lender }: Scene, reference: string, random: () => num
   return { loan, reference, amountMinor, body, isDoubtful: false, acknowledged: undefined };
 }
 
-/** What a lender does whose answer is lost: the same bytes again, at another server where there is one. */
+/** After a lost answer the lender sends the same bytes again, to another server if there is one. */
 async function confirmUntilAnswered(
   { servers, model, mayRefuse }: Scene,
   client: LenderClient,
@@ -67,12 +67,12 @@ async function confirmUntilAnswered(
       return;
     }
     if (answer !== undefined && !mayRefuse(answer)) {
-      // Nothing is known of it any more: the checks treat it as one that was never acknowledged.
-      model.odd(refusal(answer));
+      // The outcome is unknown: the checks treat the payment as never acknowledged.
+      model.odd(describeAnswer(answer));
       return;
     }
     if (answer?.status === 503) model.counts.refused += 1;
-    // What is refused was not booked; a 503 may come after a commit whose end nobody has heard of.
+    // A rejected payment was not booked. But a 503 may follow a commit whose result the server did not learn.
     const isNewlyDoubtful = !payment.isDoubtful && (answer === undefined || answer.status >= 500);
     if (isNewlyDoubtful) payment.isDoubtful = true;
     if (isNewlyDoubtful && random() < GIVEN_UP) return;
@@ -89,17 +89,20 @@ function book(model: Model, payment: Payment, answer: Answer): void {
     original?: { sequence: number };
   };
   if (code !== "DUPLICATE_CONFIRMATION" || !payment.isDoubtful || matches !== true || original === undefined) {
-    return model.odd(refusal(answer));
+    return model.odd(describeAnswer(answer));
   }
   model.counts.lostAnswers += 1;
   model.acknowledge(payment, original.sequence);
 }
 
-function refusal({ status, rawBody }: Answer): string {
+function describeAnswer({ status, rawBody }: Answer): string {
   return `a confirmation was answered ${status}: ${rawBody.slice(0, 300)}`;
 }
 
-/** While something is broken, "not now" is the one answer, and it says when to come again. */
-export function isNotNow({ status, headers }: Answer): boolean {
+/**
+ * Whether the service is temporarily unavailable: a 503 with Retry-After, the one answer that is allowed during a
+ * fault.
+ */
+export function isUnavailable({ status, headers }: Answer): boolean {
   return status === 503 && headers["retry-after"] !== undefined;
 }

@@ -8,7 +8,7 @@ const RETRY_AFTER_MS = 200;
 
 let senders = 0;
 
-/** An import row with what is required, and an address to send links to. */
+/** An import row with the required fields, and an e-mail address to send links to. */
 export function importRow(sourceLoanNumber: string, outstandingAmount: number): object {
   return {
     sourceLoanNumber,
@@ -20,8 +20,8 @@ export function importRow(sourceLoanNumber: string, outstandingAmount: number): 
 }
 
 /**
- * The lender sends new loans, ten at a time and all or none, each batch until it is answered. Throws UnansweredError when
- * one is not at the end.
+ * The lender imports new loans in atomic batches of ten, and repeats each batch until it is answered. Throws
+ * UnansweredError if a batch has no answer at the end.
  */
 export async function importLoans(stage: Scene, { random, isOver, isTooLate, rest }: Pace): Promise<void> {
   const client = stage.client();

@@ -1,4 +1,4 @@
-import { askUntilAnswered } from "./door-traffic.ts";
+import { queryUntilAnswered } from "./link-traffic.ts";
 import type { Pace, Scene } from "./pace.ts";
 
 const CASES = `{
@@ -7,8 +7,8 @@ const CASES = `{
 const DELIVERIES = "/api/v1/partner/webhooks/deliveries?limit=50";
 
 /**
- * A field partner looks at their cases, and the lender at its deliveries, in turn. `onDeliveries` is told of each list
- * that has deliveries: one that is refused or empty is no fault by itself, but if all are, nothing was looked at.
+ * A field partner reads their cases and the lender reads its deliveries, in turn. `onDeliveries` is called for each
+ * list that has deliveries. A rejected or empty list is allowed, but if all are, the load tested nothing.
  */
 export async function lookAtLists(stage: Scene, pace: Pace, onDeliveries: () => void): Promise<void> {
   const { isOver, rest, onAnswer } = pace;
@@ -16,7 +16,7 @@ export async function lookAtLists(stage: Scene, pace: Pace, onDeliveries: () => 
   try {
     while (!isOver()) {
       const startedAt = performance.now();
-      await askUntilAnswered(stage, pace, CASES, {});
+      await queryUntilAnswered(stage, pace, CASES, {});
       onAnswer?.(performance.now() - startedAt);
       await rest();
       const answer = await client.call("GET", DELIVERIES).catch(() => undefined);

@@ -3,35 +3,35 @@ export interface Payment {
   readonly loan: string;
   readonly reference: string;
   readonly amountMinor: number;
-  /** The bytes that are sent, each time the same. */
+  /** The bytes of every attempt. */
   readonly body: string;
-  /** Some attempt may have been booked without our knowing: it ended without an answer, or with a 503. */
+  /** Whether an attempt may have been booked without our knowledge: it ended without an answer, or with a 503. */
   isDoubtful: boolean;
-  /** What the service said when it said that the payment is booked. */
+  /** The answer that confirmed the booking. */
   acknowledged: { readonly sequence: number } | undefined;
 }
 
-/** Loans that were sent in one atomic import. */
+/** Loans of one atomic import. */
 export interface Batch {
   readonly loans: readonly string[];
   isAcknowledged: boolean;
 }
 
-/** A link that a field partner asked for; its id once the service has answered. */
+/** A link that a field partner requested; its id after the service has answered. */
 export interface LinkRequest {
   readonly idempotencyKey: string;
   linkId: string | undefined;
 }
 
-/** What the run counts. */
+/** The counters of a run. */
 export interface Counts {
-  /** Times that the fault struck. */
+  /** The number of strikes. */
   strikes: number;
-  /** Processes that were killed, connections that were cut, PostgreSQLs that were brought down: what a strike hit. */
+  /** What the strikes hit: killed processes, cut connections, stopped PostgreSQL servers. */
   hits: number;
-  /** Payments that turned out to be booked although no answer had said so. */
+  /** Payments that were booked although no answer said so. */
   lostAnswers: number;
-  /** Kills that waited for a commit of a server's, and those of them that came while one was on its way to the disk. */
+  /** Kills that waited for a server's commit, and how many of them hit a commit on its way to the disk. */
   killsTimed: number;
   killsAmidCommit: number;
   /** Answers of 503. */
@@ -54,13 +54,13 @@ export function noCounts(): Counts {
 
 const ODD_ANSWERS_KEPT = 20;
 
-/** All that the outside world has asked for and been told: what the database is held against afterwards. */
+/** Everything that clients have requested and what they were answered. The database is compared with it afterwards. */
 export class Model {
   readonly payments: Map<string, Payment> = new Map();
   readonly batches: Batch[] = [];
   readonly links: LinkRequest[] = [];
   readonly counts: Counts = noCounts();
-  /** Answers that the contract does not have for what was asked, and what else must not be. */
+  /** Answers that the contract does not allow, and other unexpected observations. */
   readonly oddities: string[] = [];
 
   get acknowledged(): number {

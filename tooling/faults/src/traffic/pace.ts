@@ -1,28 +1,28 @@
 import type { Answer, LenderClient, LenderTwin } from "@collections/lender-twin";
 import type { Model } from "./model.ts";
 
-/** What of a stage the traffic needs: where the service is, who sends, and what is known of it outside. */
+/** The parts of a stage that the traffic needs: the service's URLs, the clients, and the model of what they know. */
 export interface Scene {
   readonly seed: number;
   readonly model: Model;
   readonly servers: { readonly urls: readonly string[] };
   readonly lender: Pick<LenderTwin, "links">;
-  /** Loans that payments without a link go to. */
+  /** Loans that receive payments without a link. */
   readonly loans: readonly string[];
   readonly accessToken: string;
   readonly sendsMail: boolean;
   readonly mayRefuse: (answer: Answer) => boolean;
-  /** One of the lender's own servers, with connections of its own. */
+  /** One of the lender's servers, with its own connections. */
   client(): LenderClient;
 }
 
-/** What a part of the traffic is given: its own random numbers, when to end, and how to take breath. */
+/** What each part of the traffic gets: its own random numbers, its end and its pauses. */
 export interface Pace {
   readonly random: () => number;
   readonly isOver: () => boolean;
-  /** Whether the end is so long past that an answer is not asked for once more. */
+  /** Whether the end is so long ago that a request is not repeated any more. */
   readonly isTooLate: () => boolean;
   readonly rest: () => Promise<void>;
-  /** Told how long each answer took that says what became of the request. */
+  /** Called with the duration of each answer that settles a request. */
   readonly onAnswer?: (ms: number) => void;
 }

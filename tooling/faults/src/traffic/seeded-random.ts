@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** Returns numbers from 0 up to 1; the same sequence for the same seed (mulberry32). */
 export type Random = () => number;
 
 export function seededRandom(seed: number): Random {
@@ -11,16 +11,16 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A seed of its own for each part of a run, so that running one fault alone repeats what it did among all. */
+/** A seed for each part of a run, so that a fault behaves the same alone and together with others. */
 export function seedOf(seed: number, part: string): number {
   let mixed = seed | 0;
   for (const character of part) mixed = Math.imul(mixed ^ character.codePointAt(0)!, 0x01000193);
   return mixed;
 }
 
-/** One of them. */
+/** A random item. */
 export function oneOf<Item>(random: Random, items: readonly Item[]): Item {
   const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new TypeError("There is nothing to choose from.");
+  if (item === undefined) throw new TypeError("Cannot choose from an empty list.");
   return item;
 }

@@ -1,22 +1,22 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Model } from "./model.ts";
 
-/** So long after the end an answer is still asked for. */
+/** How long after the end open requests are still repeated. */
 const PATIENCE_MS = 20_000;
-/** More than what is asked for then takes: each request gives up by itself. */
+/** Longer than the last repeat takes: each request has its own timeout. */
 const LAST_REQUEST_MS = 20_000;
 
-/** The traffic has ended, and what was asked for has no answer: the service has not recovered. */
+/** The traffic has ended, but a request never got an answer: the service has not recovered. */
 export class UnansweredError extends Error {
   readonly code = "UNANSWERED";
 
   constructor(what: string) {
-    super(`${what} had no answer when the traffic ended, and got none.`);
+    super(`${what} had no answer when the traffic ended, and got none afterwards.`);
     this.name = "UnansweredError";
   }
 }
 
-/** How a traffic ends, whatever the service does: a part that has not ended as it should is told as odd. */
+/** Ends traffic even if the service does not recover. A part that fails or does not end is reported as odd. */
 export class TrafficEnd {
   readonly #model: Pick<Model, "odd">;
   readonly #patienceMs: number;
@@ -28,18 +28,18 @@ export class TrafficEnd {
     this.#patienceMs = patienceMs;
   }
 
-  /** From now on nothing new is begun. */
+  /** Whether the traffic has ended: start nothing new. */
   readonly isOver = (): boolean => performance.now() >= this.#endedAt;
 
-  /** Whoever still waits for an answer throws UnansweredError in place of asking once more. */
+  /** Whether to throw UnansweredError instead of repeating a request. */
   readonly isTooLate = (): boolean => performance.now() >= this.#endedAt + this.#patienceMs;
 
-  /** One of those that go on until the end. */
+  /** Adds a part that runs until the end. */
   join(part: Promise<void>): void {
     this.#parts.push(part.catch((error: unknown) => this.#model.odd(String(error))));
   }
 
-  /** Ends the traffic; resolves when all parts have ended, or when they should have. */
+  /** Ends the traffic; resolves when all parts have ended, or when their time is up. */
   async stop(): Promise<void> {
     this.#endedAt = performance.now();
     const withinMs = this.#patienceMs + LAST_REQUEST_MS;
@@ -48,6 +48,6 @@ export class TrafficEnd {
     const isLate = pause(withinMs, false, { signal: deadline.signal }).catch(() => false);
     const inTime = await Promise.race([hasEnded, isLate]);
     deadline.abort();
-    if (!inTime) this.#model.odd(`the traffic goes on ${Math.round(withinMs / 1_000)} s after its end`);
+    if (!inTime) this.#model.odd(`the traffic was still running ${Math.round(withinMs / 1_000)} s after its end`);
   }
 }

@@ -2,9 +2,9 @@ import { LenderClient } from "@collections/lender-twin";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
-import { isNotNow } from "./confirm-traffic.ts";
+import { isUnavailable } from "./confirm-traffic.ts";
 import { until } from "../deadline.ts";
-import { askUntilAnswered } from "./door-traffic.ts";
+import { queryUntilAnswered } from "./link-traffic.ts";
 import { lookAtLists } from "./list-traffic.ts";
 import { Model } from "./model.ts";
 import type { Scene } from "./pace.ts";
@@ -13,7 +13,7 @@ import { startTraffic } from "./traffic.ts";
 const closings: (() => void)[] = [];
 afterAll(() => closings.forEach((close) => close()));
 
-/** A service that answers everything in this way. */
+/** A service that answers every request in this way. */
 async function serviceThat(answers: RequestListener): Promise<string> {
   const server = createServer(answers);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -33,7 +33,7 @@ function sceneAt(serviceUrl: string): Scene {
     loans: ["LN-0", "LN-1"],
     accessToken: "token",
     sendsMail: false,
-    mayRefuse: isNotNow,
+    mayRefuse: isUnavailable,
     client() {
       const client = new LenderClient();
       client.connect({ serviceUrl, apiKeyId: "lk_test", hmacSecret: "secret" });
@@ -42,7 +42,7 @@ function sceneAt(serviceUrl: string): Scene {
   };
 }
 
-test("a service that never recovers ends the traffic all the same, and each that goes without an answer is told", async () => {
+test("traffic ends although the service never recovers, and each unanswered request is reported", async () => {
   const scene = sceneAt(
     await serviceThat((_, answer) => {
       answer.writeHead(503, { "content-type": "application/json", "retry-after": "1" });
@@ -51,13 +51,13 @@ test("a service that never recovers ends the traffic all the same, and each that
   );
   const options = { clients: 3, restMs: 1, linkRestMs: 1, importRestMs: 1, patienceMs: 300 };
   const traffic = startTraffic(scene, options);
-  await until("everybody is refused", 10_000, () => scene.model.counts.refused > 10);
+  await until("more than ten requests were answered 503", 10_000, () => scene.model.counts.refused > 10);
   await traffic.stop();
-  const told = scene.model.oddities.join("\n");
-  // Some payments are given up on purpose before the end, so not each client has one left.
-  expect(told).toMatch(/the payment pay_\d+_\d+ had no answer when the traffic ended/);
-  expect(told).toMatch(/the import of NEW\/\d+-1-0 and others had no answer/);
-  expect(told).toMatch(/a request of the app had no answer/);
+  const oddities = scene.model.oddities.join("\n");
+  // Some payments are given up on purpose before the end, so not every client has an open one.
+  expect(oddities).toMatch(/the payment pay_\d+_\d+ had no answer when the traffic ended/);
+  expect(oddities).toMatch(/the import of NEW\/\d+-1-0 and others had no answer/);
+  expect(oddities).toMatch(/a request of the app had no answer/);
   const open = [...scene.model.payments.values()];
   expect(open.every(({ isDoubtful, acknowledged }) => isDoubtful && acknowledged === undefined)).toBe(true);
   const sent = scene.model.counts.refused;
@@ -65,7 +65,7 @@ test("a service that never recovers ends the traffic all the same, and each that
   expect(scene.model.counts.refused).toBe(sent);
 });
 
-test("an answer without data and without an error is odd, and not taken for a refusal", async () => {
+test("an answer without data and without errors is odd, and does not count as unavailable", async () => {
   let asked = 0;
   const scene = sceneAt(
     await serviceThat((_, answer) => {
@@ -74,15 +74,15 @@ test("an answer without data and without an error is odd, and not taken for a re
       answer.end(asked === 1 ? "{}" : '{"data":{}}');
     }),
   );
-  expect(await askUntilAnswered(scene, { random: () => 0, isTooLate: () => false }, "{ cases }", {})).toEqual({});
+  expect(await queryUntilAnswered(scene, { random: () => 0, isTooLate: () => false }, "{ cases }", {})).toEqual({});
   expect(scene.model.oddities).toEqual(['the app was answered {"status":200}']);
 });
 
 test.each([
   ["has some", 200, '{"deliveries":[{}]}', 3],
   ["is empty", 200, '{"deliveries":[]}', 0],
-  ["is always refused", 503, '{"code":"UNAVAILABLE"}', 0],
-])("a list of deliveries that %s is told as such: of three that were asked for", async (_, status, body, told) => {
+  ["is always answered 503", 503, '{"code":"UNAVAILABLE"}', 0],
+])("a list of deliveries that %s leads to this many calls of onDeliveries", async (_, status, body, calls) => {
   let asked = 0;
   const scene = sceneAt(
     await serviceThat(({ url }, answer) => {
@@ -95,6 +95,6 @@ test.each([
   let seen = 0;
   const pace = { random: () => 0, isOver: () => asked === 3, isTooLate: () => false, rest: async () => {} };
   await lookAtLists(scene, pace, () => void (seen += 1));
-  expect(seen).toBe(told);
+  expect(seen).toBe(calls);
   expect(scene.model.oddities).toEqual([]);
 });

@@ -1,31 +1,31 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { confirmPayments } from "./confirm-traffic.ts";
 import { until } from "../deadline.ts";
-import { askForLinks } from "./door-traffic.ts";
+import { requestLinks } from "./link-traffic.ts";
 import { importLoans } from "./import-traffic.ts";
 import type { Pace, Scene } from "./pace.ts";
 import { seededRandom, seedOf } from "./seeded-random.ts";
 import { TrafficEnd } from "./traffic-end.ts";
 
-/** What lenders and field partners do all the while. */
+/** The continuous requests of lenders and field partners. */
 export interface Traffic {
-  /** Resolves once so many more payments are acknowledged; returns the time that the first of them took. */
+  /** Resolves when this many more payments are acknowledged; returns the time until the first of them. */
   flows(payments: number): Promise<number>;
-  /** Begins nothing new; resolves when everything under way has its answer, or none is to be had: that is odd. */
+  /** Starts nothing new; resolves when every open request has its answer. A missing answer is reported as odd. */
   stop(): Promise<void>;
 }
 
 export interface TrafficOptions {
   readonly clients: number;
-  /** Rest between two payments of a client, between two links, and between two imports. */
+  /** The pauses of a client between two payments, two links and two imports. */
   readonly restMs: number;
   readonly linkRestMs: number;
   readonly importRestMs: number;
-  /** So long after the end answers are still asked for. */
+  /** How long after the end requests are still repeated. */
   readonly patienceMs?: number;
 }
 
-/** How long the service may take to work again by itself. */
+/** The time in which the service must recover by itself. */
 const RECOVERS_WITHIN_MS = 180_000;
 
 export function startTraffic(stage: Scene, options: TrafficOptions): Traffic {
@@ -39,7 +39,7 @@ export function startTraffic(stage: Scene, options: TrafficOptions): Traffic {
   });
   const clients = Array.from({ length: options.clients }, (_, index) => pace(`client ${index}`, options.restMs));
   for (const client of clients) end.join(confirmPayments(stage, client));
-  end.join(askForLinks(stage, pace("door", options.linkRestMs)));
+  end.join(requestLinks(stage, pace("door", options.linkRestMs)));
   end.join(importLoans(stage, pace("import", options.importRestMs)));
 
   return {

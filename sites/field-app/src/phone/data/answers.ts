@@ -1,4 +1,4 @@
-/** What the API answers with, as far as the app asks for it: see operations.ts. */
+/** The API's answers, with the fields that the app requests: see operations.ts. */
 export interface Shown {
   readonly display: string;
 }
@@ -78,7 +78,7 @@ export interface Visit {
   readonly isMine: boolean;
 }
 
-/** A case on its own screen. */
+/** A case with the details of its own screen. */
 export interface WholeCase extends Omit<CaseRow, "outstanding" | "borrower" | "distanceM" | "bucket"> {
   readonly outstanding: Money;
   readonly minimum: Money | null;
@@ -150,6 +150,6 @@ export type Result<Payload> =
 export interface Refusal {
   readonly code: string;
   readonly message: string;
-  /** Of `VISIT_NOT_FOUND`: the service keeps the deed, and does it when the visit's start arrives. */
+  /** Only for `VISIT_NOT_FOUND`: the service keeps the deed, and processes it when the visit's start arrives. */
   readonly isHeld?: boolean;
 }

@@ -3,7 +3,7 @@ import { outbox } from "./outbox.ts";
 import { signedInAs } from "./session.ts";
 import { forget, names, read, write } from "./storage.ts";
 
-/** A visit that goes on. */
+/** A visit that has not ended. */
 export interface CurrentVisit {
   readonly visitId: string;
   readonly caseId: string;
@@ -11,10 +11,10 @@ export interface CurrentVisit {
   readonly startedAt: string;
 }
 
-/** A visit that somebody forgot to end is not this one. */
+/** A visit that has been open for longer was probably forgotten, so it is ignored. */
 const AT_MOST_MS = 24 * 60 * 60_000;
 
-/** Remembers a visit until it is ended, whether the service has heard of it or not. */
+/** Stores a visit until it is ended, whether the service has received its start or not. */
 export function rememberVisit(visit: CurrentVisit): void {
   write(mine() + visit.caseId, visit);
 }
@@ -23,7 +23,7 @@ export function forgetVisit(caseId: string): void {
   forget(mine() + caseId);
 }
 
-/** The visits that go on, the newest first. */
+/** The open visits, newest first. */
 export function currentVisits(): CurrentVisit[] {
   const visits = names(mine()).map((name) => read<CurrentVisit>(name));
   return visits
@@ -31,7 +31,7 @@ export function currentVisits(): CurrentVisit[] {
     .toSorted((one, other) => (one!.startedAt < other!.startedAt ? 1 : -1)) as CurrentVisit[];
 }
 
-/** The visit on this case that goes on: the one of this phone, or one that was begun on another. */
+/** The open visit of this case: from this phone, or one that was started on another phone. */
 export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): CurrentVisit | undefined {
   const known = visits.edges.map(({ node }) => node);
   const ownHere = currentVisits().find((visit) => visit.caseId === caseId);
@@ -41,7 +41,7 @@ export function currentVisitOn({ id: caseId, borrower, visits }: WholeCase): Cur
   return elsewhere && { ...elsewhere, caseId, borrowerName: borrower.displayName };
 }
 
-/** Neither too old, nor ended on this phone already. */
+/** Whether the visit is not too old and was not ended on this phone. */
 function goesOn({ visitId, startedAt }: { readonly visitId: string; readonly startedAt: string }): boolean {
   const isEndedHere = outbox().some(
     ({ mutation, input, state }) =>

@@ -4,7 +4,10 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-/** The events in a stream of text, however it is cut; comments, which only keep the line open, are events without data. */
+/**
+ * Parses a text stream into events, wherever its chunks are cut. Comments, which only keep the connection open, become
+ * events without data.
+ */
 export async function* eventsIn(chunks: AsyncIterable<string>): AsyncGenerator<StreamEvent> {
   let text = "";
   for await (const chunk of chunks) {

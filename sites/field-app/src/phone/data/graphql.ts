@@ -1,10 +1,13 @@
-/** No answer came: no network, a time-out, or a service that is away for a moment. The same request may be sent again. */
+/**
+ * No answer arrived: no network, a time-out, or a service that is temporarily unavailable. The same request may be sent
+ * again.
+ */
 export class NoAnswerError extends Error {
   override readonly name = "NoAnswerError";
   readonly code = "NO_ANSWER";
-  /** How long the service asks to wait, if it does. */
+  /** How long the service asked to wait, if it did. */
   readonly retryAfterMs: number | undefined;
-  /** The service has failed at this very request: another one may well be answered. */
+  /** The service failed at this particular request; other requests may succeed. */
   readonly isFault: boolean;
 
   constructor(message = "There is no network just now.", retryAfterMs?: number, isFault = false) {
@@ -14,7 +17,7 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** The API has answered that it will not do this; `code` is that of the error's extensions. */
+/** The API refused the request; `code` is from the error's extensions. */
 export class RefusedRequestError extends Error {
   override readonly name = "RefusedRequestError";
   readonly code: string;
@@ -37,7 +40,7 @@ interface Extensions {
 
 const TIMEOUT_MS = 20_000;
 const ENDPOINT = `${document.documentElement.dataset["base"] ?? ""}/graphql`;
-/** The same request, later, may well be answered. */
+/** Codes after which the same request may succeed later. */
 const FOR_NOW = new Set(["RATE_LIMITED", "INTERNAL", "UNAVAILABLE"]);
 
 /** Sends one operation. @throws NoAnswerError, RefusedRequestError */
@@ -53,7 +56,7 @@ export async function send<Data>(operation: string, variables: object, accessTok
   return dataOf(body, response);
 }
 
-/** What one answer says. @throws NoAnswerError, RefusedRequestError */
+/** The data of an answer. @throws NoAnswerError, RefusedRequestError */
 export function dataOf<Data>({ data, errors }: Body<Data>, response?: Response): Data {
   const [error] = errors ?? [];
   if (error === undefined && data !== undefined && data !== null) return data;
@@ -64,7 +67,7 @@ export function dataOf<Data>({ data, errors }: Body<Data>, response?: Response):
   throw new NoAnswerError(message, waitS * 1_000 || undefined, code === "INTERNAL");
 }
 
-/** The request itself, answered as JSON or as a stream of events. */
+/** Sends a request, to be answered as JSON or as a stream of events. */
 export function post(
   query: string,
   variables: object,
@@ -79,7 +82,7 @@ export function post(
       Accept: accept,
       ...(accessToken !== undefined && { Authorization: `Bearer ${accessToken}` }),
     },
-    // Amounts are written as the reader's language writes them.
+    // The service formats amounts in the reader's language.
     body: JSON.stringify({ query, variables: { locale: navigator.language, ...variables } }),
     signal,
     cache: "no-store",

@@ -1,16 +1,16 @@
 import { forget, names, read, write } from "./storage.ts";
 
-/** An answer of the API as it was, to look at where there is no network. */
+/** A stored answer of the API, to be shown without a network. */
 interface KeptAnswer<Data> {
   readonly atMs: number;
   readonly data: Data;
 }
 
 const ANSWERS = "answer.";
-/** About as many screens as a day has; the oldest make room. */
+/** About as many screens as are used in a day; the oldest answers are removed first. */
 const MAX_KEPT = 80;
 
-/** The last answer to the same question. */
+/** The last stored answer to the same question. */
 export function keptAnswer<Data>(question: string): KeptAnswer<Data> | undefined {
   return read<KeptAnswer<Data>>(ANSWERS + question);
 }
@@ -21,12 +21,12 @@ export function keepAnswer(question: string, data: unknown): void {
   try {
     write(ANSWERS + question, { atMs: Date.now(), data });
   } catch {
-    // No room: what waits to be sent is worth more than what can be asked again.
+    // The storage is full. The outbox matters more than answers, which can be requested again.
     forgetAnswers();
   }
 }
 
-/** Borrowers' names are nobody else's business: nothing of them stays when somebody signs out. */
+/** Deletes all stored answers at sign-out, because they contain borrowers' names. */
 export function forgetAnswers(): void {
   names(ANSWERS).forEach(forget);
 }

@@ -4,22 +4,22 @@ import { dataOf, NoAnswerError, post, RefusedRequestError } from "./graphql.ts";
 import { ONE_LINK, WATCH_LINK } from "./operations.ts";
 import { accessToken, ask, isUnauthenticated, renewed, SignedOutError, whoAsks } from "./session.ts";
 
-/** Nothing happens to a link any more; only `PAID` may still follow on the others. */
+/** Final statuses of a link. Only `PAID` may still follow the others. */
 export const FINAL: ReadonlySet<PaymentLink["status"]> = new Set(["PAID", "UNAVAILABLE", "SUPERSEDED"]);
 
 export interface LinkWatch {
   onLink: (link: PaymentLink | null) => void;
-  /** Hears whether changes come by themselves; false means that the link is asked for every few seconds. */
+  /** Called with whether changes arrive as a stream; false means that the link is polled every few seconds. */
   onLive: (isLive: boolean) => void;
-  /** Hears of a refusal for good. */
+  /** Called with an error that will not go away. */
   onFault: (error: unknown) => void;
 }
 
 const AGAIN_MS = [1_000, 2_000, 4_000];
-/** The service says something every few seconds: a stream that is silent for so long is dead, and nobody has told us. */
+/** The service sends something every few seconds, so a stream that is silent for this long is dead. */
 const SILENT_MS = 30_000;
 
-/** Follows a link until nothing can happen to it any more: as a stream, and by asking while there is none. */
+/** Follows a link until its status is final: by a stream, and by polling while there is none. */
 export async function watchLink(id: string, watch: LinkWatch, signal: AbortSignal): Promise<void> {
   for (let failures = 0; !signal.aborted; failures += 1) {
     try {
@@ -35,22 +35,22 @@ export async function watchLink(id: string, watch: LinkWatch, signal: AbortSigna
   }
 }
 
-/** True once the link is final; false when the stream has ended before. */
+/** Returns true when the link is final; false if the stream ended before. */
 async function streamed(id: string, watch: LinkWatch, signal: AbortSignal): Promise<boolean> {
   const silence = new AbortController();
   let timer: number | undefined;
-  const heard = () => {
+  const restartTimer = () => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), SILENT_MS);
   };
   try {
-    heard();
+    restartTimer();
     const who = whoAsks();
     const token = await accessToken(who);
     const both = AbortSignal.any([signal, silence.signal]);
     const response = await post(WATCH_LINK, { id }, "text/event-stream", both, token);
     if (!response.body) throw new NoAnswerError();
-    for await (const { event, data } of eventsIn(chunksOf(response.body, heard))) {
+    for await (const { event, data } of eventsIn(chunksOf(response.body, restartTimer))) {
       if (event === "complete") return false;
       if (event !== "next") continue;
       const { paymentLinkUpdated: link } = await linkIn(data, who, token);
@@ -69,7 +69,7 @@ async function linkIn(data: string, who: string, token: string): Promise<{ payme
   try {
     return dataOf(JSON.parse(data) as { data?: { paymentLinkUpdated: PaymentLink } });
   } catch (error) {
-    // The next stream begins with a new token.
+    // The next stream uses a new token.
     if (isUnauthenticated(error)) await renewed(who, token);
     throw error;
   }
@@ -91,12 +91,12 @@ function isForGood(error: unknown): boolean {
   return error instanceof RefusedRequestError && !isUnauthenticated(error);
 }
 
-async function* chunksOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<string> {
+async function* chunksOf(body: ReadableStream<Uint8Array>, restartTimer: () => void): AsyncGenerator<string> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   try {
     for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
-      heard();
+      restartTimer();
       yield decoder.decode(value, { stream: true });
     }
   } finally {

@@ -1,4 +1,4 @@
-// Everything that the app asks of the API. A test holds each of these to the schema.
+// All requests of the app to the API. A test validates each against the schema.
 
 const CASE_ROW = `id loanTail status workable blockedReason dpd bucket isShrunk distanceM
   outstanding { display(locale: $locale) }
@@ -15,7 +15,7 @@ const LINK = `id status url unavailableReason paidAt
   fallback { ${FALLBACK} }`;
 const TOKENS = "tokens { accessToken refreshToken }";
 const REFUSED = "__typename ... on UserError { code message }";
-/** Of a deed whose visit's start has not arrived: whether the service keeps it until then. */
+/** For a deed whose visit's start has not arrived: whether the service keeps the deed until then. */
 const HELD = "... on VisitNotFound { isHeld }";
 
 export const WHO_AM_I = `query WhoAmI { viewer { id displayName } }`;
@@ -110,7 +110,7 @@ export const RESEND_LINK = `mutation ResendLink($input: ResendPaymentLinkInput!,
   result: resendPaymentLink(input: $input) { ${REFUSED} ... on ResendPaymentLinkPayload { paymentLink { ${LINK} } } }
 }`;
 
-/** The mutations that may wait for a network, by their names. */
+/** The mutations that go through the outbox, by their names. */
 export const QUEUED = {
   startVisit: `mutation StartVisit($input: StartVisitInput!) { result: startVisit(input: $input) { ${REFUSED} } }`,
   completeVisit: `mutation CompleteVisit($input: CompleteVisitInput!) {

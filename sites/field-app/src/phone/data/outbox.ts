@@ -1,4 +1,4 @@
-import { alone } from "./alone.ts";
+import { exclusively } from "./exclusively.ts";
 import type { Result } from "./answers.ts";
 import { NoAnswerError, RefusedRequestError } from "./graphql.ts";
 import { forgetAnswers } from "./kept-answers.ts";
@@ -7,39 +7,39 @@ import { askAs, inWords, signedInAs, SignedOutError, whoAsks } from "./session.t
 import { forget, names, read, write } from "./storage.ts";
 import { madeAtMs, uuid } from "./uuid.ts";
 
-/** Something that a field partner did at a door, whether the service knows of it or not. */
+/** An action of a field partner at a door, which the service may not have received yet. */
 export interface Deed {
   readonly mutation: keyof typeof QUEUED;
   readonly input: { readonly visitId: string; readonly [field: string]: unknown };
   readonly caseId: string;
-  /** Whose door it was. */
+  /** The borrower at that door. */
   readonly borrowerName: string;
 }
 
-/** A deed in the outbox; its key is the idempotency key of every try, and its place among the others. */
+/** A deed in the outbox. Its key is the idempotency key of every attempt, and defines its order. */
 export interface OutboxItem extends Deed {
   readonly key: string;
   readonly atMs: number;
   readonly state: "waiting" | "done" | "refused";
-  /** Why it was refused, or still waits. */
+  /** Why it was refused, or why it still waits. */
   readonly message?: string;
-  /** The link that was asked for, once the service knows of the wish. */
+  /** The id of the requested link, after the service has accepted the request. */
   readonly linkId?: string;
   /** How often the service has failed at it. */
   readonly faults?: number;
 }
 
-/** What stands in the way of a deed: nothing of its own when there is no network. */
+/** Why a deed could not be sent. `isItsOwn` is false if the reason affects all deeds, such as a missing network. */
 interface Trouble {
   readonly againInMs: number;
   readonly isItsOwn: boolean;
 }
 
 const RETRY_MS = [2_000, 4_000, 8_000, 15_000, 30_000];
-/** A fault may be over in a moment; after so many, other visits do not wait for this one. */
+/** A failure may be temporary. After this many, deeds of other visits no longer wait for this one. */
 const FEW_FAULTS = 3;
 const HELD_RETRY_MS = 30_000;
-/** A person at a door is told after so long that it goes on by itself. */
+/** After this time the field partner sees that the app will continue to send by itself. */
 const PATIENCE_MS = 5_000;
 const HELD = "The service keeps it until the start of the visit arrives.";
 const KEEP_DONE_MS = 24 * 60 * 60_000;
@@ -49,11 +49,11 @@ let flushing: Promise<void> | undefined;
 let failures = 0;
 let timer: number | undefined;
 
-/** Sends what waits now, and whenever there is a network again. */
+/** Sends the waiting deeds now, and whenever the network returns. */
 export function startOutbox(): void {
   globalThis.addEventListener("online", () => void flush());
-  // Another page of the app has changed it.
-  globalThis.addEventListener("storage", tell);
+  // Another page of the app has changed the outbox.
+  globalThis.addEventListener("storage", notifyChange);
   for (const { key, state, atMs } of outbox()) {
     if (state === "done" && Date.now() - atMs > KEEP_DONE_MS) dismiss(key);
   }
@@ -61,22 +61,22 @@ export function startOutbox(): void {
 }
 
 /**
- * Keeps a deed and sends it in its turn: how far that is after a moment, `waiting` where there is no network. One that
- * is refused at once is not kept: the caller tells why, while the person looks. @throws SignedOutError
+ * Stores a deed and sends it in its turn. Returns its state after a short time; `waiting` without a network. A deed
+ * that is refused immediately is not kept: the caller shows the reason to the field partner. @throws SignedOutError
  */
 export async function perform(deed: Deed): Promise<OutboxItem> {
   const who = whoAsks();
   const item: OutboxItem = { ...deed, key: nextKey(who), atMs: Date.now(), state: "waiting" };
   keep(who, item);
   if (navigator.onLine) await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
-  // Whoever looks at the screen by now is not who did it, and goes nowhere from here.
+  // Another field partner has signed in meanwhile, so do not navigate for this deed.
   if (signedInAs()?.fieldPartnerId !== who) throw new SignedOutError();
   const now = read<OutboxItem>(nameOf(who, item.key)) ?? item;
   if (now.state === "refused") take(who, now.key);
   return now;
 }
 
-/** What this field partner has in it, in the order of their deeds. Another person's waits for that person. */
+/** This field partner's deeds, in order. Other field partners' deeds stay in the outbox until they sign in. */
 export function outbox(): OutboxItem[] {
   return itemsOf(signedInAs()?.fieldPartnerId);
 }
@@ -85,7 +85,10 @@ export function itemOf(key: string): OutboxItem | undefined {
   return read<OutboxItem>(nameOf(signedInAs()?.fieldPartnerId, key));
 }
 
-/** Takes a deed out that is done, that was refused and read, or that is not to be sent; a start takes its chain along. */
+/**
+ * Removes a deed that is done, or was refused and read, or must not be sent. Removing a start also removes the later
+ * deeds of its visit.
+ */
 export function dismiss(key: string): void {
   const who = signedInAs()?.fieldPartnerId;
   const item = itemOf(key);
@@ -94,24 +97,24 @@ export function dismiss(key: string): void {
   } else take(who, key);
 }
 
-/** Hears whenever something was added, sent or refused. */
-export function onOutboxChange(hear: () => void, signal?: AbortSignal): void {
-  changes.addEventListener("change", hear, signal ? { signal } : {});
+/** Calls the listener whenever a deed was added, sent or refused. */
+export function onOutboxChange(listener: () => void, signal?: AbortSignal): void {
+  changes.addEventListener("change", listener, signal ? { signal } : {});
 }
 
-/** Sends what waits, one after the other; a start that was refused takes along what was to follow it. */
+/** Sends the waiting deeds one after the other. If a start is refused, the later deeds of its visit are refused too. */
 export function flush(): Promise<void> {
   const who = signedInAs()?.fieldPartnerId;
   if (who === undefined) return Promise.resolve();
-  flushing ??= alone("outbox", () => sendAll(who)).finally(() => {
+  flushing ??= exclusively("outbox", () => sendAll(who)).finally(() => {
     flushing = undefined;
-    // Somebody else has signed in meanwhile, who has an outbox, too.
+    // Another field partner has signed in meanwhile, who also has an outbox.
     if (signedInAs()?.fieldPartnerId !== who) void flush();
   });
   return flushing;
 }
 
-/** Sends what one person has waiting, as long as that person is signed in. */
+/** Sends one field partner's waiting deeds as long as that person is signed in. */
 async function sendAll(who: string): Promise<void> {
   clearTimeout(timer);
   const passedOver = new Set<string>();
@@ -126,7 +129,7 @@ async function sendAll(who: string): Promise<void> {
   if (againInMs < Infinity) timer = setTimeout(() => void flush(), againInMs);
 }
 
-/** The oldest that may go: a visit's start goes before the rest of that visit, whatever the clock has said. */
+/** The oldest deed that may be sent. A visit's start is sent before its other deeds, even if the clock was set back. */
 function nextOf(who: string, passedOver: ReadonlySet<string>): OutboxItem | undefined {
   if (signedInAs()?.fieldPartnerId !== who) return undefined;
   const waiting = itemsOf(who).filter(({ state, input }) => state === "waiting" && !passedOver.has(input.visitId));
@@ -134,7 +137,7 @@ function nextOf(who: string, passedOver: ReadonlySet<string>): OutboxItem | unde
   return waiting.find((item) => isStart(item) || !starts.has(item.input.visitId));
 }
 
-/** Sends one and keeps what became of it; what stood in the way when it still waits. */
+/** Sends a deed and stores its new state. Returns the trouble if it still waits. */
 async function tried(who: string, item: OutboxItem): Promise<Trouble | undefined> {
   try {
     const became = await sent(who, item);
@@ -152,7 +155,7 @@ async function tried(who: string, item: OutboxItem): Promise<Trouble | undefined
   }
 }
 
-/** What became of it. @throws NoAnswerError, SignedOutError */
+/** The new state of a sent deed. @throws NoAnswerError, SignedOutError */
 async function sent(who: string, { mutation, input, key }: OutboxItem): Promise<Partial<OutboxItem>> {
   const started = itemsOf(who).find((item) => isStart(item) && isOf(item, input.visitId));
   if (mutation !== "startVisit" && started?.state === "refused") {
@@ -161,7 +164,7 @@ async function sent(who: string, { mutation, input, key }: OutboxItem): Promise<
   try {
     const variables = { input: { ...input, idempotencyKey: key } };
     const { result } = await askAs<SentAnswer>(who, QUEUED[mutation], variables);
-    // Not refused: it is done when the start arrives, and the same request tells what has become of it.
+    // It is not refused: the service processes it when the start arrives. Repeating the request returns the result.
     if (result.isHeld === true) return { state: "waiting", message: HELD };
     if (result.code !== undefined) return { state: "refused", message: result.message };
     return { state: "done", ...(result.paymentLink && { linkId: result.paymentLink.id }) };
@@ -179,7 +182,7 @@ function retryMs(failed: number): number {
   return RETRY_MS[Math.min(failed, RETRY_MS.length) - 1] as number;
 }
 
-/** Later than all that is there: the clock of a phone may go back, and the order of deeds does not. */
+/** A key later than all existing ones: a phone's clock may go back, but the order of deeds must not. */
 function nextKey(who: string): string {
   const last = itemsOf(who).at(-1);
   return uuid(last ? Math.max(Date.now(), madeAtMs(last.key) + 1) : Date.now());
@@ -202,27 +205,27 @@ function keep(who: string, item: OutboxItem): void {
   try {
     write(nameOf(who, item.key), item);
   } catch {
-    // No room: what can be asked again makes way.
+    // The storage is full: delete answers, which can be requested again.
     forgetAnswers();
     write(nameOf(who, item.key), item);
   }
-  tell();
+  notifyChange();
 }
 
-/** Keeps what became of a deed, unless it was taken out while it was on its way. */
+/** Stores the new state of a deed, unless the deed was removed while it was being sent. */
 function keepOn(who: string, item: OutboxItem): void {
   if (read(nameOf(who, item.key)) !== undefined) keep(who, item);
 }
 
 function take(who: string | undefined, key: string): void {
   forget(nameOf(who, key));
-  tell();
+  notifyChange();
 }
 
 function nameOf(who = "nobody", key = ""): string {
   return `outbox.${who}.${key}`;
 }
 
-function tell(): void {
+function notifyChange(): void {
   changes.dispatchEvent(new Event("change"));
 }

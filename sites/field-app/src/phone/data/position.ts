@@ -6,16 +6,19 @@ export interface Position {
 const ASKED_MS = 10_000;
 const ASIDE_MS = 1_500;
 const FRESH_MS = 60_000;
-/** Some eleven metres: enough to go by, and the same for all pages of a list. */
+/** About eleven metres: exact enough, and equal for all pages of a list. */
 const DIGITS = 4;
 
-/** Where the phone is; asks the person first. Undefined where they or the browser say no. */
+/** The phone's position. The browser may ask the user for permission; undefined if it is denied. */
 export async function whereAmI(): Promise<Position | undefined> {
   const found = await located(ASKED_MS);
   return found && { latitude: rounded(found.latitude), longitude: rounded(found.longitude) };
 }
 
-/** Where the phone is, with its accuracy in metres, if it may say so without a question and at once. */
+/**
+ * The phone's position with its accuracy in metres, only if permission was given before and the position is available
+ * quickly.
+ */
 export async function whereAmIQuietly(): Promise<(Position & { accuracyM: number }) | undefined> {
   try {
     const { state } = await navigator.permissions.query({ name: "geolocation" });

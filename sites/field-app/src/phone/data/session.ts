@@ -1,25 +1,25 @@
-import { alone } from "./alone.ts";
+import { exclusively } from "./exclusively.ts";
 import type { Result, Tokens } from "./answers.ts";
 import { NoAnswerError, RefusedRequestError, send } from "./graphql.ts";
 import { REFRESH_SESSION, SIGN_OUT, WHO_AM_I } from "./operations.ts";
 import { forget, read, write } from "./storage.ts";
 import { uuid } from "./uuid.ts";
 
-/** What the phone keeps of a sign-in. Without a refresh token it ends with its access token. */
+/** The stored session. Without a refresh token it ends with its access token. */
 interface KeptSession {
   readonly accessToken: string;
   readonly refresh?: {
     readonly token: string;
-    /** The idempotency key of the one request that will use the token, however often that is sent. */
+    /** The idempotency key of the request that will use the token, for all its attempts. */
     readonly key: string;
-    /** By this phone's clock, whatever time it believes that it is. */
+    /** By this phone's clock, even if the clock is wrong. */
     readonly renewAtMs: number;
   };
   readonly fieldPartnerId: string;
   readonly displayName: string;
 }
 
-/** The session is over, or it is somebody else's now: whoever it was has to sign in. */
+/** The session has ended, or another person has signed in. The user has to sign in again. */
 export class SignedOutError extends Error {
   override readonly name = "SignedOutError";
   readonly code = "SIGNED_OUT";
@@ -27,22 +27,22 @@ export class SignedOutError extends Error {
 
 const SESSION = "session";
 const DEVICE = "device";
-/** An access token counts for 15 minutes. */
+/** An access token is valid for 15 minutes. */
 const RENEW_AFTER_MS = 13 * 60_000;
 
 const ended = new EventTarget();
 
-/** Who is signed in; undefined when nobody is. */
+/** Who is signed in, or undefined. */
 export function signedInAs(): { readonly fieldPartnerId: string; readonly displayName: string } | undefined {
   return read<KeptSession>(SESSION);
 }
 
-/** Hears when the session has ended, whoever wanted it. */
-export function onSessionEnd(hear: () => void): void {
-  ended.addEventListener("end", hear);
+/** Calls the listener when the session has ended, for whatever reason. */
+export function onSessionEnd(listener: () => void): void {
+  ended.addEventListener("end", listener);
 }
 
-/** Who is signed in, where somebody has to be. @throws SignedOutError */
+/** The id of the signed-in field partner. @throws SignedOutError if nobody is signed in */
 export function whoAsks(): string {
   return kept().fieldPartnerId;
 }
@@ -60,24 +60,24 @@ export async function signOut(): Promise<void> {
   try {
     await ask(SIGN_OUT, { input: { idempotencyKey: uuid() } });
   } catch (error) {
-    // Nobody was signed in any more: that is what was wanted.
+    // Being signed out already is the wanted result.
     if (!(error instanceof SignedOutError)) throw error;
   }
   if (signedInAs()?.fieldPartnerId === who) forget(SESSION);
   ended.dispatchEvent(new Event("end"));
 }
 
-/** Sends an operation as whoever is signed in. @throws NoAnswerError, RefusedRequestError, SignedOutError */
+/** Sends an operation as the signed-in field partner. @throws NoAnswerError, RefusedRequestError, SignedOutError */
 export async function ask<Data>(operation: string, variables: object = {}): Promise<Data> {
   const who = whoAsks();
   const data = await askAs<Data>(who, operation, variables);
-  // What one may see is not shown to another one.
+  // Throws if another person has signed in meanwhile, who must not see this answer.
   keptOf(who);
   return data;
 }
 
 /**
- * Sends an operation as this person and nobody else, whoever signs in meanwhile in another window of the app.
+ * Sends an operation as this person only, even if another person signs in meanwhile in another window of the app.
  * @throws NoAnswerError, RefusedRequestError, SignedOutError
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
@@ -92,26 +92,27 @@ export async function askAs<Data>(who: string, operation: string, variables: obj
   try {
     return await send<Data>(operation, variables, newToken);
   } catch (error) {
-    // A new token that does not count either: the session has ended in this moment.
+    // The new token is rejected too: the session has just ended.
     if (isUnauthenticated(error)) endHere(newToken);
     throw error;
   }
 }
 
-/** An access token of this person that counts, renewed when it is about to end. @throws NoAnswerError, SignedOutError */
+/** A valid access token of this person, renewed shortly before it expires. @throws NoAnswerError, SignedOutError */
 export async function accessToken(who: string): Promise<string> {
   const { accessToken: token, refresh } = keptOf(who);
   return refresh && Date.now() > refresh.renewAtMs ? renewed(who, token) : token;
 }
 
 /**
- * This person's token after one that does not count any more. One request at a time, and the same one until it is
- * answered; what comes when the session is another one or over is not kept. @throws NoAnswerError, SignedOutError
+ * Renews this person's token `used`, which is no longer valid. Only one request runs at a time, and the same request is
+ * repeated until it is answered. An answer for another or an ended session is discarded. @throws NoAnswerError,
+ * SignedOutError
  */
 export function renewed(who: string, used: string): Promise<string> {
-  return alone("renew", async () => {
+  return exclusively("renew", async () => {
     const session = keptOf(who);
-    // Another window has renewed it meanwhile.
+    // Another window has renewed the token meanwhile.
     if (session.accessToken !== used) return session.accessToken;
     if (!session.refresh) return endHere(used);
     const input = { refreshToken: session.refresh.token, idempotencyKey: session.refresh.key };
@@ -129,7 +130,7 @@ export function isUnauthenticated(error: unknown): boolean {
   return error instanceof RefusedRequestError && error.code === "UNAUTHENTICATED";
 }
 
-/** What to tell the person about a failure. Whoever is signed out sees the sign-in screen instead. */
+/** The message to show for an error. After a sign-out the sign-in screen is shown instead. */
 export function inWords(error: unknown): string {
   if (error instanceof NoAnswerError || error instanceof RefusedRequestError) return error.message;
   if (error instanceof SignedOutError) return "Sign in again.";
@@ -146,14 +147,17 @@ function keptOf(who: string): KeptSession {
   return session;
 }
 
-/** Ends the session that has this token; one that somebody has begun meanwhile goes on. */
+/** Ends the session with this token. A session that was started meanwhile continues. */
 function endHere(used?: string): never {
   if (used === undefined || read<KeptSession>(SESSION)?.accessToken === used) forget(SESSION);
   ended.dispatchEvent(new Event("end"));
   throw new SignedOutError();
 }
 
-/** The last refresh token that this device had, also of a session that has ended: it asks for codes as one that is known. */
+/**
+ * This device's last refresh token, even of an ended session: it identifies the device as known when a code is
+ * requested.
+ */
 export function lastRefreshToken(): string | undefined {
   return read<string>(DEVICE);
 }

@@ -1,6 +1,6 @@
 const PREFIX = "collections.";
 
-/** What this phone has kept under a name; undefined when there is nothing, or nothing that can be read. */
+/** Reads a stored value; undefined if there is none or it is unreadable. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller wrote this value and knows its type
 export function read<Value>(name: string): Value | undefined {
   const text = localStorage.getItem(PREFIX + name);
@@ -12,7 +12,7 @@ export function read<Value>(name: string): Value | undefined {
   }
 }
 
-/** Keeps a value until it is overwritten or forgotten. Throws a DOMException when there is no room left. */
+/** Stores a value until it is overwritten or deleted. Throws a DOMException if the storage is full. */
 export function write(name: string, value: unknown): void {
   localStorage.setItem(PREFIX + name, JSON.stringify(value));
 }
@@ -21,7 +21,7 @@ export function forget(name: string): void {
   localStorage.removeItem(PREFIX + name);
 }
 
-/** The names that begin so. */
+/** The stored names with this beginning. */
 export function names(beginning: string): string[] {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(PREFIX + beginning))

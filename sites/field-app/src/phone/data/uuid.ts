@@ -1,12 +1,12 @@
 const BYTES = 16;
 const TIME_BYTES = 6;
 
-/** When a UUID of version 7 says that it was made, in Unix milliseconds. */
+/** The creation time of a version 7 UUID, in Unix milliseconds. */
 export function madeAtMs(id: string): number {
   return Number.parseInt(id.replaceAll("-", "").slice(0, 2 * TIME_BYTES), 16);
 }
 
-/** A UUID of version 7: its order is the order of time. `now` in Unix milliseconds. */
+/** A version 7 UUID: its order is the order of time. `now` is in Unix milliseconds. */
 export function uuid(now: number = Date.now()): string {
   const bytes = crypto.getRandomValues(new Uint8Array(BYTES));
   for (let index = 0; index < TIME_BYTES; index += 1) {

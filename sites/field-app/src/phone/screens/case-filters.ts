@@ -3,7 +3,7 @@ import { element } from "@collections/web-pages/browser";
 import { field, working, faultBelow } from "../ui/parts.ts";
 import { type Position, whereAmI } from "../data/position.ts";
 
-/** A sheet from below with the order and the filters of the list; `changed` hears when one was put on. */
+/** Opens a sheet with the order and the filters of the list. `changed` is called when they were applied. */
 export function openFilters(changed: () => void): void {
   const { sort, filters } = chosen();
   const inputs = (Object.keys(FILTERS) as (keyof typeof FILTERS)[]).map((name) => {
@@ -34,7 +34,7 @@ export function openFilters(changed: () => void): void {
       ),
     ),
   );
-  // Outside of what is in it is the dialog itself.
+  // A click outside of the content has the dialog itself as its target.
   sheet.addEventListener("click", (event) => event.target === sheet && sheet.close());
   document.body.append(sheet);
   sheet.showModal();
@@ -44,7 +44,7 @@ export function openFilters(changed: () => void): void {
     let near: Position | undefined;
     if (sort === "NEAR_ME") {
       near = await whereAmI();
-      if (!near) return faultBelow(apply, "This phone does not say where you are: allow it, or sort otherwise.");
+      if (!near) return faultBelow(apply, "This phone does not give your location. Allow it, or choose another order.");
     }
     const typed = Object.fromEntries(inputs.map(({ name, input }) => [name, input.value]));
     close({ ...chosen(), sort, near, filters: typed });

@@ -1,10 +1,10 @@
 import { isoDay } from "../ui/words.ts";
 
-/** The lists that one looks at most. */
+/** The most used lists. */
 export const VIEWS = { toVisit: "To visit", due: "Promised", ended: "Not now", all: "All" } as const;
 
 export const SORTS = {
-  PRIORITY: "What is most urgent",
+  PRIORITY: "Most urgent",
   NEAR_ME: "Nearest to me",
   DAYS_PAST_DUE: "Longest past due",
   AMOUNT: "Highest amount",
@@ -16,9 +16,9 @@ export interface ListChoice {
   readonly view: keyof typeof VIEWS;
   readonly search: string;
   readonly sort: keyof typeof SORTS;
-  /** Where `NEAR_ME` measures from. */
+  /** The position for `NEAR_ME`. */
   readonly near?: { readonly latitude: number; readonly longitude: number } | undefined;
-  /** What was typed, with commas between several. */
+  /** The typed texts; several values are separated by commas. */
   readonly filters: Readonly<Partial<Record<keyof typeof FILTERS, string>>>;
 }
 
@@ -26,7 +26,7 @@ export const USUAL: ListChoice = { view: "toVisit", search: "", sort: "PRIORITY"
 
 let choice = USUAL;
 
-/** What to list, as long as the app is open: who comes back from a case finds the list that they left. */
+/** The chosen list. It is kept while the app is open, so that the user returns from a case to the same list. */
 export function chosen(): ListChoice {
   return choice;
 }
@@ -35,7 +35,7 @@ export function remember(next: ListChoice): void {
   choice = next;
 }
 
-/** How many settings are not the usual ones, besides view and search. */
+/** How many settings differ from the default, without view and search. */
 export function filtersSet({ sort, filters }: ListChoice): number {
   return (sort === USUAL.sort ? 0 : 1) + Object.values(filters).filter((typed) => valuesOf(typed).length > 0).length;
 }
@@ -57,7 +57,7 @@ export function variablesOf({ view, search, sort, near, filters }: ListChoice): 
   };
 }
 
-/** Any promise is due before this day. */
+/** A day after every promise's due day. */
 const LATEST = isoDay(new Date(9999, 11, 31));
 
 function valuesOf(text = ""): string[] {

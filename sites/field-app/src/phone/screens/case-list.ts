@@ -13,7 +13,7 @@ import { ask, inWords, SignedOutError } from "../data/session.ts";
 
 const TYPING_PAUSE_MS = 300;
 
-/** All cases, in the order and as far as the person wants to see them; more come as one scrolls. */
+/** All cases, in the chosen order and with the chosen filters; further pages load while scrolling. */
 export function caseListScreen(): Screen {
   return {
     title: "Cases",
@@ -24,7 +24,7 @@ export function caseListScreen(): Screen {
       fill(place.main, controls(show), list);
       show();
       reloadWhenever(() => {
-        // Somebody who has scrolled is not sent back to the top.
+        // Does not send a user who has scrolled back to the top.
         if (scrollY === 0) show();
       }, place.signal);
     },
@@ -80,7 +80,7 @@ function controls(show: () => void): HTMLElement {
   );
 }
 
-/** Draws the first page, and the next one each time that the end of the list comes into sight. */
+/** Draws the first page, and the next page each time the end of the list becomes visible. */
 function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): void {
   const variables = variablesOf(choice);
   const question = questionName({ operation: CASES, variables });
@@ -132,12 +132,12 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
     rows.append(...edges.map(({ node }: { node: CaseRow }) => caseRow(node)));
     after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     fill(end, after === null ? "" : "More …");
-    // It may be in sight still, and only a change is told.
+    // The end may still be visible, and the observer only reports changes, so observe it again.
     seen.unobserve(end);
     if (after !== null) seen.observe(end);
   }
 
-  /** Another list is wanted by now. */
+  /** Whether another list has been chosen meanwhile. */
   function isOld(): boolean {
     return signal.aborted || JSON.stringify(variablesOf(chosen())) !== JSON.stringify(variables);
   }
@@ -145,9 +145,9 @@ function loadPages(list: HTMLElement, choice: ListChoice, signal: AbortSignal): 
 
 function noCases({ search, view }: ListChoice): HTMLElement {
   if (search.trim() !== "") {
-    return nothing("search", "Nobody by that name", element("p", {}, "Or it is in another of these lists."));
+    return nothing("search", "No case found", element("p", {}, "It may be in another list."));
   }
   return view === "toVisit"
-    ? nothing("check", "No case to visit", element("p", {}, "New ones appear here once you have some."))
+    ? nothing("check", "No case to visit", element("p", {}, "New cases appear here."))
     : nothing("cases", "Nothing here");
 }

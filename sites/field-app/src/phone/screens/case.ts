@@ -18,7 +18,7 @@ export interface CaseAnswer {
   readonly case: WholeCase | null;
 }
 
-/** One case: how much, where, and the way to its door. */
+/** One case: the amount, the address, and the start of a visit. */
 export function caseScreen(id = ""): Screen {
   return {
     title: "Case",
@@ -70,7 +70,7 @@ function wholeCase(shown: WholeCase, contact: HTMLElement): Node[] {
 function notices({ id, workable, blockedReason, openPromise, activeLink }: WholeCase): Node[] {
   const promised = openPromise && promiseLabel(openPromise.dueOn);
   const parts = [
-    !workable && notice("warn", "alert", blockedReason ?? "Nobody may go there now."),
+    !workable && notice("warn", "alert", blockedReason ?? "Visits are not allowed now."),
     promised &&
       notice(promised.tone === "warn" ? "warn" : "quiet", "clock", `${promised.text}: ${openPromise.amount.display}`),
     activeLink && linkNotice(id, activeLink),
@@ -95,7 +95,7 @@ function amounts(shown: WholeCase): HTMLElement {
       { class: "hint" },
       [
         totalCollected.minor !== "0" && `${totalCollected.display} paid so far`,
-        minimum !== null && `A link asks for ${minimum.display} at least`,
+        minimum !== null && `A link must be for at least ${minimum.display}`,
       ]
         .filter((part) => part !== false)
         .join(". "),
@@ -111,7 +111,10 @@ function amounts(shown: WholeCase): HTMLElement {
   );
 }
 
-/** What is known of the phone, and the button that shows all of it: never kept, so it is asked for each time. */
+/**
+ * The masked phone number, with a button that shows the whole number. The number is not stored, so it is requested each
+ * time.
+ */
 function hiddenContact({ id, borrower, workable }: WholeCase, place: HTMLElement): Node[] {
   const number = element("div", { class: "number" }, icon("phone"), element("b", {}, borrower.maskedPhone));
   if (!workable) return [number];
@@ -163,7 +166,7 @@ function history({ visits }: WholeCase): HTMLElement | undefined {
   return entries.length === 0 ? undefined : titledCard("Visits", element("ul", { class: "lines" }, ...entries));
 }
 
-/** The one thing to do on this screen. */
+/** The main action of this screen. */
 function offerVisit({ actions }: Place, shown: WholeCase): void {
   if (!shown.workable) return fill(actions);
   const { id } = shown;

@@ -11,7 +11,7 @@ const PERIODS = { TODAY: "Today", THIS_WEEK: "Week", THIS_MONTH: "Month" } as co
 
 let period: keyof typeof PERIODS = "THIS_WEEK";
 
-/** One's own money: how much, what is sure of it, and why it is so much. */
+/** The field partner's own money: how much, how much of it is final, and how it was calculated. */
 export function earningsScreen(): Screen {
   return {
     title: "Your money",
@@ -59,7 +59,7 @@ function summaryOf({ earned, pending, credited, paidOut }: Earnings): HTMLElemen
 
 function allLines(first: Edges<EarningLine>): HTMLElement {
   if (first.edges.length === 0) {
-    const why = "Each confirmed payment of your cases brings a line here, with how it was worked out.";
+    const why = "Each confirmed payment of your cases adds a line here, with how it was calculated.";
     return nothing("money", "Nothing earned yet", element("p", {}, why));
   }
   const list = element("ul", { class: "lines card" });

@@ -4,7 +4,7 @@ import { element } from "@collections/web-pages/browser";
 import { facts } from "../ui/parts.ts";
 import { codePicture } from "./picture-code.ts";
 
-/** How the borrower pays the lender without a link: a code to scan, or a transfer. */
+/** How the borrower can pay the lender without a link: by a code to scan, or by bank transfer. */
 export function fallbackView({ upiUri, qrSvg, bankAccount, instructions }: Fallback): Node[] {
   const parts = [
     qrSvg !== null &&
@@ -38,7 +38,7 @@ function bankView(account: NonNullable<Fallback["bankAccount"]>): HTMLElement {
   );
 }
 
-/** The payee of `upi://pay?pa=acme@okbank&…`. */
+/** The payee's id in `upi://pay?pa=acme@okbank&…`. */
 function upiIdOf(upiUri: string): string {
   return new URLSearchParams(upiUri.split("?")[1]).get("pa") ?? upiUri;
 }

@@ -16,7 +16,7 @@ interface MeAnswer {
   readonly sessions: readonly Session[];
 }
 
-/** Who is signed in, and where. */
+/** The signed-in person, and their sessions. */
 export function meScreen(): Screen {
   return {
     title: signedInAs()?.displayName ?? "Me",
@@ -34,7 +34,7 @@ export function meScreen(): Screen {
               notice(
                 "warn",
                 "clock",
-                `${waiting} waiting to be sent. It stays on this phone and goes out when you sign in again. `,
+                `${waiting} waiting to be sent. It stays on this phone and is sent when you sign in again. `,
                 element("a", { href: PATHS.waiting }, "Show"),
               ),
             button("Sign out", signOut, "secondary"),

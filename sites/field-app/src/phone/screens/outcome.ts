@@ -13,7 +13,7 @@ const PROMISE = "PROMISE_TO_PAY";
 const A_WEEK_MS = 7 * 24 * 60 * 60_000;
 const MAX_NOTE_CHARS = 2_000;
 
-/** How a visit ended; `as` is what is chosen at first. */
+/** The outcome of a visit; `as` is the preselected one. */
 export function outcomeScreen(id = "", as = ""): Screen {
   return {
     title: "How did it end?",
@@ -86,7 +86,7 @@ function drawOutcomes({ main, actions }: Place, shown: WholeCase, visit: Current
     const { state, message } = await perform(deed);
     if (state === "refused") return faultBelow(save, message ?? "The visit could not be ended.");
     forgetVisit(shown.id);
-    say(state === "done" ? "Saved." : "Saved on this phone. It goes out once there is a network.");
+    say(state === "done" ? "Saved." : "Saved on this phone. It is sent when there is a network.");
     go(PATHS.today);
   }
 }
@@ -100,7 +100,7 @@ function outcomeOption(value: string, text: string, checked: boolean): HTMLEleme
   );
 }
 
-/** How much, and by when; `read` gives them, or tells below a field what is wrong. */
+/** The fields for the promised amount and day. `read` returns them, or shows below a field what is wrong. */
 function promiseFields({ outstanding }: WholeCase) {
   const amount = element("input", {
     id: "promised",

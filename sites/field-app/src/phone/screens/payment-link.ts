@@ -24,7 +24,7 @@ const DELIVERY_WORDS: Readonly<Record<string, string>> = { QUEUED: "On its way",
 const STEPS = ["REQUESTED", "MINTED", "SENT", "PAID"] as const;
 const STEP_WORDS = { REQUESTED: "Asked", MINTED: "Ready", SENT: "Sent", PAID: "Paid" } as const;
 
-/** A link on its way: how far it is, as it happens, and how to bring it to the borrower. */
+/** A requested link: its progress as it happens, and the ways to give it to the borrower. */
 export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
   return {
     title: "Payment link",
@@ -38,11 +38,11 @@ export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
         linkId,
         {
           onLink(link) {
-            fill(content, ...(link ? linkView(link) : [nothing("link", "There is no such link of yours")]));
+            fill(content, ...(link ? linkView(link) : [nothing("link", "This link does not exist, or is not yours")]));
             fill(place.actions, ...(link ? linkActions(link, caseId) : []));
             if (link?.status === "PAID") void showGain(gain, caseId);
           },
-          onLive: (isLive) => fill(live, isLive ? "" : "The line is weak: asking every few seconds."),
+          onLive: (isLive) => fill(live, isLive ? "" : "The connection is weak: checking every few seconds."),
           onFault: (error) => fill(content, nothing("alert", inWords(error))),
         },
         place.signal,
@@ -51,7 +51,7 @@ export function paymentLinkScreen(caseId = "", linkId = ""): Screen {
   };
 }
 
-/** What the payment has brought, once it is known. */
+/** Shows what the field partner has earned by the payment, when it is known. */
 async function showGain(place: HTMLElement, caseId: string): Promise<void> {
   const question = { operation: ONE_CASE, variables: { id: caseId } };
   try {
@@ -66,25 +66,25 @@ async function showGain(place: HTMLElement, caseId: string): Promise<void> {
         element("p", { class: "hint centre after" }, `${outstanding.display} is still owed.`),
     );
   } catch (error) {
-    // The payment stands on the screen already; this is an addition.
+    // The screen already shows the payment; the earning is optional.
     if (!(error instanceof NoAnswerError || error instanceof SignedOutError)) throw error;
   }
 }
 
-/** A link that the service has not been asked for yet: there is no network. The lender's own code needs none. */
+/** A link whose request has not been sent yet, because there is no network. The lender's own code needs no network. */
 export function askedLinkScreen(caseId = "", key = ""): Screen {
   return {
     title: "Payment link",
     back: PATHS.visit(caseId),
     open(place) {
-      const look = () => lookAtWish(place, caseId, key);
+      const look = () => showRequestedLink(place, caseId, key);
       onOutboxChange(look, place.signal);
       look();
     },
   };
 }
 
-function lookAtWish(place: Place, caseId: string, key: string): void {
+function showRequestedLink(place: Place, caseId: string, key: string): void {
   const item = itemOf(key);
   if (item?.linkId !== undefined) return go(PATHS.link(caseId, item.linkId), "replace");
   if (item?.state !== "waiting" && item?.state !== "refused") return go(PATHS.visit(caseId), "replace");
@@ -93,7 +93,7 @@ function lookAtWish(place: Place, caseId: string, key: string): void {
       place.main,
       item.state === "refused"
         ? notice("bad", "alert", item.message ?? "There is no link.")
-        : notice("warn", "offline", element("b", {}, "Waiting to be sent"), " The link comes once there is a network."),
+        : notice("warn", "offline", element("b", {}, "Waiting to be sent"), " The link comes when there is a network."),
       titledCard("Pay without a link", ...fallbackView(fallback)),
     );
   });
@@ -129,7 +129,7 @@ function steps(status: PaymentLink["status"]): HTMLElement {
       STEP_WORDS[step],
     ),
   );
-  return element("ol", { class: "steps", "aria-label": "How far it is" }, ...items);
+  return element("ol", { class: "steps", "aria-label": "Progress" }, ...items);
 }
 
 function toShow(url: string, amount: string): HTMLElement {
@@ -151,7 +151,7 @@ function toShow(url: string, amount: string): HTMLElement {
           {
             type: "button",
             class: "secondary small",
-            // Who closes the sheet has not made a mistake.
+            // Closing the share sheet rejects, which is not an error.
             click: () => void navigator.share({ url }).catch(() => undefined),
           },
           icon("share"),
@@ -176,7 +176,7 @@ function deliveries({ id, status, deliveries }: PaymentLink): HTMLElement {
       const input = { idempotencyKey: uuid(), paymentLinkId: id };
       const { result } = await ask<{ result: Result<object> }>(RESEND_LINK, { input });
       if (result.code !== undefined) return faultBelow(pressed, result.message);
-      say("It is on its way once more.");
+      say("It is being sent again.");
     },
     "secondary small",
     "send",
@@ -188,7 +188,12 @@ function deliveries({ id, status, deliveries }: PaymentLink): HTMLElement {
 
 function unavailable({ unavailableReason, fallback }: PaymentLink): Node[] {
   return [
-    notice("warn", "alert", unavailableReason ?? "The lender could not make one.", " The borrower can pay like this:"),
+    notice(
+      "warn",
+      "alert",
+      unavailableReason ?? "The lender could not make a link.",
+      " The borrower can pay like this:",
+    ),
     card(...fallbackView(fallback ?? { upiUri: null, qrSvg: null, bankAccount: null, instructions: null })),
   ];
 }
@@ -202,7 +207,7 @@ function linkActions({ status }: PaymentLink, caseId: string): Node[] {
   return [element("a", { class: "button primary", href: PATHS.visit(caseId) }, "Ask for a link again"), end];
 }
 
-/** `CONSENT_REFUSED` as people say it. */
+/** A failure code as readable text: `CONSENT_REFUSED` is "Consent refused". */
 function failureWords(code: string): string {
   return sentence(code.replaceAll("_", " "));
 }

@@ -1,7 +1,7 @@
 import { renderSVG } from "uqr";
 import { element } from "@collections/web-pages/browser";
 
-/** Standards ask for four light modules around a code. */
+/** The standard requires four light modules around a code. */
 const BORDER_MODULES = 4;
 
 /** A QR code of a text, to be scanned from this screen. */
@@ -9,7 +9,7 @@ export function codeOf(text: string, says: string): HTMLElement {
   return codePicture(renderSVG(text, { ecc: "M", border: BORDER_MODULES, pixelSize: 1 }), says);
 }
 
-/** A QR code that came as SVG. As an image it may hold nothing that runs. */
+/** A QR code that the service sent as SVG. It is shown as an image, so that no script in it can run. */
 export function codePicture(svg: string, says: string): HTMLElement {
   const src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
   return element("img", { class: "code-picture", src, alt: says, width: "232", height: "232" });

@@ -10,7 +10,7 @@ import { uuid } from "../data/uuid.ts";
 const DEVICE_NAME = "Browser";
 const CODE_DIGITS = 6;
 
-/** By phone and code, or with a token that an operator has issued. `enter` is called once somebody is signed in. */
+/** Sign-in by phone and code, or with an access token from an operator. `enter` is called after the sign-in. */
 export function signInScreen(enter: () => void): Screen {
   return {
     title: "Sign in",
@@ -67,7 +67,7 @@ function askForCode(place: Place, enter: () => void, phone: string, otpId: strin
     enter();
   }
   const submitted = form("Sign in", verify, field("Code", code));
-  // The last digit is the end of what there is to type.
+  // Submits when the last digit was typed.
   code.addEventListener("input", () => code.value.length === CODE_DIGITS && submitted.requestSubmit());
   fill(
     place.main,
@@ -96,7 +96,7 @@ function tokenInstead(enter: () => void): HTMLElement {
       await signIn({ accessToken });
     } catch (error) {
       if (!isUnauthenticated(error) || !(error instanceof RefusedRequestError)) throw error;
-      return faultBelow(token, "This token does not count, or not any more.");
+      return faultBelow(token, "This token is not valid, or has expired.");
     }
     enter();
   }

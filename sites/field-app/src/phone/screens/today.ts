@@ -15,7 +15,7 @@ const NOON = 12;
 const EVENING = 17;
 const SHOWN_AFTER_NEXT = 3;
 
-/** What to do next, and what the day has brought so far. */
+/** The next case to visit, and the figures of the day so far. */
 export function todayScreen(): Screen {
   const now = new Date();
   const [firstName = ""] = (signedInAs()?.displayName ?? "").split(" ");
@@ -42,7 +42,7 @@ export function todayScreen(): Screen {
   };
 }
 
-/** Who was not at home this morning is not the next one to go to, although the service still has the case on top. */
+/** A case that was visited today is not suggested again, although the service may still list it first. */
 function endedToday(id: string): boolean {
   const today = isoDay(new Date());
   return outbox().some(
@@ -83,7 +83,7 @@ function nextCase(next: CaseRow): HTMLElement {
 function allDone(hasCases: boolean): HTMLElement {
   return hasCases
     ? nothing("check", "Everybody here was visited today", element("p", {}, "All your cases are in the list."))
-    : nothing("check", "Nothing to do just now", element("p", {}, "New cases appear here once you have some."));
+    : nothing("check", "Nothing to do just now", element("p", {}, "New cases appear here."));
 }
 
 function figures({ visits, collected, earned }: TodayAnswer["viewer"]["today"]): HTMLElement {

@@ -15,10 +15,10 @@ import { digitsOf, typedAmount } from "../ui/typed-amount.ts";
 import { momentOf } from "../ui/words.ts";
 
 const TYPING_PAUSE_MS = 400;
-/** A person at a door does not wait longer for a screen that the phone can draw by itself. */
+/** The longest wait for the service before the screen is drawn from stored data. */
 const PATIENCE_MS = 1_500;
 
-/** At the door: ask for a payment link, or end the visit. */
+/** The screen during a visit: request a payment link, or end the visit. */
 export function visitScreen(id = ""): Screen {
   return {
     title: "At the door",
@@ -33,7 +33,10 @@ export function visitScreen(id = ""): Screen {
   };
 }
 
-/** The case, drawn once: what is typed on a screen is not to be drawn over. A kept one does where there is no network. */
+/**
+ * Loads the case and draws it once, so that it does not overwrite what the user types. Without a network the stored
+ * case is used.
+ */
 export async function withCase(id: string, place: Place, draw: (shown: WholeCase) => void): Promise<void> {
   const question = { operation: ONE_CASE, variables: { id } };
   const name = questionName(question);
@@ -61,7 +64,7 @@ export async function withCase(id: string, place: Place, draw: (shown: WholeCase
   }
 }
 
-/** What the service says, if it says it soon; else what is kept, if anything is. */
+/** The service's answer if it arrives soon; else the stored one, if there is one. */
 async function answerOrKept<Data>(asked: Promise<Data>, kept: Data | null | undefined): Promise<Data> {
   if (!kept) return asked;
   const late = new Promise<Data>((resolve) => setTimeout(() => resolve(kept), PATIENCE_MS));
@@ -91,7 +94,8 @@ function drawVisit({ main, actions, signal }: Place, shown: WholeCase, visit: Cu
       element("p", { class: "who" }, borrower.displayName),
       element("p", { class: "where" }, icon("clock"), `Since ${momentOf(new Date(visit.startedAt))}`),
     ),
-    isUnsent(visit) && notice("quiet", "offline", "The start waits for a network. You can go on: nothing is lost."),
+    isUnsent(visit) &&
+      notice("quiet", "offline", "The start is sent when there is a network. You can continue: nothing is lost."),
     activeLink && linkNotice(id, activeLink),
     element(
       "section",
@@ -141,7 +145,7 @@ function isUnsent({ visitId }: CurrentVisit): boolean {
   return outbox().some(({ input, state }) => input.visitId === visitId && state === "waiting");
 }
 
-/** Tells what the typed amount would earn, once there is a pause in the typing. */
+/** Shows what the typed amount would earn, after a pause in typing. */
 function estimateSoon(
   { id, outstanding }: WholeCase,
   amount: HTMLInputElement,
@@ -164,7 +168,7 @@ function estimateSoon(
       const answer = await ask<EstimateAnswer>(ESTIMATE, { id, amount: money });
       if (answer.case) drawEarning(place, answer.case.estimatedEarning);
     } catch {
-      // What is not known is not shown: the amount is asked for all the same.
+      // The estimate is optional: without it, nothing is shown.
       fill(place);
     }
   }

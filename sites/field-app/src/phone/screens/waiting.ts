@@ -5,13 +5,13 @@ import { button, nothing } from "../ui/parts.ts";
 import { currentVisits, forgetVisit } from "../data/current-visit.ts";
 import { PATHS, type Screen } from "../ui/screen.ts";
 
-/** What this phone has not told the service yet, and what the service has refused meanwhile. */
+/** The deeds that this phone has not sent yet, and those that the service has refused. */
 export function waitingScreen(): Screen {
   return {
     title: "To be sent",
     back: PATHS.today,
     open({ main, actions, signal }) {
-      /** The one of which it is asked whether it is really not to be sent. */
+      /** The key of the deed for which the user must confirm that it is not sent. */
       let doubted: string | undefined;
       const doubt = (key?: string) => {
         doubted = key;
@@ -57,12 +57,12 @@ function itemLine(item: OutboxItem, isDoubted: boolean, doubt: Doubt): HTMLEleme
   return line;
 }
 
-/** Work that was done is not thrown away by one tap. */
+/** Asks for confirmation, so that one tap does not discard work. */
 function question(item: OutboxItem, doubt: Doubt): HTMLElement {
   const loss =
     item.mutation === "startVisit"
-      ? "Neither this visit nor what followed it is recorded then."
-      : "It is not recorded then.";
+      ? "Then neither this visit nor what followed it is recorded."
+      : "Then it is not recorded.";
   return element(
     "div",
     { role: "alert" },

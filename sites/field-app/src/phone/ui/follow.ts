@@ -6,15 +6,15 @@ import type { Place } from "./screen.ts";
 import { ask, inWords, SignedOutError } from "../data/session.ts";
 import { momentOf } from "./words.ts";
 
-/** What is asked, and under which name its answer is kept on the phone. */
+/** A query. Its operation and variables form the name under which its answer is stored. */
 export interface Question {
   readonly operation: string;
   readonly variables?: object;
 }
 
 /**
- * Draws the answer to a question: what is kept of last time at once, then what the service says, and again whenever it
- * may have changed. Where there is no network it says how old the answer is.
+ * Draws the answer to a query: first the stored one, then the service's, and again whenever it may have changed.
+ * Without a network it shows how old the answer is.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller's operation decides the type of the answer
 export function follow<Data>({ main, signal }: Place, question: Question, draw: (data: Data) => Node[]): void {
@@ -44,17 +44,17 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
       drawNew(data);
     } catch (error) {
       if (error instanceof SignedOutError || signal.aborted) return;
-      tell(inWords(error));
+      showFault(inWords(error));
     }
   }
 
-  function tell(words: string): void {
+  function showFault(words: string): void {
     if (shown === "") {
       fill(content, nothing("offline", words, button("Try again", load, "secondary")));
       return;
     }
     const asOf = `As it was at ${momentOf(new Date(atMs ?? Date.now()))}.`;
-    // Without a network the line on top says so already.
+    // Without a network the status line already says so.
     fill(
       about,
       navigator.onLine ? notice("quiet", "offline", `${words} ${asOf}`) : element("p", { class: "hint" }, asOf),
@@ -67,12 +67,14 @@ export function follow<Data>({ main, signal }: Place, question: Question, draw: 
   reloadWhenever(() => void load(), signal);
 }
 
-/** The name under which the answer to a question is kept. */
+/** The name under which the answer to a query is stored. */
 export function questionName({ operation, variables = {} }: Question): string {
   return `${/\w+ (\w+)/.exec(operation)?.[1] ?? ""}.${JSON.stringify(variables)}`;
 }
 
-/** When something of this phone has reached the service, when the network is back, when the phone is looked at again. */
+/**
+ * Calls `reload` when a deed has reached the service, when the network is back, and when the phone is looked at again.
+ */
 export function reloadWhenever(reload: () => void, signal: AbortSignal): void {
   let open = stillOpen();
   onOutboxChange(() => {

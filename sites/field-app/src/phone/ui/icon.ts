@@ -1,4 +1,4 @@
-/** Drawn with a pen, on a square of 24. */
+/** Paths of line drawings in a square of 24 units. */
 const PATHS = {
   today: "M4 11 12 4l8 7v8a1 1 0 0 1-1 1h-4v-6H9v6H5a1 1 0 0 1-1-1z",
   cases: "M9 6h11M9 12h11M9 18h11M4.5 6h.01M4.5 12h.01M4.5 18h.01",
@@ -29,7 +29,7 @@ export type IconName = keyof typeof PATHS;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A picture beside a text that says the same: screen readers leave it out. */
+/** An icon beside a text with the same meaning. Screen readers ignore it. */
 export function icon(name: IconName): SVGSVGElement {
   const picture = document.createElementNS(SVG, "svg");
   for (const [attribute, value] of Object.entries({ viewBox: "0 0 24 24", "aria-hidden": "true", class: "icon" })) {

@@ -3,19 +3,19 @@ import { icon, type IconName } from "./icon.ts";
 import { inWords, SignedOutError } from "../data/session.ts";
 import type { Label } from "./words.ts";
 
-/** What fits beside itself on the narrowest phone. */
+/** The longest amount that fits on the narrowest phone in large type. */
 const LONG_AMOUNT = 12;
 
 type Press = (button: HTMLButtonElement) => unknown;
 
-/** A button that cannot be pressed twice while it works; a failure is told below it. */
+/** A button that cannot be pressed again while it works. An error is shown below it. */
 export function button(text: string, press: Press, kind = "primary", picture?: IconName): HTMLElement {
   const pressed = element("button", { type: "button", class: kind }, picture && icon(picture), text);
   pressed.addEventListener("click", () => void working(pressed, () => press(pressed)));
   return element("div", { class: "press" }, pressed);
 }
 
-/** A form with one button, which works as `button` does. */
+/** A form with one button, which works like `button`. */
 export function form(submitText: string, submit: Press, ...content: readonly Content[]): HTMLFormElement {
   const pressed = element("button", { type: "submit", class: "primary" }, submitText);
   const made = element("form", { novalidate: true }, ...content, element("div", { class: "press" }, pressed));
@@ -26,7 +26,7 @@ export function form(submitText: string, submit: Press, ...content: readonly Con
   return made;
 }
 
-/** Does what a button is for, shows that it takes its time, and tells what went wrong. */
+/** Runs a button's work, shows that it is busy, and shows errors. */
 export async function working(pressed: HTMLButtonElement, work: () => unknown): Promise<void> {
   if (pressed.getAttribute("aria-busy") === "true") return;
   faultBelow(pressed, "");
@@ -40,7 +40,7 @@ export async function working(pressed: HTMLButtonElement, work: () => unknown): 
   }
 }
 
-/** Says below an input or a button what is wrong; an empty text takes it away. */
+/** Shows below an input or a button what is wrong; an empty text removes the message. */
 export function faultBelow(what: HTMLElement, text: string): void {
   const around = what.closest(".field, .press") ?? what;
   around.querySelector(".fault")?.remove();
@@ -64,7 +64,7 @@ export function field(label: string, input: HTMLInputElement | HTMLTextAreaEleme
   );
 }
 
-/** One of a few, side by side. */
+/** A choice of a few options, side by side. */
 export function choice<Value extends string>(
   name: string,
   label: string,
@@ -97,7 +97,7 @@ export function titledCard(title: string, ...content: readonly Content[]): HTMLE
   return element("section", { class: "card" }, element("h2", {}, title), ...content);
 }
 
-/** The figure that a screen is about. */
+/** The main amount of a screen. */
 export function bigAmount(display: string): HTMLElement {
   return element("p", { class: display.length > LONG_AMOUNT ? "amount long" : "amount" }, display);
 }
@@ -110,12 +110,12 @@ export function notice(kind: "quiet" | "warn" | "bad" | "good", picture: IconNam
   return element("div", { class: `notice ${kind}` }, icon(picture), element("div", {}, ...content));
 }
 
-/** What stands where a list would be, when there is nothing. */
+/** Shown in place of an empty list. */
 export function nothing(picture: IconName, title: string, ...content: readonly Content[]): HTMLElement {
   return element("div", { class: "nothing" }, icon(picture), element("p", { class: "title" }, title), ...content);
 }
 
-/** Facts in pairs: what it is, and how much. */
+/** Pairs of a name and a value. */
 export function facts(...pairs: readonly (readonly [string, Content] | false)[]): HTMLElement {
   const rows = pairs.filter((pair) => pair !== false).map(([name, value]) => fact(name, value));
   return element("dl", { class: "facts" }, ...rows);
@@ -125,7 +125,7 @@ function fact(name: string, value: Content): HTMLElement {
   return element("div", {}, element("dt", {}, name), element("dd", {}, value ?? "–"));
 }
 
-/** Grey bars where something will be in a moment. */
+/** Grey bars while something loads. */
 export function skeleton(cards = 3): HTMLElement {
   const bars = Array.from({ length: cards }, () =>
     element("div", { class: "card ghost" }, element("i"), element("i"), element("i")),

@@ -1,29 +1,29 @@
-/** The screens that the bar at the bottom leads to. */
+/** The screens in the bar at the bottom. */
 export type TabName = "today" | "cases" | "money" | "me";
 
 /** Where a screen is drawn. */
 export interface Place {
-  /** What scrolls. */
+  /** The scrolling content. */
   readonly main: HTMLElement;
-  /** What stays at the bottom, within reach of a thumb: what to do next. */
+  /** The actions at the bottom, within reach of a thumb. */
   readonly actions: HTMLElement;
-  /** Aborted when the screen is left. */
+  /** Aborted when the user leaves the screen. */
   readonly signal: AbortSignal;
 }
 
 export interface Screen {
   readonly title: string;
-  /** Whether it shows what the app is. */
+  /** Whether it shows the app's logo. */
   readonly mark?: boolean;
-  /** One of those that the bar at the bottom leads to. */
+  /** Its tab in the bar at the bottom, if it has one. */
   readonly tab?: TabName;
-  /** Where the arrow leads. */
+  /** Where the back arrow leads. */
   readonly back?: string;
-  /** Draws the screen, and goes on drawing until it is left. */
+  /** Draws the screen, and updates it until the user leaves it. */
   open(place: Place): void;
 }
 
-/** Leads to another screen. `replace` leaves no way back to this one. */
+/** Navigates to another screen. With `replace` the back button does not return to this one. */
 export function go(hash: string, how: "push" | "replace" = "push"): void {
   if (how === "replace") location.replace(hash);
   else location.assign(hash);

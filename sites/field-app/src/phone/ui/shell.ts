@@ -15,13 +15,13 @@ const said = element("p", { class: "said", role: "status" });
 let leave = new AbortController();
 let saidTimer: number | undefined;
 
-/** The frame around every screen: a line about the network, and a voice for what has just happened. */
+/** The frame around every screen: a status line, and short messages. */
 export function startShell(): void {
   for (const event of ["online", "offline"]) globalThis.addEventListener(event, showStatus);
   onOutboxChange(showStatus);
 }
 
-/** Leaves the screen that is shown, and shows another one. */
+/** Leaves the present screen and shows another one. */
 export function show(screen: Screen): void {
   leave.abort();
   leave = new AbortController();
@@ -49,11 +49,11 @@ export function show(screen: Screen): void {
   showStatus();
   scrollTo(0, 0);
   screen.open({ main, actions, signal: leave.signal });
-  // Who cannot see that the screen has changed is told by where they are.
+  // Moves the focus, so that screen readers announce the new screen.
   heading.focus({ preventScroll: true });
 }
 
-/** Tells what has happened, over whatever screen is shown, for a few seconds. */
+/** Shows a message above the present screen for a few seconds. */
 export function say(text: string): void {
   said.textContent = text;
   clearTimeout(saidTimer);
@@ -74,7 +74,7 @@ function tabs(current: TabName): HTMLElement {
   return element("nav", { class: "tabs", "aria-label": "Screens" }, ...links);
 }
 
-/** What waits for a network, and what was refused: nothing of a day's work may be lost unseen. */
+/** Shows what waits for a network and what was refused, so that no work is lost unnoticed. */
 function showStatus(): void {
   const waiting = outbox().filter(({ state }) => state === "waiting").length;
   const refused = outbox().filter(({ state }) => state === "refused").length;

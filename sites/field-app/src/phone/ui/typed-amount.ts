@@ -1,11 +1,11 @@
-/** What somebody typed as an amount: minor units in digits, or what to do about it. */
+/** The amount that the user typed: minor units in digits, or what to correct. */
 export type TypedAmount = { readonly minor: string } | { readonly fault: string };
 
 const SOME = "Type an amount, such as 2500.";
 
 /**
  * Reads an amount as people type it: `2500`, `2,500.50`, `₹ 1,25,000`. A comma groups digits and a dot begins decimals.
- * @param digits how many decimals the currency has
+ * @param digits the currency's number of decimals
  */
 export function typedAmount(text: string, digits: number): TypedAmount {
   const plain = text.replaceAll(/[\s,'\u00a0\u202f]|^[^\d-]+/gu, "");
@@ -19,7 +19,7 @@ export function typedAmount(text: string, digits: number): TypedAmount {
   return minor > 0n ? { minor: String(minor) } : { fault: SOME };
 }
 
-/** How many decimals an amount's currency has; `decimal` shows them all. */
+/** The number of decimals of an amount's currency; `decimal` shows all of them. */
 export function digitsOf({ decimal }: { readonly decimal: string }): number {
   return decimal.split(".")[1]?.length ?? 0;
 }

@@ -1,7 +1,7 @@
 import type { CaseRow, EarningStatus, LinkStatus, Shown } from "../data/answers.ts";
 import type { OutboxItem } from "../data/outbox.ts";
 
-/** How a visit may end, in the groups in which people think of it. */
+/** The outcomes of a visit, in groups. */
 export const OUTCOMES = [
   {
     title: "Paid",
@@ -61,20 +61,20 @@ const DEED_WORDS: Readonly<Record<OutboxItem["mutation"], string>> = {
   requestPaymentLink: "Payment link",
 };
 
-/** Texts are English, whatever the phone speaks; an English of another country is taken. */
+/** The app's texts are English. In other languages dates use the formats of English; an English locale is kept. */
 const LANGUAGE = navigator.language.startsWith("en") ? navigator.language : "en";
 const DAY = new Intl.DateTimeFormat(LANGUAGE, { day: "numeric", month: "short" });
 const DAY_IN_FULL = new Intl.DateTimeFormat(LANGUAGE, { weekday: "long", day: "numeric", month: "long" });
 const TIME = new Intl.DateTimeFormat(LANGUAGE, { hour: "numeric", minute: "2-digit" });
 const METRES_PER_KM = 1_000;
 
-/** A pill beside a case: what it says, and how it is meant. */
+/** A pill beside a case: its text and its colour. */
 export interface Label {
   readonly text: string;
   readonly tone: "quiet" | "warn" | "good" | "tint";
 }
 
-/** Why this case, now. */
+/** The most important reason to look at this case now. */
 export function labelOf({ openPromise, dpd, workable, status, activeLink }: Omit<CaseRow, "outstanding">): Label {
   if (!workable) return { text: STATUS_WORDS[status] ?? "Not now", tone: status === "COLLECTED" ? "good" : "quiet" };
   if (activeLink?.status === "PAID") return { text: "Link paid", tone: "good" };
@@ -104,7 +104,7 @@ export function deedWords({ mutation, input }: OutboxItem): string {
   return `${DEED_WORDS[mutation]}: ${outcomeWords(String(input["disposition"])).toLowerCase()}`;
 }
 
-/** A sum per currency, or a dash where there is none. */
+/** The amounts per currency, or a dash if there are none. */
 export function sums(amounts: readonly Shown[]): string {
   return amounts.length === 0 ? "–" : amounts.map(({ display }) => display).join(" + ");
 }
@@ -123,13 +123,13 @@ export function dayInFull(at: Date): string {
   return DAY_IN_FULL.format(at);
 }
 
-/** The time of a moment of today; its day, too, of another one. */
+/** The time of a moment, with its day if that is not today. */
 export function momentOf(at: Date): string {
   const time = TIME.format(at);
   return isoDay(at) === isoDay(new Date()) ? time : `${dayOf(at)}, ${time}`;
 }
 
-/** The day where the phone is, such as 2026-11-20. */
+/** The day in the phone's time zone, such as 2026-11-20. */
 export function isoDay(at: Date): string {
   const [month, day] = [at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0"));
   return `${at.getFullYear()}-${month}-${day}`;

@@ -1,13 +1,15 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { sign, whyUntrusted } from "../src/signer.ts";
+import { sign, distrustReason } from "../src/signer.ts";
 import { startLenderTwin, type LenderTwin, type LenderTwinOptions } from "../src/twin.ts";
 
 export const KEY_ID = "lk_played";
 export const SECRET = "sk_sandbox_played";
 
-/** A request of the lender as it came; `target` with its query string, `distrust` why its signature does not hold. */
+/**
+ * A request of the lender. `target` includes the query string, `distrust` is the reason why its signature is invalid.
+ */
 export interface LenderRequest {
   method: string;
   target: string;
@@ -16,12 +18,12 @@ export interface LenderRequest {
   distrust: string | null;
 }
 
-/** What the service answers: a status and a body, a text for a body that is no JSON, or a reset connection. */
-export type PlayedAnswer = { status: number; body?: object | string; headers?: Record<string, string> } | "reset";
+/** The service's answer: a status and a body (a text if it is not JSON), or a reset connection. */
+export type SimulatedAnswer = { status: number; body?: object | string; headers?: Record<string, string> } | "reset";
 
-/** The service's side of the wire, as far as a lender sees it; `answers` decides, `requests` remembers. */
-export class PlayedService {
-  answers: (request: LenderRequest, attempt: number) => PlayedAnswer | Promise<PlayedAnswer> = () => ({
+/** Simulates the service for a lender: `answers` decides, `requests` records. */
+export class SimulatedService {
+  answers: (request: LenderRequest, attempt: number) => SimulatedAnswer | Promise<SimulatedAnswer> = () => ({
     status: 200,
     body: { success: true },
   });
@@ -50,7 +52,7 @@ export class PlayedService {
     const { method = "", url: target = "", headers } = incoming;
     const rawBody = Buffer.concat(chunks);
     const path = target.split("?", 1)[0] ?? "";
-    const distrust = whyUntrusted({ method, path, headers, rawBody }, new Map([[KEY_ID, SECRET]]), Date.now());
+    const distrust = distrustReason({ method, path, headers, rawBody }, new Map([[KEY_ID, SECRET]]), Date.now());
     const request = { method, target, headers, rawBody: rawBody.toString("utf8"), distrust };
     this.requests.push(request);
     const answer = await this.answers(request, this.requests.length);
@@ -64,16 +66,16 @@ export class PlayedService {
   }
 }
 
-/** A twin that is connected to a played service. */
-export async function playedPair(
+/** A twin that is connected to a simulated service. */
+export async function connectedPair(
   options: LenderTwinOptions = {},
-): Promise<{ service: PlayedService; twin: LenderTwin }> {
-  const service = await new PlayedService().start();
+): Promise<{ service: SimulatedService; twin: LenderTwin }> {
+  const service = await new SimulatedService().start();
   const credentials = { apiKeyId: KEY_ID, hmacSecret: SECRET };
   return { service, twin: await startLenderTwin({ credentials, serviceUrl: service.url, ...options }) };
 }
 
-/** Sends a signed POST as the service does; overrides are for what a forger or a broken sender would do. */
+/** Sends a signed POST as the service does. `forged` changes it as a forger or a broken sender would. */
 export function post(
   url: string,
   body: object | string,

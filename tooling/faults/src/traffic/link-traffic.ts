@@ -21,12 +21,12 @@ const REQUEST_LINK = `mutation ($input: RequestPaymentLinkInput!) {
   }
 }`;
 
-/** What of a stage a field partner's app needs. */
-type Door = Pick<Scene, "model" | "accessToken" | "sendsMail" | "servers">;
+/** The parts of a stage that a field partner's app needs. */
+type FieldPartnerScene = Pick<Scene, "model" | "accessToken" | "sendsMail" | "servers">;
 
 interface Result {
   readonly __typename: string;
-  /** Of a refusal. */
+  /** The code of a rejected request. */
   readonly code?: string;
   readonly paymentLink?: { readonly id: string };
 }
@@ -37,13 +37,13 @@ interface Data {
 }
 
 /**
- * A field partner visits some of their cases at a time and asks for links, each with one key until there is an answer.
- * A case that has had its links of the day gives its place to the next one; once all have, the day is over. Throws
- * UnansweredError when a request is not answered at the end.
+ * A field partner visits some of their cases at a time and requests links, with the same key until a request is
+ * answered. A case that reached its daily limit of links is replaced by the next case. When all have, the traffic ends.
+ * Throws UnansweredError if a request has no answer at the end.
  */
-export async function askForLinks(stage: Door, pace: Pace): Promise<void> {
+export async function requestLinks(stage: FieldPartnerScene, pace: Pace): Promise<void> {
   const { random, isOver, rest } = pace;
-  const { cases } = await askUntilAnswered(stage, pace, CASES, {});
+  const { cases } = await queryUntilAnswered(stage, pace, CASES, {});
   const toVisit = (cases?.edges ?? []).map(({ node }) => node.id);
   if (toVisit.length === 0) throw new Error("The field partner has no case.");
   const visits = new Set<string>();
@@ -52,20 +52,20 @@ export async function askForLinks(stage: Door, pace: Pace): Promise<void> {
     if (next !== undefined) visits.add(await startVisit(stage, next, pace));
     if (visits.size === 0) return;
     const visitId = oneOf(random, [...visits]);
-    if ((await askForLink(stage, visitId, pace)) === "had enough") visits.delete(visitId);
+    if ((await requestLink(stage, visitId, pace)) === "had enough") visits.delete(visitId);
     await rest();
   }
 }
 
-async function startVisit(stage: Door, caseId: string, pace: Pace): Promise<string> {
+async function startVisit(stage: FieldPartnerScene, caseId: string, pace: Pace): Promise<string> {
   const visitId = randomUUID();
   const input = { idempotencyKey: randomUUID(), visitId, caseId, occurredAt: new Date().toISOString() };
-  const { result } = await askUntilAnswered(stage, pace, START_VISIT, { input });
-  if (result?.code !== undefined) stage.model.odd(`a visit was refused: ${JSON.stringify(result)}`);
+  const { result } = await queryUntilAnswered(stage, pace, START_VISIT, { input });
+  if (result?.code !== undefined) stage.model.odd(`a visit was rejected: ${JSON.stringify(result)}`);
   return visitId;
 }
 
-async function askForLink(stage: Door, visitId: string, pace: Pace): Promise<"asked" | "had enough"> {
+async function requestLink(stage: FieldPartnerScene, visitId: string, pace: Pace): Promise<"asked" | "had enough"> {
   const { random } = pace;
   const asked = { idempotencyKey: randomUUID(), linkId: undefined as string | undefined };
   stage.model.links.push(asked);
@@ -73,10 +73,10 @@ async function askForLink(stage: Door, visitId: string, pace: Pace): Promise<"as
   const { idempotencyKey } = asked;
   const channels = stage.sendsMail && random() < 0.5 ? ["EMAIL"] : [];
   const input = { idempotencyKey, visitId, amount, channels };
-  const { result } = await askUntilAnswered(stage, pace, REQUEST_LINK, { input });
+  const { result } = await queryUntilAnswered(stage, pace, REQUEST_LINK, { input });
   asked.linkId = result?.paymentLink?.id;
   if (asked.linkId !== undefined) return "asked";
-  if (result?.code !== "CASE_NOT_WORKABLE") stage.model.odd(`a link was refused: ${JSON.stringify(result)}`);
+  if (result?.code !== "CASE_NOT_WORKABLE") stage.model.odd(`a link was rejected: ${JSON.stringify(result)}`);
   return "had enough";
 }
 
@@ -87,11 +87,11 @@ interface GraphqlAnswer {
 }
 
 /**
- * Asks again while the service says that it cannot now; whatever else it says that is no data is odd. Throws
- * UnansweredError when the end is long past.
+ * Repeats a query while the service is unavailable. Any other answer without data is reported as odd. Throws
+ * UnansweredError long after the end.
  */
-export async function askUntilAnswered(
-  stage: Door,
+export async function queryUntilAnswered(
+  stage: FieldPartnerScene,
   { random, isTooLate }: Pick<Pace, "random" | "isTooLate">,
   query: string,
   variables: object,
@@ -99,19 +99,20 @@ export async function askUntilAnswered(
   for (;;) {
     const answer = await ask(stage, oneOf(random, stage.servers.urls), { query, variables }).catch(() => undefined);
     if (answer?.errors === undefined && answer?.data) return answer.data;
-    if (answer !== undefined && !saysNotNow(answer)) stage.model.odd(`the app was answered ${JSON.stringify(answer)}`);
+    if (answer !== undefined && !isUnavailable(answer))
+      stage.model.odd(`the app was answered ${JSON.stringify(answer)}`);
     if (isTooLate()) throw new UnansweredError("a request of the app");
     await pause(RETRY_AFTER_MS);
   }
 }
 
-function saysNotNow({ status, errors = [] }: GraphqlAnswer): boolean {
+function isUnavailable({ status, errors = [] }: GraphqlAnswer): boolean {
   return (
     status === 503 || (errors.length > 0 && errors.every(({ extensions }) => extensions.retryAfterS !== undefined))
   );
 }
 
-async function ask({ accessToken }: Door, serviceUrl: string, request: object): Promise<GraphqlAnswer> {
+async function ask({ accessToken }: FieldPartnerScene, serviceUrl: string, request: object): Promise<GraphqlAnswer> {
   const answer = await fetch(`${serviceUrl}/graphql`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: `Bearer ${accessToken}` },

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 
-/** A field partner's wish for a link, as the service passes it on. contract: Mint-link request */
-export interface Wish {
-  /** The Idempotency-Key: one per wish. */
+/** A field partner's request for a link, as the service sends it. contract: Mint-link request */
+export interface LinkRequest {
+  /** The Idempotency-Key: one per link request. */
   readonly key: string;
   /** In major units. */
   readonly amount: number;
@@ -10,15 +10,15 @@ export interface Wish {
   readonly body: string;
 }
 
-export interface WishDetails {
+export interface LinkRequestDetails {
   readonly amount?: number;
   readonly borrowerName?: string;
-  /** Fields that no contract names. */
+  /** Fields that the contract does not define. */
   readonly extra?: object;
 }
 
-/** A wish with a key and a visit of its own. */
-export function wishFor(loan: string, currency: string, details: WishDetails = {}): Wish {
+/** A link request with a new key and a new visit. */
+export function linkRequestFor(loan: string, currency: string, details: LinkRequestDetails = {}): LinkRequest {
   const { amount = amountsOf(currency)[0]!, borrowerName = "Ravi Kumar", extra = {} } = details;
   const body = JSON.stringify({
     sourceLoanNumber: loan,
@@ -34,18 +34,18 @@ export function wishFor(loan: string, currency: string, details: WishDetails = {
   return { key: randomUUID(), amount, currency, body };
 }
 
-/** Small amounts of a currency, first a plain one, then those that arithmetic in floats gets wrong. contract: Money */
+/** Small amounts of a currency: first a plain one, then amounts that float arithmetic gets wrong. contract: Money */
 export function amountsOf(currency: string): number[] {
   return AMOUNTS[decimalsOf(currency)];
 }
 
-/** How many decimals an amount of the currency has, by ISO 4217. */
+/** The number of decimals of a currency, by ISO 4217. */
 export function decimalsOf(currency: string): 0 | 2 | 3 {
   if (WITHOUT_DECIMALS.has(currency)) return 0;
   return WITH_THREE.has(currency) ? 3 : 2;
 }
 
-// 1.15 * 100 is 114.99999999999999 and 1.005 * 1000 is 1004.9999999999999; the others are like them.
+// In floats, 1.15 * 100 is 114.99999999999999 and 1.005 * 1000 is 1004.9999999999999; the others behave alike.
 const AMOUNTS: Readonly<Record<0 | 2 | 3, number[]>> = {
   0: [150, 1501, 2999],
   2: [150, 1.15, 8.2, 19.99, 64.1],

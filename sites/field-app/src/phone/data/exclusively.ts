@@ -1,0 +1,10 @@
+/** The last task of each name, for browsers without locks: only pages from https or from this machine have them. */
+const waiting = new Map<string, Promise<unknown>>();
+
+/** Runs `work` while no other work with this name runs, in this page or in another page of the app. */
+export function exclusively<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  if ("locks" in navigator) return navigator.locks.request(`collections.${name}`, work) as Promise<Result>;
+  const done = (waiting.get(name) ?? Promise.resolve()).then(work, work);
+  waiting.set(name, done);
+  return done;
+}
