@@ -51,7 +51,10 @@ export async function measureApp(bench: AppBench): Promise<AppReport> {
   const { plan, server, onProgress } = bench;
   const loadProcess = startChild(new URL("link-load.ts", import.meta.url));
   try {
-    const mintUrl = await loadProcess.ask<string>({ ask: "listen", mintMs: plan.links.mintMs } satisfies LenderQuestion);
+    const mintUrl = await loadProcess.ask<string>({
+      ask: "listen",
+      mintMs: plan.links.mintMs,
+    } satisfies LenderQuestion);
     onProgress("filling the books of a field partner");
     const databaseUrl = await server.createDatabase("app");
     const loans = { lenderCodes: [LENDER], perLender: plan.list.cases };
@@ -90,7 +93,14 @@ async function visited({ url }: Service, accessToken: string, loadProcess: Child
     after = pageInfo.hasNextPage ? pageInfo.endCursor : null;
   }
   const linked = caseIds.slice(0, LINKS);
-  await loadProcess.ask({ ask: "links", serviceUrl: url, accessToken, caseIds: linked, clients: 1, hearsBy: "polling" });
+  await loadProcess.ask({
+    ask: "links",
+    serviceUrl: url,
+    accessToken,
+    caseIds: linked,
+    clients: 1,
+    hearsBy: "polling",
+  });
   for (const caseId of caseIds.slice(LINKS, LINKS + PROMISES)) {
     const visitId = randomUUID();
     const occurredAt = new Date();

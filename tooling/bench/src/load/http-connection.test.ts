@@ -43,7 +43,9 @@ test("returns an answer only when it is complete", () => {
 });
 
 test("rejects an answer without a Content-Length", () => {
-  expect(() => readAnswer(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow("Content-Length");
+  expect(() => readAnswer(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow(
+    "Content-Length",
+  );
 });
 
 test("send fails after the server has closed the connection", async () => {

@@ -8,7 +8,7 @@ const CYCLE = 3;
 export const killAtLength: Fault = {
   name: "kill-at-length",
   sentence:
-    "In turn, kill -9 ends one server, then both, then PostgreSQL is shut down immediately. The long form confirms a million payments.",
+    "In turn, SIGKILL ends one server, then both, then PostgreSQL is shut down immediately. The long form confirms a million payments.",
   // 20 legs of 15 strikes: 200 kills of the service, 100 of PostgreSQL.
   rounds: { quick: 3, long: 15, legs: 20 },
   run: underTraffic({

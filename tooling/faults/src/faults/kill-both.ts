@@ -4,7 +4,7 @@ import { underTraffic } from "../under-traffic.ts";
 
 export const killBoth: Fault = {
   name: "kill-both",
-  sentence: "kill -9 ends every process of the service at the same moment.",
+  sentence: "SIGKILL ends every process of the service at the same moment.",
   rounds: { quick: 1, long: 20, legs: 5 },
   run: underTraffic({
     stage: { servers: [{}], workers: [{}] },

@@ -9,7 +9,7 @@ const WITHIN_MS = 180_000;
 
 export const killDrain: Fault = {
   name: "kill-drain",
-  sentence: "kill -9 ends workers while they deliver the backlog of a lender that was suspended.",
+  sentence: "SIGKILL ends workers while they deliver the backlog of a lender that was suspended.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}], settings: { WEBHOOK_SUSPEND_AFTER: "5" } },

@@ -14,7 +14,7 @@ const MOST_KILLS = 3;
 export const killImport: Fault = {
   name: "kill-import",
   sentence:
-    "kill -9 ends an operator's import of a file, between and within its batches of a thousand rows, and the import is resumed.",
+    "SIGKILL ends an operator's import of a file, between and within its batches of a thousand rows, and the import is resumed.",
   rounds: { quick: 1, long: 10, legs: 1 },
   run: underTraffic({
     mustCount: ["hits"],

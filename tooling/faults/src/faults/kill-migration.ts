@@ -14,7 +14,7 @@ const MOST_TIMES = 5;
 
 export const killMigration: Fault = {
   name: "kill-migration",
-  sentence: "kill -9 ends the migration of an empty database at random moments; it is run again until it succeeds.",
+  sentence: "SIGKILL ends the migration of an empty database at random moments; it is run again until it succeeds.",
   rounds: { quick: 1, long: 50, legs: 1 },
   async run(leg) {
     const folder = ownFolder();

@@ -12,7 +12,7 @@ const PAYMENTS_BETWEEN = { quick: 5, long: 40 };
 export const killNodes: Fault = {
   name: "kill-nodes",
   sentence:
-    "On a Citus cluster, kill -9 ends the worker nodes and the coordinator in turn; each is started again a little later.",
+    "On a Citus cluster, SIGKILL ends the worker nodes and the coordinator in turn; each is started again a little later.",
   rounds: { quick: 3, long: 15, legs: 4 },
   isAlone: true,
   isByNameOnly: true,

@@ -8,7 +8,7 @@ const WITHIN_MS = 180_000;
 
 export const killReplay: Fault = {
   name: "kill-replay",
-  sentence: "kill -9 ends workers during an operator's replay of all events of a lender.",
+  sentence: "SIGKILL ends workers during an operator's replay of all events of a lender.",
   rounds: { quick: 1, long: 10, legs: 2 },
   run: underTraffic({
     stage: { workers: [{}, {}] },

@@ -5,7 +5,7 @@ import { underTraffic } from "../under-traffic.ts";
 export const killServers: Fault = {
   name: "kill-servers",
   sentence:
-    "kill -9 ends one server or all servers while they confirm payments, import loans and accept link requests.",
+    "SIGKILL ends one server or all servers while they confirm payments, import loans and accept link requests.",
   rounds: { quick: 2, long: 20, legs: 10 },
   run: underTraffic({
     stage: { servers: [{}, {}] },

@@ -5,7 +5,7 @@ const SLOW: readonly ("ok" | `slow:${number}`)[] = ["ok", "slow:50", OUTLASTS_A_
 
 export const killWorkers: Fault = {
   name: "kill-workers",
-  sentence: "kill -9 ends one worker or all workers while they mint links and deliver events.",
+  sentence: "SIGKILL ends one worker or all workers while they mint links and deliver events.",
   rounds: { quick: 1, long: 20, legs: 5 },
   run: underTraffic({
     stage: { workers: [{}, {}] },

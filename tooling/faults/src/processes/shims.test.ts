@@ -19,9 +19,11 @@ function printed(settings: Readonly<Record<string, string>>, program: string): s
   return stdout;
 }
 
-test.runIf(shimUnavailable() === undefined)("the clock shim shifts the clock of a running process and not its timers", () => {
-  const [clock] = makeClocks(1, folder);
-  const program = `
+test.runIf(shimUnavailable() === undefined)(
+  "the clock shim shifts the clock of a running process and not its timers",
+  () => {
+    const [clock] = makeClocks(1, folder);
+    const program = `
     const before = Date.now();
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(-600000n);
@@ -29,12 +31,13 @@ test.runIf(shimUnavailable() === undefined)("the clock shim shifts the clock of 
     fs.writeSync(file, bytes, 0, 8, 0);
     const startedAt = performance.now();
     setTimeout(() => console.log(JSON.stringify([Date.now() - before, performance.now() - startedAt])), 50);`;
-  const [movedMs, waitedMs] = JSON.parse(printed(clock!.settings, program)) as [number, number];
-  expect(movedMs).toBeGreaterThan(-600_000);
-  expect(movedMs).toBeLessThan(-590_000);
-  expect(waitedMs).toBeGreaterThan(40);
-  expect(waitedMs).toBeLessThan(10_000);
-});
+    const [movedMs, waitedMs] = JSON.parse(printed(clock!.settings, program)) as [number, number];
+    expect(movedMs).toBeGreaterThan(-600_000);
+    expect(movedMs).toBeLessThan(-590_000);
+    expect(waitedMs).toBeGreaterThan(40);
+    expect(waitedMs).toBeLessThan(10_000);
+  },
+);
 
 test.runIf(shimUnavailable() === undefined)(
   "the disk shim lets no file of its folder grow, but allows overwriting, and other folders can grow",

@@ -14,7 +14,11 @@ export function samplingUnavailable(): string | undefined {
 }
 
 /** Measures the processes and PostgreSQL, and takes the durations durations since the last sample. */
-export async function takeSample({ servers, workers, postgres }: Stage, durations: Durations, atS: number): Promise<Sample> {
+export async function takeSample(
+  { servers, workers, postgres }: Stage,
+  durations: Durations,
+  atS: number,
+): Promise<Sample> {
   const { rows } = await postgres.pool.query<{ connections: string; waiting: string }>(SELECT_STATE);
   const confirmMs = durations.confirmMs.splice(0);
   const listMs = durations.listMs.splice(0);
