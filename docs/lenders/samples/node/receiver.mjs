@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sign, verify } from "./signing.mjs";
 
 const { BASE_URL, API_KEY_ID, HMAC_SECRETS, DATABASE = "receiver.db", PORT = "4000" } = process.env;
-const secrets = new Map(Object.entries(JSON.parse(HMAC_SECRETS))); // {"lk_…": "sk_…"}: two while a key is changed
+const secrets = new Map(Object.entries(JSON.parse(HMAC_SECRETS))); // {"lk_…": "sk_…"}: two keys during a key change
 const CALLBACK_PATH = "/hooks/collections"; // of the URL that you registered
 const AGAIN_AFTER_MS = 5_000;
 
@@ -23,13 +23,13 @@ const server = createServer((request, response) => {
     (status) => response.writeHead(status).end(),
     (error) => {
       console.error(error);
-      response.writeHead(500).end(); // not stored: the service comes again
+      response.writeHead(500).end(); // not stored: the service sends the event again
     },
   );
 });
 server.listen(Number(PORT), "127.0.0.1", () => {
   console.log(`listening on http://127.0.0.1:${server.address().port}`);
-  wake(); // an earlier run may have stored what it did not apply
+  wake(); // an earlier run may have stored events that it did not apply
 });
 
 async function receive(request) {
@@ -40,11 +40,11 @@ async function receive(request) {
     "x-service-signature": signature,
   } = request.headers;
 
-  // 1. Verify, over the bytes as they came and before anything is parsed.
+  // 1. Verify the received bytes before you parse them.
   const secret = secrets.get(keyId);
   if (!secret || !verify(secret, request.method, CALLBACK_PATH, timestamp, body, signature)) return 401;
 
-  // 2. Dedupe: an event that is stored already changes nothing. Then answer; the work comes afterwards.
+  // 2. Dedupe: an event that is already stored changes nothing. Answer first, work afterwards.
   store.run(JSON.parse(body).eventId, body.toString());
   setImmediate(wake);
   return 200;
@@ -53,7 +53,7 @@ async function receive(request) {
 let working = Promise.resolve();
 let again;
 
-/** Works through what is stored, one pass at a time. */
+/** Applies the stored events, one pass at a time. */
 function wake() {
   working = working.then(work);
 }
@@ -76,13 +76,13 @@ async function apply(event) {
   if (loan === null) return; // a ping
   const held = loanOf.get(loan)?.sequence ?? 0;
 
-  // 3. Order: a loan only moves forward.
+  // 3. Order: skip an event that is older than the loan's stored state.
   if (sequence <= held) return;
 
-  // 4. A gap: what is in between is still on its way. The case as it is now makes up for it.
+  // 4. A gap: events in between have not arrived yet. Read the current state of the case instead.
   const state = sequence === held + 1 ? event : await readCase(loan);
 
-  // 5. Apply: absolute values, taken as they stand.
+  // 5. Apply: store the absolute values.
   setLoan.run(loan, state.sequence, state.status, state.outstandingAfter, state.totalCollected);
   console.log(`${loan} #${state.sequence} ${state.status}, owes ${state.outstandingAfter}`);
 }

@@ -26,7 +26,7 @@ const payment = { amount: "2500.05", reference: "pay_Nx81", paidAt: "2026-11-20T
 const booking = await client.confirmPayment("LN-1001", payment);
 console.log(`${booking.status}, owes ${booking.outstandingAfter}`);
 
-// Did this process die before it could note that? It simply calls again.
+// If the process dies before it has stored the answer, it calls again.
 const again = await client.confirmPayment("LN-1001", payment);
 console.log(`owes ${again.outstandingAfter}, repeated: ${again.repeated}`);
 

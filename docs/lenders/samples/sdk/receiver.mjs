@@ -10,7 +10,7 @@ import express from "express";
 import { Pool } from "pg";
 
 const { BASE_URL, API_KEY_ID, HMAC_SECRET, DATABASE_URL, PORT = "4000" } = process.env;
-const secrets = { [API_KEY_ID]: HMAC_SECRET }; // two entries while a key is changed
+const secrets = { [API_KEY_ID]: HMAC_SECRET }; // two entries during a key change
 
 const receiver = createReceiver({
   secrets,
@@ -46,6 +46,6 @@ async function mintLink(request, response) {
   const { method, originalUrl: path, headers, body } = request;
   const verdict = await verifyRequest({ method, path, headers, body }, secrets);
   if (!verdict.ok) return response.status(401).json({ success: false, error: verdict.detail });
-  const linkId = `plink_${headers["idempotency-key"]}`; // your gateway's, and the same for the same key
+  const linkId = `plink_${headers["idempotency-key"]}`; // in production: your gateway's id, always the same for the same key
   response.json({ success: true, link: { linkId, url: `https://pay.acme.example/l/${linkId}` } });
 }
