@@ -12,7 +12,7 @@ import {
 
 test("the runbook explains everything that the doctor may find", async () => {
   const runbook = await readFile(new URL("../../../../../docs/operations.md", import.meta.url), "utf8");
-  const section = runbook.slice(runbook.indexOf("**… `doctor` finds something.**"));
+  const section = runbook.slice(runbook.indexOf("**`doctor` finds something.**"));
   for (const code of PROBLEM_CODES) expect(section).toContain(`\`${code}\``);
 });
 
