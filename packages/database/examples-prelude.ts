@@ -1,15 +1,27 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 import type * as own from "@collections/database";
+import { defineEntity, type InferEntity, p } from "@mikro-orm/core";
 import type { ClientBase } from "pg";
 
-/** Of another product, that writes invoices. */
+/** Declarations of another product that writes invoices. */
 declare const url: string;
 declare const billingSchema: own.PackageSchema;
 declare const database: own.Database;
 declare const em: own.EntityManager;
 declare const tx: own.Tx;
 declare const invoiceId: string;
-/** Of another product, that has a shop and its own connections. */
+const InvoiceEntity = defineEntity({
+  name: "Invoice",
+  schema: "billing",
+  tableName: "invoice",
+  properties: {
+    id: p.uuid().primary(),
+    paid: p.boolean(),
+    paidAt: p.datetime().columnType("timestamptz").strictNullable(),
+  },
+});
+type InvoiceRow = InferEntity<typeof InvoiceEntity>;
+/** Declarations of another product that has a shop and its own connections. */
 declare const client: ClientBase;
 declare const cartId: string;
 declare const invoiceIds: readonly string[];

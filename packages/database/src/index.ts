@@ -66,6 +66,7 @@ export {
   sqlState,
 } from "./sql/sql-state.ts";
 export { namedStatements, statement, type Statement } from "./sql/statement.ts";
+export { type ColumnValue, type ColumnValues, type Table, tableOf } from "./sql/table.ts";
 export {
   afterCommit,
   query,

@@ -1,15 +1,16 @@
 import {
   type EntityManager,
   forLenders,
-  type InsertedType,
   insertFor,
   lenderInsert,
   lenderStatement,
   query,
   send,
+  tableOf,
   type Tx,
 } from "@collections/database";
 import { credited, type Earning } from "./earning.ts";
+import { EarningEntity } from "./schema.ts";
 
 /** Which case: its lender and its id. */
 export interface CaseOfEarnings {
@@ -53,48 +54,19 @@ export function creditEarnings(tx: Tx, earnings: readonly Earning[], now: Date):
   send(tx, ...insertFor(upsertCredited, valuesOf(earnings.map((earning) => credited(earning, now)))));
 }
 
+const earnings = tableOf(EarningEntity);
+const INSERTED = earnings.properties.filter((property) => property !== "lenderId");
+
 /** The columns of `alias` as an Earning. */
 export function selectedEarning(alias: string): string {
-  return COLUMNS.map(([property, column]) => `${alias}.${column} as "${property}"`).join(", ");
+  return earnings.selectList(alias);
 }
 
-const COLUMNS = [
-  ["lenderId", "lender_id", "uuid"],
-  ["id", "id", "uuid"],
-  ["caseId", "case_id", "uuid"],
-  ["bookingId", "booking_id", "uuid"],
-  ["sourceLoanNumber", "source_loan_number", "text"],
-  ["reference", "reference", "text"],
-  ["fieldPartnerId", "field_partner_id", "uuid"],
-  ["currency", "currency", "char(3)"],
-  ["baseMinor", "base_minor", "bigint"],
-  ["percent", "percent", "bigint"],
-  ["amountMinor", "amount_minor", "bigint"],
-  ["status", "status", "text"],
-  ["earnedAt", "earned_at", "timestamptz"],
-  ["creditedAt", "credited_at", "timestamptz"],
-  ["paidOutAt", "paid_out_at", "timestamptz"],
-  ["payoutId", "payout_id", "uuid"],
-] as const satisfies readonly (readonly [keyof Earning, string, InsertedType])[];
-
-const [, ...OTHER_COLUMNS] = COLUMNS;
-
-function valuesOf(earnings: readonly Earning[]): [lenderIds: string[], ...columns: unknown[][]] {
-  return [
-    earnings.map(({ lenderId }) => lenderId),
-    ...OTHER_COLUMNS.map(([property]) => earnings.map((earning) => parameter(earning[property]))),
-  ];
+function valuesOf(rows: readonly Earning[]): [lenderIds: string[], ...columns: unknown[]] {
+  return [rows.map(({ lenderId }) => lenderId), ...earnings.arrays(rows, INSERTED)];
 }
 
-function parameter(value: string | bigint | Date | null): string | null {
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === "bigint" ? value.toString() : value;
-}
-
-const EARNINGS = {
-  table: "earnings.earning",
-  columns: Object.fromEntries(OTHER_COLUMNS.map(([, column, type]) => [column, type])),
-};
+const EARNINGS = { table: earnings.name, columns: earnings.insertedTypes(INSERTED) };
 
 const insertEarnings = lenderInsert("earnings.add", EARNINGS);
 

@@ -1,40 +1,43 @@
 import type { LenderStatement } from "./lender-statement.ts";
 import { type Statement, statement } from "./statement.ts";
 
+export const INSERTED_TYPES = [
+  "uuid",
+  "text",
+  "bigint",
+  "integer",
+  "smallint",
+  "boolean",
+  "timestamptz",
+  "date",
+  "jsonb",
+  "char(3)",
+  "text[]",
+] as const;
+
 /** The type of an inserted column, exactly as its table has it. */
-export type InsertedType =
-  | "uuid"
-  | "text"
-  | "bigint"
-  | "integer"
-  | "smallint"
-  | "boolean"
-  | "timestamptz"
-  | "date"
-  | "jsonb"
-  | "char(3)"
-  | "text[]";
+export type InsertedType = (typeof INSERTED_TYPES)[number];
 
 /** The table and the columns of an INSERT. */
 export interface LenderRows {
   readonly table: string;
   /** The columns after `lender_id` that differ from row to row. Their parameters are `$2`, `$3` and so on. */
   readonly columns: Readonly<Record<string, InsertedType>>;
-  /** Columns that are equal in all rows, each with its value in SQL: a constant, or a parameter behind those of `columns`. */
+  /** Columns that are equal in all rows, each with its value in SQL: a constant, or a parameter after those of `columns`. */
   readonly equal?: Readonly<Record<string, string>>;
-  /** The SQL behind the values: ON CONFLICT, RETURNING. */
+  /** The SQL after the values: ON CONFLICT, RETURNING. */
   readonly ending?: string;
 }
 
 /**
- * Makes the two texts that insert any number of rows: one for rows of one lender, one for rows of several. The parameters
- * are the lender, or an array of lenders, one array for each column (for a column of type `text[]` an `arraysParameter`),
- * and what `equal` names. `null` in an array is NULL.
+ * Makes two SQL texts that insert any number of rows: one for rows of one lender, one for rows of several lenders. The
+ * first parameter is the lender, or an array of lenders. Then follows one array for each column (an `arraysParameter` for
+ * a column of type `text[]`), and the parameters that `equal` names. `null` in an array becomes NULL.
  *
- * The values are set-returning functions in a single row of VALUES. PostgreSQL makes a row of each element. Citus routes
- * the statement by `$1` as it routes any single row: one command on the lender's node, and a unique violation keeps its
- * SQLSTATE. INSERT … SELECT FROM unnest would be a COPY to all nodes. So nothing may surround an `unnest`: Citus
- * evaluates casts and other functions before it sends the command, and fails on a set.
+ * The values are set-returning functions in a single row of VALUES, so PostgreSQL makes a row of each element. Citus routes
+ * the statement by `$1`, as it routes any insert of a single row: it is one command on the lender's node, and a unique
+ * violation keeps its SQLSTATE. INSERT … SELECT FROM unnest would become a COPY to all nodes. An `unnest` must not be
+ * inside a cast or another function, because Citus evaluates those before it sends the command, and fails on a set.
  *
  * @example
  * const addInvoices = lenderInsert("billing.add-invoices", {
@@ -50,7 +53,7 @@ export function lenderInsert(name: string, rows: LenderRows): LenderStatement {
 }
 
 /**
- * Makes only the text for rows of one lender, whose id is `$1`.
+ * Makes only the SQL text for rows of one lender, whose id is `$1`.
  *
  * @example
  * const addInvoices = oneLenderInsert("billing.add-own-invoices", { table: "billing.invoice", columns: { id: "uuid" } });
@@ -62,8 +65,8 @@ export function oneLenderInsert(name: string, rows: LenderRows): Statement {
 }
 
 /**
- * The text that fits the rows' lenders, with its values: `lenderIds` has an element for each row, as the array of every
- * column has. Values of `equal` columns follow.
+ * Returns the statement for the number of lenders among the rows, and its values. `lenderIds` and the array of each column
+ * have one element for each row. The values of `equal` columns follow.
  *
  * @example
  * const addInvoices = lenderInsert("billing.add-invoices", { table: "billing.invoice", columns: { id: "uuid" } });
@@ -87,7 +90,7 @@ function textOf({ table, columns, equal = {}, ending = "" }: LenderRows, lender:
      ${ending}`;
 }
 
-/** The elements of an array parameter as a set, without a cast or function around it. */
+/** SQL that returns the elements of an array parameter as a set, without a cast or function around the set. */
 function elementsOf(
   parameter: string,
   { table, column, type }: { readonly table: string; readonly column: string; readonly type: InsertedType },
@@ -100,7 +103,7 @@ function elementsOf(
 }
 
 /**
- * The parameter for a column of type `text[]`: JSON with an object for each row.
+ * Makes the parameter for a column of type `text[]`: JSON with one object for each row.
  *
  * @example
  * const tags = arraysParameter("tags", [["paid", "export"], null]); // [{"tags":["paid","export"]},{"tags":null}]

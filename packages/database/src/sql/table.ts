@@ -1,0 +1,180 @@
+import type { EntityProperty, EntitySchema } from "@mikro-orm/core";
+import { PostgreSqlPlatform, Type, UnderscoreNamingStrategy } from "@mikro-orm/postgresql";
+import { arraysParameter, INSERTED_TYPES, type InsertedType } from "./lender-insert.ts";
+
+/** The value of a column as code may hand it over: arrays may be readonly, also those in JSON. */
+export type ColumnValue<Value> = Value extends readonly (infer Element)[] ? readonly Element[] : Value;
+
+/** The properties of a row that are written to its table. */
+export type ColumnValues<Row, Property extends keyof Row> = {
+  readonly [Key in Property]: ColumnValue<Row[Key]>;
+};
+
+/**
+ * The parts of SQL statements that name columns, derived from the entity of a table. Properties are named as the entity
+ * names them. Each method throws an error for a property that the entity does not have. Parameters are numbered from
+ * `firstParameter`.
+ */
+export interface Table<Row extends object> {
+  /** The table with its schema: `billing.invoice`. */
+  readonly name: string;
+  /** Every property that has a column, in the order of the entity. */
+  readonly properties: readonly (keyof Row & string)[];
+  /** The column of a property: `due_on`. */
+  column(property: keyof Row & string): string;
+  /** The column's type as PostgreSQL names it: `timestamptz`, `char(3)`. */
+  type(property: keyof Row & string): string;
+  /** The list of an INSERT or a GROUP BY: `id, due_on`, or `i.id, i.due_on` with an alias. */
+  columnList(properties: readonly (keyof Row & string)[], alias?: string): string;
+  /** The list of a SELECT whose rows have the entity's properties: `i.id as "id", i.due_on as "dueOn"`. */
+  selectList(alias: string, properties?: readonly (keyof Row & string)[]): string;
+  /** The parameters of one row: `$1, $2`. Their values are those of `values`. */
+  parameterList(properties: readonly (keyof Row & string)[], firstParameter?: number): string;
+  /** The assignments of an UPDATE of one row: `paid = $3, paid_at = $4`. Their values are those of `values`. */
+  assignParameters(properties: readonly (keyof Row & string)[], firstParameter: number): string;
+  /** The assignments of an UPDATE from other rows: `paid = excluded.paid, paid_at = excluded.paid_at`. */
+  assignFrom(alias: string, properties: readonly (keyof Row & string)[]): string;
+  /**
+   * Rows from one array for each column: `unnest($1::uuid[], $2::date[]) as k (id, due_on)`. The arrays are those of
+   * `arrays`. Throws for a column that is an array itself, because unnest() would flatten it.
+   */
+  unnest(alias: string, properties: readonly (keyof Row & string)[], firstParameter?: number): string;
+  /** The `columns` of `lenderInsert`, which adds `lender_id` itself. Their values are those of `arrays`. */
+  insertedTypes(properties: readonly (keyof Row & string)[]): Readonly<Record<string, InsertedType>>;
+  /** One row as parameters, one for each property. JSON becomes text. */
+  values<Property extends keyof Row & string>(
+    row: ColumnValues<Row, Property>,
+    properties: readonly Property[],
+  ): unknown[];
+  /** Rows as parameters, one array for each property. */
+  arrays<Property extends keyof Row & string>(
+    rows: readonly ColumnValues<Row, Property>[],
+    properties: readonly Property[],
+  ): unknown[];
+}
+
+/**
+ * Derives the parts of SQL statements that name columns from a table's entity, so that only the entity names them. Call
+ * it once for each table, when the module loads.
+ *
+ * @example
+ * const table = tableOf(InvoiceEntity);
+ * const CHANGED = ["paid", "paidAt"] as const;
+ * const lock = statement(
+ *   "billing.lock-own-invoice",
+ *   `select ${table.selectList("i")} from ${table.name} i where i.id = $1 for no key update`,
+ * );
+ * const save = statement(
+ *   "billing.save-own-invoice",
+ *   `update ${table.name} set ${table.assignParameters(CHANGED, 2)} where id = $1`,
+ * );
+ * const [invoice] = await query<InvoiceRow>(tx, lock, [invoiceId]);
+ * if (invoice) send(tx, save, [invoice.id, ...table.values({ ...invoice, paid: true, paidAt: dueAt }, CHANGED)]);
+ */
+export function tableOf<Row extends object>(entity: EntitySchema<Row>): Table<Row> {
+  const columns = columnsOf(entity);
+  const name = [entity.meta.schema, entity.meta.tableName].filter(Boolean).join(".");
+
+  function of(property: string): Column {
+    const column = columns.get(property);
+    if (column) return column;
+    const known = [...columns.keys()].join(", ");
+    throw new Error(
+      `The entity ${entity.meta.className} has no column for "${property}". It has columns for: ${known}.`,
+    );
+  }
+  const list = (properties: readonly string[], text: (column: Column, index: number) => string): string =>
+    properties.map((property, index) => text(of(property), index)).join(", ");
+
+  return {
+    name,
+    properties: [...columns.keys()] as (keyof Row & string)[],
+    column: (property) => of(property).name,
+    type: (property) => of(property).type,
+    columnList: (properties, alias) =>
+      list(properties, (column) => (alias === undefined ? column.name : `${alias}.${column.name}`)),
+    selectList: (alias, properties = [...columns.keys()] as (keyof Row & string)[]) =>
+      list(properties, (column) => `${alias}.${column.name} as "${column.property}"`),
+    parameterList: (properties, firstParameter = 1) =>
+      list(properties, (_column, index) => `$${firstParameter + index}`),
+    assignParameters: (properties, firstParameter) =>
+      list(properties, (column, index) => `${column.name} = $${firstParameter + index}`),
+    assignFrom: (alias, properties) => list(properties, (column) => `${column.name} = ${alias}.${column.name}`),
+    unnest(alias, properties, firstParameter = 1) {
+      const arrays = list(properties, (column, index) => `$${firstParameter + index}::${unnestedType(name, column)}[]`);
+      return `unnest(${arrays}) as ${alias} (${list(properties, (column) => column.name)})`;
+    },
+    insertedTypes: (properties) =>
+      Object.fromEntries(properties.map((property) => [of(property).name, insertedType(name, of(property))])),
+    values: (row, properties) => properties.map((property) => of(property).parameter(row[property])),
+    arrays: (rows, properties) =>
+      properties.map((property) => of(property).arrayParameter(rows.map((row) => row[property]))),
+  };
+}
+
+interface Column {
+  readonly property: string;
+  readonly name: string;
+  readonly type: string;
+  /** The parameter for the value of one row. */
+  readonly parameter: (value: unknown) => unknown;
+  /** The parameter for the values of several rows. */
+  readonly arrayParameter: (values: readonly unknown[]) => unknown;
+}
+
+const platform = new PostgreSqlPlatform();
+const naming = new UnderscoreNamingStrategy();
+
+function columnsOf({ meta }: EntitySchema): Map<string, Column> {
+  const properties = Object.entries<EntityProperty>(meta.properties);
+  return new Map(properties.map(([property, options]) => [property, columnOf(property, options)]));
+}
+
+function columnOf(property: string, options: EntityProperty): Column {
+  const { fieldName } = options as { readonly fieldName?: string };
+  const name = fieldName ?? naming.propertyToColumnName(property);
+  const type = typeOf(options);
+  const asJson = (value: unknown): unknown => (value === null || value === undefined ? null : JSON.stringify(value));
+  return {
+    property,
+    name,
+    type,
+    parameter: type === "jsonb" ? asJson : (value) => value,
+    arrayParameter(values) {
+      if (type === "jsonb") return values.map(asJson);
+      if (type.endsWith("[]")) return arraysParameter(name, values as readonly (readonly string[] | null)[]);
+      return values.map((value) => (value instanceof Date ? value.toISOString() : value));
+    },
+  };
+}
+
+/** The column type that MikroORM would create, with PostgreSQL's own name for `int`. */
+function typeOf(options: EntityProperty): string {
+  const { type } = options as { readonly type: unknown };
+  const declared = options as { readonly columnType?: string };
+  const columnType = declared.columnType ?? mappedType(type).getColumnType(options, platform);
+  return columnType === "int" ? "integer" : columnType;
+}
+
+/** MikroORM accepts a type as an instance, as a class, or by its name. */
+function mappedType(type: unknown): Type<unknown> {
+  if (type instanceof Type) return type;
+  return typeof type === "string" ? platform.getDefaultMappedType(type) : new (type as new () => Type<unknown>)();
+}
+
+function unnestedType(table: string, { name, type }: Column): string {
+  if (type.endsWith("[]")) {
+    throw new Error(
+      `unnest() would flatten ${table}.${name}, which has the type ${type}. Insert it with lenderInsert.`,
+    );
+  }
+  return type;
+}
+
+function insertedType(table: string, { name, type }: Column): InsertedType {
+  const known = INSERTED_TYPES.find((inserted) => inserted === type);
+  if (known !== undefined) return known;
+  throw new Error(
+    `lenderInsert cannot insert ${table}.${name}: it knows ${INSERTED_TYPES.join(", ")}, but not ${type}.`,
+  );
+}
