@@ -1,4 +1,4 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 import type * as own from "@collections/messaging";
 import type { Outbound } from "@collections/outbound";
 
@@ -12,7 +12,7 @@ declare const alertId: string;
 declare const subject: string;
 declare const text: string;
 declare function sendLater(): Promise<void>;
-/** Of a callback from Meta. */
+/** Values of a callback from Meta. */
 declare const headers: Headers;
 declare const url: URL;
 declare const body: Uint8Array;

@@ -1,3 +1,3 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
 declare const requestBody: string;

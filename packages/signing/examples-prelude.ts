@@ -1,7 +1,7 @@
-// What the examples in the docstrings take for granted; they are compiled with it.
+// Declarations that the examples in the docstrings use. The examples are compiled together with this file.
 
 declare const secret: string;
-/** Of a request that came in. */
+/** Values of a received request. */
 declare const headers: Headers;
 declare const body: Uint8Array;
 declare const timestamp: string;

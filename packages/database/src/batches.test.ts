@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from "node:timers/promi
 import { expect, test } from "vitest";
 import { inBatches } from "./batches.ts";
 
-test("a lone item leaves at once, and what arrives meanwhile leaves as one batch", async () => {
+test("starts a batch for a single item at once, and puts the items that arrive while it runs into one batch", async () => {
   const batches: number[][] = [];
   const double = inBatches<number, number>({
     maxItems: 64,
@@ -21,7 +21,7 @@ test("a lone item leaves at once, and what arrives meanwhile leaves as one batch
   expect(batches).toEqual([[1], [2, 3, 4]]);
 });
 
-test("no batch is larger and no more are under way than allowed", async () => {
+test("keeps to maxItems in a batch and to maxUnderWay batches at a time", async () => {
   let underWay = 0;
   const seen: { items: number; underWay: number }[] = [];
   const echo = inBatches<number, number>({
@@ -41,13 +41,13 @@ test("no batch is larger and no more are under way than allowed", async () => {
   expect(Math.max(...seen.map((batch) => batch.underWay))).toBe(2);
 });
 
-test("a few wait for the batch that is under way, many leave beside it", async () => {
+test("fewer items than minItems wait for the running batch, and more start a second batch", async () => {
   const batches: number[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<number, number>({
     maxItems: 8,
     maxUnderWay: 2,
-    fewest: 3,
+    minItems: 3,
     async run(items) {
       batches.push(items);
       await new Promise<void>((resolve) => arrivals.push(resolve));
@@ -66,12 +66,12 @@ test("a few wait for the batch that is under way, many leave beside it", async (
   expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
 });
 
-test("behind a batch of several, those that it has answered leave together once more", async () => {
+test("clients that a batch has answered share a batch again when they ask again at slightly different times", async () => {
   const batches: number[] = [];
   const echo = inBatches<number, number>({
     maxItems: 8,
     maxUnderWay: 2,
-    fewest: 8,
+    minItems: 8,
     async run(items) {
       batches.push(items.length);
       await delay(30);
@@ -80,7 +80,7 @@ test("behind a batch of several, those that it has answered leave together once 
   });
   const askTwice = async (client: number) => {
     await echo(client);
-    // No two of them in one turn of the event loop.
+    // Each client asks again in another turn of the event loop.
     for (let turn = 0; turn < client; turn += 1) await nextTurn();
     await echo(client);
   };
@@ -88,13 +88,13 @@ test("behind a batch of several, those that it has answered leave together once 
   expect(batches).toEqual([4, 4]);
 });
 
-test("a batch that takes longer than usual holds nobody up", async () => {
+test("a single item does not wait for a batch that takes longer than usual", async () => {
   const batches: number[][] = [];
   let arrive = (): void => {};
   const echo = inBatches<number, number>({
     maxItems: 8,
     maxUnderWay: 2,
-    fewest: 3,
+    minItems: 3,
     run(items) {
       batches.push(items);
       return items[0] === 1 ? new Promise((resolve) => (arrive = () => resolve(items))) : Promise.resolve(items);
@@ -109,7 +109,7 @@ test("a batch that takes longer than usual holds nobody up", async () => {
   expect(await stuck).toBe(1);
 });
 
-test("items of different kinds never share a batch, and who waits longest leaves first", async () => {
+test("items of different kinds never share a batch, and the kind that waits longest comes first", async () => {
   const batches: string[][] = [];
   const echo = inBatches<string, string>({
     maxItems: 2,
@@ -126,7 +126,7 @@ test("items of different kinds never share a batch, and who waits longest leaves
   expect(batches).toEqual([["a1", "a2"], ["b1", "b2"], ["a3"]]);
 });
 
-test("items that lock the same are never under way in two batches, and hold up nobody else", async () => {
+test("items with the same lock never run in two batches at a time, and do not delay other items", async () => {
   const batches: string[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({
@@ -139,7 +139,7 @@ test("items that lock the same are never under way in two batches, and hold up n
       return items;
     },
   });
-  // Two lots: what waits with a batch as it leaves, and what comes while it is under way.
+  // "a3" waits when the batch starts, "a4" arrives while the batch runs.
   const answers = ["a1", "a2", "a3", "b1"].map(echo);
   await delay(1);
   answers.push(echo("a4"), echo("b2"));
@@ -155,13 +155,13 @@ test("items that lock the same are never under way in two batches, and hold up n
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1", "a4", "b2"]);
 });
 
-test("a crowd behind one lock does not go before who waits for no lock", async () => {
+test("items that waited for a lock come after an item that waits for no lock", async () => {
   const batches: string[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({
     maxItems: 2,
     maxUnderWay: 2,
-    fewest: 2,
+    minItems: 2,
     lockOf: (item) => item[0],
     async run(items) {
       batches.push(items);
@@ -180,7 +180,7 @@ test("a crowd behind one lock does not go before who waits for no lock", async (
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "a4", "b1"]);
 });
 
-test("a batch that has failed leaves what it has locked to the next one", async () => {
+test("a failed batch releases its locks for the next one", async () => {
   const echo = inBatches<string, string>({
     maxItems: 1,
     maxUnderWay: 2,
@@ -195,7 +195,7 @@ test("a batch that has failed leaves what it has locked to the next one", async 
   expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
 });
 
-test("one bad item fails alone", async () => {
+test("only the bad item of a batch fails", async () => {
   const echo = inBatches<number, number>({
     maxItems: 8,
     maxUnderWay: 1,
@@ -205,7 +205,7 @@ test("one bad item fails alone", async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
 });
 
-test("a batch that has not one outcome for each item fails, and is not done again", async () => {
+test("a batch with fewer outcomes than items fails without a second run", async () => {
   let runs = 0;
   const short = inBatches<number, number>({
     maxItems: 8,
@@ -220,7 +220,7 @@ test("a batch that has not one outcome for each item fails, and is not done agai
   expect(runs).toBe(1);
 });
 
-test("when the database is away the whole batch is told so, without asking it again for each", async () => {
+test("all items of a batch fail after one run when the database is unavailable", async () => {
   let runs = 0;
   const echo = inBatches<number, number>({
     maxItems: 8,
@@ -236,7 +236,7 @@ test("when the database is away the whole batch is told so, without asking it ag
 });
 
 test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
-  "what would wait too long is turned away at once",
+  "rejects an item at once with OverloadedError while 5,000 items wait",
   async (locks) => {
     let finish = (): void => {};
     const stalled = inBatches<number, number>({
@@ -254,13 +254,13 @@ test.for([{ lockOf: undefined }, { lockOf: () => "one" }])(
   },
 );
 
-test("items of a kind wait for company of their own kind, beside a batch of another kind", async () => {
+test("minItems counts items and running batches of the same kind only", async () => {
   const batches: string[][] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({
     maxItems: 8,
     maxUnderWay: 4,
-    fewest: 3,
+    minItems: 3,
     kindOf: (item) => item[0],
     async run(items) {
       batches.push(items);
@@ -283,12 +283,12 @@ test("items of a kind wait for company of their own kind, beside a batch of anot
   expect(await Promise.all(answers)).toEqual(["a1", "b1", "a2", "a3", "b2", "a4"]);
 });
 
-test("items of a kind are served while and after a batch of theirs takes longer than usual", async () => {
+test("items of a kind are processed while and after one of its batches takes longer than usual", async () => {
   let slow = true;
   const echo = inBatches<string, string>({
     maxItems: 8,
     maxUnderWay: 2,
-    fewest: 3,
+    minItems: 3,
     kindOf: (item) => item[0],
     async run(items) {
       if (slow) {
@@ -307,7 +307,7 @@ test("items of a kind are served while and after a batch of theirs takes longer 
   expect(await Promise.all([echo("a5"), echo("b2")])).toEqual(["a5", "b2"]);
 });
 
-test("batches of one kind never hold all slots", async () => {
+test("one kind runs at most maxUnderWayOfKind batches, so another kind finds room", async () => {
   const batches: string[] = [];
   const arrivals: (() => void)[] = [];
   const echo = inBatches<string, string>({
@@ -329,14 +329,14 @@ test("batches of one kind never hold all slots", async () => {
   expect(await Promise.all(answers)).toEqual(["a1", "a2", "a3", "b1"]);
 });
 
-test("batches that take longer than usual give their slots to other kinds, up to a limit", async () => {
+test("at most maxLateUncounted late batches make room for other kinds", async () => {
   const batches: string[] = [];
   const arrivals = new Map<string, () => void>();
   const echo = inBatches<string, string>({
     maxItems: 1,
     maxUnderWay: 2,
     maxUnderWayOfKind: 1,
-    maxBesidesLate: 1,
+    maxLateUncounted: 1,
     kindOf: (item) => item[0],
     async run(items) {
       batches.push(...items);
@@ -345,11 +345,11 @@ test("batches that take longer than usual give their slots to other kinds, up to
     },
   });
   const answers = ["a1", "a2", "b1", "c1", "d1"].map(echo);
-  // "a2" waits for its own kind. "c1" leaves once "a1" and "b1" are late, beyond the two slots.
+  // "a2" waits for "a1", which is of its kind. "c1" starts as a third batch once "a1" and "b1" are late.
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1"]);
   arrivals.get("c1")!();
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1"]);
-  // Only the first late batch gives its slot: three are under way, so nothing leaves beside "d1".
+  // One late batch is not counted, so three batches run at most, and "a2" starts only after "a1" has ended.
   arrivals.get("a1")!();
   await expect.poll(() => batches).toEqual(["a1", "b1", "c1", "d1", "a2"]);
   for (const arrive of arrivals.values()) arrive();

@@ -1,37 +1,37 @@
 import { isUnavailable } from "./sql/sql-state.ts";
 
-/** How items gather into batches. */
+/** How many items share a batch, and how many batches run at a time. */
 export interface BatchOptions<Item, Outcome> {
-  /** Does the items together, one outcome each, in their order; all of them or, when it throws, none. */
+  /** Processes the items together and returns one outcome for each item, in their order. If it throws, none was processed. */
   readonly run: (items: Item[]) => Promise<Outcome[]>;
-  /** Items a batch at most. */
+  /** The most items in one batch. */
   readonly maxItems: number;
-  /** Batches under way at a time. */
+  /** The most batches that run at a time. */
   readonly maxUnderWay: number;
   /**
-   * A batch with fewer items waits while another batch of its kind is under way, unless that one takes longer than usual:
-   * a small batch costs nearly as much as a large one. After a batch of several items, it waits a fifth of that batch's
-   * time more, 5 ms at most. Default: 1, no waiting.
+   * A batch with fewer items than this waits while another batch of its kind runs, because a small batch costs nearly as
+   * much as a large one. It does not wait for a batch that takes longer than usual. After a batch of several items ends, a
+   * small batch waits for a fifth of that batch's duration more, at most 5 ms. Default: 1, which means no waiting.
    */
-  readonly fewest?: number;
-  /** Items may share a batch when this is the same of both. Default: any may. */
+  readonly minItems?: number;
+  /** The kind of an item. Only items of the same kind share a batch. Default: all items are of one kind. */
   readonly kindOf?: ((item: Item) => unknown) | undefined;
-  /** Batches of one kind under way at a time, so that one kind cannot hold up all others. Default: `maxUnderWay`. */
+  /** The most batches of one kind that run at a time, so that one kind cannot delay all others. Default: `maxUnderWay`. */
   readonly maxUnderWayOfKind?: number;
   /**
-   * Batches that may be under way beyond `maxUnderWay` while as many others take longer than usual. So what waits for a
-   * node that does not answer leaves room for other kinds. Default: 0.
+   * The most late batches that do not count towards `maxUnderWay`. A batch is late when it takes longer than usual. So
+   * batches that wait for a node that does not answer leave room for other kinds. Default: 0.
    */
-  readonly maxBesidesLate?: number;
+  readonly maxLateUncounted?: number;
   /**
-   * What an item locks. Those that lock the same are under way in one batch at a time: in a second one they would meet
-   * the lock of the first. Default: nothing.
+   * The key of the lock that an item takes in the database. Items with the same key never run in two batches at a time,
+   * because the second batch would wait for the lock of the first. Default: items take no lock.
    */
   readonly lockOf?: ((item: Item) => unknown) | undefined;
 }
 
 /**
- * So much is waiting already that one more would wait too long: try again in a moment.
+ * The item was rejected because too many items wait already. The caller may try again in a moment.
  *
  * @example
  * const settled = await settle(invoiceId).catch((error: unknown) => {
@@ -42,7 +42,7 @@ export interface BatchOptions<Item, Outcome> {
 export class OverloadedError extends Error {
   override readonly name = "OverloadedError";
   readonly code = "OVERLOADED";
-  /** Items that wait before it. */
+  /** The number of items that were waiting. */
   readonly waiting: number;
 
   constructor(waiting: number) {
@@ -51,16 +51,17 @@ export class OverloadedError extends Error {
   }
 }
 
-/** A batch that takes longer has met something: a lock, or a connection that has gone silent. */
+/** A batch that takes longer probably waits for a lock or for a connection that no longer answers. */
 const USUAL_MS = 100;
-const GATHER_PART = 0.2;
-const MOST_GATHER_MS = 5;
-/** Minutes of work for a stalled database; more would only fill the memory. */
+/** The part of a batch's duration for which the next small batch of its kind waits. */
+const PAUSE_PART = 0.2;
+const MAX_PAUSE_MS = 5;
+/** Minutes of work for a stalled database. A longer queue would only fill the memory. */
 const MAX_WAITING = 5_000;
 
 interface Waiting<Item, Outcome> {
   readonly item: Item;
-  /** Its place among all that arrive. */
+  /** The item's position in the order of arrival. */
   readonly arrival: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
@@ -69,17 +70,22 @@ interface Waiting<Item, Outcome> {
 /** The waiting items of one kind. */
 interface Lane<Item, Outcome> {
   readonly kind: unknown;
-  gathered: Waiting<Item, Outcome>[];
-  /** Batches under way that do not take longer than usual. */
+  waiting: Waiting<Item, Outcome>[];
+  /** Running batches that have not taken longer than usual. */
   readonly usual: Set<object>;
+  /** The number of running batches of this kind. */
   underWay: number;
-  gathering: NodeJS.Timeout | undefined;
+  /** Runs while a small batch waits for more items. */
+  pause: NodeJS.Timeout | undefined;
 }
 
 /**
- * Does items in batches: while one is under way, what arrives gathers, and leaves as the next. Who comes while nothing is under
- * way is served at once, a crowd shares its round trips. Throws OverloadedError. Where a batch fails its items are done one by one, unless
- * the database cannot be reached.
+ * Processes items in batches. An item that arrives while no batch runs is processed at once. Items that arrive while a
+ * batch runs wait and form the next batch. So a single request is not delayed, and many requests share round trips.
+ *
+ * If a batch fails, its items are processed one by one, so that only the bad item fails. If the database is unavailable,
+ * all items of the batch fail with that error.
+ * @throws OverloadedError if 5,000 items are waiting
  *
  * @example
  * const settle = inBatches<string, boolean>({
@@ -90,77 +96,77 @@ interface Lane<Item, Outcome> {
  * const isSettled = await settle(invoiceId);
  */
 export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): (item: Item) => Promise<Outcome> {
-  const { run, maxItems, maxUnderWay, fewest = 1, kindOf, lockOf } = options;
-  const { maxUnderWayOfKind = maxUnderWay, maxBesidesLate = 0 } = options;
-  /** Lanes by kind. A lane is removed when it has no items, no batches under way and no timer. */
+  const { run, maxItems, maxUnderWay, minItems = 1, kindOf, lockOf } = options;
+  const { maxUnderWayOfKind = maxUnderWay, maxLateUncounted = 0 } = options;
+  /** Lanes by kind. A lane is removed when it has no items, no running batches and no timer. */
   const lanes = new Map<unknown, Lane<Item, Outcome>>();
-  /** What is locked by a batch under way, and who waits for that. */
+  /** The keys that running batches have locked, each with the items that wait for it. */
   const locked = new Map<unknown, Waiting<Item, Outcome>[]>();
-  /** With those behind a lock. */
+  /** All waiting items, including those that wait for a lock. */
   let allWaiting = 0;
   let underWay = 0;
-  /** Batches under way that take longer than usual. */
+  /** Running batches that have taken longer than usual. */
   let late = 0;
   let arrivals = 0;
   let scheduled = false;
 
   function laneOf(item: Item): Lane<Item, Outcome> {
     const kind = kindOf?.(item);
-    const lane = lanes.get(kind) ?? { kind, gathered: [], usual: new Set(), underWay: 0, gathering: undefined };
+    const lane = lanes.get(kind) ?? { kind, waiting: [], usual: new Set(), underWay: 0, pause: undefined };
     lanes.set(kind, lane);
     return lane;
   }
 
-  function mayLeave(lane: Lane<Item, Outcome>): boolean {
-    if (lane.gathered.length === 0 || lane.underWay === maxUnderWayOfKind) return false;
-    if (underWay - Math.min(late, maxBesidesLate) >= maxUnderWay) return false;
-    return lane.gathered.length >= fewest || (lane.usual.size === 0 && lane.gathering === undefined);
+  function mayStartBatch(lane: Lane<Item, Outcome>): boolean {
+    if (lane.waiting.length === 0 || lane.underWay === maxUnderWayOfKind) return false;
+    if (underWay - Math.min(late, maxLateUncounted) >= maxUnderWay) return false;
+    return lane.waiting.length >= minItems || (lane.usual.size === 0 && lane.pause === undefined);
   }
 
-  function leave(): void {
+  function startBatches(): void {
     scheduled = false;
-    for (let lane = next(); lane; lane = next()) void travel(lane, lane.gathered.splice(0, maxItems));
+    for (let lane = nextLane(); lane; lane = nextLane()) void runBatch(lane, lane.waiting.splice(0, maxItems));
   }
 
-  /** The lane, among those that may leave, whose first item has waited longest. */
-  function next(): Lane<Item, Outcome> | undefined {
-    let first: Lane<Item, Outcome> | undefined;
+  /** Returns the lane whose first item has waited longest, among the lanes that may start a batch. */
+  function nextLane(): Lane<Item, Outcome> | undefined {
+    let next: Lane<Item, Outcome> | undefined;
     for (const lane of lanes.values()) {
-      if (mayLeave(lane) && (!first || lane.gathered[0]!.arrival < first.gathered[0]!.arrival)) first = lane;
+      if (mayStartBatch(lane) && (!next || lane.waiting[0]!.arrival < next.waiting[0]!.arrival)) next = lane;
     }
-    return first;
+    return next;
   }
 
-  async function travel(lane: Lane<Item, Outcome>, batch: Waiting<Item, Outcome>[]): Promise<void> {
-    const leftAt = performance.now();
+  async function runBatch(lane: Lane<Item, Outcome>, batch: Waiting<Item, Outcome>[]): Promise<void> {
+    const startedAtMs = performance.now();
     underWay += 1;
     lane.underWay += 1;
     allWaiting -= batch.length;
     lock(batch);
     lane.usual.add(batch);
-    const isLate = setTimeout(() => {
+    const lateTimer = setTimeout(() => {
       lane.usual.delete(batch);
       late += 1;
-      leave();
+      startBatches();
     }, USUAL_MS);
-    await carry(batch);
-    clearTimeout(isLate);
+    await runItems(batch);
+    clearTimeout(lateTimer);
     if (!lane.usual.delete(batch)) late -= 1;
     unlock(batch);
     underWay -= 1;
     lane.underWay -= 1;
-    if (batch.length > 1 && fewest > 1) gatherFor(lane, (performance.now() - leftAt) * GATHER_PART);
-    leave();
-    forgetIfIdle(lane);
+    if (batch.length > 1 && minItems > 1) pauseFor(lane, (performance.now() - startedAtMs) * PAUSE_PART);
+    startBatches();
+    removeIfIdle(lane);
   }
 
   function lock(batch: readonly Waiting<Item, Outcome>[]): void {
     if (!lockOf) return;
     for (const { item } of batch) locked.set(lockOf(item), []);
     for (const lane of lanes.values()) {
-      const rest = lane.gathered;
-      lane.gathered = [];
-      for (const waiting of rest) lineUp(waiting);
+      const rest = lane.waiting;
+      lane.waiting = [];
+      for (const waiting of rest) addWaiting(waiting);
     }
   }
 
@@ -169,46 +175,52 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
     const locks = new Set(batch.map(({ item }) => lockOf(item)));
     const freed = [...locks].flatMap((key) => locked.get(key) ?? []);
     for (const key of locks) locked.delete(key);
-    // Behind whoever waits for no lock: a crowd for one of them would hold up all others.
-    for (const waiting of freed) laneOf(waiting.item).gathered.push({ ...waiting, arrival: (arrivals += 1) });
+    // They come after the items that wait for no lock. Otherwise many items for one lock would delay all others.
+    for (const waiting of freed) laneOf(waiting.item).waiting.push({ ...waiting, arrival: (arrivals += 1) });
   }
 
-  function lineUp(waiting: Waiting<Item, Outcome>): void {
-    (locked.get(lockOf?.(waiting.item)) ?? laneOf(waiting.item).gathered).push(waiting);
+  /** Adds an item to those that wait for its lock if a running batch has that lock, otherwise to its lane. */
+  function addWaiting(waiting: Waiting<Item, Outcome>): void {
+    (locked.get(lockOf?.(waiting.item)) ?? laneOf(waiting.item).waiting).push(waiting);
   }
 
-  function gatherFor(lane: Lane<Item, Outcome>, gatherMs: number): void {
-    clearTimeout(lane.gathering);
-    lane.gathering = setTimeout(
+  function pauseFor(lane: Lane<Item, Outcome>, pauseMs: number): void {
+    clearTimeout(lane.pause);
+    lane.pause = setTimeout(
       () => {
-        lane.gathering = undefined;
-        leave();
-        forgetIfIdle(lane);
+        lane.pause = undefined;
+        startBatches();
+        removeIfIdle(lane);
       },
-      Math.min(gatherMs, MOST_GATHER_MS),
+      Math.min(pauseMs, MAX_PAUSE_MS),
     );
   }
 
-  function forgetIfIdle(lane: Lane<Item, Outcome>): void {
-    const isIdle = lane.gathered.length === 0 && lane.underWay === 0 && lane.gathering === undefined;
+  function removeIfIdle(lane: Lane<Item, Outcome>): void {
+    const isIdle = lane.waiting.length === 0 && lane.underWay === 0 && lane.pause === undefined;
     if (isIdle && lanes.get(lane.kind) === lane) lanes.delete(lane.kind);
   }
 
-  async function carry(batch: Waiting<Item, Outcome>[]): Promise<void> {
+  async function runItems(batch: Waiting<Item, Outcome>[]): Promise<void> {
     let outcomes: Outcome[];
     try {
       outcomes = await run(batch.map(({ item }) => item));
     } catch (error) {
-      if (batch.length === 1 || isUnavailable(error)) return refuse(batch, error);
-      // One item spoils the batch: alone, only that one fails.
-      for (const waiting of batch) await carry([waiting]);
+      if (batch.length === 1 || isUnavailable(error)) return rejectAll(batch, error);
+      // One bad item may have failed the batch. One by one, only that item fails.
+      for (const waiting of batch) await runItems([waiting]);
       return;
     }
-    if (outcomes.length !== batch.length) return refuse(batch, new Error("A batch has one outcome for each item."));
+    if (outcomes.length !== batch.length) {
+      return rejectAll(
+        batch,
+        new Error(`\`run\` returned ${outcomes.length} outcomes for ${batch.length} items: return one for each item.`),
+      );
+    }
     for (const [index, waiting] of batch.entries()) waiting.resolve(outcomes[index]!);
   }
 
-  function refuse(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
+  function rejectAll(batch: readonly Waiting<Item, Outcome>[], error: unknown): void {
     for (const waiting of batch) waiting.reject(error);
   }
 
@@ -219,10 +231,10 @@ export function inBatches<Item, Outcome>(options: BatchOptions<Item, Outcome>): 
         return;
       }
       allWaiting += 1;
-      lineUp({ item, resolve, reject, arrival: (arrivals += 1) });
-      if (scheduled || !mayLeave(laneOf(item))) return;
-      // What the same turn of the event loop brings leaves together.
+      addWaiting({ item, resolve, reject, arrival: (arrivals += 1) });
+      if (scheduled || !mayStartBatch(laneOf(item))) return;
+      // Items that arrive in the same turn of the event loop start together.
       scheduled = true;
-      setImmediate(leave);
+      setImmediate(startBatches);
     });
 }

@@ -11,10 +11,10 @@ const clock = statement("database-test.clock", "select clock_timestamp() as now"
 const waiting = statement("database-test.waiting", "select count(*)::integer as count from pg_locks where not granted");
 
 test.each([
-  ["nothing", async () => {}],
-  ["statements alone", (em: Em) => query(em, one, [])],
+  ["no use", async () => {}],
+  ["a statement", (em: Em) => query(em, one, [])],
   ["a transaction", (em: Em) => transaction(em, (tx) => query(tx, one, []))],
-])("closing leaves no connection behind when %s used it", async (_what, use) => {
+])("close() closes all connections after %s", async (_what, use) => {
   const url = directUrl((await emptyDatabase()).url);
   const database = await createDatabase({ url, schemas: [], applicationName: "closes" });
   await use(database.em());
@@ -23,14 +23,14 @@ test.each([
   expect(database.pool.ended).toBe(true);
   const watcher = new Client({ connectionString: url });
   await watcher.connect();
-  // A session ends a moment after its client has said good-bye.
+  // The server ends a session a moment after its client has closed the connection.
   await expect
     .poll(() => watcher.query("select pid from pg_stat_activity where application_name = 'closes'"))
     .toMatchObject({ rowCount: 0 });
   await watcher.end();
 });
 
-test("what had to wait for a lock is dated behind what it waited for", async () => {
+test("databaseTime after a wait for a lock is later than the times of the transaction that held the lock", async () => {
   const database = await createDatabase({ url: directUrl((await emptyDatabase()).url), schemas: [] });
   let second: Promise<Date> | undefined;
   const first = await transaction(database.em(), async (tx) => {

@@ -4,7 +4,7 @@ import { Client, type Pool } from "pg";
 import type { PgBoss } from "pg-boss";
 import { type BoundConnection, BoundDriver } from "./sql/bound-driver.ts";
 import { hostClient } from "./transaction/host-client.ts";
-import { LOOKS } from "./transaction/is-distributed.ts";
+import { DISTRIBUTION_QUERIES } from "./transaction/is-distributed.ts";
 import { createBoss, createJobs } from "./jobs/jobs.ts";
 import type { PackageSchema } from "./migration/migrate.ts";
 import { failOnMissingRows } from "./sql/missing-rows.ts";
@@ -15,40 +15,44 @@ import { CLIENT_TIMEOUT_MS, CONNECT_TIMEOUT_MS, isPooled, SERVER_TIMEOUTS_MS } f
 import { createSignals } from "./transaction/signals.ts";
 import type { Statement } from "./sql/statement.ts";
 
-/** How a process reaches PostgreSQL, and what it keeps there. */
+/** How a process connects to PostgreSQL, and which schemas it uses. */
 export interface DatabaseOptions {
-  /** `postgres://…`; with `?pgbouncer=true` it leads to a transaction pooler. */
+  /** `postgres://…`. Add `?pgbouncer=true` if it is the address of a transaction pooler. */
   url: string;
-  /** What needs a session of its own (LISTEN) connects here; `url` when absent, which then must not be pooled. */
+  /** The address for connections that need a session of their own (LISTEN). Default: `url`, which then must not be a pooler's. */
   directUrl?: string;
   schemas: readonly PackageSchema[];
   /**
-   * A host's own pool, of `pg` 8.21 or newer, when it leads to the same database as `url`. Its clients keep their settings,
-   * and it stays open when this closes. It may lead through a pooler, whatever `url` says: statements go unnamed, and each
-   * of our transactions brings its time limits. A client that does not answer is thrown away; how long to wait for another
-   * is the pool's `connectionTimeoutMillis`. On Citus, any statement of the pool fails whose answer lacks rows. `poolMax`, `applicationName` and `onStatement` are for pools made here.
+   * A host's own pool of `pg` 8.21 or newer, connected to the same database as `url`. It may connect through a transaction
+   * pooler, so statements are sent without names, and each transaction sets its own time limits. The settings of its
+   * clients are not changed. A client that does not answer is removed from the pool. The pool's `connectionTimeoutMillis`
+   * limits the wait for another client. On Citus, every statement of the pool whose answer lacks rows fails. The pool
+   * stays open when the `Database` closes. `poolMax`, `applicationName` and `onStatement` do not apply to it.
    */
   pool?: Pool;
-  /** Connections of this process at most. */
+  /** The most connections of this process. Default: 10. */
   poolMax?: number;
   applicationName?: string;
   /**
-   * Selects `id` of every lender from a table that each node of a cluster has. With it, `queryReachable` goes on for the
-   * other lenders while a node is away, and statements for a lender on that node fail at once with NodeAwayError.
+   * Selects the `id` of every lender from a table that each node of a cluster has. With it, `queryReachable` reads the rows
+   * of the other lenders while a node is down, and statements for a lender on that node fail at once with NodeAwayError.
    */
   lenderIds?: Statement;
-  /** Also maintains pg-boss's tables: for processes that work jobs. */
+  /** Whether this process also maintains pg-boss's tables. Set it in processes that work jobs. */
   works?: boolean;
-  /** Told of faults that nobody waits for: a lost idle connection, a failed NOTIFY, a job's maintenance. */
+  /** Called with errors that no caller receives: a lost idle connection, a failed NOTIFY, failed maintenance of jobs. */
   onError?: (error: unknown) => void;
-  /** Called with each statement but the look at Citus's catalog; `roundTrip` is false if an earlier one is unanswered. */
+  /**
+   * Called with each statement that is sent, except the queries of `isDistributed`. `roundTrip` is false if an earlier
+   * statement of the connection is still unanswered, so that both share a round trip.
+   */
   onStatement?: (sent: { name: string | undefined; text: string; roundTrip: boolean }) => void;
 }
 
 const KEEP_ALIVE_AFTER_MS = 5_000;
 
 /**
- * Connects lazily: the first statement opens the first connection.
+ * Makes the database object of a process. It connects lazily: the first statement opens the first connection.
  *
  * @example
  * const database = await createDatabase({ url, schemas: [billingSchema], applicationName: "billing" });
@@ -60,7 +64,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const orm = await MikroORM.init({
     driver: BoundDriver,
     clientUrl: url,
-    // By the name of its own it is not taken for a host's MikroORM inside the host's `transactional`.
+    // MikroORM finds the current transaction by this name. Inside a host's `transactional` the name has to differ from the host's.
     contextName: "@collections/database",
     entities: schemas.flatMap(({ entities }) => [...entities]),
     ensureDatabase: false,
@@ -71,7 +75,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     driverOptions: options.pool ? borrowed(options.pool) : clientOptions(options),
   });
   const pool = options.pool ?? (await orm.em.getConnection().getNativeClient());
-  const forgetPool = options.pool && heedClients(options.pool, onError);
+  const stopListening = options.pool && listenToClients(options.pool, onError);
   if (!options.pool) pool.on("connect", (client) => void failOnMissingRows(client));
   const nodes =
     options.lenderIds && new NodeWatch({ url, lenderIds: options.lenderIds, pool: options.pool ? undefined : pool });
@@ -94,15 +98,15 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
       await signals.close();
       await nodes?.close();
       await orm.close();
-      forgetPool?.();
-      // MikroORM ends a pool only that it has used itself.
+      stopListening?.();
+      // MikroORM ends the pool only if MikroORM has used it.
       if (!options.pool && !pool.ended) await pool.end();
     },
   };
   rememberDatabase(orm.em, database);
   return database;
 
-  /** A failed start is forgotten, so that the next caller tries again. */
+  /** Starts pg-boss once. After a failed start, the next caller tries again. */
   function startedBoss(): Promise<PgBoss> {
     boss ??= createBoss(pool, options.works ?? false, onError)
       .start()
@@ -114,7 +118,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   }
 }
 
-/** How the clients of a pool of our own connect, what they give up on, and who is told of what they send. */
+/** The options of clients in our own pool: how they connect, their time limits, and the observer of their statements. */
 function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
   return {
     ...(onStatement && { Client: observedClient(onStatement) }),
@@ -128,35 +132,35 @@ function clientOptions({ url, applicationName, onStatement }: DatabaseOptions) {
   };
 }
 
-/** A pool of somebody else's as MikroORM uses it: given back after use, unless it does not answer, and never ended. */
+/** Lets MikroORM use a host's pool. Clients are released after use, or removed if they do not answer. The pool is never ended. */
 function borrowed(pool: Pool): PostgresDialect {
   const connect = async () => {
     const client = await pool.connect();
-    const patient = oneByOne(hostClient(client));
-    return { ...patient, release: () => client.release(patient.lost()) };
+    const sequential = oneByOne(hostClient(client));
+    return { ...sequential, release: () => client.release(sequential.lost()) };
   };
   return new PostgresDialect({ pool: { connect, end: () => Promise.resolve() } as never });
 }
 
 /**
- * Listens to the clients of a host's pool while they are in use: for a lost connection, whose error event would end the
- * process if nothing listened, and for warnings of missing rows.
+ * Listens to the clients of a host's pool while they are in use. It listens for errors, because the error event of a lost
+ * connection would end the process without a listener, and for warnings of missing rows. Returns a function that stops it.
  */
-function heedClients(pool: Pool, onError: (error: unknown) => void): () => void {
-  const forget = new WeakMap<Client, () => void>();
+function listenToClients(pool: Pool, onError: (error: unknown) => void): () => void {
+  const stopListening = new WeakMap<Client, () => void>();
   const onAcquire = (client: Client): void => {
-    forget.set(client, failOnMissingRows(client));
+    stopListening.set(client, failOnMissingRows(client));
     client.on("error", onError);
   };
   const onRelease = (_error: unknown, client: Client): void => {
-    forget.get(client)?.();
+    stopListening.get(client)?.();
     client.off("error", onError);
   };
   pool.on("acquire", onAcquire).on("release", onRelease);
   return () => pool.off("acquire", onAcquire).off("release", onRelease);
 }
 
-/** A client that tells of what it sends: the statement budgets of the hot paths are counted here. */
+/** A client that reports each statement that it sends. Tests count the statements of the hot paths with it. */
 function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>): typeof Client {
   return class ObservedClient extends Client {
     constructor(config: ConstructorParameters<typeof Client>[0]) {
@@ -164,10 +168,10 @@ function observedClient(onStatement: NonNullable<DatabaseOptions["onStatement"]>
       const send = this.query.bind(this) as (...args: unknown[]) => Promise<unknown>;
       let unanswered = 0;
       this.query = ((...args: unknown[]) => {
-        const config = args[0] as string | { name?: string; goesBy?: string; text: string };
-        const { name, goesBy, text } = typeof config === "string" ? { text: config } : config;
-        if (LOOKS.includes(text)) return send(...args);
-        onStatement({ name: name ?? goesBy, text, roundTrip: unanswered === 0 });
+        const config = args[0] as string | { name?: string; statementName?: string; text: string };
+        const { name, statementName, text } = typeof config === "string" ? { text: config } : config;
+        if (DISTRIBUTION_QUERIES.includes(text)) return send(...args);
+        onStatement({ name: name ?? statementName, text, roundTrip: unanswered === 0 });
         unanswered += 1;
         const callback = args.at(-1);
         if (typeof callback === "function") {

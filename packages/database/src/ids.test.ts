@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { newId, parsePublicId, publicId } from "./index.ts";
 
-/** Ids keep their order when the clock is set back, and a test before this one may have set it ahead in this process. */
+/**
+ * A separate copy of the module. Ids keep ascending when the clock goes back, so if another test in this process had set
+ * the clock ahead, the ids of the shared copy would have later times.
+ */
 const FRESH_IDS = "./ids.ts?fresh";
 
-test("ids are UUIDv7 in the order of their making, and none is made twice", async () => {
+test("newId makes unique UUIDv7 in ascending order", async () => {
   const fresh = (await import(FRESH_IDS)) as { newId: typeof newId };
   const startedAt = Date.now();
   const ids = Array.from({ length: 10_000 }, fresh.newId);
@@ -16,12 +19,12 @@ test("ids are UUIDv7 in the order of their making, and none is made twice", asyn
   expect(madeAt).toBeLessThanOrEqual(Date.now());
 });
 
-test("the part of an id that is drawn differs from one id to the next", () => {
+test("the random part of each id is different", () => {
   const drawn = Array.from({ length: 1_000 }, () => newId().slice(-9));
   expect(new Set(drawn).size).toBe(drawn.length);
 });
 
-test("a public id carries its kind and comes back", () => {
+test("parsePublicId reads what publicId wrote, and rejects other prefixes and texts", () => {
   const id = newId();
   const shown = publicId("case", id);
   expect(shown).toMatch(/^case_[0-9a-f]{32}$/);

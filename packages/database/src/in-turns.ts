@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How long items are worked before everything else in the process gets its turn. */
+/** How long items are processed before the event loop may run other work. */
 const TURN_MS = 20;
 
 /**
- * As `items.map(work)`, but lets the event loop go on every 20 ms: for work that takes long over many items.
+ * Does the same as `items.map(work)`, but lets the event loop run other work every 20 ms. Use it for long work on many items.
  *
  * @example
  * const squares = await inTurns([1, 2, 3], (number) => number ** 2); // [1, 4, 9]

@@ -1,11 +1,11 @@
-/** How a queue treats its jobs; the names and units are pg-boss's. */
+/** How a queue treats its jobs. The names and units are those of pg-boss. */
 export interface QueueOptions {
-  /** Attempts after the first one. 0: a job runs at most once. */
+  /** The number of attempts after the first one. With 0, a job runs at most once. */
   retryLimit: number;
-  /** Seconds before the first retry; it doubles from there. */
+  /** Seconds before the first retry. The delay doubles with each further retry. */
   retryDelay?: number;
   retryDelayMax?: number;
-  /** Seconds after which a job whose worker died is given to another. */
+  /** Seconds after which another worker gets a job whose worker died. */
   expireInSeconds: number;
   /** Seconds that a finished job is kept. */
   deleteAfterSeconds?: number;
@@ -33,19 +33,21 @@ export function queue<Data extends object>(name: string, options: QueueOptions):
   return { name, options };
 }
 
-/** When a job is worked, and beside which others. Without any: at once. */
+/** When a job runs, and which other jobs may not run at the same time. Without options it runs at once. */
 export interface JobOptions {
+  /** The earliest time at which the job runs. */
   startAfter?: Date;
-  /** Jobs with the same key are worked one at a time, where the worker asks for it. */
+  /** Jobs with the same key run one at a time if the worker asks for it. */
   singletonKey?: string;
   /**
-   * For somebody who waits: every worker that hears of the commit begins at once, with the data that the hint brings, and
-   * the job itself comes a second later, to whatever nobody has begun by then. So the handler claims what it works on.
+   * Runs the job sooner, because somebody waits for its result. Each worker that receives the signal of the commit runs
+   * the handler at once with the data from the signal. The job itself is fetched one second later. The handler may
+   * therefore run several times, so it has to claim its work in the database before it begins.
    */
   headStart?: boolean;
 }
 
-/** A job as its handler sees it; `attempt` counts from 1. */
+/** A job as its handler receives it. `attempt` counts from 1. */
 export interface Job<Data> {
   readonly id: string;
   readonly data: Data;
@@ -54,7 +56,7 @@ export interface Job<Data> {
 
 /** How a process works a queue. */
 export interface WorkOptions {
-  /** Jobs of this queue under way in this process at a time. */
+  /** The most jobs of this queue that run in this process at a time. */
   concurrency: number;
 }
 
@@ -69,16 +71,17 @@ export interface WorkOptions {
  */
 export interface Jobs {
   /**
-   * Gets ready to enqueue. Without it the first `enqueue` does so, and waits for a second connection while its
-   * transaction holds one: where requests take every connection, that waits for nothing.
+   * Prepares pg-boss for `enqueue`. Otherwise the first `enqueue` does so, and needs a second connection while its
+   * transaction holds one. If such requests hold all connections of the pool, each waits for a connection that none
+   * releases.
    */
   start(): Promise<void>;
-  /** Works a queue. A handler that throws lets pg-boss retry the job as its queue says. */
+  /** Runs `handler` for the jobs of a queue. If it throws, pg-boss retries the job by the options of the queue. */
   work<Data extends object>(
     queue: Queue<Data>,
     options: WorkOptions,
     handler: (job: Job<Data>) => Promise<void>,
   ): Promise<void>;
-  /** Takes nothing new, waits up to `graceMs` for what runs, and ends. */
+  /** Fetches no more jobs and waits up to `graceMs` for those that run. */
   stop(graceMs: number): Promise<void>;
 }

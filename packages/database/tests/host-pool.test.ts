@@ -44,7 +44,7 @@ beforeEach(() => {
 const bill = (tx: Tx): Promise<void> => invoice(tx, cartId, () => enqueue(tx, reminders, { cartId }));
 
 describe("on a host's pool", () => {
-  test("everything runs, and closing leaves the pool open", async () => {
+  test("entities, statements and jobs work, and close() leaves the pool open", async () => {
     const pool = new Pool({ connectionString: url, max: 2 });
     const another = await createDatabase({ url, pool, schemas: [billingSchema] });
     await pool.query(ADD_CART, [cartId]);
@@ -58,20 +58,20 @@ describe("on a host's pool", () => {
     await pool.end();
   });
 
-  test("entities are read in a transaction as outside one", async () => {
+  test("entities have the same values inside and outside a transaction", async () => {
     await transaction(borrowing.em(), bill);
     const read = await transaction(borrowing.em(), (tx) => tx.findOneOrFail(Invoice, { id: cartId }));
     expect(read).toMatchObject({ amountMinor: 2500n, dueOn: "2026-12-01", writtenAt: expect.any(Date) as Date });
   });
 
-  test("nothing is prepared under a name, which the next session of a pooler would not know", async () => {
+  test("statements are sent without names, which the next session of a pooler would not know", async () => {
     await transaction(borrowing.em(), bill);
     await borrowing.em().findOneOrFail(Invoice, { id: cartId });
     await query(borrowing.em(), receiptById, [cartId]);
     expect(await onEachClient("select name from pg_prepared_statements")).toEqual([[], []]);
   });
 
-  test("a transaction brings its time limits, and the host's clients keep their settings", async () => {
+  test("a transaction sets its time limits, and does not change the settings of the host's clients", async () => {
     expect(await transaction(borrowing.em(), (tx) => query(tx, limits, []))).toEqual([
       { statement: "30s", lock: "10s" },
     ]);
@@ -80,7 +80,7 @@ describe("on a host's pool", () => {
     expect(settings).toEqual([[own], [own]]);
   });
 
-  test("a connection that is lost in the middle fails its transaction and nothing else", async () => {
+  test("a lost connection fails only its own transaction", async () => {
     const lost = transaction(borrowing.em(), async (tx) => {
       await bill(tx);
       const [session] = await tx.execute<{ pid: number }[]>("select pg_backend_pid() as pid");

@@ -31,10 +31,10 @@ import {
 let url: string;
 let database: Database;
 let host: Client;
-/** Everything that the host's client was asked to send. */
+/** All statements that were sent on the host's client. */
 const sent: string[] = [];
 let unanswered = 0;
-/** How many statements were under way on it whenever one was sent, this one included. */
+/** For each statement on the host's client, the number of unanswered statements, including itself. */
 const atATime: number[] = [];
 let cartId: string;
 
@@ -73,7 +73,7 @@ class ListeningClient extends Client {
 
 const bill = (tx: Tx): Promise<void> => invoice(tx, cartId, () => enqueue(tx, reminders, { cartId }));
 
-/** How many of a cart's four rows are there. */
+/** The number of the cart's four rows that exist. */
 async function rowsOf(id: string): Promise<number> {
   const { rows } = await database.pool.query<{ rows: number }>(`select * from (${ROWS_OF_CARTS}) c where id = $1`, [
     id,
@@ -82,7 +82,7 @@ async function rowsOf(id: string): Promise<number> {
 }
 
 describe("in the transaction of a host's pg client", () => {
-  test("a commit leaves the host's row and all of ours", async () => {
+  test("the host's commit commits its row and all of ours", async () => {
     await host.query("begin");
     await host.query(ADD_CART, [cartId]);
     const { result } = await joinTransaction(database, host, async (tx) => {
@@ -95,7 +95,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(await rowsOf(cartId)).toBe(4);
   });
 
-  test("a rollback leaves nothing of ours", async () => {
+  test("the host's rollback removes all our rows", async () => {
     await host.query("begin");
     await host.query(ADD_CART, [cartId]);
     await joinTransaction(database, host, bill);
@@ -103,7 +103,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(await rowsOf(cartId)).toBe(0);
   });
 
-  test("nothing is begun, committed or rolled back but by the host, also when the work fails", async () => {
+  test("joinTransaction sends no BEGIN, COMMIT, ROLLBACK or SAVEPOINT, even if the work fails", async () => {
     await host.query("begin");
     sent.length = 0;
     await joinTransaction(database, host, bill);
@@ -113,7 +113,7 @@ describe("in the transaction of a host's pg client", () => {
     await host.query("rollback");
   });
 
-  test("nothing is prepared under a name, which another session of a pooler would not know", async () => {
+  test("statements are sent without names, which another session of a pooler would not know", async () => {
     await host.query("begin");
     await joinTransaction(database, host, async (tx) => {
       await bill(tx);
@@ -123,7 +123,7 @@ describe("in the transaction of a host's pg client", () => {
     expect((await host.query("select name from pg_prepared_statements")).rows).toEqual([]);
   });
 
-  test("the host's client is asked one thing at a time", async () => {
+  test("statements are sent one at a time on the host's client", async () => {
     await host.query("begin");
     atATime.length = 0;
     await joinTransaction(database, host, bill);
@@ -131,7 +131,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(new Set(atATime)).toEqual(new Set([1]));
   });
 
-  test("entities are read as anywhere else, whatever the host's client reads by itself", async () => {
+  test("entities have the same values as elsewhere, even if the host's client parses types differently", async () => {
     await host.query("begin");
     await host.query("set local timezone to 'Asia/Kolkata'");
     const writtenAt = new Date("2026-11-21T20:30:00.000Z");
@@ -143,7 +143,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(result).toMatchObject({ amountMinor: 2n ** 60n, dueOn: "2026-12-01", writtenAt });
   });
 
-  test("a statement that nobody waited for fails the call before it returns, with its own cause", async () => {
+  test("a failed send() fails joinTransaction with the error of the statement", async () => {
     await host.query("begin");
     await host.query(ADD_CART, [cartId]);
     const outcome = await joinTransaction(database, host, async (tx) => {
@@ -154,7 +154,7 @@ describe("in the transaction of a host's pg client", () => {
     await host.query("rollback");
   });
 
-  test("a host that has set a savepoint may give up ours and keep its own", async () => {
+  test("a host can roll back to its savepoint, and commit its own rows without ours", async () => {
     await host.query("begin");
     await host.query(ADD_CART, [cartId]);
     await host.query("savepoint ours");
@@ -169,7 +169,7 @@ describe("in the transaction of a host's pg client", () => {
     expect(await rowsOf(cartId)).toBe(1);
   });
 
-  test("its Tx is closed afterwards", async () => {
+  test("the Tx is closed afterwards", async () => {
     await host.query("begin");
     let kept: Tx | undefined;
     await joinTransaction(database, host, async (tx) => {
@@ -180,26 +180,26 @@ describe("in the transaction of a host's pg client", () => {
     await host.query("rollback");
   });
 
-  test("without a transaction nothing is done, and the error says what to do", async () => {
+  test("rejects a client outside a transaction with an error that says what to do", async () => {
     await expect(joinTransaction(database, host, bill)).rejects.toThrow(NoTransactionError);
     const em = database.em();
     await expect(joinTransaction(database, em, bill)).rejects.toThrow("em.transactional()");
     expect(await rowsOf(cartId)).toBe(0);
   });
 
-  test("a client of a pg that cannot tell whether it is in one is refused, and the error names the version", async () => {
+  test("rejects a client of a pg without getTransactionStatus, with an error that names the needed version", async () => {
     await host.query("begin");
     const old = Object.create(host, { getTransactionStatus: { value: undefined } }) as Client;
     await expect(joinTransaction(database, old, bill)).rejects.toThrow("8.21");
     await host.query("rollback");
   });
 
-  test("a Tx of ours is handed on instead of joined", async () => {
+  test("rejects a Tx of ours, with an error that says to pass it on", async () => {
     const nested = transaction(database.em(), (tx) => joinTransaction(database, tx, bill));
-    await expect(nested).rejects.toThrow("hand its Tx on");
+    await expect(nested).rejects.toThrow("pass its Tx");
   });
 
-  test("a worker is woken when the host says that it has committed, and not before", async () => {
+  test("workers are signalled when the host calls committed(), and not before", async () => {
     const woken: string[] = [];
     const stop = database.signals.on("jobs", (name) => woken.push(name));
     await host.query("begin");
@@ -223,7 +223,7 @@ describe("in the transaction of a host's EntityManager", () => {
 
   afterAll(() => orm.close());
 
-  test("a commit leaves the host's row and all of ours, and what we read is what we wrote", async () => {
+  test("the host's commit commits its row and all of ours, and we read the values that we wrote", async () => {
     const { result } = await hostTransaction(async (em) => {
       await em.execute("insert into shop.cart (id) values (?)", [cartId]);
       return joinTransaction(database, em, async (tx) => {
@@ -238,7 +238,7 @@ describe("in the transaction of a host's EntityManager", () => {
     expect(await rowsOf(cartId)).toBe(4);
   });
 
-  test("a rollback leaves nothing of ours, and a failed statement of ours is the reason that the host is told", async () => {
+  test("a failed statement of ours is the host's error, and its rollback removes all our rows", async () => {
     const undone = hostTransaction(async (em) => {
       await em.execute("insert into shop.cart (id) values (?)", [cartId]);
       await joinTransaction(database, em, bill);
@@ -248,7 +248,7 @@ describe("in the transaction of a host's EntityManager", () => {
     expect(await rowsOf(cartId)).toBe(0);
   });
 
-  /** As a host opens one that knows nothing of ours. */
+  /** Opens a transaction as a host does, with its own MikroORM. */
   function hostTransaction<T>(work: (em: MikroORM["em"]) => Promise<T>): Promise<T> {
     const em = orm.em.fork();
     // oxlint-disable-next-line no-restricted-properties -- this is the host's own transaction, which ours joins

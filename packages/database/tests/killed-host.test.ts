@@ -10,7 +10,7 @@ import { billingSchema, CARTS, ROWS_OF_CARTS } from "./shop.ts";
 
 const HOST = fileURLToPath(new URL("mortal-host.ts", import.meta.url));
 const PROCESSES = 5;
-/** Thirty are always under way: the first of them have been committed by then. */
+/** Thirty transactions run at a time, so when the 70th begins, earlier ones have committed. */
 const BEGUN_BEFORE_KILL = 70;
 
 let url: string;
@@ -28,10 +28,10 @@ beforeAll(async () => {
 
 afterAll(() => watcher.end());
 
-test("a hundred transactions of hosts that are killed anywhere in between leave nothing, and those before them all", async () => {
+test("hosts that are killed in 100 open transactions leave either all rows of a transaction or none", async () => {
   const begun = new Set<string>();
   for (let n = 0; n < PROCESSES; n++) for (const cartId of await begunUntilKilled()) begun.add(cartId);
-  // The server ends a session a moment after its client is gone.
+  // The server ends a session a moment after its client has died.
   await expect
     .poll(() => watcher.query("select from pg_stat_activity where datname = current_database() and xact_start < now()"))
     .toMatchObject({ rowCount: 0 });
@@ -41,18 +41,18 @@ test("a hundred transactions of hosts that are killed anywhere in between leave 
   expect(begun.size - written.length).toBeGreaterThanOrEqual(100);
 }, 60_000);
 
-/** The carts of one process, which is killed at some moment after its first. */
+/** Starts a host process, kills it at a random time, and returns the carts of the transactions that it began. */
 async function begunUntilKilled(): Promise<string[]> {
   const host = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", HOST, url], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  let told = "";
+  let output = "";
   host.stdout.setEncoding("utf8").on("data", (text: string) => {
-    told += text;
+    output += text;
   });
-  while (told.split("\n").length < BEGUN_BEFORE_KILL) await once(host.stdout, "data");
+  while (output.split("\n").length < BEGUN_BEFORE_KILL) await once(host.stdout, "data");
   await pause(Math.random() * 100);
   host.kill("SIGKILL");
   await once(host, "close");
-  return told.split("\n").filter(Boolean);
+  return output.split("\n").filter(Boolean);
 }

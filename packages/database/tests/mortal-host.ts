@@ -4,8 +4,9 @@ import { createDatabase, enqueue, joinTransaction, newId } from "../src/index.ts
 import { ADD_CART, billingSchema, invoice, reminders } from "./shop.ts";
 
 /*
- * A process that books until it is killed: `mortal-host.ts URL`. On each of its connections a host's transaction follows
- * the other, and pauses anywhere, so that a kill finds thirty of them at thirty different statements. Says which it began.
+ * A host process that runs transactions until it is killed: `mortal-host.ts URL`. It runs one transaction after another on
+ * each of its 30 connections, with random pauses, so that a kill interrupts 30 transactions at different statements. It
+ * prints the cart of each transaction that it begins.
  */
 const CONNECTIONS = 30;
 const LONGEST_PAUSE_MS = 20;

@@ -9,7 +9,7 @@ interface InvoiceRow {
   writtenAt: Date;
 }
 
-/** A row of a package of ours, which a host's transaction writes. */
+/** An entity of one of our packages, written in a host's transaction. */
 export const Invoice = new EntitySchema<InvoiceRow>({
   name: "Invoice",
   schema: "billing",
@@ -41,7 +41,7 @@ export const billingSchema: PackageSchema = {
   queues: [reminders],
 };
 
-/** The host's own table, of which no package knows. */
+/** The host's own table, which no package knows. */
 export const CARTS = "create schema shop; create table shop.cart (id uuid primary key)";
 export const ADD_CART = "insert into shop.cart (id) values ($1)";
 
@@ -54,14 +54,14 @@ export const receiptById = statement(
   "select id, amount_minor as minor from billing.receipt where id = $1",
 );
 
-/** In each of the ways in which a package writes: an entity, a statement and a job. */
+/** Writes in each of the three ways of a package: an entity, a statement and a job. */
 export async function invoice(tx: Tx, cartId: string, enqueue: (tx: Tx) => Promise<void>): Promise<void> {
   tx.create(Invoice, { id: cartId, amountMinor: 2500n, dueOn: "2026-12-01", writtenAt: new Date() });
   send(tx, insertReceipt, [cartId, 2500n]);
   await enqueue(tx);
 }
 
-/** Which of the four rows of each cart are there: all of them, or none. */
+/** Counts how many of the four rows of each cart exist. */
 export const ROWS_OF_CARTS = `
   select id::text, count(*)::int as rows from (
     select id from shop.cart

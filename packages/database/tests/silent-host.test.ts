@@ -17,7 +17,7 @@ import {
 import { billingSchema, insertReceipt, Invoice, receiptById, reminders } from "./shop.ts";
 import { type SilentWire, silentWire } from "./silent-wire.ts";
 
-/** More than anything of ours waits for an answer. */
+/** Longer than all our time limits for an answer. */
 const LONG_MS = 60_000;
 
 let direct: string;
@@ -50,27 +50,27 @@ const noReceipt = (on = database.em()): Promise<unknown[]> => query(on, receiptB
 const idle = (): Promise<void> => Promise.resolve();
 const noInvoice = (on = database.em()): Promise<unknown> => on.findOne(Invoice, { id: newId() });
 
-describe("when a host's server goes silent, nothing is sent behind what was given up", () => {
-  test("in a transaction on its pool, and the client is thrown away", async () => {
+describe("when a host's server stops answering, nothing is sent after the statement that timed out", () => {
+  test("in a transaction on the host's pool, and the client is removed from the pool", async () => {
     await expect(transaction(database.em(), waitInVain)).rejects.toSatisfy(isUnavailable);
-    expect(wire.swallowed()).toContain(receiptById.text);
-    expect(wire.swallowed()).not.toMatch(/insert|rollback/i);
+    expect(wire.dropped()).toContain(receiptById.text);
+    expect(wire.dropped()).not.toMatch(/insert|rollback/i);
     wire.speak();
     expect(await noReceipt()).toEqual([]);
     expect(pool.totalCount).toBe(1);
   });
 
-  test("in a transaction of its own, whose client is left to it", async () => {
+  test("in the host's own transaction, whose client the host has to end", async () => {
     const host = new Client({ connectionString: wire.url });
     await host.connect();
     await host.query("begin");
     await expect(joinTransaction(database, host, waitInVain)).rejects.toSatisfy(isUnavailable);
-    expect(wire.swallowed()).toContain(receiptById.text);
-    expect(wire.swallowed()).not.toMatch(/insert|rollback/i);
+    expect(wire.dropped()).toContain(receiptById.text);
+    expect(wire.dropped()).not.toMatch(/insert|rollback/i);
     await host.end();
   });
 
-  /** Waits too long for one answer, and has written behind it. */
+  /** Sends a query that times out, and a write after it. */
   async function waitInVain(tx: Tx): Promise<void> {
     await noReceipt(tx);
     wire.goSilent();
@@ -80,7 +80,7 @@ describe("when a host's server goes silent, nothing is sent behind what was give
   }
 });
 
-describe("when a host's server goes silent, the wait has an end and the client is thrown away", () => {
+describe("when a host's server stops answering, the wait ends and the client is removed from the pool", () => {
   beforeEach(async () => {
     await database.jobs.start();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -95,7 +95,7 @@ describe("when a host's server goes silent, the wait has an end and the client i
     ["BEGIN", () => transaction(database.em(), (tx) => noReceipt(tx))],
     ["a read of entities", () => noInvoice()],
     ["a signal", () => faultOf(() => database.signals.emit("carts", "1"))],
-    ["a worker's look for jobs", () => faultOf(() => void database.jobs.work(reminders, { concurrency: 1 }, idle))],
+    ["a worker's fetch of jobs", () => faultOf(() => void database.jobs.work(reminders, { concurrency: 1 }, idle))],
   ])("for %s", async (_, act) => {
     wire.goSilent();
     expect(await givenUp(act)).toSatisfy(isUnavailable);
@@ -122,11 +122,11 @@ describe("when a host's server goes silent, the wait has an end and the client i
     expect(await noReceipt()).toEqual([]);
   });
 
-  /** What it fails with, after a long time of silence. */
+  /** The error with which `act` fails after a long time without an answer. */
   async function givenUp(act: () => Promise<unknown>): Promise<unknown> {
-    const swallows = wire.swallows();
+    const dropped = wire.nextDrop();
     const outcome = act().catch((error: unknown) => error);
-    await swallows;
+    await dropped;
     vi.advanceTimersByTime(LONG_MS);
     const error = await outcome;
     vi.useRealTimers();

@@ -1,16 +1,17 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A wire to a PostgreSQL that can go silent, as a cut one does: it swallows what is sent, and neither end is told. */
+/** A proxy to PostgreSQL that can imitate a broken network: it drops all bytes, and keeps both connections open. */
 export interface SilentWire {
   readonly url: string;
+  /** Drops all bytes from now on. */
   goSilent(): void;
-  /** Carries again what is sent from now on. */
+  /** Passes bytes on again. */
   speak(): void;
-  /** What it has swallowed of what was sent to the server. */
-  swallowed(): string;
-  /** When it swallows something next. */
-  swallows(): Promise<unknown>;
+  /** The dropped bytes that were sent to the server. */
+  dropped(): string;
+  /** Resolves when bytes to the server are dropped next. */
+  nextDrop(): Promise<unknown>;
   close(): void;
 }
 
@@ -18,7 +19,7 @@ export async function silentWire(to: string): Promise<SilentWire> {
   const target = new URL(to);
   const sockets = new Set<Socket>();
   let isSilent = false;
-  let swallowed = "";
+  let dropped = "";
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname);
     sockets.add(near);
@@ -27,8 +28,8 @@ export async function silentWire(to: string): Promise<SilentWire> {
     far.on("data", (bytes) => !isSilent && near.write(bytes));
     near.on("data", (bytes) => {
       if (!isSilent) return far.write(bytes);
-      swallowed += bytes.toString("latin1");
-      return server.emit("swallowed");
+      dropped += bytes.toString("latin1");
+      return server.emit("dropped");
     });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -42,8 +43,8 @@ export async function silentWire(to: string): Promise<SilentWire> {
     speak: () => {
       isSilent = false;
     },
-    swallowed: () => swallowed,
-    swallows: () => once(server, "swallowed"),
+    dropped: () => dropped,
+    nextDrop: () => once(server, "dropped"),
     close: () => {
       for (const socket of sockets) socket.destroy();
       server.close();

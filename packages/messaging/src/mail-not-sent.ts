@@ -1,15 +1,15 @@
-/** Why a mail was not sent, in a word. `REFUSED`: the server said no, or the mail cannot be one. */
+/** The reason why a mail was not sent. `REFUSED`: the server rejected it, or it is not a valid mail. */
 export type MailFault = "NOT_CONFIGURED" | "REFUSED" | "UNREACHABLE" | "TIMEOUT";
 
 /**
- * The mail server did not confirm that it took the mail. `detail` is one sentence without addresses or passwords.
+ * The mail server did not confirm that it accepted the mail. `detail` is one sentence without addresses or passwords.
  *
  * @example
  * try {
  *   await mailer.send({ to: "asha@lender.example", subject, text, messageId: `alert:${alertId}` });
  * } catch (error) {
  *   if (!(error instanceof MailNotSentError) || error.retryable) throw error;
- *   console.error(`The alert ${alertId} is given up: ${error.detail}`);
+ *   console.error(`The alert ${alertId} cannot be sent: ${error.detail}`);
  * }
  */
 export class MailNotSentError extends Error {
@@ -27,7 +27,7 @@ export class MailNotSentError extends Error {
   }
 }
 
-/** Puts an error of the SMTP client into one of our codes. The server's own words are left out: they quote addresses. */
+/** Converts an error of the SMTP client to one of our codes. The server's text is left out, because it contains addresses. */
 export function explainSmtpError(error: unknown): MailNotSentError {
   if (error instanceof MailNotSentError) return error;
   const { code, originalCode, response, responseCode } = smtpFactsOf(error);
@@ -48,7 +48,7 @@ export function explainSmtpError(error: unknown): MailNotSentError {
   return new MailNotSentError("UNREACHABLE", true, `The mail server could not be reached (${originalCode || code}).`);
 }
 
-/** `code` is the client's own, `originalCode` the system's beneath it (`ECONNREFUSED`), `response` the server's words. */
+/** `code` is that of the client, `originalCode` that of the system (`ECONNREFUSED`), `response` is the server's text. */
 type SmtpFacts = { code: string; originalCode: string; response: string; responseCode: number | undefined };
 
 function smtpFactsOf(error: unknown): SmtpFacts {

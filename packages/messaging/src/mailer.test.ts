@@ -10,7 +10,7 @@ import { createMailer, InvalidMailerOptionsError, type Mail } from "./mailer.ts"
 const FROM = "Partner Collections <no-reply@collections.example>";
 const MAIL: Mail = { to: "asha@lender.example", subject: "Delivery suspended", text: "20 attempts failed." };
 
-test("a mail arrives as it was written", async () => {
+test("a mail is received with its sender, recipient, subject, text and HTML", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   const sent = await mailer.send({ ...MAIL, subject: "ज़मानत ₹2,500", text: "नमस्ते\n.\nend", html: "<p>नमस्ते</p>" });
@@ -27,7 +27,7 @@ test("a mail arrives as it was written", async () => {
   expect(received?.mail.headers).toContainEqual(expect.objectContaining({ key: "auto-submitted" }));
 });
 
-test("the same key always gives the same Message-ID, and different keys never do", async () => {
+test("the same key gives the same Message-ID, and different keys give different ones", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   for (const messageId of ["alert:ACME/1", "alert:ACME/1", "alert%3aACME/1", "क"])
@@ -58,14 +58,14 @@ test.each([
   "asha",
   "",
   `${"a".repeat(250)}@lender.example`,
-])("%j is not one plain address: nothing is sent", async (to) => {
+])("rejects %j as a recipient, and sends nothing", async (to) => {
   await using server = await openSmtpServer();
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send({ ...MAIL, to }));
   expect(error).toMatchObject({ code: "REFUSED", retryable: false });
   expect(server.received).toEqual([]);
 });
 
-test("a recipient that the server refuses is named, while the others get the mail", async () => {
+test("returns the recipients that the server rejected, and sends the mail to the others", async () => {
   await using server = await openSmtpServer({ refuse: { "gone@lender.example": 550 } });
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   const sent = await mailer.send({ ...MAIL, to: ["asha@lender.example", "gone@lender.example"] });
@@ -76,7 +76,7 @@ test("a recipient that the server refuses is named, while the others get the mai
 test.each([
   [550, false],
   [451, true],
-])("a refusal with %i is retryable: %s, and quotes no address", async (status, retryable) => {
+])("a rejection with %i is retryable: %s, and its error contains no address", async (status, retryable) => {
   await using server = await openSmtpServer({ refuse: { "asha@lender.example": status } });
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "REFUSED", retryable });
@@ -84,7 +84,7 @@ test.each([
   expect(`${error.detail}${error.message}`).not.toContain("asha");
 });
 
-test("the user name and password of the URL are used; wrong ones are a refusal that does not show them", async () => {
+test("uses the user name and password of the URL, and does not show them in an error", async () => {
   await using server = await openSmtpServer({ login: { user: "us@er", pass: "p:w/d" } });
   const right = createMailer({ smtpUrl: server.url.replace("//", "//us%40er:p%3Aw%2Fd@"), from: FROM });
   expect(await right.send(MAIL)).toMatchObject({ refused: [] });
@@ -94,12 +94,12 @@ test("the user name and password of the URL are used; wrong ones are a refusal t
   expect(`${error.detail}${error.stack}`).not.toContain("s3cret");
 });
 
-test("without an SMTP URL, sending says so", async () => {
+test("send fails with NOT_CONFIGURED without an SMTP URL", async () => {
   const error = await failureOf(createMailer({ smtpUrl: undefined, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "NOT_CONFIGURED", retryable: false });
 });
 
-test("a server that is not there is unreachable", async () => {
+test("a server that does not run is UNREACHABLE", async () => {
   const server = await openSmtpServer();
   await server[Symbol.asyncDispose]();
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
@@ -110,14 +110,14 @@ test("a server that is not there is unreachable", async () => {
   });
 });
 
-test("a server with a certificate nobody vouches for gets neither mail nor password", async () => {
+test("sends neither mail nor password to a server with an untrusted certificate", async () => {
   await using server = await openSmtpServer({ startTls: true });
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "UNREACHABLE", retryable: true, detail: expect.stringContaining("secure") });
   expect(server.received).toEqual([]);
 });
 
-test("a server that does not speak TLS is not reached by smtps", async () => {
+test("a server without TLS is UNREACHABLE by smtps", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url.replace("smtp:", "smtps:"), from: FROM });
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({
@@ -127,35 +127,35 @@ test("a server that does not speak TLS is not reached by smtps", async () => {
 });
 
 test.each<[string, (socket: Socket) => void]>([
-  ["says nothing", () => undefined],
-  ["trickles its greeting", trickle],
-])("a server that %s is a timeout", async (_what, behave) => {
+  ["sends nothing", () => undefined],
+  ["sends its greeting very slowly", sendSlowly],
+])("a server that %s is a TIMEOUT", async (_what, behave) => {
   await using server = await openRawServer(behave);
   const mailer = createMailer({ smtpUrl: server.url, from: FROM, timeoutMs: 100 });
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({ code: "TIMEOUT", retryable: true });
 });
 
-test("a server that hangs up is unreachable", async () => {
+test("a server that closes the connection is UNREACHABLE", async () => {
   await using server = await openRawServer((socket) => socket.end("220 hello\r\n"));
   const error = await failureOf(createMailer({ smtpUrl: server.url, from: FROM }).send(MAIL));
   expect(error).toMatchObject({ code: "UNREACHABLE", retryable: true });
 });
 
 test.each(["mail.example.com:25", "http://mail.example.com", "smtp://", "localhost"])(
-  "%s is no SMTP URL",
+  "%s is not an SMTP URL",
   (smtpUrl) => {
     expect(() => createMailer({ smtpUrl, from: FROM })).toThrow(InvalidMailerOptionsError);
   },
 );
 
 test.each(["", "nobody", "A <a@b.example>\r\nBcc: c@d.example", "a@b.example, c@d.example"])(
-  "%j is no sender",
+  "%j is not a valid sender",
   (from) => {
     expect(() => createMailer({ smtpUrl: undefined, from })).toThrow(InvalidMailerOptionsError);
   },
 );
 
-test("closing waits for the mail that is on its way", async () => {
+test("close waits for mail that is being sent", async () => {
   await using server = await openSmtpServer();
   const mailer = createMailer({ smtpUrl: server.url, from: FROM });
   const sending = mailer.send(MAIL);
@@ -165,7 +165,7 @@ test("closing waits for the mail that is on its way", async () => {
   expect(await failureOf(mailer.send(MAIL))).toMatchObject({ code: "UNREACHABLE", retryable: true });
 });
 
-test("closing with a grace breaks off the mail that is still on its way after it", async () => {
+test("close with graceMs aborts mail that is still being sent after it", async () => {
   await using server = await openRawServer(() => undefined);
   const mailer = createMailer({ smtpUrl: server.url, from: FROM, timeoutMs: 60_000 });
   const sending = failureOf(mailer.send(MAIL));
@@ -179,7 +179,7 @@ async function failureOf(sending: Promise<unknown>): Promise<MailNotSentError> {
   throw new Error("expected a MailNotSentError", { cause: error });
 }
 
-function trickle(socket: Socket): void {
+function sendSlowly(socket: Socket): void {
   const drip = setInterval(() => socket.write("220-wait\r\n"), 20);
   socket.on("close", () => clearInterval(drip));
 }

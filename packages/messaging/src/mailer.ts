@@ -3,7 +3,7 @@ import { createTransport } from "nodemailer";
 import { explainSmtpError, MailNotSentError } from "./mail-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** The whole exchange may take this many times the longest silence: a server that trickles is never silent. */
+/** A whole send may take this many timeouts. A server that sends single bytes slowly never exceeds the timeout itself. */
 const SEND_TIMEOUTS = 3;
 const MAX_ADDRESS_CHARS = 254;
 const MAX_MESSAGE_KEY_CHARS = 128;
@@ -14,41 +14,41 @@ export type MailerOptions = {
   smtpUrl: string | undefined;
   /** The sender, as `name@example.com` or `Name <name@example.com>`. */
   from: string;
-  /** How long the mail server may stay silent; a whole send takes at most three times that. Default 10,000. */
+  /** How long to wait for data from the mail server. A whole send takes at most three times as long. Default: 10,000. */
   timeoutMs?: number;
 };
 
-/** One mail. `to` takes plain addresses, without names; line breaks in the subject become spaces. */
+/** One mail. `to` has plain addresses without names. Line breaks in the subject become spaces. */
 export type Mail = {
   to: string | string[];
   subject: string;
   text: string;
   html?: string;
-  /** The caller's idempotency key: it becomes the Message-ID, so that a mail sent again is recognised as the same. */
+  /** The caller's idempotency key. The Message-ID is made of it, so that a mail sent again is recognised as the same. */
   messageId?: string;
 };
 
-/** What the mail server took. */
+/** The result of a mail that the server accepted. */
 export type SentMail = {
   /** The Message-ID header, with its angle brackets. */
   messageId: string;
-  /** Recipients that the server refused while it accepted others. */
+  /** The recipients that the server rejected, if it accepted others. */
   refused: string[];
 };
 
-/** Sends mail through one SMTP server, a connection for each message. */
+/** Sends mail through one SMTP server, with one connection for each message. */
 export type Mailer = {
   /**
-   * Resolves once the server has accepted the mail for at least one recipient, else throws `MailNotSentError`.
-   * The mail may have gone out although a `TIMEOUT` or `UNREACHABLE` was thrown: send it again with the same key.
+   * Resolves when the server has accepted the mail for at least one recipient. Otherwise throws `MailNotSentError`. After
+   * `TIMEOUT` or `UNREACHABLE` the mail may have been sent, so send it again with the same key.
    */
   send(mail: Mail): Promise<SentMail>;
-  /** Refuses new mail and waits for the running sends; those that still run after `graceMs` are broken off. */
+  /** Rejects new mail and waits for the running sends. Those that still run after `graceMs` are aborted. */
   close(options?: { graceMs?: number }): Promise<void>;
 };
 
 /**
- * The SMTP URL or the sender cannot be used. The message never repeats the URL: it holds a password.
+ * The SMTP URL or the sender is invalid. The message never contains the URL, because it has a password.
  *
  * @example
  * try {
@@ -67,8 +67,7 @@ export class InvalidMailerOptionsError extends Error {
 }
 
 /**
- * Makes a mailer; the server itself is not contacted yet.
- * Throws `InvalidMailerOptionsError` for options that cannot work.
+ * Makes a mailer. It does not connect to the server yet. Throws `InvalidMailerOptionsError` for invalid options.
  *
  * @example
  * const mailer = createMailer({ smtpUrl: process.env["SMTP_URL"], from: "Collections <no-reply@lender.example>" });
@@ -81,7 +80,7 @@ export function createMailer(options: MailerOptions): Mailer {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const transport = options.smtpUrl === undefined ? undefined : openTransport(options.smtpUrl, timeoutMs);
   const running = new Set<Promise<SentMail>>();
-  const breakOff = new AbortController();
+  const abort = new AbortController();
   let isClosed = false;
 
   async function deliver(mail: Mail): Promise<SentMail> {
@@ -100,7 +99,7 @@ export function createMailer(options: MailerOptions): Mailer {
         headers: { "Auto-Submitted": "auto-generated" },
         disableFileAccess: true,
         disableUrlAccess: true,
-        signal: AbortSignal.any([breakOff.signal, AbortSignal.timeout(SEND_TIMEOUTS * timeoutMs)]),
+        signal: AbortSignal.any([abort.signal, AbortSignal.timeout(SEND_TIMEOUTS * timeoutMs)]),
       })
       .catch((error: unknown) => {
         throw explainSmtpError(error);
@@ -116,7 +115,7 @@ export function createMailer(options: MailerOptions): Mailer {
 
   async function close({ graceMs }: { graceMs?: number } = {}): Promise<void> {
     isClosed = true;
-    const grace = graceMs === undefined ? undefined : setTimeout(() => breakOff.abort(), graceMs);
+    const grace = graceMs === undefined ? undefined : setTimeout(() => abort.abort(), graceMs);
     await Promise.allSettled(running);
     clearTimeout(grace);
   }
@@ -146,7 +145,7 @@ function domainOf(from: string): string {
   return domain[1] ?? domain[2] ?? "";
 }
 
-/** As an object, so that nothing in it can be read as a second recipient. */
+/** Returns the address as an object, so that no part of it can be parsed as a second recipient. */
 function toRecipient(address: string): { name: string; address: string } {
   const isOneAddress = /^[^\s\p{Cc}<>()[\]\\,;:"@]+@[^\s\p{Cc}<>()[\]\\,;:"@]+$/u.test(address);
   if (!isOneAddress || address.length > MAX_ADDRESS_CHARS) {
@@ -155,7 +154,7 @@ function toRecipient(address: string): { name: string; address: string } {
   return { name: "", address };
 }
 
-/** Every character that a Message-ID may not hold is written as `%` and its bytes in hex: two keys never meet. */
+/** Escapes each character that a Message-ID must not have as `%` and its bytes in hex. Different keys get different ids. */
 function messageIdOf(key: string, senderDomain: string): string {
   assert.ok(key !== "" && key.length <= MAX_MESSAGE_KEY_CHARS, "messageId must have 1 to 128 characters");
   const local = key.replaceAll(/[^A-Za-z0-9_-]/gu, (character) =>

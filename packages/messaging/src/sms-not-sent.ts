@@ -1,10 +1,11 @@
 import type { OutboundAnswer } from "@collections/outbound";
 
-/** Why a text message was not sent, or may have been (`OUTCOME_UNKNOWN`), in a word. */
+/** The reason why an SMS was not sent. `OUTCOME_UNKNOWN`: it may have been sent. */
 export type SmsFault = "REFUSED" | "RATE_LIMITED" | "TEMPORARY" | "UNREACHABLE" | "OUTCOME_UNKNOWN";
 
 /**
- * The SMS gateway did not confirm the message. `detail` is one sentence without numbers, texts or its own words.
+ * The SMS gateway did not confirm the message. `detail` is one sentence without phone numbers, message texts or the
+ * gateway's text.
  *
  * @example
  * try {
@@ -16,10 +17,10 @@ export type SmsFault = "REFUSED" | "RATE_LIMITED" | "TEMPORARY" | "UNREACHABLE" 
  */
 export class SmsNotSentError extends Error {
   readonly code: SmsFault;
-  /** Whether sending the same message again later may help and cannot send it twice. */
+  /** Whether the same message may be sent again later, without the risk of sending it twice. */
   readonly retryable: boolean;
   readonly detail: string;
-  /** The HTTP status, when there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined;
 
   constructor(code: SmsFault, retryable: boolean, detail: string, status?: number) {
@@ -32,7 +33,7 @@ export class SmsNotSentError extends Error {
   }
 }
 
-/** What an answer other than 2xx means, or none. */
+/** Converts a failure, or an answer other than 2xx, to an error. */
 export function explainSmsAnswer(answer: OutboundAnswer): SmsNotSentError {
   if (answer.kind === "failure") {
     if (answer.requestSent) {

@@ -10,7 +10,7 @@ import { SmsNotSentError } from "./sms-not-sent.ts";
 const SMS = { to: "+919800000001", text: 'Code "123456" & {to}\nat 5 %', key: "otp-1" };
 const JSON_BODY = '{"mobile":"{to}","flow":{"message":"{text}"}}';
 
-test("a message goes as the operator's JSON, with the headers and a key, and nothing breaks out of its string", async () => {
+test("sends the operator's JSON with the headers and a key, and escapes the text inside its string", async () => {
   await using gateway = await openGateway((response) => response.writeHead(202).end());
   await gateway.sms(JSON_BODY).send(SMS);
   expect(gateway.requests).toEqual([
@@ -24,7 +24,7 @@ test("a message goes as the operator's JSON, with the headers and a key, and not
   ]);
 });
 
-test("a body that is no JSON is a form", async () => {
+test("sends a body that is not JSON as a form", async () => {
   await using gateway = await openGateway((response) => response.end("OK"));
   await gateway.sms("To={to}&Body={text}").send(SMS);
   const [request] = gateway.requests;
@@ -35,8 +35,8 @@ test("a body that is no JSON is a form", async () => {
 test.each([
   ['{"to":"{to}"}', "has no place for {text}"],
   ["text={text}", "has no place for {to}"],
-  ['{"to":{to},"text":"{text}"}', "begins like JSON and is none"],
-])("the body %s is refused: it %s", (body, reason) => {
+  ['{"to":{to},"text":"{text}"}', "begins with { but is not valid JSON"],
+])("rejects the body %s: it %s", (body, reason) => {
   const make = () => createSmsGateway({ url: "http://127.0.0.1:1", headers: {}, body, outbound: createOutbound() });
   expect(make).toThrow(new InvalidSmsBodyError(reason));
 });
@@ -46,7 +46,7 @@ test.each([
   [302, "REFUSED", false],
   [429, "RATE_LIMITED", true],
   [503, "TEMPORARY", true],
-])("HTTP %i is %s, retryable: %s, and the error repeats nothing of it", async (status, code, retryable) => {
+])("HTTP %i is %s, retryable: %s, and the error contains no text of the answer", async (status, code, retryable) => {
   await using gateway = await openGateway((response) => response.writeHead(status).end(`no to ${SMS.to} ${SMS.text}`));
   const error = await gateway
     .sms(JSON_BODY)
@@ -57,7 +57,7 @@ test.each([
   expect(`${String(error)}${(error as Error).stack}`).not.toMatch(/9800000001|123456/);
 });
 
-test("a gateway that is silent may have the message; one that is away has not", async () => {
+test("a gateway without an answer is OUTCOME_UNKNOWN, and one that does not run is UNREACHABLE", async () => {
   await using gateway = await openGateway(() => {});
   const silent = gateway.sms(JSON_BODY, 100).send(SMS);
   await expect(silent).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false });
@@ -67,7 +67,7 @@ test("a gateway that is silent may have the message; one that is away has not", 
   await outbound.close();
 });
 
-interface Heard {
+interface Received {
   method: string | undefined;
   type: string | undefined;
   auth: string | undefined;
@@ -76,7 +76,7 @@ interface Heard {
 }
 
 async function openGateway(answer: (response: ServerResponse) => void) {
-  const requests: Heard[] = [];
+  const requests: Received[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       const { authorization: auth, "content-type": type, "idempotency-key": key } = request.headers;

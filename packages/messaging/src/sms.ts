@@ -3,32 +3,33 @@ import { explainSmsAnswer } from "./sms-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Where the gateway is, and what it takes. */
+/** The address of the gateway and the form of its requests. */
 export type SmsGatewayOptions = {
   url: string;
-  /** Sent with each message, such as the gateway's key. */
+  /** Headers that are sent with each message, such as the gateway's key. */
   headers: Record<string, string>;
   /**
-   * What the gateway takes, with `{to}` and `{text}` where they belong: JSON when it begins with `{`, and the places
-   * stand in strings; else a form such as `to={to}&message={text}`.
+   * The body of a request, with the placeholders `{to}` and `{text}`. A body that begins with `{` is JSON with the
+   * placeholders inside strings. Any other body is a form such as `to={to}&message={text}`.
    */
   body: string;
   outbound: Outbound;
-  /** For one message, from DNS to the end of the answer. Default 10,000. */
+  /** The time limit for one message, from DNS to the end of the answer. Default: 10,000. */
   timeoutMs?: number;
 };
 
 /** Sends text messages through an HTTP gateway that the operator names. */
 export type SmsGateway = {
   /**
-   * Resolves once the gateway has answered 2xx. `to` is E.164; `key` goes with it as `Idempotency-Key`, for gateways that
-   * know it. Throws `SmsNotSentError`.
+   * Resolves when the gateway has answered 2xx. `to` is an E.164 number. `key` is sent as `Idempotency-Key`, for gateways
+   * that support it. Throws `SmsNotSentError`.
    */
   send(message: { to: string; text: string; key: string }): Promise<void>;
 };
 
 /**
- * The gateway's body has no place for the number or the text, or is no JSON. The message says which of them.
+ * The body of the gateway's requests has no placeholder for the number or the text, or is invalid JSON. The message says
+ * which.
  *
  * @example
  * try {
@@ -43,7 +44,7 @@ export class InvalidSmsBodyError extends Error {
 }
 
 /**
- * Refuses a gateway's body that cannot be used, before any message is sent. Throws `InvalidSmsBodyError`.
+ * Checks the body of a gateway's requests, before any message is sent. Throws `InvalidSmsBodyError`.
  *
  * @example
  * checkSmsBody('{"mobile":"{to}","message":"{text}"}');
@@ -54,7 +55,7 @@ export function checkSmsBody(body: string): void {
 }
 
 /**
- * Makes a gateway over the operator's HTTP interface; nothing is sent yet. Throws `InvalidSmsBodyError`.
+ * Makes the sender for an HTTP gateway. Sends nothing yet. Throws `InvalidSmsBodyError`.
  *
  * @example
  * const headers = { authorization: `Bearer ${accessToken}` };
@@ -84,20 +85,20 @@ export function createSmsGateway(options: SmsGatewayOptions): SmsGateway {
 
 function readBody(body: string): (to: string, text: string) => { contentType: string; body: string } {
   const isJson = /^\s*\{(?!to\}|text\})/.test(body);
-  for (const place of ["{to}", "{text}"]) {
-    if (!body.includes(place)) throw new InvalidSmsBodyError(`has no place for ${place}`);
+  for (const placeholder of ["{to}", "{text}"]) {
+    if (!body.includes(placeholder)) throw new InvalidSmsBodyError(`has no place for ${placeholder}`);
   }
-  if (isJson && !isJsonText(body)) throw new InvalidSmsBodyError("begins like JSON and is none");
+  if (isJson && !isJsonText(body)) throw new InvalidSmsBodyError("begins with { but is not valid JSON");
   const contentType = isJson ? "application/json" : "application/x-www-form-urlencoded";
   const escape = isJson ? (text: string) => JSON.stringify(text).slice(1, -1) : encodeURIComponent;
   return (to, text) => {
     const values: Record<string, string> = { "{to}": escape(to), "{text}": escape(text) };
-    // At once: a text that holds a place's name is not filled in again.
-    return { contentType, body: body.replaceAll(/\{to\}|\{text\}/g, (place) => values[place]!) };
+    // Both placeholders are replaced in one pass, so that a placeholder in a text is not replaced.
+    return { contentType, body: body.replaceAll(/\{to\}|\{text\}/g, (placeholder) => values[placeholder]!) };
   };
 }
 
-/** Places stand in strings, where they disturb nothing. */
+/** Whether the body is JSON. Placeholders are inside strings, so the body is valid JSON before they are replaced. */
 function isJsonText(body: string): boolean {
   try {
     return typeof JSON.parse(body) === "object";

@@ -1,6 +1,6 @@
 import type { OutboundAnswer } from "@collections/outbound";
 
-/** Why a message was not sent, or may have been (`OUTCOME_UNKNOWN`), in a word. */
+/** The reason why a message was not sent. `OUTCOME_UNKNOWN`: it may have been sent. */
 export type WhatsAppFault =
   | "TOKEN_INVALID"
   | "NOT_PERMITTED"
@@ -14,7 +14,7 @@ export type WhatsAppFault =
   | "OUTCOME_UNKNOWN";
 
 /**
- * Meta did not confirm the message. `detail` is one sentence without tokens, numbers or Meta's own words.
+ * Meta did not confirm the message. `detail` is one sentence without tokens, phone numbers or Meta's text.
  *
  * @example
  * try {
@@ -26,10 +26,10 @@ export type WhatsAppFault =
  */
 export class WhatsAppNotSentError extends Error {
   readonly code: WhatsAppFault;
-  /** Whether sending the same message again later may help and cannot send it twice. */
+  /** Whether the same message may be sent again later, without the risk of sending it twice. */
   readonly retryable: boolean;
   readonly detail: string;
-  /** The HTTP status, when there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status: number | undefined;
 
   constructor(code: WhatsAppFault, retryable: boolean, detail: string, status?: number) {
@@ -42,7 +42,10 @@ export class WhatsAppNotSentError extends Error {
   }
 }
 
-/** No answer came. Only a request that never left may be sent again: the API has no idempotency key. */
+/**
+ * Converts a failure without an answer to an error. Only a message whose request was not sent is retryable, because the API
+ * has no idempotency key.
+ */
 export function explainFailure(failure: Extract<OutboundAnswer, { kind: "failure" }>): WhatsAppNotSentError {
   if (failure.requestSent) {
     return new WhatsAppNotSentError("OUTCOME_UNKNOWN", false, `WhatsApp may have the message: ${failure.detail}`);
@@ -52,10 +55,10 @@ export function explainFailure(failure: Extract<OutboundAnswer, { kind: "failure
 }
 
 /**
- * Meta said no. Its error code decides; without one the HTTP status does. A 5xx without one is the word of a server in
- * between, which knows nothing of the message.
+ * Converts an answer with an error to an error, by Meta's error code, or by the HTTP status if there is no code. A 5xx
+ * without a code comes from a proxy, so Meta may have accepted the message.
  */
-export function explainRefusal(status: number, body: unknown): WhatsAppNotSentError {
+export function explainErrorAnswer(status: number, body: unknown): WhatsAppNotSentError {
   const errorCode = errorCodeOf(body);
   if (errorCode === undefined && status >= 500) {
     const detail = `WhatsApp may have the message: the answer is HTTP ${status} and not WhatsApp's own.`;
@@ -67,15 +70,15 @@ export function explainRefusal(status: number, body: unknown): WhatsAppNotSentEr
   return new WhatsAppNotSentError(fault, retryable, `${WORDS[fault]} (${number}).`, status);
 }
 
-/** What an error code means with which Meta gives a message up that it had accepted. */
-export function wordsOfErrorCode(errorCode: number | undefined): { code: WhatsAppFault; detail: string } {
+/** Explains the error code of a message that Meta accepted and then could not deliver. */
+export function explainErrorCode(errorCode: number | undefined): { code: WhatsAppFault; detail: string } {
   const code = (errorCode === undefined ? undefined : faultOfCode(errorCode)) ?? "INVALID_REQUEST";
   return { code, detail: `${WORDS[code]} (${errorCode === undefined ? "no code" : `code ${errorCode}`}).` };
 }
 
-type Refusal = Exclude<WhatsAppFault, "UNREACHABLE" | "OUTCOME_UNKNOWN">;
+type AnswerFault = Exclude<WhatsAppFault, "UNREACHABLE" | "OUTCOME_UNKNOWN">;
 
-const WORDS: Record<Refusal, string> = {
+const WORDS: Record<AnswerFault, string> = {
   TOKEN_INVALID: "WhatsApp does not accept the access token",
   NOT_PERMITTED: "The access token does not permit sending from this number",
   ACCOUNT_RESTRICTED: "WhatsApp has restricted the account, or its payment failed",
@@ -87,7 +90,7 @@ const WORDS: Record<Refusal, string> = {
 };
 
 /** Meta's published error codes, https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes. */
-const FAULTS: Record<Refusal, number[]> = {
+const FAULTS: Record<AnswerFault, number[]> = {
   TOKEN_INVALID: [0, 190],
   NOT_PERMITTED: [3, 10, 131_005, 200],
   ACCOUNT_RESTRICTED: [368, 130_497, 131_031, 131_042, 131_045, 133_010],
@@ -98,13 +101,13 @@ const FAULTS: Record<Refusal, number[]> = {
   TEMPORARY: [1, 2, 131_000, 131_016, 131_057, 133_004],
 };
 
-function faultOfCode(errorCode: number): Refusal | undefined {
+function faultOfCode(errorCode: number): AnswerFault | undefined {
   if (errorCode > 200 && errorCode <= 299) return "NOT_PERMITTED";
-  const faults = Object.keys(FAULTS) as Refusal[];
+  const faults = Object.keys(FAULTS) as AnswerFault[];
   return faults.find((fault) => FAULTS[fault].includes(errorCode));
 }
 
-function faultOfStatus(status: number): Refusal {
+function faultOfStatus(status: number): AnswerFault {
   if (status === 401) return "TOKEN_INVALID";
   if (status === 403) return "NOT_PERMITTED";
   if (status === 429) return "RATE_LIMITED";

@@ -22,20 +22,20 @@ describe("a callback's signature", () => {
     expect(isSignedByMeta(body, signature, SECRET)).toBe(isGood);
   });
 
-  test("is over the bytes, not over what they mean", () => {
+  test("is over the bytes of the body, not over the parsed JSON", () => {
     expect(isSignedByMeta(Buffer.from('{ "entry": [] }'), `sha256=${hex}`, SECRET)).toBe(false);
     expect(isSignedByMeta(body, `sha256=${hex}`, `${SECRET}0`)).toBe(false);
   });
 });
 
-test("tokens are the same when every character is", () => {
+test("isSameToken compares every character", () => {
   expect(isSameToken("verify-me", "verify-me")).toBe(true);
   for (const other of ["", "verify-m", "verify-mE", "verify-me "]) expect(isSameToken(other, "verify-me")).toBe(false);
 });
 
-describe("what is told of messages", () => {
-  test("is read from every entry and every change, in order", () => {
-    const told = readWhatsAppStatuses(
+describe("the statuses of messages", () => {
+  test("are read from every entry and every change, in order", () => {
+    const read = readWhatsAppStatuses(
       bytes({
         object: "whatsapp_business_account",
         entry: [
@@ -45,20 +45,20 @@ describe("what is told of messages", () => {
         ],
       }),
     );
-    expect(told).toEqual([
+    expect(read).toEqual([
       { messageId: "wamid.A", status: "sent" },
       { messageId: "wamid.B", status: "delivered" },
       { messageId: "wamid.A", status: "read" },
     ]);
   });
 
-  test("has the text that the message came with, where it is one", () => {
+  test("have the callbackData of the message if it is a text", () => {
     const data = { biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" };
     const odd = [7, "", "\u0000", "x".repeat(513), null].map((value) => ({ biz_opaque_callback_data: value }));
     const statuses = [data, ...odd].map((more) => ({ ...status("wamid.A", "sent"), ...more }));
-    const told = readWhatsAppStatuses(bytes({ entry: [{ changes: [change(statuses)] }] }));
+    const read = readWhatsAppStatuses(bytes({ entry: [{ changes: [change(statuses)] }] }));
     const bare = { messageId: "wamid.A", status: "sent" };
-    expect(told).toEqual([{ ...bare, callbackData: data.biz_opaque_callback_data }, ...odd.map(() => bare)]);
+    expect(read).toEqual([{ ...bare, callbackData: data.biz_opaque_callback_data }, ...odd.map(() => bare)]);
   });
 
   test.each([
@@ -69,33 +69,33 @@ describe("what is told of messages", () => {
     [999_999, "INVALID_REQUEST"],
     ["131026", "INVALID_REQUEST"],
     [undefined, "INVALID_REQUEST"],
-  ])("as failed with code %s is %s, without Meta's words or anybody's number", (code, fault) => {
+  ])("failed with code %s is %s, without Meta's text or a phone number", (code, fault) => {
     const errors = code === undefined ? [] : [{ code, title: "Message to +919800000001 undeliverable" }];
-    const [told] = readWhatsAppStatuses(bytes(one({ ...status("wamid.A", "failed"), errors })));
-    expect(told).toMatchObject({ status: "failed", failure: { code: fault, detail: expect.any(String) as string } });
-    expect(JSON.stringify(told)).not.toContain("91980");
+    const [read] = readWhatsAppStatuses(bytes(one({ ...status("wamid.A", "failed"), errors })));
+    expect(read).toMatchObject({ status: "failed", failure: { code: fault, detail: expect.any(String) as string } });
+    expect(JSON.stringify(read)).not.toContain("91980");
   });
 
   test.each<[string, unknown]>([
     ["null", null],
     ["a list", []],
     ["a text", "entry"],
-    ["entries that are no list", { entry: { changes: [] } }],
-    ["entries of nothing", { entry: [null, 7, "x", [], {}] }],
-    ["changes of nothing", { entry: [{ changes: [null, { value: null }, { value: { statuses: "sent" } }] }] }],
-    ["statuses of nothing", one(null)],
+    ["entries that are not a list", { entry: { changes: [] } }],
+    ["empty entries", { entry: [null, 7, "x", [], {}] }],
+    ["empty changes", { entry: [{ changes: [null, { value: null }, { value: { statuses: "sent" } }] }] }],
+    ["a status that is null", one(null)],
     ["an id that is a number", one({ id: 7, status: "sent" })],
     ["an id that is empty", one({ id: "", status: "sent" })],
-    ["an id without end", one({ id: "x".repeat(513), status: "sent" })],
-    ["an id that no database keeps", one({ id: "wamid.\u0000", status: "sent" })],
-    ["a status to come", one(status("wamid.A", "teleported"))],
+    ["an id that is too long", one({ id: "x".repeat(513), status: "sent" })],
+    ["an id with NUL", one({ id: "wamid.\u0000", status: "sent" })],
+    ["an unknown status", one(status("wamid.A", "teleported"))],
     ["a status that is a list", one({ id: "wamid.A", status: ["sent"] })],
     ["a status from the prototype", one({ id: "wamid.A", status: "constructor" })],
-  ])("in an odd shape, %s, is passed over", (_, document) => {
+  ])("ignore %s", (_, document) => {
     expect(readWhatsAppStatuses(bytes(document))).toEqual([]);
   });
 
-  test("is nothing where there is no JSON", () => {
+  test("are empty for a body that is not JSON", () => {
     for (const text of ["", "{", "\u0000", "entry=1"]) expect(readWhatsAppStatuses(Buffer.from(text))).toEqual([]);
     expect(readWhatsAppStatuses(Buffer.from([0xff, 0xfe, 0x7b]))).toEqual([]);
   });

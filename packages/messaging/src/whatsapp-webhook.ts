@@ -1,14 +1,14 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { type WhatsAppFault, wordsOfErrorCode } from "./whatsapp-not-sent.ts";
+import { type WhatsAppFault, explainErrorCode } from "./whatsapp-not-sent.ts";
 
-/** What Meta tells of a message that it had accepted. */
+/** A status that Meta reports for a message that it has accepted. */
 export type WhatsAppStatus = {
-  /** As `sendTemplate` answered: `wamid.…`. */
+  /** The id that `sendTemplate` returned: `wamid.…`. */
   messageId: string;
   status: "sent" | "delivered" | "read" | "failed";
-  /** Why it failed. `detail` is a sentence without numbers of people or Meta's own words. */
+  /** The reason of a failure. `detail` is a sentence without phone numbers or Meta's text. */
   failure?: { code: WhatsAppFault; detail: string };
-  /** What `sendTemplate` was given with the message. */
+  /** The `callbackData` that was passed to `sendTemplate`. */
   callbackData?: string;
 };
 
@@ -18,18 +18,18 @@ const STATUSES: ReadonlySet<unknown> = new Set<WhatsAppStatus["status"]>(["sent"
 const SIGNATURE = /^sha256=([0-9a-f]{64})$/i;
 
 /**
- * Whether a header could be Meta's `X-Hub-Signature-256`, before the bytes that it signs are read.
+ * Whether a header has the form of Meta's `X-Hub-Signature-256`. Use it before the body is read.
  *
  * @example
  * const signature = headers.get("x-hub-signature-256") ?? undefined;
- * if (!isLikeSignatureOfMeta(signature)) throw new TypeError("This is no callback of Meta.");
+ * if (!isLikeSignatureOfMeta(signature)) throw new TypeError("This is not a callback from Meta.");
  */
 export function isLikeSignatureOfMeta(signature: string | undefined): boolean {
   return SIGNATURE.test(signature ?? "");
 }
 
 /**
- * Whether `X-Hub-Signature-256` is that of these bytes under the app's secret. In constant time.
+ * Whether `X-Hub-Signature-256` is the signature of the body with the app's secret. Compares in constant time.
  *
  * @example
  * const signature = headers.get("x-hub-signature-256") ?? undefined;
@@ -43,7 +43,7 @@ export function isSignedByMeta(body: Uint8Array, signature: string | undefined, 
 }
 
 /**
- * Whether two tokens are the same. In constant time: it compares their hashes.
+ * Whether two tokens are equal. Compares their hashes in constant time.
  *
  * @example
  * const given = url.searchParams.get("hub.verify_token") ?? "";
@@ -55,8 +55,8 @@ export function isSameToken(given: string, expected: string): boolean {
 }
 
 /**
- * The statuses in the body of a callback, in the order told. What is none (incoming messages, kinds to come, odd
- * shapes) is passed over: the lender's number may serve other purposes too.
+ * Reads the statuses in the body of a callback, in their order. Everything else (incoming messages, unknown statuses,
+ * invalid data) is ignored, because the lender may use the number for other purposes too.
  *
  * @example
  * for (const { messageId, status, failure } of readWhatsAppStatuses(body)) {
@@ -75,17 +75,17 @@ function readStatus(given: unknown): WhatsAppStatus | undefined {
   const [messageId, status] = [memberOf(given, "id"), memberOf(given, "status")];
   if (!isPlainText(messageId) || !STATUSES.has(status)) return undefined;
   const callbackData = memberOf(given, "biz_opaque_callback_data");
-  const told = {
+  const reported = {
     messageId,
     status: status as WhatsAppStatus["status"],
     ...(isPlainText(callbackData) && { callbackData }),
   };
-  if (told.status !== "failed") return told;
+  if (reported.status !== "failed") return reported;
   const code = memberOf(listIn(given, "errors")[0], "code");
-  return { ...told, failure: wordsOfErrorCode(typeof code === "number" ? code : undefined) };
+  return { ...reported, failure: explainErrorCode(typeof code === "number" ? code : undefined) };
 }
 
-/** PostgreSQL's texts hold no NUL, and neither an id of Meta's nor our own text has a control character. */
+/** PostgreSQL cannot store NUL in text, and neither ids of Meta nor our own texts have control characters. */
 function isPlainText(given: unknown): given is string {
   return typeof given === "string" && given !== "" && given.length <= MAX_TEXT_CHARS && !/\p{Cc}|\p{Cs}/u.test(given);
 }

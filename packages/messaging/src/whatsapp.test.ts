@@ -46,7 +46,7 @@ test("a template message is sent exactly as the Cloud API documents it", async (
   ]);
 });
 
-test("a template without parameters has no components, and a parameter stays on one line", async () => {
+test("a template without parameters has no components, and line breaks in parameters become spaces", async () => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   await api.whatsApp.sendTemplate({ ...MESSAGE, template: { ...MESSAGE.template, bodyParameters: [] } });
   await api.whatsApp.sendTemplate({
@@ -58,13 +58,13 @@ test("a template without parameters has no components, and a parameter stays on 
   expect(templates[1]).toMatchObject({ components: [{ parameters: [{ type: "text", text: "A B C" }] }] });
 });
 
-test("the sender's own text goes with the message, for its statuses to come back with", async () => {
+test("sends callbackData with the message", async () => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   await api.whatsApp.sendTemplate({ ...MESSAGE, callbackData: "0199a2b4-0000-7000-8000-000000000001" });
   expect(api.requests[0]!.body).toMatchObject({ biz_opaque_callback_data: "0199a2b4-0000-7000-8000-000000000001" });
 });
 
-test("an authentication template has its code in the body and in the button that copies it", async () => {
+test("an authentication template has its code in the body and in the button", async () => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   const template = { name: "sign_in_code", language: "en", bodyParameters: ["123456"], buttonCode: "123456" };
   await api.whatsApp.sendTemplate({ ...MESSAGE, template });
@@ -122,21 +122,21 @@ test.each(["accepted", {}, { messages: [] }, { messages: [{ id: "" }] }, { messa
   },
 );
 
-test("no answer in time is an unknown outcome: WhatsApp may have the message", async () => {
+test("a missing answer is OUTCOME_UNKNOWN, because WhatsApp may have the message", async () => {
   await using api = await openCloudApi(() => undefined);
   const error = await failureOf(api.whatsApp.sendTemplate(MESSAGE));
   expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", retryable: false, status: undefined });
   expect(api.requests).toHaveLength(1);
 });
 
-test("an API that is not there has not seen the message, so it may be sent again", async () => {
+test("an API that does not run is UNREACHABLE and retryable, because it has not seen the message", async () => {
   const api = await openCloudApi(() => undefined);
   await api.closeServer();
   expect(await failureOf(api.whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: true });
   await api[Symbol.asyncDispose]();
 });
 
-test("an address that the operator did not open is never called", async () => {
+test("does not call an address that the operator does not allow", async () => {
   await using outbound = closing(createOutbound());
   const whatsApp = createWhatsApp({ baseUrl: "http://127.0.0.1:9", outbound });
   expect(await failureOf(whatsApp.sendTemplate(MESSAGE))).toMatchObject({ code: "UNREACHABLE", retryable: false });
@@ -149,7 +149,7 @@ test.each<[Partial<TemplateMessage>, string]>([
   [{ to: "+91 98000 00001" }, "INVALID_REQUEST"],
   [{ accessToken: "" }, "TOKEN_INVALID"],
   [{ accessToken: "EAA\r\nX-Evil: 1" }, "TOKEN_INVALID"],
-])("%j is refused before anything is sent", async (part, code) => {
+])("rejects %j before anything is sent", async (part, code) => {
   await using api = await openCloudApi(() => [200, ACCEPTED]);
   const error = await failureOf(api.whatsApp.sendTemplate({ ...MESSAGE, ...part }));
   expect(error).toMatchObject({ code, retryable: false });
@@ -170,7 +170,7 @@ type SeenRequest = {
   body: unknown;
 };
 
-/** An HTTP server in Meta's place. It answers what `reply` says, or nothing at all. */
+/** An HTTP server that replaces Meta's. It answers with `reply`, or not at all if that is undefined. */
 async function openCloudApi(reply: () => [number, unknown] | undefined) {
   const requests: SeenRequest[] = [];
   const server = createServer((request, response) => void serve(request, response));

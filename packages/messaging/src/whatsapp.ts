@@ -1,14 +1,14 @@
 import { checkHeader, type Outbound, type OutboundAnswer } from "@collections/outbound";
-import { explainFailure, explainRefusal, WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
+import { explainFailure, explainErrorAnswer, WhatsAppNotSentError } from "./whatsapp-not-sent.ts";
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** Where the Cloud API is, and the way out to it. */
+/** The address of the Cloud API, and the `Outbound` that sends requests to it. */
 export type WhatsAppOptions = {
   /** The Cloud API with its version, for example `https://graph.facebook.com/v24.0`. */
   baseUrl: string;
   outbound: Outbound;
-  /** For one message, from DNS to the end of the answer. Default 10,000. */
+  /** The time limit for one message, from DNS to the end of the answer. Default: 10,000. */
   timeoutMs?: number;
 };
 
@@ -25,24 +25,24 @@ export type TemplateMessage = {
     language: string;
     /** The texts for {{1}}, {{2}}, … of the template's body, in order. */
     bodyParameters: string[];
-    /** Of an authentication template: the code that its button copies. */
+    /** The code that the button of an authentication template copies. */
     buttonCode?: string;
   };
-  /** Comes back with every status of the message, also of one whose id nobody was told. At most 512 characters. */
+  /** Data that Meta returns with every status of the message, even if its id was never received. At most 512 characters. */
   callbackData?: string;
 };
 
 /** Sends messages through Meta's WhatsApp Cloud API. */
 export type WhatsApp = {
   /**
-   * Resolves with Meta's message id once Meta has accepted the message: delivery is reported later, by its webhook.
+   * Resolves with Meta's message id when Meta has accepted the message. Meta reports the delivery later, by its webhook.
    * Throws `WhatsAppNotSentError`. The API has no idempotency key, so an unknown outcome is not retryable.
    */
   sendTemplate(message: TemplateMessage): Promise<{ messageId: string }>;
 };
 
 /**
- * Makes a sender for any number of WhatsApp accounts: each message brings its own number and token.
+ * Makes a sender for any number of WhatsApp accounts. Each message has the number and the token of its account.
  *
  * @example
  * const whatsApp = createWhatsApp({ baseUrl: "https://graph.facebook.com/v24.0", outbound });
@@ -54,7 +54,7 @@ export function createWhatsApp(options: WhatsAppOptions): WhatsApp {
   const baseUrl = options.baseUrl.replace(/\/+$/, "");
 
   async function sendTemplate(message: TemplateMessage): Promise<{ messageId: string }> {
-    refuseUnsendable(message);
+    checkMessage(message);
     const answer = await options.outbound.request({
       method: "POST",
       url: `${baseUrl}/${message.phoneNumberId}/messages`,
@@ -68,7 +68,7 @@ export function createWhatsApp(options: WhatsAppOptions): WhatsApp {
   return { sendTemplate };
 }
 
-function refuseUnsendable(message: TemplateMessage): void {
+function checkMessage(message: TemplateMessage): void {
   if (!/^\d{1,32}$/.test(message.phoneNumberId)) {
     throw new WhatsAppNotSentError("INVALID_REQUEST", false, "The phone number id must be digits only.");
   }
@@ -100,12 +100,12 @@ function templateBody({ to, template, callbackData }: TemplateMessage): object {
   };
 }
 
-/** Meta calls the button that copies a code a URL button, and wants its index as text. */
+/** For Meta, the button that copies a code is a URL button, and its index is text. */
 function codeButton(code: string): object {
   return { type: "button", sub_type: "url", index: "0", parameters: [{ type: "text", text: code }] };
 }
 
-/** Meta refuses a parameter that holds a line break, a tab or a run of spaces. */
+/** Meta rejects parameters with line breaks, tabs or several spaces in a row. */
 function onOneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
@@ -113,7 +113,7 @@ function onOneLine(text: string): string {
 function messageIdOf(answer: OutboundAnswer): string {
   if (answer.kind === "failure") throw explainFailure(answer);
   const body = parseBody(answer.body);
-  if (answer.status < 200 || answer.status > 299) throw explainRefusal(answer.status, body);
+  if (answer.status < 200 || answer.status > 299) throw explainErrorAnswer(answer.status, body);
   const messageId = firstMessageId(body);
   if (messageId !== undefined) return messageId;
   throw new WhatsAppNotSentError(

@@ -91,14 +91,14 @@ describe("an amount on the wire", () => {
     "Infinity",
     "١",
     "1n",
-  ])("%j is no number", (source) => {
+  ])("%j is not a number", (source) => {
     expect(readAmount(source, INR)).toEqual({
       fault: "AMOUNT_OUT_OF_RANGE",
       detail: `Expected a number such as 2500 or 2500.5; got ${source}.`,
     });
   });
 
-  test("may be zero, also written -0 or 0e9, where zero is allowed; negative it never is", () => {
+  test("may be zero, -0 or 0e9 if zero is allowed, but never negative", () => {
     for (const zero of ["0", "-0", "-0.000", "0e9", "0e-9"]) {
       expect(readAmount(zero, INR, { allowZero: true })).toEqual({ minor: 0n });
     }
@@ -108,7 +108,7 @@ describe("an amount on the wire", () => {
     });
   });
 
-  test("of megabytes is answered with a short sentence", () => {
+  test("of megabytes is rejected with a short message", () => {
     const zeros = "0".repeat(5_000_000);
     expect(readAmount(`0.${zeros}1`, INR)).toEqual({
       fault: "AMOUNT_PRECISION",
@@ -120,7 +120,7 @@ describe("an amount on the wire", () => {
     expect(readAmount(`2500.${"0".repeat(10_000)}`, INR)).toEqual({ minor: 250_000n });
   });
 
-  test("reads back what we print, in every currency and however it is written", () => {
+  test("is read from the text that toDecimal prints, in every currency and notation", () => {
     fc.assert(
       fc.property(anyMinor, anyCurrency, fc.integer({ min: -30, max: 30 }), (minor, code, shift) => {
         const decimal = toDecimal(minor, code);
@@ -130,7 +130,7 @@ describe("an amount on the wire", () => {
     );
   });
 
-  test("is read from any JSON number by the rules of arithmetic on fractions", () => {
+  test("has the exact value of its JSON number, computed as a fraction", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.integer({ min: -25, max: 25 }), (digits, power) => {
         const numerator = digits * 10n ** BigInt(Math.max(power + 2, 0));
@@ -143,7 +143,7 @@ describe("an amount on the wire", () => {
     );
   });
 
-  test("is read from a request's text without a double in between", () => {
+  test("is read from the text of a request without conversion to a double", () => {
     const body = parseJson('{"amount":9999999999999.990}', new Set(["amount"])) as { amount: AmountLiteral };
     expect(readAmount(body.amount, INR)).toEqual({ minor: MAX_MINOR });
   });
@@ -171,11 +171,11 @@ describe("an amount in minor units", () => {
     [" 1", 'Expected minor units in digits, such as "250000"; got " 1".'],
     ["1\n", 'Expected minor units in digits, such as "250000"; got "1\n".'],
     ["٣", 'Expected minor units in digits, such as "250000"; got "٣".'],
-  ])("%j is refused", (text, detail) => {
+  ])("%j is rejected", (text, detail) => {
     expect(readMinor(text)).toEqual({ fault: "AMOUNT_OUT_OF_RANGE", detail });
   });
 
-  test("of a million digits is refused in a short sentence", () => {
+  test("of a million digits is rejected with a short message", () => {
     const detail = `Expected at most 999999999999999 minor units; got ${"9".repeat(40)}… (1000000 characters).`;
     expect(readMinor("9".repeat(1_000_000))).toEqual({ fault: "AMOUNT_OUT_OF_RANGE", detail });
   });

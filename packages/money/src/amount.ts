@@ -17,12 +17,13 @@ const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/
 /** More decimals than the currency has, or not an amount between zero and MAX_MINOR. */
 export type AmountFault = "AMOUNT_PRECISION" | "AMOUNT_OUT_OF_RANGE";
 
-/** An amount in minor units, or what is wrong with it: a code, and a sentence for whoever sent it. */
+/** An amount in minor units, or its fault: a code, and a sentence for the sender. */
 export type AmountReading = { readonly minor: bigint } | { readonly fault: AmountFault; readonly detail: string };
 
 /**
- * Reads an amount in major units from a number's text into minor units, without ever making a double of it.
- * Zero (and `-0`) is refused unless `allowZero`. Text that is no JSON number (`01`, `0x10`) is AMOUNT_OUT_OF_RANGE.
+ * Reads an amount in major units from the text of a number into minor units, without converting it to a double.
+ * Zero (and `-0`) is rejected unless `allowZero` is set. Text that is not a JSON number (`01`, `0x10`) is
+ * AMOUNT_OUT_OF_RANGE.
  *
  * @example
  * const reading = readAmount("2500.50", currency("INR"));
@@ -49,7 +50,7 @@ export function readAmount(
     const allowed = decimals === 0 ? "no decimals" : `at most ${decimals} decimals`;
     return { fault: "AMOUNT_PRECISION", detail: `${currency} takes ${allowed}; got ${echo(source)}.` };
   }
-  // Counting digits comes before making the bigint, so `1e999999999` costs nothing.
+  // Count the digits before making the bigint, so that `1e999999999` costs nothing.
   if (number.digits.length + trailingZeros > MAX_DIGITS) {
     return outOfRange(`Expected at most ${toDecimal(MAX_MINOR, currency)} ${currency}; got ${echo(source)}.`);
   }
@@ -57,7 +58,7 @@ export function readAmount(
 }
 
 /**
- * Reads an amount that is already in minor units: ASCII digits only, above 0 and at most MAX_MINOR.
+ * Reads an amount that is already in minor units. It may have only ASCII digits, and is above 0 and at most MAX_MINOR.
  *
  * @example
  * const reading = readMinor("250050");

@@ -30,12 +30,12 @@ describe("the ISO 4217 table", () => {
     });
   });
 
-  test("holds the 165 active currencies and funds, each once, in three capitals", () => {
+  test("has the 165 active currencies and funds, each once, in three capital letters", () => {
     expect(EXPONENTS.size).toBe(165);
     expect([...EXPONENTS.keys()].filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
   });
 
-  test("differs from this runtime's idea of decimals only where shops leave small units out", () => {
+  test("differs from the decimals of Intl only for currencies whose small units shops leave out", () => {
     const moreThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent > intlDecimals(code));
     const fewerThanInShops = [...EXPONENTS].filter(([code, exponent]) => exponent < intlDecimals(code));
     expect(moreThanInShops.map(([code]) => code)).toEqual(expect.arrayContaining(["IDR", "HUF", "IQD", "MMK"]));
@@ -45,16 +45,16 @@ describe("the ISO 4217 table", () => {
 });
 
 describe("a currency code", () => {
-  // ISO 4217 also has codes for gold (XAU), for drawing rights (XDR), for money that is gone, and for no currency: XXX.
+  // ISO 4217 also has codes for gold (XAU), drawing rights (XDR), former currencies, and no currency (XXX).
   test.each(["inr", "IN", "INRR", "", " INR", "XXX", "XAU", "XDR", "HRK", "BGN", "ABC", "__proto__", "constructor"])(
-    "%j is refused",
+    "%j is rejected",
     (code) => {
       expect(isCurrency(code)).toBe(false);
       expect(() => currency(code)).toThrow(InvalidCurrencyError);
     },
   );
 
-  test("is refused with a stable code, what was received and what to send instead", () => {
+  test("that is invalid is rejected with a stable code, the received text and an example", () => {
     expect(() => currency("rupees")).toThrow(
       expect.objectContaining({
         code: "INVALID_CURRENCY",
@@ -64,7 +64,7 @@ describe("a currency code", () => {
     );
   });
 
-  test("that escaped the type check cannot lend its exponent", () => {
+  test("that is invalid despite its type has no exponent", () => {
     expect(() => exponentOf("ABC" as never)).toThrow(InvalidCurrencyError);
   });
 });

@@ -39,7 +39,7 @@ export function isCurrency(code: string): code is CurrencyCode {
 }
 
 /**
- * The same code, known to be a currency. Throws InvalidCurrencyError.
+ * Checks a currency code and returns it with the type CurrencyCode. Throws InvalidCurrencyError.
  *
  * @example
  * const rupees = currency("INR");
@@ -50,7 +50,7 @@ export function currency(code: string): CurrencyCode {
 }
 
 /**
- * Number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws InvalidCurrencyError.
+ * The number of decimals between the major and the minor unit: JPY 0, INR 2, KWD 3. Throws InvalidCurrencyError.
  *
  * @example
  * exponentOf(currency("INR")); // 2

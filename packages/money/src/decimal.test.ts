@@ -5,7 +5,7 @@ import { currency } from "./currency.ts";
 import { toDecimal, toWire } from "./decimal.ts";
 import { EXPONENTS } from "./iso-4217.ts";
 
-describe("an amount going out", () => {
+describe("a converted amount", () => {
   test.each([
     [250_000n, "INR", "2500", "2500.00"],
     [250_050n, "INR", "2500.5", "2500.50"],
@@ -27,7 +27,7 @@ describe("an amount going out", () => {
     expect(toDecimal(minor, currency(code))).toBe(decimal);
   });
 
-  test("is a number to a client that reads doubles, and still exact up to MAX_MINOR", () => {
+  test("is exact up to MAX_MINOR for a client that reads doubles", () => {
     const signedMinor = fc.bigInt({ min: -MAX_MINOR, max: MAX_MINOR });
     const anyCode = fc.constantFrom(...EXPONENTS.keys());
     fc.assert(
@@ -39,7 +39,7 @@ describe("an amount going out", () => {
     );
   });
 
-  test("stays exact beyond what a double holds", () => {
+  test("is exact beyond the precision of a double", () => {
     expect(JSON.stringify(toWire(12_345_678_901_234_567_890n, currency("INR")))).toBe("123456789012345678.9");
   });
 });

@@ -11,7 +11,7 @@ export interface WireNumber {
 const { rawJSON } = JSON as typeof JSON & { rawJSON(this: void, text: string): WireNumber };
 
 /**
- * An amount in major units as the JSON number of the wire, in its shortest form: `2500`, `2500.5`, `-62.55`.
+ * Converts an amount to a JSON number in major units, in its shortest form: `2500`, `2500.5`, `-62.55`.
  *
  * @example
  * const answer = JSON.stringify({ amount: toWire(250050n, currency("INR")) }); // {"amount":2500.5}
@@ -22,7 +22,7 @@ export function toWire(minor: bigint, currency: CurrencyCode): WireNumber {
 }
 
 /**
- * An amount in major units with all decimals of its currency: `62.50` for INR, `62` for JPY, `-0.050` for KWD.
+ * Converts an amount to text in major units with all decimals of its currency: `62.50` for INR, `62` for JPY, `-0.050` for KWD.
  *
  * @example
  * toDecimal(6250n, currency("INR")); // "62.50"

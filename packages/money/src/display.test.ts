@@ -6,13 +6,13 @@ import { money } from "./money.ts";
 
 const rupees = money(25_000_050n, currency("INR"));
 
-describe("an amount shown to people", () => {
+describe("a displayed amount", () => {
   test.each([
     ["en-IN", "₹2,50,000.50"],
     ["en", "₹250,000.50"],
     ["hi-IN", "₹2,50,000.50"],
     ["de", "250.000,50 ₹"],
-  ])("follows the habits of %s", (locale, text) => {
+  ])("is formatted for the locale %s", (locale, text) => {
     expect(display(rupees, locale).replaceAll("\u00a0", " ")).toBe(text);
   });
 
@@ -37,11 +37,11 @@ describe("an amount shown to people", () => {
     "../../etc/passwd",
     "e".repeat(10_000),
     `en-IN-x${"-longlong".repeat(4)}`,
-  ])("reads as English for the locale %j", (locale) => {
+  ])("is formatted in English for the unknown locale %j", (locale) => {
     expect(display(rupees, locale)).toBe("₹250,000.50");
   });
 
-  test("stays right when clients ask for more locales than are remembered", () => {
+  test("is correct when clients send more locales than are cached", () => {
     for (let index = 0; index < 1_200; index += 1) {
       expect(display(rupees, `en-x-client${index}`)).toBe("₹250,000.50");
     }

@@ -3,16 +3,16 @@ import { toDecimal } from "./decimal.ts";
 import type { Money } from "./money.ts";
 
 const FALLBACK_LOCALE = "en";
-const MOST_FORMATS = 500;
-/** Room for every language tag that is not made to be long (RFC 5646, 4.4.1). */
+const MAX_FORMATS = 500;
+/** Long enough for all usual language tags (RFC 5646, 4.4.1). */
 const MAX_LOCALE_CHARS = 35;
 
-// Making a NumberFormat costs far more than using it. Locales come from clients, hence the caps on number and length.
+// Making a NumberFormat costs far more than using it. Clients choose the locales, so their number and length are limited.
 const formats = new Map<string, Intl.NumberFormat>();
 
 /**
- * An amount for people, with the currency's symbol and all of its decimals: `₹62.50`.
- * A locale that is absent, malformed, too long or unknown to this runtime reads as English, on every machine alike.
+ * Formats an amount for people, with the currency's symbol and all of its decimals: `₹62.50`. The text is in English if the
+ * locale is absent, malformed, too long or unknown to the runtime, whatever the locale of the machine is.
  *
  * @example
  * display(money(250050n, currency("INR")), "en-IN"); // "₹2,500.50"
@@ -38,7 +38,7 @@ function formatFor(currency: CurrencyCode, locale: string): Intl.NumberFormat {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
-  if (formats.size >= MOST_FORMATS) formats.clear();
+  if (formats.size >= MAX_FORMATS) formats.clear();
   formats.set(key, format);
   return format;
 }
@@ -47,7 +47,7 @@ function supported(locale: string): string {
   try {
     return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? FALLBACK_LOCALE;
   } catch {
-    // A RangeError: not a language tag at all.
+    // A RangeError: the text is not a language tag.
     return FALLBACK_LOCALE;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The active currencies and funds codes of ISO 4217 (list one as of November 2026), by the number of decimals of the
- * minor unit. Our own table, because `Intl` follows shop-counter habits: it says 0 for IDR and HUF where ISO says 2.
- * Codes without a minor unit (gold, silver, special drawing rights, test codes) are left out: no loan is owed in them.
+ * minor unit. `Intl` cannot be used for this: it has 0 decimals for IDR and HUF, because shops use no smaller unit, but ISO
+ * 4217 has 2. Codes without a minor unit (gold, silver, special drawing rights, test codes) are left out.
  */
 const CODES_BY_EXPONENT: ReadonlyArray<readonly [exponent: number, codes: string]> = [
   [0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"],
@@ -17,7 +17,7 @@ const CODES_BY_EXPONENT: ReadonlyArray<readonly [exponent: number, codes: string
   [4, "CLF UYW"],
 ];
 
-/** Number of decimals of each active currency, by its code. */
+/** The number of decimals of each active currency, by its code. */
 export const EXPONENTS: ReadonlyMap<string, number> = new Map(
   CODES_BY_EXPONENT.flatMap(([exponent, codes]) => codes.split(/\s+/).map((code) => [code, exponent] as const)),
 );

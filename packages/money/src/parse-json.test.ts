@@ -18,7 +18,7 @@ describe("numbers under an amount key", () => {
     });
   });
 
-  test("keep as many digits as a number may have", () => {
+  test("keep all digits up to the longest number allowed", () => {
     const source = "1".repeat(JSON_LIMITS.numberCharacters);
     expect(parseJson(`{"amount":${source}}`, AMOUNTS)).toEqual({ amount: new AmountLiteral(source) });
   });
@@ -46,7 +46,7 @@ describe("everything else", () => {
     );
   });
 
-  test("any text, be it JSON or not, is accepted and refused as by JSON.parse", () => {
+  test("any text is accepted or rejected as by JSON.parse", () => {
     const pieces = fc.constantFrom(
       ...Array.from('{}[]:,-+.0123eE"\\/ \n\t\u0000ntu'),
       "true",
@@ -87,7 +87,7 @@ describe("everything else", () => {
   });
 });
 
-describe("an object with the same name twice is refused", () => {
+describe("an object with the same name twice is rejected", () => {
   test.each<[text: string, path: (string | number)[]]>([
     ['{"amount":1,"amount":7}', ["amount"]],
     ['{"amount":1,"reference":"a","amount":1}', ["amount"]],
@@ -104,43 +104,43 @@ describe("an object with the same name twice is refused", () => {
     expect(thrownBy(text)).toMatchObject({ code: "DUPLICATE_FIELD", path });
   });
 
-  test("but not objects beside or inside each other", () => {
+  test("not if the name is in another object beside or inside it", () => {
     const text = '{"a":{"a":[{"a":1},{"a":1}],"A":1,"constructor":1,"toString":2}}';
     expect(parseJson(text, AMOUNTS)).toEqual(JSON.parse(text));
   });
 });
 
-describe("work is bounded", () => {
+describe("the limits", () => {
   const { depth, values, names, numberCharacters } = JSON_LIMITS;
 
   test.each([
-    ["as deep as it may be", "[".repeat(depth) + "]".repeat(depth)],
-    ["objects as deep", '{"a":'.repeat(depth) + "1" + "}".repeat(depth)],
-    ["as many values", `[${"1,".repeat(values - 2)}1]`],
-    ["as many names", `{${Array.from({ length: names }, (_, index) => `"a${index}":1`).join(",")}}`],
-    ["one name often", `[${'{"a":1},'.repeat(names + 1)}1]`],
-    ["a number as long", `[${"1".repeat(numberCharacters)}]`],
-  ])("%s is read", (_, text) => {
+    ["the deepest arrays", "[".repeat(depth) + "]".repeat(depth)],
+    ["the deepest objects", '{"a":'.repeat(depth) + "1" + "}".repeat(depth)],
+    ["the most values", `[${"1,".repeat(values - 2)}1]`],
+    ["the most names", `{${Array.from({ length: names }, (_, index) => `"a${index}":1`).join(",")}}`],
+    ["one name many times", `[${'{"a":1},'.repeat(names + 1)}1]`],
+    ["the longest number", `[${"1".repeat(numberCharacters)}]`],
+  ])("allow %s", (_, text) => {
     expect(parseJson(text, new Set())).toEqual(JSON.parse(text));
   });
 
   test.each([
-    [`nested deeper than ${depth} levels`, "[".repeat(depth + 1) + "]".repeat(depth + 1)],
-    [`nested deeper than ${depth} levels`, '{"a":'.repeat(500_000)],
-    [`nested deeper than ${depth} levels`, "[".repeat(5_000_000)],
+    [`is nested deeper than ${depth} levels`, "[".repeat(depth + 1) + "]".repeat(depth + 1)],
+    [`is nested deeper than ${depth} levels`, '{"a":'.repeat(500_000)],
+    [`is nested deeper than ${depth} levels`, "[".repeat(5_000_000)],
     [`has more than ${values} values`, `[${"1,".repeat(values - 1)}1]`],
     [`has more than ${values} values`, `[${"[],".repeat(values)}[]]`],
     [`has more than ${names} names`, `{${Array.from({ length: names + 1 }, (_, index) => `"a${index}":1`).join(",")}}`],
     [`has a number of more than ${numberCharacters} characters`, `{"amount":${"1".repeat(numberCharacters + 1)}}`],
     [`has a number of more than ${numberCharacters} characters`, `[1e${"9".repeat(5_000_000)}]`],
-  ])("what %s is refused", (finding, text) => {
+  ])("reject JSON that %s", (finding, text) => {
     const thrown = thrownBy(text);
     expect(thrown).toBeInstanceOf(JsonTooComplexError);
     expect(thrown).toMatchObject({ code: "JSON_TOO_COMPLEX", message: expect.stringContaining(finding) as string });
   });
 });
 
-describe("what is not JSON", () => {
+describe("text that is not JSON", () => {
   test.each([
     ["", "Expected a value at character 1, got the end"],
     ["{", "Expected a name in double quotes at character 2, got the end"],
@@ -163,7 +163,7 @@ describe("what is not JSON", () => {
     ['"a\n"', 'Expected the end of the string at character 3, got "\\n"'],
     ['"\\x41"', 'Expected a string with escapes of JSON only at character 1, got "\\""'],
     ['"\\', "Expected the end of the string at character 4, got the end"],
-  ])("%j is a SyntaxError that says where", (text, message) => {
+  ])("%j is a SyntaxError with the position", (text, message) => {
     expect(thrownBy(text)).toEqual(new SyntaxError(message));
   });
 });
@@ -177,13 +177,13 @@ function thrownBy(text: string): unknown {
   throw new Error("The text was read.");
 }
 
-/** What it returns, "refused" for a SyntaxError, or the error about a repeated name. */
+/** Returns the parsed value, "rejected" for a SyntaxError, or the error about a repeated name. */
 function outcomeOf(read: () => unknown): unknown {
   try {
     return read();
   } catch (error) {
     if (error instanceof DuplicateFieldError) return error;
-    if (error instanceof SyntaxError) return "refused";
+    if (error instanceof SyntaxError) return "rejected";
     throw error;
   }
 }

@@ -14,7 +14,7 @@ export class AmountLiteral {
 }
 
 /**
- * One object has two members with the same name, so readers would disagree about which one counts.
+ * An object has two members with the same name. Parsers disagree about which of the two counts.
  *
  * @example
  * try {
@@ -26,7 +26,7 @@ export class AmountLiteral {
 export class DuplicateFieldError extends SyntaxError {
   override readonly name = "DuplicateFieldError";
   readonly code = "DUPLICATE_FIELD";
-  /** The names and list indexes that lead from the outermost value to the repeated member. */
+  /** The path of the repeated member from the outermost value: names of members and indexes of arrays. */
   readonly path: readonly (string | number)[];
 
   constructor(path: readonly (string | number)[]) {
@@ -36,7 +36,7 @@ export class DuplicateFieldError extends SyntaxError {
 }
 
 /**
- * The text is JSON, as far as it was read, but takes too much work: it exceeds one of JSON_LIMITS.
+ * The text exceeds one of JSON_LIMITS. It is valid JSON up to that point.
  *
  * @example
  * try {
@@ -51,13 +51,13 @@ export class JsonTooComplexError extends SyntaxError {
 }
 
 /**
- * What `parseJson` reads at most. Within these limits, 5 MiB are read in less than 200 ms.
+ * The limits of `parseJson`. Within them, 5 MiB are read in less than 200 ms.
  *
  * @example
  * console.log(`Send at most ${JSON_LIMITS.values} values at a time.`);
  */
 export const JSON_LIMITS = {
-  /** Objects and arrays inside each other. */
+  /** Levels of nested objects and arrays. */
   depth: 32,
   /** Texts, numbers, objects, arrays, true, false and null. 1,000 import rows with every field filled have 185,000. */
   values: 200_000,
@@ -68,9 +68,9 @@ export const JSON_LIMITS = {
 } as const;
 
 /**
- * Reads what JSON.parse reads, with three differences: a number directly under one of `amountKeys`, at any depth, becomes
- * an AmountLiteral; an object with the same name twice is refused; so is a text that exceeds JSON_LIMITS.
- * Throws SyntaxError for what is not JSON, and its subclasses DuplicateFieldError and JsonTooComplexError.
+ * Parses JSON as JSON.parse does, with three differences. A number that is the value of one of `amountKeys`, at any depth,
+ * becomes an AmountLiteral. An object with the same name twice is rejected with DuplicateFieldError, and a text that exceeds
+ * JSON_LIMITS with JsonTooComplexError. Throws SyntaxError, the base class of both, for text that is not JSON.
  *
  * @example
  * const payment = parseJson(requestBody, new Set(["amount"])) as { amount?: unknown };
@@ -95,7 +95,7 @@ const CLOSING_BRACKET = 0x5d;
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** A recursive descent over the grammar of RFC 8259, in one pass. `JSON_LIMITS.depth` bounds the recursion. */
+/** A recursive-descent parser for the grammar of RFC 8259, in one pass. `JSON_LIMITS.depth` limits the recursion. */
 class JsonReader {
   readonly #text: string;
   readonly #amountKeys: ReadonlySet<string>;
@@ -103,7 +103,7 @@ class JsonReader {
   #at = 0;
   #values = 0;
   readonly #names = new Set<string>();
-  /** At each depth, the name or index of the member that is being read. Deeper entries are left over. */
+  /** For each depth, the name or index of the member that is being read. Entries beyond the current depth are outdated. */
   readonly #path: (string | number)[] = [];
 
   constructor(text: string, amountKeys: ReadonlySet<string>) {
@@ -118,7 +118,7 @@ class JsonReader {
     return value;
   }
 
-  /** @param name of the member that the value belongs to; undefined in an array and outermost */
+  /** @param name The name of the member whose value this is; undefined in an array and for the outermost value. */
   #value(depth: number, name: string | undefined): unknown {
     this.#values += 1;
     if (this.#values > JSON_LIMITS.values) tooComplex(`has more than ${JSON_LIMITS.values} values`);
@@ -189,7 +189,7 @@ class JsonReader {
     let end = start + 1;
     let isEscaped = false;
     for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(end)) {
-      // Not `code < 0x20`: behind the end of the text it is NaN.
+      // Not `code < 0x20`, because the code is NaN after the end of the text.
       if (!(code >= 0x20)) {
         this.#at = end;
         this.#fail("the end of the string");
@@ -214,7 +214,7 @@ class JsonReader {
     const text = this.#text;
     const start = this.#at;
     if (text.charCodeAt(this.#at) === MINUS) this.#at += 1;
-    // A zero in front stands alone: 01 is not JSON.
+    // No digit may follow a leading zero: 01 is not JSON.
     if (text.charCodeAt(this.#at) === ZERO) this.#at += 1;
     else this.#digits("a value");
     if (text.charCodeAt(this.#at) === POINT) {
@@ -251,7 +251,7 @@ class JsonReader {
     return value;
   }
 
-  /** Skips white space; returns the code of the character behind it, NaN at the end of the text. */
+  /** Skips white space. Returns the code of the next character, or NaN at the end of the text. */
   #afterSpace(): number {
     const text = this.#text;
     let code = text.charCodeAt(this.#at);
@@ -268,7 +268,7 @@ class JsonReader {
   }
 }
 
-/** Assigning to `__proto__` would change the prototype; JSON.parse makes a property of it too. */
+/** Sets a property. `__proto__` is defined instead of assigned, because an assignment would change the prototype. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") object[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });

@@ -32,14 +32,14 @@ describe("a percentage", () => {
     "5\n",
     "٥",
     "9".repeat(10_000),
-  ])("%j is refused", (text) => {
+  ])("%j is rejected", (text) => {
     expect(parsePercent(text)).toEqual({
       fault: "INVALID_PERCENT",
       detail: `Expected a percentage from 0 to 100 with at most 4 decimals, such as 2.5; got "${text.slice(0, 40)}".`,
     });
   });
 
-  test("reads back what it prints", () => {
+  test("is read from its own text", () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 1_000_000n }), (tenThousandths) => {
         expect(parsePercent(percentText(tenThousandths as Percent))).toEqual({ percent: tenThousandths });
@@ -48,7 +48,7 @@ describe("a percentage", () => {
   });
 });
 
-describe("a part of an amount", () => {
+describe("a percentage of an amount", () => {
   test.each([
     [250_000n, "2.5", 6250n],
     [100n, "2.5", 2n],
@@ -70,7 +70,7 @@ describe("a part of an amount", () => {
     expect(percentOf(minor, percent(text))).toBe(part);
   });
 
-  test("is the nearest whole number, the even one of two equally near", () => {
+  test("is rounded to the nearest whole number, or to the even one of two equally near", () => {
     const amounts = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     const percents = fc.oneof(fc.bigInt({ min: 0n, max: 1_000_000n }), fc.constantFrom(5_000n, 25_000n, 500_000n));
     fc.assert(

@@ -3,7 +3,7 @@ declare const percentBrand: unique symbol;
 /** A percentage from 0 to 100 in ten-thousandths of a percent: 2.5 % is `25000n`. */
 export type Percent = bigint & { readonly [percentBrand]: true };
 
-/** A percentage, or what is wrong with it. */
+/** A percentage, or its fault. */
 export type PercentReading =
   | { readonly percent: Percent }
   | { readonly fault: "INVALID_PERCENT"; readonly detail: string };
@@ -31,7 +31,7 @@ export function parsePercent(text: string): PercentReading {
 }
 
 /**
- * A percentage as `parsePercent` reads it, in its shortest form: `2.5`.
+ * Converts a percentage to the text that `parsePercent` reads, in its shortest form: `2.5`.
  *
  * @example
  * const reading = parsePercent("2.50");
@@ -43,7 +43,7 @@ export function percentText(percent: Percent): string {
 }
 
 /**
- * That part of an amount in minor units, rounded half to even: 2.5 % of 100 is 2, of 300 is 8.
+ * Computes a percentage of an amount in minor units, rounded half to even: 2.5 % of 100 is 2, of 300 is 8.
  *
  * @example
  * const rate = parsePercent("2.5");

@@ -18,6 +18,6 @@ test.each([
   expect(forbiddenRange(address)).toBeNull();
 });
 
-test.each(hostileAddresses)("%j (%s) is refused: %s", (address, _what, range) => {
+test.each(hostileAddresses)("%j (%s) is rejected: %s", (address, _what, range) => {
   expect(forbiddenRange(address)).toBe(range);
 });

@@ -1,15 +1,15 @@
 import { isIPv4, isIPv6 } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Reached from inside every Azure machine, although the address itself is a public one. */
+/** Every Azure machine reaches a service of Azure itself at this address, although the address is a public one. */
 const AZURE_PLATFORM_ADDRESS = "168.63.129.16";
-/** Everything that the internet's registries have handed out so far. The rest of IPv6 is not routed. */
+/** The IPv6 addresses that the internet's registries have assigned so far. The rest of IPv6 is not routed. */
 const IPV6_GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR("2000::/3");
 const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseCIDR("64:ff9b::/96")];
 
 /**
- * Why we do not connect to this address: the kind of range it lies in, or null when it is public unicast.
- * An IPv4 address inside an IPv6 one (mapped, or NAT64's well-known prefix) is judged as the IPv4 address it leads to.
+ * The reason why we do not connect to an address: the kind of its range. Returns null for a public unicast address. An IPv4
+ * address inside an IPv6 address (mapped, or with the well-known prefix of NAT64) is judged as that IPv4 address.
  *
  * @example
  * forbiddenRange("10.0.0.5"); // "private"
@@ -18,7 +18,7 @@ const IPV4_IN_IPV6 = [ipaddr.IPv6.parseCIDR("::ffff:0:0/96"), ipaddr.IPv6.parseC
  */
 export function forbiddenRange(address: string): string | null {
   if (isIPv4(address)) return forbiddenIpv4(ipaddr.IPv4.parse(address));
-  // The URL parser writes IPv6 in hex only. Its dotted forms (`::8.8.8.8`) mean different things to different readers.
+  // The URL parser writes IPv6 addresses in hex only. Parsers disagree about dotted forms such as `::8.8.8.8`.
   const hex = isIPv6(address) ? URL.parse(`http://[${address}]/`)?.hostname : undefined;
   return hex === undefined ? "not an address" : forbiddenIpv6(ipaddr.IPv6.parse(hex.slice(1, -1)));
 }
@@ -38,7 +38,7 @@ function forbiddenIpv6(address: ipaddr.IPv6): string | null {
   return address.match(IPV6_GLOBAL_UNICAST) ? null : "not routed";
 }
 
-/** Under any prefix, the last 64 bits of an ISATAP address are 5EFE and an IPv4 address inside its site (RFC 5214). */
+/** The last 64 bits of an ISATAP address, under any prefix, are 5EFE and an IPv4 address inside its site (RFC 5214). */
 function isIsatap(address: ipaddr.IPv6): boolean {
   const [, , , , flags, marker] = address.parts;
   return (flags === 0 || flags === 0x0200) && marker === 0x5efe;

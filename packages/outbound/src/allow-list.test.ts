@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { InvalidAllowListError, isListed, parseAllowList } from "./allow-list.ts";
 
-test("an empty text opens nothing", () => {
+test("an empty text allows no host", () => {
   expect(parseAllowList(" ")).toEqual({ entries: [] });
 });
 
-test("an entry opens one port of one host, or all of them", () => {
+test("an entry allows one port of a host, or all its ports", () => {
   const allow = parseAllowList("localhost:4000, LENDER.test:*,[::1]:8080,127.1:9000");
   expect(isListed(allow, "localhost", 4000)).toBe(true);
   expect(isListed(allow, "localhost", 4001)).toBe(false);
@@ -35,7 +35,7 @@ test.each([
   ["localhost:", "PORT_MISSING"],
   ["[::1]", "PORT_MISSING"],
   ["::1:8080", "UNBRACKETED_IPV6"],
-])("refuses %s as %s and says what to write", (text, code) => {
+])("rejects %s as %s and says what to write", (text, code) => {
   const parse = (): unknown => parseAllowList(text);
   expect(parse).toThrow(InvalidAllowListError);
   expect(parse).toThrow(expect.objectContaining({ code, message: expect.stringContaining("OUTBOUND_ALLOW entry") }));

@@ -1,10 +1,10 @@
-/** Hosts that the operator opened by hand (`OUTBOUND_ALLOW`): these may be plain http and private. */
+/** The hosts that the operator allows (`OUTBOUND_ALLOW`). They may use plain http and private addresses. */
 export type AllowList = { readonly entries: readonly AllowEntry[] };
 
-/** One host, in the spelling of a URL, and one of its ports or all of them. */
+/** One host, spelled as in a URL, and one of its ports or all of them. */
 export type AllowEntry = { readonly hostname: string; readonly port: number | "*" };
 
-/** What is wrong with an entry of the allow list, in a word. */
+/** The mistake in an entry of the allow list. */
 export type AllowListFault =
   | "EMPTY_ENTRY"
   | "HAS_SCHEME"
@@ -16,7 +16,7 @@ export type AllowListFault =
   | "UNBRACKETED_IPV6";
 
 /**
- * One entry of the allow list cannot be read: `entry` is its text, `code` the mistake, the message says what to write.
+ * One entry of the allow list is invalid. `entry` is its text, `code` is the mistake, and the message says what to write.
  *
  * @example
  * try {
@@ -49,8 +49,8 @@ const REMEDIES: Record<AllowListFault, string> = {
 };
 
 /**
- * Reads `host:port` and `host:*` entries, comma-separated, IPv6 in brackets. An empty text is an empty list.
- * Throws `InvalidAllowListError` for the first entry that cannot be read.
+ * Parses `host:port` and `host:*` entries, separated by commas, with IPv6 addresses in brackets. An empty text is an empty
+ * list. Throws `InvalidAllowListError` for the first invalid entry.
  *
  * @example
  * const allow = parseAllowList(process.env["OUTBOUND_ALLOW"] ?? ""); // such as localhost:4000,10.0.0.5:*
@@ -61,12 +61,12 @@ export function parseAllowList(text: string): AllowList {
   return { entries: text.split(",").map((entry) => parseEntry(entry.trim())) };
 }
 
-/** Whether the operator opened this URL's host and port. The name must be the listed one: nothing is resolved. */
+/** Whether the list has this host and port of a URL. Names are compared as text and not resolved. */
 export function isListed(allow: AllowList, hostname: string, port: number): boolean {
   return allow.entries.some((entry) => entry.hostname === hostname && (entry.port === "*" || entry.port === port));
 }
 
-/** The port a URL connects to: its own, else the one of its scheme. */
+/** The port of a URL, or the default port of its scheme. */
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" ? 443 : 80;
@@ -96,7 +96,7 @@ function splitEntry(entry: string): { host: string; port: string } {
   return { host, port };
 }
 
-/** The spelling a URL gives to this host, so that `LOCALHOST` and `127.1` match what a request will say. */
+/** The spelling of this host in a parsed URL, so that `LOCALHOST` and `127.1` match the host of a request. */
 function canonicalHostname(host: string): string | null {
   const url = URL.parse(`https://${host}/`);
   return url === null || url.hostname === "" ? null : url.hostname;

@@ -10,14 +10,14 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((outbound) => outbound.close()));
 });
 
-test("requests to one origin share its connection", async () => {
+test("requests to one origin share a connection", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const outbound = open({ allow: "127.0.0.1:*" });
   for (let sent = 0; sent < 3; sent += 1) expect(await post(outbound, origin.url)).toMatchObject({ status: 200 });
   expect(origin.connections).toBe(1);
 });
 
-test("a connection that breaks under a request is reported, and the request is never sent again", async () => {
+test("a request whose connection breaks is a failure, and is not sent again", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     if (number === 2) socket.resetAndDestroy();
     else socket.write(answer("200 OK"));
@@ -30,7 +30,7 @@ test("a connection that breaks under a request is reported, and the request is n
   expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "second", "third"]);
 });
 
-test("an idle connection that the other side closed is replaced, and the request sent once", async () => {
+test("a request on a connection that the other side has closed is sent once, on a new connection", async () => {
   await using origin = await openOrigin((socket) => {
     socket.write(answer("200 OK"), () => setTimeout(() => socket.end(), 10));
   });
@@ -43,7 +43,7 @@ test("an idle connection that the other side closed is replaced, and the request
   expect(origin.connections).toBe(2);
 });
 
-test("an origin that hangs holds nobody else, and its own next request is not stuck behind it", async () => {
+test("an origin that does not answer delays neither other origins nor its own next request", async () => {
   await using hanging = await openOrigin((socket, request) => {
     if (request.endsWith("again")) socket.write(answer("200 OK"));
   });
@@ -55,7 +55,7 @@ test("an origin that hangs holds nobody else, and its own next request is not st
   expect(await post(outbound, hanging.url, { body: "again" })).toMatchObject({ kind: "answer", status: 200 });
 });
 
-test("a request that waits for a socket in vain is a timeout, and is never sent afterwards", async () => {
+test("a request that gets no socket in time is a timeout, and is not sent later", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     if (number === 2) socket.write(answer("200 OK"));
   });
@@ -68,7 +68,7 @@ test("a request that waits for a socket in vain is a timeout, and is never sent 
   expect(origin.requests.map((request) => request.split("\r\n\r\n")[1])).toEqual(["first", "third"]);
 });
 
-test("a name whose resolution hangs is a timeout; when the answer comes later, nothing is sent", async () => {
+test("a name whose resolution takes too long is a timeout, and nothing is sent after a late answer", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const late = Promise.withResolvers<typeof LOOPBACK>();
   const outbound = open({ allow: "lender.test:*", resolve: () => late.promise });
@@ -83,7 +83,7 @@ test("a name whose resolution hangs is a timeout; when the answer comes later, n
 test.each([
   ["ENOTFOUND", false],
   ["EAI_AGAIN", true],
-])("a name that cannot be resolved (%s) is a DNS failure; ours: %s", async (code, ownFault) => {
+])("a name that cannot be resolved (%s) is a DNS failure; our own fault: %s", async (code, ownFault) => {
   const resolve = async (): Promise<never> => {
     throw Object.assign(new Error(`getaddrinfo ${code}`), { code });
   };
@@ -105,13 +105,13 @@ test("a name is resolved once for each connection, not for each request", async 
   expect([asked, origin.connections]).toEqual([1, 1]);
 });
 
-test("a listed name of this machine is resolved by the system", async () => {
+test("the system resolves a name in the allow list", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")));
   const outbound = open({ allow: `localhost:${origin.port}` });
   expect(await post(outbound, `http://localhost:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
 });
 
-test("an aborted request is a value too; one whose status line came keeps it", async () => {
+test("an aborted request is a failure, or an answer if its status line has arrived", async () => {
   await using origin = await openOrigin((socket, request) => {
     if (request.endsWith("answer")) socket.write("HTTP/1.1 202 Accepted\r\nContent-Length: 9\r\n\r\nhalf");
   });
@@ -131,7 +131,7 @@ test("an aborted request is a value too; one whose status line came keeps it", a
   expect(after).toMatchObject({ kind: "answer", status: 202, bodyCut: "broken", body: Buffer.from("half") });
 });
 
-test("closing waits for what runs, leaves no socket behind, and refuses what comes later", async () => {
+test("close waits for running requests, closes all sockets, and rejects later requests", async () => {
   const stays = answer("200 OK", "", ["Keep-Alive: timeout=600"]);
   await using origin = await openOrigin((socket) => setTimeout(() => socket.write(stays), 50));
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
@@ -144,7 +144,7 @@ test("closing waits for what runs, leaves no socket behind, and refuses what com
   await outbound.close();
 });
 
-test("closing with a grace breaks off what still runs after it", async () => {
+test("close with graceMs aborts requests that still run after it", async () => {
   await using origin = await openOrigin(() => {});
   const outbound = createOutbound({ allow: "127.0.0.1:*" });
   const running = post(outbound, origin.url, { timeoutMs: 60_000 });

@@ -3,18 +3,18 @@ import { CappedBody } from "./capped-body.ts";
 import { explainFailure, type FailureCause, type FailureCode } from "./failure.ts";
 
 /**
- * What came of a request. `answer`: a status line came in time, whatever became of its body. `failure`: none did.
- * `requestSent: false` means that the other side cannot have seen the request; true means that it may have.
+ * The result of a request. `answer`: a status line arrived in time, with a complete or incomplete body. `failure`: no status
+ * line arrived. `requestSent: false` means that the other side cannot have seen the request; true means that it may have.
  */
 export type OutboundAnswer =
   | {
       kind: "answer";
       status: number;
-      /** Names in lower case; repeated headers joined by ", ". */
+      /** The headers by name in lower case. Values of repeated headers are joined by ", ". */
       headers: Record<string, string>;
-      /** At most `maxBodyBytes`, as sent: nothing is decompressed. */
+      /** The body as it was sent, without decompression, at most `maxBodyBytes`. */
       body: Buffer;
-      /** Why the body is incomplete, or false. */
+      /** The reason why the body is incomplete, or false. */
       bodyCut: false | "too_large" | "deadline" | "broken";
       durationMs: number;
     }
@@ -23,7 +23,7 @@ export type OutboundAnswer =
       code: FailureCode;
       /** One plain sentence, without addresses or secrets. */
       detail: string;
-      /** True when our own egress failed, so that nobody charges it to the other side. */
+      /** True if our own network failed, so that the failure does not count against the other side. */
       ownFault: boolean;
       requestSent: boolean;
       durationMs: number;
@@ -33,7 +33,7 @@ export type ExchangeLimits = { timeoutMs: number; maxBodyBytes: number; signal: 
 
 type BodyCut = Extract<OutboundAnswer, { kind: "answer" }>["bodyCut"];
 
-/** Sends one request once and collects its answer until it ends, breaks, grows too large or runs out of time. */
+/** Sends a request once, and collects its answer until it is complete, broken or too large, or until the time limit. */
 export function exchange(agent: Agent, request: Dispatcher.DispatchOptions, limits: ExchangeLimits) {
   return new Promise<OutboundAnswer>((settle, reject) => {
     const handler = new Exchange(limits, settle, reject);
@@ -41,7 +41,7 @@ export function exchange(agent: Agent, request: Dispatcher.DispatchOptions, limi
   });
 }
 
-/** Nothing reads this: it is the reason we give undici when we end an exchange ourselves. */
+/** The reason that undici requires when we end an exchange ourselves. Nothing reads it. */
 const ENDED_BY_US = new errors.RequestAbortedError("The exchange is over");
 
 class Exchange implements Dispatcher.DispatchHandler {
@@ -65,7 +65,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (limits.signal?.aborted === true) this.#onAbort();
   }
 
-  /** Called right before the request is written, so one that is over by now is never sent. */
+  /** Called right before the request is written. An exchange that is already over is not sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.isOver) controller.abort(ENDED_BY_US);
     else this.#controller = controller;
@@ -107,7 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #finish(bodyCut: BodyCut): void {
     const head = this.#head;
-    if (head === undefined) throw new Error("an answer ended that never began");
+    if (head === undefined) throw new Error("The end of an answer was reported before its status line.");
     this.#end((durationMs) => {
       const answer = { kind: "answer" as const, ...head, body: this.#body.bytes(), bodyCut, durationMs };
       if (bodyCut === false) onceConnectionIsFree(() => this.#settle(answer));
@@ -126,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#deadline);
     this.#limits.signal?.removeEventListener("abort", this.#onAbort);
     report(Math.round(performance.now() - this.#startedAt));
-    // After a complete answer this does nothing and the connection stays for the next request.
+    // After a complete answer this does nothing, and the connection stays open for the next request.
     this.#controller?.abort(ENDED_BY_US);
   }
 }
@@ -135,13 +135,13 @@ function isCallersBug(error: Error): boolean {
   return error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError;
 }
 
-/** Undici frees a connection one turn after its answer ended; a caller who sends at once would open a second one. */
+/** Undici frees a connection one turn after the end of its answer. A caller that sends at once would open a second one. */
 function onceConnectionIsFree(report: () => void): void {
   queueMicrotask(() => setImmediate(report));
 }
 
 function joinHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  // Nothing is repeated in most answers, and copying costs as much as reading them.
+  // Most answers have no repeated headers, and copying the headers costs as much as reading them.
   if (Object.values(headers).every((value) => typeof value === "string")) return headers as Record<string, string>;
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),

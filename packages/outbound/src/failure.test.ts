@@ -11,11 +11,11 @@ test.each<[string, Error, string, boolean]>([
   ["a silent DNS server", new NameNotResolvedError("x.example", system("EAI_AGAIN")), "DNS", true],
   ["a DNS server that timed out", new NameNotResolvedError("x.example", system("ETIMEOUT")), "DNS", true],
   ["no file handles for the resolver", new NameNotResolvedError("x.example", system("EMFILE")), "DNS", true],
-  ["no route of ours", system("ENETUNREACH"), "CONNECT", true],
+  ["no route to the network", system("ENETUNREACH"), "CONNECT", true],
   ["no file handles", system("EMFILE"), "CONNECT", true],
   ["no local port", system("EADDRNOTAVAIL"), "CONNECT", true],
   ["a refused connection", system("ECONNREFUSED"), "CONNECT", false],
-  ["IPv4 refused, no IPv6 of ours", several("ECONNREFUSED", "ENETUNREACH"), "CONNECT", false],
+  ["a refused IPv4 connection and no IPv6 network", several("ECONNREFUSED", "ENETUNREACH"), "CONNECT", false],
   ["no route for any address", several("ENETUNREACH", "ENETUNREACH"), "CONNECT", true],
   ["a silent host", system("ETIMEDOUT"), "TIMEOUT", false],
   ["a connect timeout", new errors.ConnectTimeoutError(), "TIMEOUT", false],
@@ -25,7 +25,7 @@ test.each<[string, Error, string, boolean]>([
   ["a protocol alert", system("ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION"), "TLS", false],
   ["a closed connection", new errors.SocketError("other side closed"), "CONNECT", false],
   ["bytes that are not HTTP", new errors.HTTPParserError("bad"), "CONNECT", false],
-  ["something never seen before", new Error("odd"), "CONNECT", false],
+  ["an unknown error", new Error("odd"), "CONNECT", false],
 ])("%s", (_what, error, code, ownFault) => {
   const cause = explainFailure(error);
   expect(cause).toMatchObject({ code, ownFault });

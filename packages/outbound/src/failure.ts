@@ -4,15 +4,15 @@ import { ForbiddenAddressError } from "./guarded-connector.ts";
 import { errnoOf, NameNotResolvedError } from "./name-resolution.ts";
 
 /**
- * Why there is no answer, in a word. `BLOCKED_ADDRESS`: we do not connect there. `ABORTED`: we gave up ourselves.
- * `CONNECT`: the connection failed, or what came back was not HTTP.
+ * The reason why there is no answer. `BLOCKED_ADDRESS`: we do not connect to this address. `ABORTED`: we ended the request
+ * ourselves. `CONNECT`: the connection failed, or the answer was not HTTP.
  */
 export type FailureCode = "TIMEOUT" | "DNS" | "CONNECT" | "TLS" | "BLOCKED_ADDRESS" | "ABORTED";
 
-/** What went wrong, in one plain sentence, and whether the cause lies on our side. */
+/** The cause of a failure: a code, one plain sentence, and whether it is our own fault. */
 export type FailureCause = { code: FailureCode; detail: string; ownFault: boolean };
 
-/** Our machine or its network cannot get out: nothing that the other side did. */
+/** Errors of our own machine or network, which the other side did not cause. */
 const OWN_ERRNOS = new Set([
   "EACCES",
   "EADDRNOTAVAIL",
@@ -25,7 +25,7 @@ const OWN_ERRNOS = new Set([
   "EPERM",
 ]);
 
-/** No DNS server answered us. */
+/** Errors that mean that no DNS server answered. */
 const OWN_DNS_ERRNOS = new Set([...OWN_ERRNOS, "EAI_AGAIN", "EAI_MEMORY", "EAI_SYSTEM", "ECONNREFUSED", "ETIMEOUT"]);
 
 const CONNECT_WORDS: Record<string, string> = {
@@ -49,24 +49,24 @@ const TLS_WORDS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "The other side does not send its intermediate certificates",
 };
 
-/** Puts an error of the resolver, the socket, TLS or the HTTP parser into one of our codes. */
+/** Converts an error of the resolver, the socket, TLS or the HTTP parser to one of our codes. */
 export function explainFailure(error: Error): FailureCause {
   if (error instanceof ForbiddenAddressError) {
-    return blame("BLOCKED_ADDRESS", "The host's name resolves to an address that is not public");
+    return theirFault("BLOCKED_ADDRESS", "The host's name resolves to an address that is not public");
   }
   if (error instanceof NameNotResolvedError) return explainDns(error.errno);
-  if (error instanceof errors.ConnectTimeoutError) return blame("TIMEOUT", "No connection could be made in time");
+  if (error instanceof errors.ConnectTimeoutError) return theirFault("TIMEOUT", "No connection could be made in time");
   if (error instanceof errors.ClientDestroyedError || error instanceof errors.ClientClosedError) return CLOSED;
 
   const errno = errnoOf(error) ?? "unknown";
   if (isOwnFault(error)) return { code: "CONNECT", detail: `Our own network failed (${errno}).`, ownFault: true };
-  if (errno === "ETIMEDOUT") return blame("TIMEOUT", "No connection could be made in time");
-  if (isTls(errno, error)) return blame("TLS", TLS_WORDS[errno] ?? "No secure connection could be agreed", errno);
-  if (isNotHttp(error)) return blame("CONNECT", "The other side's answer was not valid HTTP");
-  return blame("CONNECT", CONNECT_WORDS[errno] ?? "The connection failed", errno);
+  if (errno === "ETIMEDOUT") return theirFault("TIMEOUT", "No connection could be made in time");
+  if (isTls(errno, error)) return theirFault("TLS", TLS_WORDS[errno] ?? "No secure connection could be agreed", errno);
+  if (isNotHttp(error)) return theirFault("CONNECT", "The other side's answer was not valid HTTP");
+  return theirFault("CONNECT", CONNECT_WORDS[errno] ?? "The connection failed", errno);
 }
 
-/** Nothing is sent any more, and nothing waited for: this process is shutting down. */
+/** The cause of all failures while this process is shutting down. */
 export const CLOSED: FailureCause = {
   code: "ABORTED",
   detail: "We gave up on the request because this process is shutting down.",
@@ -77,11 +77,11 @@ function explainDns(errno: string): FailureCause {
   if (OWN_DNS_ERRNOS.has(errno)) {
     return { code: "DNS", detail: `Our own DNS server did not answer (${errno}).`, ownFault: true };
   }
-  if (errno === "ESERVFAIL") return blame("DNS", "The DNS servers of the host's domain failed", errno);
-  return blame("DNS", "The host's name has no address in the DNS", errno);
+  if (errno === "ESERVFAIL") return theirFault("DNS", "The DNS servers of the host's domain failed", errno);
+  return theirFault("DNS", "The host's name has no address in the DNS", errno);
 }
 
-/** With several addresses tried, it is our fault only if we could reach none of them. */
+/** If several addresses were tried, it is our fault only if each of them failed because of our network. */
 function isOwnFault(error: Error): boolean {
   if (error instanceof AggregateError && error.errors.length > 0) {
     return error.errors.every((single) => OWN_ERRNOS.has(errnoOf(single) ?? ""));
@@ -95,12 +95,15 @@ function isTls(errno: string, error: Error): boolean {
   return errno === "ECONNRESET" && error.message.includes("before secure TLS connection");
 }
 
-/** Beside what its parser refuses, undici gives up on a 100 nobody asked for, a change of protocol, a status below 100. */
+/**
+ * Whether the answer was not valid HTTP. Undici reports an unexpected status 100, a change of protocol and a status below
+ * 100 otherwise than errors of its parser.
+ */
 function isNotHttp(error: Error): boolean {
   if (error instanceof errors.HTTPParserError || error instanceof AssertionError) return true;
   return error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message);
 }
 
-function blame(code: FailureCode, words: string, errno?: string): FailureCause {
+function theirFault(code: FailureCode, words: string, errno?: string): FailureCause {
   return { code, detail: errno === undefined ? `${words}.` : `${words} (${errno}).`, ownFault: false };
 }

@@ -17,22 +17,25 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((outbound) => outbound.close()));
 });
 
-test("the list is long, and says nothing twice", () => {
+test("the lists of hostile addresses are long and have no duplicates", () => {
   const entries = [hostileAddresses, hostileNames, hostileUrls].map((list) => list.map(([hostile]) => hostile));
   expect(entries.flat().length).toBeGreaterThan(200);
   for (const list of entries) expect(new Set(list).size).toBe(list.length);
 });
 
-test.each(hostileUrls)("%j (%s) is refused before anything is resolved or opened", async (url, _what, words) => {
-  using sockets = stopSockets();
-  const names = answerInTurn([PUBLIC]);
-  const got = await ask(open({ resolve: names.resolve }), url);
-  expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", ownFault: false, requestSent: false });
-  expect(got).toMatchObject({ detail: expect.stringContaining(words), durationMs: 0 });
-  expect([names.asked, sockets.opened, sockets.addresses]).toEqual([0, 0, []]);
-});
+test.each(hostileUrls)(
+  "%j (%s) is rejected before a name is resolved or a socket is opened",
+  async (url, _what, words) => {
+    using sockets = stopSockets();
+    const names = answerInTurn([PUBLIC]);
+    const got = await ask(open({ resolve: names.resolve }), url);
+    expect(got).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS", ownFault: false, requestSent: false });
+    expect(got).toMatchObject({ detail: expect.stringContaining(words), durationMs: 0 });
+    expect([names.asked, sockets.opened, sockets.addresses]).toEqual([0, 0, []]);
+  },
+);
 
-test.each(hostileAddresses)("nobody makes us connect to %j (%s)", async (address) => {
+test.each(hostileAddresses)("opens no connection to %j (%s)", async (address) => {
   using sockets = stopSockets();
   for (const host of [address, `[${address}]`]) {
     const got = await ask(open({ resolve: async () => [resolved(address)] }), `https://${host}/`);
@@ -45,7 +48,7 @@ test.each(hostileAddresses)("nobody makes us connect to %j (%s)", async (address
   expect(sockets.addresses).toEqual([]);
 });
 
-test.each(hostileNames)("%s, which leads to %s (%s), is resolved and refused", async (name, address) => {
+test.each(hostileNames)("%s is rejected because it resolves to %s (%s)", async (name, address) => {
   using sockets = stopSockets();
   const names = answerInTurn([resolved(address)]);
   const got = await ask(open({ resolve: names.resolve }), `https://${name}/`);
@@ -53,7 +56,7 @@ test.each(hostileNames)("%s, which leads to %s (%s), is resolved and refused", a
   expect([names.asked, sockets.addresses]).toEqual([1, []]);
 });
 
-test("a name that turns private once it is checked: we connect to the address that was checked", async () => {
+test("connects to the checked address even if the name resolves to a private one afterwards", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
   using sockets = stopSockets();
   const names = answerInTurn([PUBLIC], [LOOPBACK]);
@@ -65,21 +68,21 @@ test("a name that turns private once it is checked: we connect to the address th
   expect([names.asked, sockets.addresses, origin.connections]).toEqual([2, [PUBLIC.address], 0]);
 });
 
-test("a name with hundreds of addresses does not make us knock at all of them, and the last is checked too", async () => {
+test("tries only ten of a name's hundreds of addresses, but checks all of them", async () => {
   const closed = await openOrigin(() => undefined);
   await closed[Symbol.asyncDispose]();
   const many = Array<ResolvedAddress>(300).fill(LOOPBACK);
   let knocks = 0;
   using _sockets = onSocket((socket) => socket.on("lookup", () => (knocks += 1)));
   const listed = open({ allow: "lender.test:*", resolve: async () => many });
-  const refused = await ask(listed, `http://lender.test:${closed.port}/`);
-  expect(refused).toMatchObject({ kind: "failure", code: "CONNECT", requestSent: false });
+  const rejected = await ask(listed, `http://lender.test:${closed.port}/`);
+  expect(rejected).toMatchObject({ kind: "failure", code: "CONNECT", requestSent: false });
   expect(knocks).toBe(10);
   const hidden = open({ resolve: async () => [...Array<ResolvedAddress>(300).fill(PUBLIC), LOOPBACK] });
   expect(await ask(hidden)).toMatchObject({ kind: "failure", code: "BLOCKED_ADDRESS" });
 });
 
-test("nothing in an answer moves us elsewhere, not even to a host that is open", async () => {
+test("follows no redirect in an answer, not even to a host in the allow list", async () => {
   await using inside = await openOrigin((socket) => socket.write(answer("200 OK")));
   const elsewhere = ["Location", "Content-Location", "Refresh", "Alt-Svc", "Link"].map(
     (name) => `${name}: ${{ Refresh: "0; url=", "Alt-Svc": 'http/1.1=":1", ' }[name] ?? ""}${inside.url}/`,
@@ -100,7 +103,7 @@ test("nothing in an answer moves us elsewhere, not even to a host that is open",
   expect([origin.requests.length, inside.connections]).toEqual([statuses.length + 1, 0]);
 });
 
-test("long URLs that we refused are not remembered", async () => {
+test("does not cache long URLs that were rejected", async () => {
   const outbound = open({});
   const before = await heldBytes();
   for (let asked = 0; asked < 20; asked += 1) {
@@ -114,7 +117,7 @@ function resolved(address: string): ResolvedAddress {
   return { address, family: isIPv6(address) ? 6 : 4 };
 }
 
-/** A resolver that gives one answer after the other, then the last one for ever, and counts how often it was asked. */
+/** A resolver that returns its answers in order, then always the last one, and counts its calls. */
 function answerInTurn(...answers: ResolvedAddress[][]) {
   const names = {
     asked: 0,
@@ -126,7 +129,7 @@ function answerInTurn(...answers: ResolvedAddress[][]) {
   return names;
 }
 
-/** Counts the sockets of this process and lists what they would connect to, and stops them before a packet leaves. */
+/** Counts the sockets of this process, lists their addresses, and destroys them before a packet is sent. */
 function stopSockets() {
   const seen = { opened: 0, addresses: [] as string[] };
   const watch = onSocket((socket) => {

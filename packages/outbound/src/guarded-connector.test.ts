@@ -15,12 +15,12 @@ test("the socket gets exactly the addresses that were checked, from one resoluti
   expect(rebinding.asked).toBe(1);
 });
 
-test("a socket that wants one address gets the first of the checked", async () => {
+test("a socket that asks for one address gets the first checked address", async () => {
   const names = answerInTurn([[PUBLIC_V4, PUBLIC_V6]]);
   expect(await lookUp(names.resolve, false)).toBe(PUBLIC_V4.address);
 });
 
-test("a connection hands out little of what arrived at a time, and nothing once it is given up", async () => {
+test("a socket returns few bytes in one read, and none after it is destroyed", async () => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", (accepted) => accepted.write("x".repeat(10_000)));
   const socket = await connectTo(origin.port);
@@ -31,7 +31,7 @@ test("a connection hands out little of what arrived at a time, and nothing once 
   expect(socket.read()).toBeNull();
 });
 
-test("a name without addresses, and a resolver that fails, are both 'not resolved' with the resolver's code", async () => {
+test("a name without addresses and a failing resolver are both NAME_NOT_RESOLVED with the resolver's code", async () => {
   await expect(lookUp(async () => [], true)).rejects.toMatchObject({ code: "NAME_NOT_RESOLVED", errno: "ENODATA" });
   const failing = async (): Promise<never> => {
     throw Object.assign(new Error("queryA"), { code: "ESERVFAIL" });

@@ -6,16 +6,16 @@ import { forbiddenRange } from "./address-rule.ts";
 import { type AllowList, isListed } from "./allow-list.ts";
 import { NameNotResolvedError, type ResolvedAddress, type ResolveName } from "./name-resolution.ts";
 
-/** An attempt to connect ends here even if whoever asked for it gave up earlier. */
+/** An attempt to connect ends after this time, even if the request that started it has already ended. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How long one of several addresses may stay silent before the next is tried too. Node's 250 ms fails distant hosts. */
+/** How long to wait for one of several addresses before the next is tried too. Node's 250 ms are too short for distant hosts. */
 const NEXT_ADDRESS_AFTER_MS = 1_000;
-/** Whoever owns a zone can list thousands of addresses in it. We knock at no more than these, in the DNS's order. */
+/** The owner of a zone can list thousands of addresses in it. At most this many are tried, in the order of the DNS answer. */
 const MAX_ADDRESSES_TRIED = 10;
-/** See `readInBites`. */
-const BITE_BYTES = 1_024;
+/** See `limitReads`. */
+const MAX_READ_BYTES = 1_024;
 
-/** The name leads to an address that is not public unicast. The address is kept out: it may be one of our own network. */
+/** The name resolves to an address that is not public unicast. The error does not name it: it may be one of our own network. */
 export class ForbiddenAddressError extends Error {
   readonly code = "FORBIDDEN_ADDRESS";
 
@@ -33,8 +33,9 @@ export type GuardOptions = {
 };
 
 /**
- * Opens the sockets. A name is resolved here, once per connection, and all its addresses are checked; the socket gets
- * exactly the checked ones, so there is no second answer to be fooled by. Address literals were checked with the URL.
+ * Makes the function that opens the sockets. It resolves a name once for each connection, and checks all its addresses. The
+ * socket gets exactly the checked addresses, so that a second DNS answer cannot redirect it. Addresses that stand in the
+ * URL itself are checked with the URL.
  */
 export function createGuardedConnector(options: GuardOptions): buildConnector.connector {
   const connectPublic = createConnector(createCheckedLookup(options.resolvePublic), options.ca);
@@ -44,7 +45,7 @@ export function createGuardedConnector(options: GuardOptions): buildConnector.co
     const hostname = target.hostname.includes(":") ? `[${target.hostname}]` : target.hostname;
     const connector = isListed(options.allow, hostname, port) ? connectListed : connectPublic;
     connector(target, (...outcome) => {
-      if (outcome[0] === null) readInBites(outcome[1]);
+      if (outcome[0] === null) limitReads(outcome[1]);
       callback(...outcome);
     });
   };
@@ -63,7 +64,7 @@ function createConnector(lookup: LookupFunction, ca: string | undefined): buildC
   return buildConnector({
     lookup,
     timeout: CONNECT_TIMEOUT_MS,
-    // HTTP/2 sends requests again when a connection goes away. A payment call is never sent twice on its own.
+    // HTTP/2 resends requests when a connection is lost, but a request must not be sent twice without the caller.
     allowH2: false,
     rejectUnauthorized: true,
     autoSelectFamily: true,
@@ -72,7 +73,7 @@ function createConnector(lookup: LookupFunction, ca: string | undefined): buildC
   });
 }
 
-/** A lookup in the shape that node:net wants. */
+/** Adapts a resolver to the lookup function of node:net. */
 function lookupWith(resolve: ResolveName): LookupFunction {
   const resolveThenCall = callbackify((hostname: string) => resolveSome(resolve, hostname));
   return function lookup(hostname, options, callback) {
@@ -94,12 +95,12 @@ async function resolveSome(resolve: ResolveName, hostname: string): Promise<[Res
 }
 
 /**
- * Hands what arrived to the HTTP parser little by little, and nothing more once the connection is given up. Undici goes
- * on to the end of a read, making an error for each header beyond the limit: 64 KiB of them stop this process for 0.5 s.
+ * Limits the bytes of one read, and returns nothing once the connection is destroyed. Undici parses a read to its end, and
+ * makes an error for each header beyond the limit of headers: 64 KiB of them would block this process for 0.5 s.
  */
-function readInBites(socket: Socket): void {
+function limitReads(socket: Socket): void {
   const read = socket.read.bind(socket);
-  socket.read = function readBite(size = BITE_BYTES): unknown {
+  socket.read = function readSome(size = MAX_READ_BYTES): unknown {
     return socket.destroyed ? null : read(Math.min(size, socket.readableLength));
   };
 }

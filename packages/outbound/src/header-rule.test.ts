@@ -4,7 +4,7 @@ import { checkHeader } from "./header-rule.ts";
 test.each([
   ["Authorization", "Bearer abc.def-123"],
   ["X-Api-Key", "k 1"],
-])("%s: %s can be sent", (name, value) => {
+])("accepts %s: %s", (name, value) => {
   expect(checkHeader(name, value)).toEqual({ ok: true });
 });
 
@@ -23,11 +23,11 @@ test.each([
   ["X-Key", " padded "],
   ["X-Key", "s\u00e9cret"],
   ["X-Key", "x".repeat(4097)],
-])("%j: %j is refused with a reason", (name, value) => {
+])("rejects %j: %j with a reason", (name, value) => {
   const verdict = checkHeader(name, value);
   expect(verdict).toEqual({ ok: false, reason: expect.stringMatching(/^The .*\.$/) });
 });
 
-test("the reason never repeats the value: it may be a secret", () => {
+test("the reason never contains the value, because it may be a secret", () => {
   expect(JSON.stringify(checkHeader("X-Key", "s3cret\n"))).not.toContain("s3cret");
 });

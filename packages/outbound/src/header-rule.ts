@@ -1,4 +1,4 @@
-/** Headers that frame or route the message: whoever sets one of these could change what is sent, or to whom. */
+/** Headers that delimit or route the message. They could change what is sent, or to which host. */
 const RESERVED_NAMES = new Set([
   "connection",
   "content-length",
@@ -13,32 +13,32 @@ const RESERVED_NAMES = new Set([
   "upgrade",
 ]);
 
-/** Longest header value we accept from anybody. */
+/** The longest header value that is accepted. */
 export const MAX_HEADER_VALUE_CHARS = 4096;
 
-/** Whether a request may carry a header, or a sentence for the person who chose it. */
+/** Whether a request may have a header; if not, a sentence for the person who chose the header. */
 export type HeaderVerdict = { ok: true } | { ok: false; reason: string };
 
 /**
- * Whether a request may carry this header, for one that somebody else chose (a lender's registered auth header).
- * `reason` never repeats the value: it is usually a secret.
+ * Checks a header that somebody else chose, such as a lender's registered auth header. `reason` never contains the value,
+ * because it is usually a secret.
  *
  * @example
  * const verdict = checkHeader(authHeader.name, authHeader.value);
  * if (!verdict.ok) throw new TypeError(verdict.reason);
  */
 export function checkHeader(name: string, value: string): HeaderVerdict {
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) return refuse("The header's name is not a valid token.");
-  if (RESERVED_NAMES.has(name.toLowerCase())) return refuse(`The header ${name} cannot be set.`);
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(name)) return reject("The header's name is not a valid token.");
+  if (RESERVED_NAMES.has(name.toLowerCase())) return reject(`The header ${name} cannot be set.`);
   if (value.length > MAX_HEADER_VALUE_CHARS) {
-    return refuse(`The value of ${name} is longer than ${MAX_HEADER_VALUE_CHARS} characters.`);
+    return reject(`The value of ${name} is longer than ${MAX_HEADER_VALUE_CHARS} characters.`);
   }
   if (!/^[\x20-\x7e]+$/.test(value) || value.trim() !== value) {
-    return refuse(`The value of ${name} must be printable ASCII without spaces at its ends.`);
+    return reject(`The value of ${name} must be printable ASCII without spaces at its ends.`);
   }
   return { ok: true };
 }
 
-function refuse(reason: string): HeaderVerdict {
+function reject(reason: string): HeaderVerdict {
   return { ok: false, reason };
 }

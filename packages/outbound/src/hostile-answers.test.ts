@@ -8,9 +8,9 @@ import { answer, drip, openOrigin, type OriginScript, pour } from "../tests/scri
 const OK = "HTTP/1.1 200 OK\r\n";
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const DEADLINE_MS = 300;
-/** Time for a status line to come through, although its origin floods the process that it shares with us. */
+/** Enough time for a status line, although the origin in this process floods it with data. */
 const FLOOD_DEADLINE_MS = 500;
-/** A machine may be busy; whoever keeps no deadline takes longer than this. */
+/** Longer than a deadline takes on a busy machine. A request without a deadline takes longer than this. */
 const DEADLINE_SLACK_MS = 3_000;
 
 test.concurrent.each<[what: string, script: string | OriginScript]>([
@@ -37,50 +37,50 @@ test.concurrent.each<[what: string, script: string | OriginScript]>([
   ["has a length beyond 64 bits", `${OK}Content-Length: 99999999999999999999\r\n\r\nab`],
   ["has a length and chunks", `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n`],
   ["has chunks and a length", `${OK}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\nab\r\n0\r\n\r\n`],
-  ["says 100, which nobody asked for", `HTTP/1.1 100 Continue\r\n\r\n${answer("200 OK")}`],
+  ["is an unexpected 100 Continue", `HTTP/1.1 100 Continue\r\n\r\n${answer("200 OK")}`],
   ["switches protocols", "HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"],
   ["switches protocols, to none", `HTTP/1.1 101 Switching\r\n\r\n${answer("200 OK")}`],
   ["gives a hint with a body", `HTTP/1.1 103 Early\r\nContent-Length: 4\r\n\r\nbody${answer("200 OK")}`],
-])("an answer that %s is a failure that calls it invalid", async (_what, script) => {
+])("an answer that %s is a failure that says 'not valid HTTP'", async (_what, script) => {
   expect(await askOnce(script)).toMatchObject(failure(/^The other side's answer was not valid HTTP\b/));
 });
 
 test.concurrent.each<[what: string, script: string | OriginScript]>([
   ["40 KB of headers", `${OK}X-Big: ${"h".repeat(40_000)}\r\n\r\n`],
-  ["headers without end", (socket) => pour(socket, OK, "X-A: b\r\n".repeat(1_000))],
-  ["empty headers without end", (socket) => pour(socket, OK, "a:\r\n".repeat(1_000))],
+  ["endless headers", (socket) => pour(socket, OK, "X-A: b\r\n".repeat(1_000))],
+  ["endless empty headers", (socket) => pour(socket, OK, "a:\r\n".repeat(1_000))],
   ["a header's name without end", (socket) => pour(socket, OK, "n".repeat(8_000))],
-])("an answer with %s is a failure that names the limit", async (_what, script) => {
+])("an answer with %s is a failure that names the limit of headers", async (_what, script) => {
   expect(await askOnce(script)).toMatchObject(failure(/^The other side's answer had more than 16 KiB of headers\b/));
 });
 
 test.concurrent.each<[what: string, script: OriginScript]>([
-  ["is a closed connection", (socket) => socket.end()],
+  ["is only a closed connection", (socket) => socket.end()],
   ["breaks off in its status line", (socket) => socket.end("HTTP/1.1 2")],
   ["breaks off in its headers", (socket) => socket.end(`${OK}X-A: `)],
   ["is reset in its headers", (socket) => socket.write(OK, () => socket.resetAndDestroy())],
-])("an answer that %s is a failure that says so", async (_what, script) => {
+])("an answer that %s is a failure of the connection", async (_what, script) => {
   expect(await askOnce(script)).toMatchObject(
     failure(/^The other side (closed|reset) the connection before it answered\b/),
   );
 });
 
 test.concurrent.each<[what: string, script: string | OriginScript, body: string]>([
-  ["shorter than said", (socket) => socket.end(`${OK}Content-Length: 9\r\n\r\nhalf`), "half"],
+  ["shorter than its length", (socket) => socket.end(`${OK}Content-Length: 9\r\n\r\nhalf`), "half"],
   ["reset", (socket) => socket.write(`${OK}Content-Length: 9\r\n\r\n`, () => socket.resetAndDestroy()), ""],
   ["without its last chunk", (socket) => socket.end(`${CHUNKED}4\r\nhalf\r\n`), "half"],
   ["broken off in a chunk", (socket) => socket.end(`${CHUNKED}9\r\nhalf`), "half"],
-  ["of a chunk that is longer than said", `${CHUNKED}4\r\nhalf!\r\n0\r\n\r\n`, "half"],
-  ["of a chunk of no size", `${CHUNKED}zz\r\nhalf\r\n0\r\n\r\n`, ""],
-  ["of a chunk of negative size", `${CHUNKED}-4\r\nhalf\r\n0\r\n\r\n`, ""],
+  ["with a chunk longer than its size", `${CHUNKED}4\r\nhalf!\r\n0\r\n\r\n`, "half"],
+  ["with a chunk without a size", `${CHUNKED}zz\r\nhalf\r\n0\r\n\r\n`, ""],
+  ["with a chunk of negative size", `${CHUNKED}-4\r\nhalf\r\n0\r\n\r\n`, ""],
   ["of a chunk beyond 64 bits", `${CHUNKED}fffffffffffffffff\r\nhalf`, ""],
   ["that ends with a length", `${CHUNKED}4\r\nhalf\r\n0\r\nContent-Length: 9\r\n\r\n`, "half"],
   [
-    "with trailers without end",
+    "with endless trailers",
     (socket) => pour(socket, `${CHUNKED}4\r\nhalf\r\n0\r\n`, "X-T: 1\r\n".repeat(1_000)),
     "half",
   ],
-])("a body %s is broken, and the status counts", async (_what, script, body) => {
+])("an answer with a body %s keeps its status, and bodyCut is broken", async (_what, script, body) => {
   expect(await askOnce(script)).toMatchObject({
     kind: "answer",
     status: 200,
@@ -93,9 +93,9 @@ const SMUGGLED = answer("500 Smuggled", "evil");
 const PACKED = gzipSync("x".repeat(1_000));
 
 test.concurrent.each<[what: string, script: string | OriginScript, status: number, body: string | Buffer]>([
-  ["a body longer than said", `${answer("200 OK", "four")}${SMUGGLED}`, 200, "four"],
+  ["a body longer than its length", `${answer("200 OK", "four")}${SMUGGLED}`, 200, "four"],
   ["a body longer than said, then closed", (socket) => socket.end(`${answer("200 OK", "four")} more`), 200, "four"],
-  ["a body up to the end", (socket) => socket.end(`${OK}\r\nfour`), 200, "four"],
+  ["a body that ends with the connection", (socket) => socket.end(`${OK}\r\nfour`), 200, "four"],
   ["a 204", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""],
   ["a 204 with a length and a body", answer("204 No Content", "four"), 204, ""],
   ["a 204 with chunks", CHUNKED.replace("200", "204") + "4\r\nfour\r\n0\r\n\r\n", 204, ""],
@@ -103,24 +103,29 @@ test.concurrent.each<[what: string, script: string | OriginScript, status: numbe
   ["a 304 with a length and a body", answer("304 Not Modified", "four"), 304, ""],
   ["a 304 followed by an answer", `HTTP/1.1 304 Not Modified\r\n\r\n${SMUGGLED}`, 304, ""],
   ["a 205 with a body", answer("205 Reset", "four"), 205, "four"],
-  ["a status that nobody defined", answer("999 Odd", "four"), 999, "four"],
-  ["no reason", "HTTP/1.1 200\r\nContent-Length: 4\r\n\r\nfour", 200, "four"],
+  ["an undefined status", answer("999 Odd", "four"), 999, "four"],
+  ["no reason phrase", "HTTP/1.1 200\r\nContent-Length: 4\r\n\r\nfour", 200, "four"],
   ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\nfour", 200, "four"],
   [
-    "a few hints first",
+    "a few early hints",
     `${"HTTP/1.1 103 Early\r\nLink: </a>\r\n\r\n".repeat(3)}${answer("200 OK", "four")}`,
     200,
     "four",
   ],
   ["an offer to upgrade", answer("200 OK", "four", ["Connection: upgrade", "Upgrade: h2c"]), 200, "four"],
-  ["a connection both closed and kept", answer("200 OK", "four", ["Connection: close, keep-alive"]), 200, "four"],
-  ["a connection kept for ages", answer("200 OK", "four", [`Keep-Alive: timeout=${"9".repeat(30)}`]), 200, "four"],
-  ["a packed body", (socket) => socket.write(Buffer.concat([packedHead(), PACKED])), 200, PACKED],
-])("an answer with %s is taken as it is", async (_what, script, status, body) => {
+  [
+    "a connection header of both close and keep-alive",
+    answer("200 OK", "four", ["Connection: close, keep-alive"]),
+    200,
+    "four",
+  ],
+  ["a very long keep-alive timeout", answer("200 OK", "four", [`Keep-Alive: timeout=${"9".repeat(30)}`]), 200, "four"],
+  ["a compressed body", (socket) => socket.write(Buffer.concat([packedHead(), PACKED])), 200, PACKED],
+])("an answer with %s is accepted", async (_what, script, status, body) => {
   expect(await askOnce(script)).toMatchObject({ kind: "answer", status, bodyCut: false, body: Buffer.from(body) });
 });
 
-test("headers named like what every object has are headers", async () => {
+test("headers named like properties of Object.prototype are ordinary headers", async () => {
   const got = await askOnce(answer("200 OK", "", ["__proto__: a", "__proto__: b", "constructor: c", "toString: d"]));
   const headers = got.kind === "answer" ? Object.entries(got.headers) : [];
   expect(headers).toEqual(
@@ -132,58 +137,61 @@ test("headers named like what every object has are headers", async () => {
   );
 });
 
-test("an answer that comes before the request was read is its answer", async () => {
+test("an answer sent before the request was read is accepted", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("201 Created", "second")));
   origin.server.once("connection", (socket) => socket.end(answer("413 Too Large", "four")));
   expect(await ask(origin.url, { body: "x".repeat(20_000) })).toMatchObject({ kind: "answer", status: 413 });
 });
 
-test("an answer to HEAD has no body, whatever it sends", async () => {
+test("an answer to HEAD has no body, even if the origin sends one", async () => {
   const got = await askOnce(`${answer("200 OK", "four")}${SMUGGLED}`, { method: "HEAD" });
   expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: false, body: Buffer.alloc(0) });
 });
 
 test.concurrent.each<[what: string, script: OriginScript]>([
-  ["says nothing", () => undefined],
-  ["drips its status line", (socket) => drip(socket, "", "HTTP/1.1 200 OK ")],
-  ["drips its headers", (socket) => drip(socket, OK, "X-Drip: 1\r\n")],
-  ["drips hints", (socket) => drip(socket, "", "HTTP/1.1 103 Early\r\nX-Drip: 1\r\n\r\n")],
-])("an origin that %s is a timeout, and may have seen the request", async (_what, script) => {
+  ["sends nothing", () => undefined],
+  ["sends its status line very slowly", (socket) => drip(socket, "", "HTTP/1.1 200 OK ")],
+  ["sends its headers very slowly", (socket) => drip(socket, OK, "X-Drip: 1\r\n")],
+  ["sends early hints very slowly", (socket) => drip(socket, "", "HTTP/1.1 103 Early\r\nX-Drip: 1\r\n\r\n")],
+])("an origin that %s is a timeout with requestSent", async (_what, script) => {
   expect(await askOnce(script, { timeoutMs: DEADLINE_MS })).toMatchObject(timeout(DEADLINE_MS));
 });
 
-// One at a time: the origin is in this process, and a flood leaves little of it to others.
+// Not concurrent, because the origin runs in this process and a flood takes most of its time.
 test.each<[what: string, script: OriginScript]>([
-  ["floods us with hints", (socket) => pour(socket, "", "HTTP/1.1 103 Early\r\n\r\n".repeat(500))],
-  ["floods us with empty lines", (socket) => pour(socket, "", "\r\n".repeat(5_000))],
-  ["gives a reason without end", (socket) => pour(socket, "HTTP/1.1 200 ", "r".repeat(8_000))],
-])("an origin that %s is a timeout too", async (_what, script) => {
+  ["sends early hints as fast as it can", (socket) => pour(socket, "", "HTTP/1.1 103 Early\r\n\r\n".repeat(500))],
+  ["sends empty lines as fast as it can", (socket) => pour(socket, "", "\r\n".repeat(5_000))],
+  ["sends an endless reason phrase", (socket) => pour(socket, "HTTP/1.1 200 ", "r".repeat(8_000))],
+])("an origin that %s is a timeout", async (_what, script) => {
   expect(await askOnce(script, { timeoutMs: DEADLINE_MS })).toMatchObject(timeout(DEADLINE_MS));
 });
 
 test.concurrent.each<[what: string, script: OriginScript, body: RegExp]>([
-  ["drips", (socket) => drip(socket, `${OK}Content-Length: 1000\r\n\r\n`, "z"), /^z+$/],
-  ["drips in chunks", (socket) => drip(socket, CHUNKED, "1\r\nz\r\n"), /^z+$/],
+  ["is sent very slowly", (socket) => drip(socket, `${OK}Content-Length: 1000\r\n\r\n`, "z"), /^z+$/],
+  ["is sent very slowly in chunks", (socket) => drip(socket, CHUNKED, "1\r\nz\r\n"), /^z+$/],
   ["stops", (socket) => socket.write(`${OK}Content-Length: 5\r\n\r\nhalf`), /^half$/],
   ["is said to be of 16 EiB", (socket) => socket.write(`${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\nhalf`), /^half$/],
   ["has an unknown encoding", (socket) => socket.write(`${OK}Transfer-Encoding: x\r\n\r\nhalf`), /^half$/],
   ["has a chunk of 1 EiB", (socket) => socket.write(`${CHUNKED}fffffffffffffff\r\nhalf`), /^half$/],
-])("a body that %s is cut at the deadline, and the status counts", async (_what, script, body) => {
-  const got = await askOnce(script, { timeoutMs: DEADLINE_MS });
-  expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: "deadline" });
-  expect(got.kind === "answer" && got.body.toString()).toMatch(body);
-});
+])(
+  "an answer with a body that %s keeps its status, and the body is cut at the deadline",
+  async (_what, script, body) => {
+    const got = await askOnce(script, { timeoutMs: DEADLINE_MS });
+    expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: "deadline" });
+    expect(got.kind === "answer" && got.body.toString()).toMatch(body);
+  },
+);
 
 test.each<[what: string, script: OriginScript]>([
   ["has a chunk's size without end", (socket) => pour(socket, CHUNKED, "0".repeat(8_000))],
-  ["has a remark without end", (socket) => pour(socket, `${CHUNKED}4;`, "x".repeat(8_000))],
-])("a body that %s is cut at the deadline too", async (_what, script) => {
+  ["has an endless chunk extension", (socket) => pour(socket, `${CHUNKED}4;`, "x".repeat(8_000))],
+])("a body that %s is cut at the deadline", async (_what, script) => {
   const got = await askOnce(script, { timeoutMs: FLOOD_DEADLINE_MS });
   expect(got).toMatchObject({ kind: "answer", status: 200, bodyCut: "deadline", body: Buffer.alloc(0) });
 });
 
 test.concurrent.each<[what: string, head: string, more: string]>([
-  ["up to the end", `${OK}\r\n`, "y".repeat(16_384)],
+  ["without a length", `${OK}\r\n`, "y".repeat(16_384)],
   ["of 16 EiB", `${OK}Content-Length: ${2n ** 64n - 1n}\r\n\r\n`, "y".repeat(16_384)],
   ["in chunks", CHUNKED, `4000\r\n${"y".repeat(16_384)}\r\n`],
   ["in chunks of a byte", CHUNKED, "1\r\ny\r\n".repeat(2_000)],
@@ -198,7 +206,7 @@ test.concurrent.each<[what: string, head: string, more: string]>([
   await hungUp.promise;
 });
 
-test("single bytes, each in a packet of 60 KB, do not make us hold the packets", async () => {
+test("single bytes of a body, each in a packet of 60 KB, do not keep the packets in memory", async () => {
   const packet = `1;${"x".repeat(60_000)}\r\ny\r\n`;
   const sent = Promise.withResolvers<Socket>();
   const before = await heldBytes();
@@ -222,7 +230,7 @@ function timeout(timeoutMs: number) {
   return { kind: "failure", code: "TIMEOUT", ownFault: false, requestSent: true, detail };
 }
 
-/** What one hostile answer is taken for. The request after it always gets its own answer. */
+/** Returns the result of a request with a hostile answer. Checks that the next request gets its own answer. */
 async function askOnce(script: string | OriginScript, request: Partial<OutboundRequest> = {}) {
   await using origin = await openOrigin((socket, text, number) => {
     if (number === 2) socket.write(answer("201 Created", "second"));

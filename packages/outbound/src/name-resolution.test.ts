@@ -11,7 +11,7 @@ const AAAA = 28;
 
 type Zone = Record<number, { code: number; data?: number[] }>;
 
-test("both families of a name are found", async () => {
+test("finds IPv4 and IPv6 addresses of a name", async () => {
   await using dns = await openDnsServer({
     [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
     [AAAA]: { code: NO_ERROR, data: [0x26, 6, 0x47, 0, ...Array<number>(11).fill(0), 1] },
@@ -22,7 +22,7 @@ test("both families of a name are found", async () => {
   ]);
 });
 
-test("one family is enough, although the other one fails", async () => {
+test("returns the addresses of one family if the query for the other fails", async () => {
   await using dns = await openDnsServer({
     [A]: { code: NO_ERROR, data: [93, 184, 216, 34] },
     [AAAA]: { code: SERVER_FAILED },
@@ -34,22 +34,22 @@ test.each([
   ["ENOTFOUND", NO_SUCH_NAME],
   ["ENODATA", NO_ERROR],
   ["ESERVFAIL", SERVER_FAILED],
-])("a name without any address is %s", async (errno, code) => {
+])("rejects a name without any address with %s", async (errno, code) => {
   await using dns = await openDnsServer({ [A]: { code }, [AAAA]: { code } });
   await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: errno });
 });
 
-test("a DNS server that is not there is told apart from a name that is not there", async () => {
+test("rejects with ECONNREFUSED if no DNS server runs, not as if the name did not exist", async () => {
   const dns = await openDnsServer({});
   await dns[Symbol.asyncDispose]();
   await expect(createDnsResolver([dns.address])("lender.example")).rejects.toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("the system knows this machine", async () => {
+test("resolveBySystem resolves localhost", async () => {
   expect((await resolveBySystem("localhost")).map(({ address }) => address)).toContain("127.0.0.1");
 });
 
-/** A DNS server on 127.0.0.1 that gives the same answer for every name. */
+/** Starts a DNS server on 127.0.0.1 that gives the same answer for every name. */
 async function openDnsServer(zone: Zone): Promise<AsyncDisposable & { address: string }> {
   const socket = createSocket("udp4");
   socket.on("message", (query, { port, address }) => socket.send(answerTo(query, zone), port, address));
@@ -64,7 +64,7 @@ async function openDnsServer(zone: Zone): Promise<AsyncDisposable & { address: s
   };
 }
 
-/** Header and question are echoed; an answer points at the question's name and lives for a minute (RFC 1035, 4.1). */
+/** Makes a DNS answer that repeats the question. Its records refer to the name of the question, with a TTL of one minute. */
 function answerTo(query: Buffer, zone: Zone): Buffer {
   const questionEnd = query.indexOf(0, 12) + 5;
   const type = query.readUInt16BE(questionEnd - 4);

@@ -3,7 +3,7 @@ import { lookup, Resolver } from "node:dns/promises";
 /** One address of a host. `family` is 4 or 6. */
 export type ResolvedAddress = { address: string; family: number };
 /**
- * Finds the addresses of a host. It rejects with the resolver's own error, whose `code` says why there are none.
+ * Finds the addresses of a host. It rejects with the resolver's own error, whose `code` is the reason.
  *
  * @example
  * const resolveByHosts: ResolveName = (hostname) => lookup(hostname, { all: true });
@@ -11,11 +11,11 @@ export type ResolvedAddress = { address: string; family: number };
  */
 export type ResolveName = (hostname: string) => Promise<ResolvedAddress[]>;
 
-/** Doubled for the second try, so that both end well within a delivery's 10 seconds. */
+/** The resolver doubles it for the second try. Both tries end well within the 10 seconds of a delivery. */
 const QUERY_TIMEOUT_MS = 1_500;
 const QUERY_TRIES = 2;
 
-/** The name has no addresses, or nobody could tell. `errno` is the resolver's own code, for example `ENOTFOUND`. */
+/** The name has no addresses, or no DNS server answered. `errno` is the resolver's code, for example `ENOTFOUND`. */
 export class NameNotResolvedError extends Error {
   readonly code = "NAME_NOT_RESOLVED";
   readonly errno: string;
@@ -28,16 +28,16 @@ export class NameNotResolvedError extends Error {
 }
 
 /**
- * Asks the DNS servers directly. Unlike the system's `getaddrinfo` this holds no thread while it waits: Node runs only
- * two of those at a time, so two lenders with a silent DNS server would stop everybody's deliveries.
- * `servers` as `ip:port`, default the system's.
+ * Makes a resolver that queries the DNS servers directly. Unlike the system's `getaddrinfo` it blocks no thread while it
+ * waits. Node runs only two of those at a time, so two lenders whose DNS servers do not answer would stop all deliveries.
+ * `servers` are `ip:port`, by default those of the system.
  */
 export function createDnsResolver(servers?: string[]): ResolveName {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   return async function resolveByDns(hostname) {
     const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    // One family may be missing or broken: only addresses that we saw and checked are ever connected to.
+    // One family may be missing or broken. Sockets connect only to the addresses returned here, after a check.
     if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
     return [
       ...(ipv4.status === "fulfilled" ? ipv4.value.map((address) => ({ address, family: 4 })) : []),
@@ -46,12 +46,12 @@ export function createDnsResolver(servers?: string[]): ResolveName {
   };
 }
 
-/** Asks the system, for hosts that the operator listed: `localhost` and names of /etc/hosts are known only there. */
+/** Resolves a host by the system, for hosts in the allow list. Only the system knows `localhost` and names in /etc/hosts. */
 export async function resolveBySystem(hostname: string): Promise<ResolvedAddress[]> {
   return lookup(hostname, { all: true });
 }
 
-/** The `code` of a system error, or undefined. */
+/** The `code` of an error, or undefined if it has none. */
 export function errnoOf(error: unknown): string | undefined {
   const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;

@@ -8,7 +8,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((outbound) => outbound.close()));
 });
 
-test("a request goes out as it was given, byte by byte, and its answer comes back as a value", async () => {
+test("sends the request byte by byte as it was given, and returns the answer", async () => {
   await using origin = await openOrigin((socket) => {
     socket.write(
       answer("201 Created", '{"received":true}', ["X-Trace: one", "X-Trace: two", "Content-Type: text/plain"]),
@@ -40,7 +40,7 @@ test("a caller's user agent replaces ours", async () => {
   expect(origin.requests[0]).not.toContain("PartnerCollections");
 });
 
-test("a body of exactly the limit is whole; one byte more is cut, and neither is a failure", async () => {
+test("returns a body of exactly maxBodyBytes whole, and cuts a longer one", async () => {
   await using origin = await openOrigin((socket, _request, number) => {
     socket.write(answer("200 OK", "x".repeat(999 + number)));
   });
@@ -50,7 +50,7 @@ test("a body of exactly the limit is whole; one byte more is cut, and neither is
   expect(cut).toMatchObject({ kind: "answer", status: 200, body: Buffer.alloc(1000, "x"), bodyCut: "too_large" });
 });
 
-test("a port where nobody listens is a refused connection, and nothing was sent", async () => {
+test("a port without a server is a failure CONNECT, and nothing was sent", async () => {
   const origin = await openOrigin(() => undefined);
   await origin[Symbol.asyncDispose]();
   const got = await post(origin);
@@ -58,7 +58,7 @@ test("a port where nobody listens is a refused connection, and nothing was sent"
   expect(got.kind === "failure" && got.detail).toBe("The other side refused the connection (ECONNREFUSED).");
 });
 
-test("a header that cannot be sent is a bug of the caller, not an outcome", async () => {
+test("rejects the promise for a header that cannot be sent", async () => {
   await using origin = await openOrigin(() => undefined);
   await expect(post(origin, { headers: { "x-key": "a\r\nx-evil: 1" } })).rejects.toThrow(/header/);
   await expect(post(origin, { headers: { expect: "100-continue" } })).rejects.toThrow(/header/);

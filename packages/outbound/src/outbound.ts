@@ -7,60 +7,60 @@ import { createGuardedConnector } from "./guarded-connector.ts";
 import { createDnsResolver, resolveBySystem, type ResolveName } from "./name-resolution.ts";
 import { checkUrl } from "./url-rule.ts";
 
-/** Each has 2,048 characters at most. */
-const REMEMBERED_URLS = 1_000;
+/** The most cached URLs. Each has at most 2,048 characters. */
+const MAX_CACHED_URLS = 1_000;
 const DEFAULT_MAX_BODY_BYTES = 65_536;
 const DEFAULT_MAX_SOCKETS_PER_ORIGIN = 64;
 const DEFAULT_USER_AGENT = "PartnerCollections/1.0";
 const MAX_HEADER_BYTES = 16_384;
-/** Idle sockets are kept no longer than this, whatever the other side offers. */
+/** The longest time that an idle socket is kept, even if the other side offers more. */
 const MAX_KEEP_ALIVE_MS = 60_000;
 
-/** How a process reaches the outside. Each has a default. */
+/** How a process sends requests to other hosts. Each option has a default. */
 export type OutboundOptions = {
-  /** What the operator opened: the text of `OUTBOUND_ALLOW`, or the list read from it. Default: nothing. */
+  /** The hosts that the operator allows: the text of `OUTBOUND_ALLOW`, or the parsed list. Default: none. */
   allow?: string | AllowList;
-  /** Resolves names. Default: the DNS servers; the system for hosts in `allow`. */
+  /** Resolves names. Default: by the DNS servers, and by the system for hosts in `allow`. */
   resolve?: ResolveName;
-  /** Requests beyond it wait for a socket inside their own deadline. Default 64. */
+  /** The most sockets to one origin. Further requests wait for a socket until their own deadline. Default: 64. */
   maxSocketsPerOrigin?: number;
   userAgent?: string;
-  /** A PEM certificate to trust beside the system's. */
+  /** A PEM certificate to trust in addition to those of the system. */
   ca?: string;
 };
 
-/** One request, sent once. `url` has to pass `checkUrl`: else the answer is the failure `BLOCKED_ADDRESS`. */
+/** One request, which is sent once. If `url` does not pass `checkUrl`, the result is the failure `BLOCKED_ADDRESS`. */
 export type OutboundRequest = {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   url: string;
   headers?: Record<string, string>;
   body?: Uint8Array | string;
-  /** For everything: DNS, connection, TLS, headers and body. */
+  /** The time limit for everything: DNS, connection, TLS, headers and body. */
   timeoutMs: number;
-  /** What is beyond is cut off and not read. Default 65,536. */
+  /** The most bytes of the body that are read. The rest is cut off. Default: 65,536. */
   maxBodyBytes?: number;
   signal?: AbortSignal;
 };
 
-/** The only door out: every connection to an address that somebody else chose is opened here. */
+/** Sends all requests to addresses that somebody else chose. No other part of the product connects to such addresses. */
 export type Outbound = {
-  /** What the operator opened, for `checkUrl` at registration. */
+  /** The hosts that the operator allows. Pass it to `checkUrl` when a URL is registered. */
   readonly allow: AllowList;
   /**
-   * Sends the request once and answers with a value, whatever the world does. Redirects are returned, not followed.
-   * Rejects only for a bug of the caller: a header or method that cannot be sent. contract: Delivery
+   * Sends the request once, and returns an answer or a failure. Redirects are returned and not followed. The promise rejects
+   * only for a bug of the caller: a header or method that cannot be sent. contract: Delivery
    */
   request(request: OutboundRequest): Promise<OutboundAnswer>;
   /**
-   * Refuses new requests, waits for the running ones (each has its deadline), closes all sockets. What still runs after
-   * `graceMs` is broken off: `ABORTED`.
+   * Rejects new requests, waits for the running ones (each has its deadline), and closes all sockets. Requests that still
+   * run after `graceMs` end with the failure `ABORTED`.
    */
   close(options?: { graceMs?: number }): Promise<void>;
 };
 
 /**
- * Opens the door. One per process: it holds the keep-alive sockets, one pool for each origin.
- * Throws `InvalidAllowListError` for an `allow` that cannot be read.
+ * Makes the `Outbound` of a process. It holds the keep-alive sockets, one pool for each origin, so make only one. Throws
+ * `InvalidAllowListError` for an invalid `allow`.
  *
  * @example
  * const outbound = createOutbound({ userAgent: "InvoiceService/2.1" });
@@ -74,15 +74,15 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const allow = typeof options.allow === "object" ? options.allow : parseAllowList(options.allow ?? "");
   const agent = createAgent(allow, options);
   const userAgent = options.userAgent ?? DEFAULT_USER_AGENT;
-  const destinationOf = rememberDestinations(allow);
+  const destinationOf = cachedDestinations(allow);
   const running = new Set<Promise<OutboundAnswer>>();
   let isClosed = false;
 
-  async function request(wanted: OutboundRequest): Promise<OutboundAnswer> {
-    const maxBodyBytes = wanted.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
-    assert.ok(wanted.timeoutMs > 0 && maxBodyBytes >= 0, "timeoutMs and maxBodyBytes must be numbers above zero");
+  async function request(outgoing: OutboundRequest): Promise<OutboundAnswer> {
+    const maxBodyBytes = outgoing.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
+    assert.ok(outgoing.timeoutMs > 0 && maxBodyBytes >= 0, "timeoutMs and maxBodyBytes must be numbers above zero");
     if (isClosed) return { kind: "failure", ...CLOSED, requestSent: false, durationMs: 0 };
-    const destination = destinationOf(wanted.url);
+    const destination = destinationOf(outgoing.url);
     if (!destination.ok) {
       return {
         kind: "failure",
@@ -98,14 +98,14 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       {
         origin: destination.origin,
         path: destination.path,
-        method: wanted.method,
-        headers: withUserAgent(wanted.headers ?? {}, userAgent),
-        body: wanted.body ?? null,
+        method: outgoing.method,
+        headers: withUserAgent(outgoing.headers ?? {}, userAgent),
+        body: outgoing.body ?? null,
       },
       {
-        timeoutMs: wanted.timeoutMs,
+        timeoutMs: outgoing.timeoutMs,
         maxBodyBytes,
-        signal: wanted.signal,
+        signal: outgoing.signal,
       },
     );
     running.add(answer);
@@ -114,9 +114,9 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   async function close({ graceMs }: { graceMs?: number } = {}): Promise<void> {
     isClosed = true;
-    const breakOff = graceMs === undefined ? undefined : setTimeout(() => void agent.destroy(), graceMs);
+    const graceTimer = graceMs === undefined ? undefined : setTimeout(() => void agent.destroy(), graceMs);
     await Promise.allSettled(running);
-    clearTimeout(breakOff);
+    clearTimeout(graceTimer);
     await agent.destroy();
   }
 
@@ -136,7 +136,7 @@ function createAgent(allow: AllowList, options: OutboundOptions): Agent {
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
-    // Our own deadline covers both.
+    // The deadline of the exchange covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -144,18 +144,18 @@ function createAgent(allow: AllowList, options: OutboundOptions): Agent {
 
 type Destination = { ok: true; origin: string; path: string } | { ok: false; reason: string };
 
-/** Checks each URL once: callbacks are few and called often, and the check needs nothing but the URL. */
-function rememberDestinations(allow: AllowList): (url: string) => Destination {
+/** Checks each URL once. URLs are few and called often, and the check depends only on the URL. */
+function cachedDestinations(allow: AllowList): (url: string) => Destination {
   const known = new Map<string, Destination>();
   return (text) => {
-    const remembered = known.get(text);
-    if (remembered) return remembered;
+    const cached = known.get(text);
+    if (cached) return cached;
     const verdict = checkUrl(text, allow);
-    // A refused one may be of any length.
+    // Rejected URLs are not cached, because they may be of any length.
     if (!verdict.ok) return verdict;
     const { origin, pathname, search } = verdict.url;
     const destination = { ok: true as const, origin, path: pathname + search };
-    if (known.size >= REMEMBERED_URLS) known.clear();
+    if (known.size >= MAX_CACHED_URLS) known.clear();
     known.set(text, destination);
     return destination;
   };

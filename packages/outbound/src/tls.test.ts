@@ -6,12 +6,12 @@ import { answer, drip, openOrigin, pour } from "../tests/scripted-origin.ts";
 import { expired, selfSigned } from "../tests/self-signed.ts";
 
 const LOOPBACK = [{ address: "127.0.0.1", family: 4 }];
-/** The first bytes of a handshake record of 16 KB, and of a server's greeting that would fill it. */
+/** The first bytes of a handshake record of 16 KB with a ServerHello that fills it. */
 const GREETING = Buffer.from([0x16, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc]);
 const OLD: TlsOptions = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
 
 test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, words: string]>([
-  ["that nobody vouches for", "tls", { ca: "" }, "self-signed"],
+  ["that is self-signed", "tls", { ca: "" }, "self-signed"],
   ["of another host", "tls", { allow: "other.test:*" }, "another host"],
   ["that has expired", expired, { ca: expired.cert }, "has expired"],
 ])("a certificate %s is a TLS failure, before anything is sent", async (_what, tls, options, words) => {
@@ -23,26 +23,26 @@ test.each<[what: string, tls: "tls" | TlsOptions, options: OutboundOptions, word
   expect(origin.requests).toEqual([]);
 });
 
-test("an origin that speaks only what is outdated is a TLS failure", async () => {
+test("an origin with only outdated TLS versions is a TLS failure", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), OLD);
   const got = await ask(`https://lender.test:${origin.port}`);
   expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
 });
 
-test("an origin that wants our certificate, and hangs up without it, has not answered", async () => {
+test("an origin that requires a client certificate is a failure without an answer", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), { requestCert: true });
   const got = await ask(`https://lender.test:${origin.port}`);
   expect(got).toMatchObject({ kind: "failure", code: "CONNECT", ownFault: false });
   expect(origin.requests).toEqual([]);
 });
 
-test("an origin that would rather speak HTTP/2 is spoken to in HTTP/1.1", async () => {
+test("uses HTTP/1.1 with an origin that prefers HTTP/2", async () => {
   await using origin = await openOrigin((socket) => socket.write(answer("200 OK")), "tls");
   expect(await ask(`https://lender.test:${origin.port}`)).toMatchObject({ kind: "answer", status: 200 });
   expect(origin.requests[0]).toContain("HTTP/1.1\r\n");
 });
 
-test("an encrypted body that breaks off is a broken body", async () => {
+test("an encrypted body that ends too early has bodyCut broken", async () => {
   await using origin = await openOrigin((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", () => setTimeout(() => socket.destroy(), 20));
   }, "tls");
@@ -52,11 +52,11 @@ test("an encrypted body that breaks off is a broken body", async () => {
 
 test.each<[what: string, greet: (socket: Socket) => unknown]>([
   ["answers in plain HTTP", (socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n")],
-  ["closes at our greeting", (socket) => socket.once("data", () => socket.end())],
+  ["closes after our ClientHello", (socket) => socket.once("data", () => socket.end())],
   ["answers with an alert", (socket) => socket.write(Buffer.from([0x15, 3, 3, 0, 2, 2, 40]))],
-  ["answers with noise", (socket) => socket.write("\0".repeat(100))],
-  ["echoes", (socket) => socket.pipe(socket)],
-  ["greets without end", (socket) => pour(socket, GREETING, "\0".repeat(16_384))],
+  ["answers with zeros", (socket) => socket.write("\0".repeat(100))],
+  ["echoes our bytes", (socket) => socket.pipe(socket)],
+  ["sends an endless ServerHello", (socket) => pour(socket, GREETING, "\0".repeat(16_384))],
 ])("a port that %s is a TLS failure", async (_what, greet) => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", greet);
@@ -64,7 +64,7 @@ test.each<[what: string, greet: (socket: Socket) => unknown]>([
   expect(got).toMatchObject({ kind: "failure", code: "TLS", ownFault: false, requestSent: false });
 });
 
-test("a port that resets the connection at our greeting is no connection", async () => {
+test("a port that resets the connection after our ClientHello is a failure CONNECT", async () => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", (socket) => socket.once("data", () => socket.resetAndDestroy()));
   const got = await ask(`https://lender.test:${origin.port}`);
@@ -72,8 +72,8 @@ test("a port that resets the connection at our greeting is no connection", async
 });
 
 test.concurrent.each<[what: string, greet: (socket: Socket) => unknown]>([
-  ["is silent", () => undefined],
-  ["drips its greeting", (socket) => drip(socket, GREETING, "\0")],
+  ["gets no answer", () => undefined],
+  ["is answered very slowly", (socket) => drip(socket, GREETING, "\0")],
 ])("a handshake that %s is a timeout", async (_what, greet) => {
   await using origin = await openOrigin(() => undefined);
   origin.server.once("connection", greet);

@@ -2,13 +2,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** For tests: the bytes that this process still holds, on the heap and beside it, once what is garbage was collected. */
+/** For tests: the bytes that this process uses after garbage collection, on the heap and outside. */
 export async function heldBytes(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect: unknown = runInNewContext("gc");
   if (typeof collect !== "function") throw new Error("this runtime does not let a test collect garbage");
   collect();
-  // Buffers are freed in the background.
+  // Node frees buffers in the background.
   await wait(20);
   collect();
   const { arrayBuffers, heapUsed } = process.memoryUsage();

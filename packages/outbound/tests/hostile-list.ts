@@ -1,4 +1,4 @@
-/** For tests: addresses that nobody may make us connect to: the address, what it is, the kind of range that we say. */
+/** For tests: addresses that we must never connect to. Each has its address, a description, and the range that we report. */
 export const hostileAddresses: [address: string, what: string, range: string][] = [
   // This machine
   ["127.0.0.1", "loopback", "loopback"],
@@ -9,7 +9,7 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["::1", "loopback", "loopback"],
   ["::", "any address", "unspecified"],
 
-  // Its neighbours
+  // Machines in the same network
   ["10.0.0.1", "private", "private"],
   ["10.255.255.255", "the far end of 10/8", "private"],
   ["172.16.0.1", "private", "private"],
@@ -27,7 +27,7 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["fc00::1", "unique local", "private"],
   ["fdff:ffff::1", "the far end of unique local", "private"],
 
-  // Services of a cloud that answer from inside it
+  // Services that a cloud offers to its own machines
   ["169.254.169.254", "the metadata of AWS, Azure, Google and others", "link-local"],
   ["169.254.170.2", "the credentials of a task on AWS", "link-local"],
   ["169.254.0.23", "the metadata of Tencent", "link-local"],
@@ -38,7 +38,7 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["fd20:ce::254", "the metadata of Google", "private"],
   ["fd00:42::42", "the metadata of Scaleway", "private"],
 
-  // Nobody's
+  // Reserved or unassigned
   ["192.0.0.1", "protocol assignments", "reserved"],
   ["192.0.2.1", "documentation", "reserved"],
   ["198.51.100.1", "documentation", "reserved"],
@@ -67,7 +67,7 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["ff02::1", "all nodes (multicast)", "multicast"],
   ["ff0e::1", "global multicast", "multicast"],
 
-  // An IPv4 address in an IPv6 one
+  // IPv4 addresses in IPv6 addresses
   ["::ffff:127.0.0.1", "mapped loopback", "loopback"],
   ["::ffff:7f00:1", "mapped loopback in hex", "loopback"],
   ["0:0:0:0:0:ffff:127.0.0.1", "mapped loopback in full", "loopback"],
@@ -91,7 +91,7 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["2001:470:1::200:5efe:7f00:1", "loopback by ISATAP, marked as unique", "tunnel"],
   ["fe80::5efe:127.0.0.1", "link-local ISATAP", "link-local"],
 
-  // What only some readers take for an address
+  // Texts that only some parsers accept as an address
   ["0177.0.0.1", "octal", "not an address"],
   ["0x7f.0.0.1", "hex", "not an address"],
   ["127.1", "short", "not an address"],
@@ -103,9 +103,9 @@ export const hostileAddresses: [address: string, what: string, range: string][] 
   ["", "nothing", "not an address"],
 ];
 
-/** For tests: public-looking names that lead inside: the name, the address that its DNS gives, whose name it is. */
+/** For tests: public names that resolve to internal addresses. Each has its name, its address, and a description. */
 export const hostileNames: [name: string, address: string, what: string][] = [
-  ["localtest.me", "127.0.0.1", "anybody's name for loopback"],
+  ["localtest.me", "127.0.0.1", "a public name for loopback"],
   ["127.0.0.1.nip.io", "127.0.0.1", "a name made of its address"],
   ["169-254-169-254.sslip.io", "169.254.169.254", "a name made of its address"],
   ["0a000001.08080808.rbndr.us", "10.0.0.1", "a name that rebinds"],
@@ -119,7 +119,7 @@ export const hostileNames: [name: string, address: string, what: string][] = [
 
 const LONGEST_LABEL = "a".repeat(63);
 
-/** For tests: URLs refused before anything is resolved: the URL, what it tries, words of the refusal. */
+/** For tests: URLs that are rejected before a name is resolved. Each has its URL, a description, and words of the reason. */
 export const hostileUrls: [url: string, what: string, words: string][] = [
   // Other spellings of an address
   ["https://127.1/", "short", "127.0.0.1 is not public"],
@@ -166,7 +166,7 @@ export const hostileUrls: [url: string, what: string, words: string][] = [
   ["https://%5B::1%5D/", "percent-encoded brackets", "Not an absolute URL"],
   ["https://::1/", "no brackets", "Not an absolute URL"],
 
-  // Names that never lead to the internet
+  // Names that are reserved for use outside the public internet
   ["https://localhost/", "this machine", "never reachable"],
   ["https://LocalHost/", "in mixed case", "never reachable"],
   ["https://localhost./", "with a trailing dot", "never reachable"],
@@ -193,7 +193,7 @@ export const hostileUrls: [url: string, what: string, words: string][] = [
   [`https://${`${LONGEST_LABEL}.`.repeat(4)}example/`, "a name of more than 253 characters", "not a full domain name"],
   [`https://lender.example/${"a".repeat(2048)}`, "more than 2048 characters", "longer than 2048"],
 
-  // Who reads it may find another host
+  // URLs in which other parsers find another host
   ["https://user:secret@lender.example/", "a user and a password", "user name or password"],
   ["https://lender.example@127.0.0.1/", "a user that looks like the host", "user name or password"],
   ["https://lender.example:443@127.0.0.1:80/", "a user and a port", "user name or password"],

@@ -3,21 +3,21 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { selfSigned } from "./self-signed.ts";
 
-/** For tests: what the origin does with each request it has read whole, byte by byte. */
+/** For tests: what the origin sends for each request that it has read completely. */
 export type OriginScript = (socket: Socket, request: string, requestNumber: number) => void;
 
-/** For tests: a server on 127.0.0.1 that says exactly what a script tells it, right or wrong. */
+/** For tests: a server on 127.0.0.1 that sends exactly the bytes of a script, valid or not. */
 export type ScriptedOrigin = AsyncDisposable & {
   readonly port: number;
   readonly url: string;
-  /** Every request it has received, as text: head, empty line, body. */
+  /** All received requests as text: head, empty line, body. */
   readonly requests: string[];
   connections: number;
   readonly server: Server;
 };
 
 /**
- * Opens an origin that plays the script for every request it receives. Over TLS it would rather speak HTTP/2.
+ * Opens an origin that runs the script for every request. Over TLS it prefers HTTP/2.
  * `await using` closes it with all its sockets.
  */
 export async function openOrigin(script: OriginScript, tls?: "tls" | TlsOptions): Promise<ScriptedOrigin> {
@@ -55,12 +55,12 @@ export async function openOrigin(script: OriginScript, tls?: "tls" | TlsOptions)
   return origin;
 }
 
-/** A whole answer with a fixed body, on a connection that stays open. */
+/** A complete answer with a fixed body, on a connection that stays open. */
 export function answer(status: string, body = "", headers: string[] = []): string {
   return ["HTTP/1.1 " + status, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
 }
 
-/** Sends `first`, then `more` again and again, as fast as the other side takes it. */
+/** Sends `first`, then `more` repeatedly, as fast as the other side reads. */
 export function pour(socket: Socket, first: string | Buffer, more: string): void {
   const pourOn = (): void => {
     while (!socket.destroyed && socket.write(more));

@@ -1,4 +1,4 @@
-/** For tests only: a self-signed certificate for `lender.test`, valid from 2020 to 2120, and its key. It guards nothing. */
+/** For tests only: a self-signed certificate for `lender.test`, valid from 2020 to 2120, and its key. */
 export const selfSigned = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBaDCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAWMRQwEgYDVQQDDAtsZW5kZXIu
@@ -19,7 +19,7 @@ GDy8LCekdTTmOSmP2E0dEABV5ycZAzht3nhgyjxk0ZU5sSU4k7Jmnyc2
 `,
 };
 
-/** For tests only: the same key's certificate that was valid in 2020. */
+/** For tests only: an expired certificate of the same key. */
 export const expired = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBZTCCAQugAwIBAgIBAjAKBggqhkjOPQQDAjAWMRQwEgYDVQQDDAtsZW5kZXIu

@@ -1,4 +1,4 @@
-export { forgetPermits, type PermitAsk, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
+export { forgetPermits, type PermitRequest, type PermitGrant, type PermitRules, takePermits } from "./permit.ts";
 export {
   type Admission,
   createRateLimiter,

@@ -1,44 +1,46 @@
 import { type EntityManager, query, statement } from "@collections/database";
 
-/** What a process asks of one limit. All numbers are whole and at least 0. */
-export interface PermitAsk {
+/** A request of a process for permits of one limit. All numbers are whole and at least 0. */
+export interface PermitRequest {
   /** Who is limited: the id of an API key, or an address. */
   readonly subject: string;
   readonly limit: string;
-  /** Permits in any window. */
+  /** The most uses in any window. */
   readonly quota: number;
-  /** For requests that wait now. */
+  /** The permits needed now. */
   readonly need: number;
-  /** For requests that may come soon. */
+  /** The permits to prefetch for later uses. */
   readonly ahead: number;
-  /** Of what was taken ahead earlier: what came back unused, and the `aheadAt` of its grant. */
+  /** Prefetched permits to give back, with the `aheadAt` of their grant. */
   readonly unused: { readonly count: number; readonly aheadAt: bigint } | undefined;
 }
 
-/** What a process got of one limit. All numbers are whole and at least 0. */
+/** The permits that a process got of one limit. All numbers are whole and at least 0. */
 export interface PermitGrant {
-  /** Of `need`: used as of now. */
+  /** The permits out of `need`. They count as used now. */
   readonly granted: number;
-  /** Of `ahead`: to be used within `aheadMs` from the question, or never. */
+  /** The prefetched permits. They may be used within `aheadMs` after the request. */
   readonly ahead: number;
+  /** The time from which the prefetched permits count, in milliseconds since 1970. */
   readonly aheadAt: bigint;
-  /** What nobody holds. */
+  /** The permits that no process has. */
   readonly remaining: number;
-  /** Until the oldest use stops counting. */
+  /** The time until the oldest use stops counting. */
   readonly freesInMs: number;
 }
 
-/** How uses are counted: in any window of `windowMs`, for every limit of a question alike. */
+/** How uses are counted. The rules apply to all limits of a query. */
 export interface PermitRules {
+  /** The length of the window. The quota applies to every window of this length. */
   readonly windowMs: number;
-  /** How long permits taken ahead of need may be used. */
+  /** How long prefetched permits may be used. */
   readonly aheadMs: number;
-  /** The limit on the answer's time; no request may wait longer for leave to begin. */
+  /** How long to wait for the answer of the database. */
   readonly timeoutMs: number;
 }
 
-/** Moments are kept as whole milliseconds: two that are a window apart by them may be nearly so much less. */
-const CUT_MS = 1;
+/** Times are stored in whole milliseconds, so two uses may really be up to 1 ms less apart than their stored times. */
+const ROUNDING_MS = 1;
 
 const take = statement(
   "rate-limits.take-permits",
@@ -55,30 +57,31 @@ const forget = statement(
 );
 
 /**
- * Takes permits of many limits in one statement; one grant per ask, in their order, each pair of subject and limit at most
- * once. Over all processes no window of `windowMs` ever sees more uses than `quota`: PostgreSQL's clock alone decides, and
- * a permit taken ahead counts until a window after the last moment it may be used. contract: Limits
+ * Takes permits of many limits in one statement. Returns one grant for each request, in their order. Each pair of subject
+ * and limit may occur only once. Over all processes, no window of `windowMs` ever has more uses than `quota`: only
+ * PostgreSQL's clock counts, and a prefetched permit counts until one window after the last moment at which it may be used.
+ * contract: Limits
  *
  * @example
- * const ask = { subject: keyId, limit: "confirm", quota: 60_000, need: 1, ahead: 0, unused: undefined };
+ * const request = { subject: keyId, limit: "confirm", quota: 60_000, need: 1, ahead: 0, unused: undefined };
  * const rules = { windowMs: 60_000, aheadMs: 1_000, timeoutMs: 500 };
- * const [grant] = await takePermits(em, [ask], rules);
- * if (grant?.granted === 0) throw new Error(`Come back in ${grant.freesInMs} ms.`);
+ * const [grant] = await takePermits(em, [request], rules);
+ * if (grant?.granted === 0) throw new Error(`Try again in ${grant.freesInMs} ms.`);
  */
 export async function takePermits(
   em: EntityManager,
-  asks: readonly PermitAsk[],
+  requests: readonly PermitRequest[],
   { windowMs, aheadMs, timeoutMs }: PermitRules,
 ): Promise<PermitGrant[]> {
   const values = [
-    asks.map(({ subject }) => subject),
-    asks.map(({ limit }) => limit),
-    asks.map(({ quota }) => quota),
-    asks.map(({ need }) => need),
-    asks.map(({ ahead }) => ahead),
-    asks.map(({ unused }) => unused?.aheadAt ?? null),
-    asks.map(({ unused }) => unused?.count ?? null),
-    windowMs + CUT_MS,
+    requests.map(({ subject }) => subject),
+    requests.map(({ limit }) => limit),
+    requests.map(({ quota }) => quota),
+    requests.map(({ need }) => need),
+    requests.map(({ ahead }) => ahead),
+    requests.map(({ unused }) => unused?.aheadAt ?? null),
+    requests.map(({ unused }) => unused?.count ?? null),
+    windowMs + ROUNDING_MS,
     aheadMs,
   ];
   const grants = await query<PermitGrant>(em, take, values, { timeoutMs });
@@ -86,7 +89,7 @@ export async function takePermits(
 }
 
 /**
- * Forgets who has asked for nothing in two windows: nothing of theirs counts any more.
+ * Deletes the rows of subjects without a request in the last two windows. None of their uses counts any more.
  *
  * @example
  * await forgetPermits(em, 60_000);

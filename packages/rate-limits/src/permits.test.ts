@@ -1,5 +1,5 @@
 import { createDatabase, type Database, migrate } from "@collections/database";
-import { type PermitAsk, type PermitGrant, takePermits } from "./permit.ts";
+import { type PermitRequest, type PermitGrant, takePermits } from "./permit.ts";
 import { rateLimitsSchema } from "./schema.ts";
 import { afterFile, testDatabase } from "@collections/testing";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,18 +17,18 @@ beforeAll(async () => {
   ({ url } = await testDatabase("rate-limits", async (url) => void (await migrate({ url, schemas }))));
 });
 
-/** What one process holds of the limits; `asks` are its questions so far. Killed, it asks and gives back no more. */
+/** Imitates a process. `requests` are its requests so far. After `kill` it sends nothing and gives nothing back. */
 async function aProcess(
   rules = MINUTE,
-): Promise<Permits & { asks: PermitAsk[]; database: Database; kill: () => void }> {
+): Promise<Permits & { requests: PermitRequest[]; database: Database; kill: () => void }> {
   let killed = false;
   const database = await createDatabase({ url, schemas: [rateLimitsSchema], poolMax: 2 });
-  const asks: PermitAsk[] = [];
+  const requests: PermitRequest[] = [];
   const permits = createPermits({
     aheadMs: rules.aheadMs,
     async take(batch) {
       if (killed) throw new Error("killed");
-      asks.push(...batch);
+      requests.push(...batch);
       return takePermits(database.em(), batch, rules);
     },
   });
@@ -36,37 +36,37 @@ async function aProcess(
     await permits.close();
     await database.close();
   });
-  return { ...permits, asks, database, kill: () => void (killed = true) };
+  return { ...permits, requests, database, kill: () => void (killed = true) };
 }
 
-/** The limit as the database knows it now. */
+/** The remaining permits of the subject in the database. */
 async function remainingOf({ database }: { database: Database }, subject: string): Promise<number> {
-  const ask = { subject, limit: "confirm", quota: QUOTA, need: 0, ahead: 0, unused: undefined };
-  const [grant] = await takePermits(database.em(), [ask], MINUTE);
+  const request = { subject, limit: "confirm", quota: QUOTA, need: 0, ahead: 0, unused: undefined };
+  const [grant] = await takePermits(database.em(), [request], MINUTE);
   return grant!.remaining;
 }
 
-test("at 95 % of its limit nobody is refused, in whatever turns two processes are asked, and at 100 % nobody passes", async () => {
+test("two processes deny no use up to 95 % of the quota, and grant none beyond 100 %", async () => {
   const processes = [await aProcess(), await aProcess()];
   let granted = 0;
   async function send(count: number): Promise<number> {
-    let refused = 0;
+    let denied = 0;
     for (let sent = 0; sent < count; sent += 1) {
       const process = processes[Math.floor(sent / 37) % 2]!;
-      const leave = await process.take("busy", "confirm", QUOTA);
-      if (leave.granted) granted += 1;
-      else refused += 1;
+      const result = await process.take("busy", "confirm", QUOTA);
+      if (result.granted) granted += 1;
+      else denied += 1;
     }
-    return refused;
+    return denied;
   }
   expect(await send(0.95 * QUOTA)).toBe(0);
   await send(QUOTA);
   expect(granted).toBeLessThanOrEqual(QUOTA);
-  const questions = processes.flatMap(({ asks }) => asks);
-  expect(questions.length).toBeLessThan(granted / 10);
+  const requests = processes.flatMap(({ requests }) => requests);
+  expect(requests.length).toBeLessThan(granted / 10);
 });
 
-test("in no window do three greedy processes use more than the quota together, though one of them dies again and again", async () => {
+test("three processes never exceed the quota in a window, even if one of them is killed repeatedly", async () => {
   const uses: { from: number; to: number }[] = [];
   const endAt = performance.now() + 2_500;
   async function greedy(livesMs: number): Promise<void> {
@@ -74,9 +74,9 @@ test("in no window do three greedy processes use more than the quota together, t
       const bornAt = performance.now();
       while (performance.now() < Math.min(endAt, bornAt + livesMs)) {
         const from = performance.now();
-        const leaves = await Promise.all([1, 2, 3].map(() => permits.take("greedy", "confirm", 1_000)));
+        const results = await Promise.all([1, 2, 3].map(() => permits.take("greedy", "confirm", 1_000)));
         const to = performance.now();
-        uses.push(...leaves.filter(({ granted }) => granted).map(() => ({ from, to })));
+        uses.push(...results.filter(({ granted }) => granted).map(() => ({ from, to })));
         await sleep(0);
       }
       permits.kill();
@@ -90,12 +90,12 @@ test("in no window do three greedy processes use more than the quota together, t
   for (const [place, { from }] of uses.entries()) {
     const end = from + BRIEF.windowMs;
     while (first < uses.length && uses[first]!.from < end) first += 1;
-    const surely = uses.slice(place, first).filter(({ to }) => to < end);
-    expect(surely.length).toBeLessThanOrEqual(1_000);
+    const certainlyInWindow = uses.slice(place, first).filter(({ to }) => to < end);
+    expect(certainlyInWindow.length).toBeLessThanOrEqual(1_000);
   }
 });
 
-test("what a client does not use comes back, when it goes quiet and when the process stops", async () => {
+test("gives unused permits back when the subject stops and when the process stops", async () => {
   const process = await aProcess({ ...MINUTE, aheadMs: 100 });
   for (let sent = 0; sent < 50; sent += 1) await process.take("quiet", "confirm", QUOTA);
   await expect.poll(() => remainingOf(process, "quiet")).toBe(QUOTA - 50);
@@ -107,50 +107,50 @@ test("what a client does not use comes back, when it goes quiet and when the pro
   expect(await remainingOf(stopping, "stopping")).toBe(QUOTA - 50);
 });
 
-test("a client that comes rarely holds nothing, and a small limit is never held ahead", async () => {
+test("prefetches nothing for a subject with few uses, nor for a small quota", async () => {
   const process = await aProcess();
   await process.take("rare", "confirm", QUOTA);
   for (let sent = 0; sent < 60; sent += 1) await process.take("small", "import", 60);
   expect(await remainingOf(process, "rare")).toBe(QUOTA - 1);
-  expect(process.asks).toHaveLength(61);
+  expect(process.requests).toHaveLength(61);
   expect(await process.take("small", "import", 60)).toMatchObject({ granted: false, remaining: 0 });
 });
 
-/** Permits whose questions the test answers by hand, on a clock that the test moves. */
-function aScripted() {
-  const questions: { asks: PermitAsk[]; answer(grants: PermitGrant[]): void; fail(error: Error): void }[] = [];
+/** Permits whose queries the test answers, on a clock that the test sets. */
+function scriptedPermits() {
+  const queries: { requests: PermitRequest[]; answer(grants: PermitGrant[]): void; fail(error: Error): void }[] = [];
   const clock = { nowMs: 0 };
   const permits = createPermits({
     aheadMs: 2_000,
     clockMs: () => clock.nowMs,
-    take(asks) {
+    take(requests) {
       const { promise, resolve, reject } = Promise.withResolvers<PermitGrant[]>();
-      questions.push({ asks, answer: resolve, fail: reject });
+      queries.push({ requests, answer: resolve, fail: reject });
       return promise;
     },
   });
   afterFile(() => permits.close());
-  async function question(number: number) {
-    await expect.poll(() => questions.length).toBe(number);
-    return questions[number - 1]!;
+  async function query(number: number) {
+    await expect.poll(() => queries.length).toBe(number);
+    return queries[number - 1]!;
   }
-  return { permits, question, questions, clock };
+  return { permits, query, queries, clock };
 }
 
 function aGrant(fields: Partial<PermitGrant>): PermitGrant {
   return { granted: 0, ahead: 0, aheadAt: 0n, remaining: 0, freesInMs: 40_000, ...fields };
 }
 
-test("everybody who comes while a question is on its way shares the next one, and each is answered in turn", async () => {
-  const { permits, question, questions } = aScripted();
+test("uses that arrive during a query share the next one, and are answered in order", async () => {
+  const { permits, query, queries } = scriptedPermits();
   const first = permits.take("a", "confirm", 6);
-  const { asks, answer } = await question(1);
-  expect(asks).toMatchObject([{ subject: "a", need: 1 }]);
+  const { requests, answer } = await query(1);
+  expect(requests).toMatchObject([{ subject: "a", need: 1 }]);
   const others = [permits.take("a", "confirm", 6), permits.take("b", "confirm", 6), permits.take("a", "confirm", 6)];
   answer([aGrant({ granted: 1, remaining: 1 })]);
   expect(await first).toMatchObject({ granted: true, remaining: 1 });
-  const second = await question(2);
-  expect(second.asks.map(({ subject, need }) => [subject, need])).toEqual([
+  const second = await query(2);
+  expect(second.requests.map(({ subject, need }) => [subject, need])).toEqual([
     ["b", 1],
     ["a", 2],
   ]);
@@ -160,50 +160,50 @@ test("everybody who comes while a question is on its way shares the next one, an
     { granted: true, remaining: 5, freesInMs: 40_000 },
     { granted: false, remaining: 0, freesInMs: 40_000 },
   ]);
-  expect(questions).toHaveLength(2);
+  expect(queries).toHaveLength(2);
 });
 
-test("a refusal stands for a quarter of a second, or until more is allowed", async () => {
-  const { permits, question, questions, clock } = aScripted();
-  const refused = permits.take("a", "confirm", 6);
-  (await question(1)).answer([aGrant({})]);
-  expect(await refused).toMatchObject({ granted: false });
+test("caches a denial for 250 ms, or until the quota is raised", async () => {
+  const { permits, query, queries, clock } = scriptedPermits();
+  const denied = permits.take("a", "confirm", 6);
+  (await query(1)).answer([aGrant({})]);
+  expect(await denied).toMatchObject({ granted: false });
   clock.nowMs = 249;
   expect(await permits.take("a", "confirm", 6)).toEqual({ granted: false, remaining: 0, freesInMs: 39_751 });
-  expect(questions).toHaveLength(1);
+  expect(queries).toHaveLength(1);
   const raised = permits.take("a", "confirm", 7);
-  (await question(2)).answer([aGrant({ granted: 1 })]);
+  (await query(2)).answer([aGrant({ granted: 1 })]);
   expect(await raised).toMatchObject({ granted: true });
 });
 
-test("permits ahead are used without asking, until their time is over; what is left then goes back once", async () => {
-  const { permits, question, questions, clock } = aScripted();
+test("uses prefetched permits without a query until they expire, and gives the rest back once", async () => {
+  const { permits, query, queries, clock } = scriptedPermits();
   const first = permits.take("a", "confirm", 6_000);
-  (await question(1)).answer([aGrant({ granted: 1, ahead: 8, aheadAt: 77n, remaining: 5_991 })]);
+  (await query(1)).answer([aGrant({ granted: 1, ahead: 8, aheadAt: 77n, remaining: 5_991 })]);
   await first;
   clock.nowMs = 1_000;
   expect(await permits.take("a", "confirm", 6_000)).toMatchObject({ granted: true, remaining: 5_998 });
-  expect(questions).toHaveLength(1);
+  expect(queries).toHaveLength(1);
   clock.nowMs = 2_000;
   const late = permits.take("a", "confirm", 6_000);
-  const { asks, answer } = await question(2);
-  expect(asks).toMatchObject([{ need: 1, ahead: 2, unused: { count: 7, aheadAt: 77n } }]);
+  const { requests, answer } = await query(2);
+  expect(requests).toMatchObject([{ need: 1, ahead: 2, unused: { count: 7, aheadAt: 77n } }]);
   answer([aGrant({ granted: 1, remaining: 5_997 })]);
   expect(await late).toMatchObject({ granted: true });
   const next = permits.take("a", "confirm", 6_000);
-  expect((await question(3)).asks).toMatchObject([{ unused: undefined }]);
-  (await question(3)).answer([aGrant({ granted: 1 })]);
+  expect((await query(3)).requests).toMatchObject([{ unused: undefined }]);
+  (await query(3)).answer([aGrant({ granted: 1 })]);
   await next;
 });
 
-test("a question that fails fails those who waited for it, and nobody after them", async () => {
-  const { permits, question } = aScripted();
+test("a failed query rejects the uses that waited for it, but no later ones", async () => {
+  const { permits, query } = scriptedPermits();
   const [unlucky, alike] = [permits.take("a", "confirm", 6), permits.take("b", "confirm", 6)];
   const away = new Error("the database is away");
-  (await question(1)).fail(away);
+  (await query(1)).fail(away);
   await expect(unlucky).rejects.toBe(away);
   await expect(alike).rejects.toBe(away);
   const lucky = permits.take("a", "confirm", 6);
-  (await question(2)).answer([aGrant({ granted: 1 })]);
+  (await query(2)).answer([aGrant({ granted: 1 })]);
   expect(await lucky).toMatchObject({ granted: true });
 });

@@ -1,77 +1,78 @@
-import type { PermitAsk, PermitGrant } from "./permit.ts";
+import type { PermitRequest, PermitGrant } from "./permit.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import {
-  askOf,
-  endHeld,
+  endPrefetched,
   isIdle,
   isRunningLow,
-  type Leave,
-  leaveNow,
   newWindow,
+  type PermitResult,
+  requestOf,
+  resultWithoutRequest,
   settle,
   type Waiting,
   type Window,
 } from "./window.ts";
 
-/** This process's share of every limit that the processes have together. */
+/** The permits of one process, out of limits that all processes share. */
 export interface Permits {
-  /** One permit of `quota` in a window, or a refusal. Throws what asking throws. */
-  take(subject: string, limit: string, quota: number): Promise<Leave>;
-  /** Gives back what is held. */
+  /** Takes one permit of the `quota` in a window. Throws the error of a failed request to the database. */
+  take(subject: string, limit: string, quota: number): Promise<PermitResult>;
+  /** Gives back prefetched permits. */
   close(): Promise<void>;
 }
 
 export interface PermitsOptions {
-  /** Takes permits where all processes do: one grant per ask, in their order. */
-  take: (asks: PermitAsk[]) => Promise<PermitGrant[]>;
-  /** How long permits that were taken ahead of need may be used. */
+  /** Takes permits from the database. Returns one grant for each request, in their order. */
+  take: (requests: PermitRequest[]) => Promise<PermitGrant[]>;
+  /** How long prefetched permits may be used. */
   aheadMs: number;
   clockMs?: () => number;
 }
 
-const ASKS_AT_A_TIME = 64;
-/** What cannot be given back by then lapses with its window. */
+const REQUESTS_AT_A_TIME = 64;
+/** Permits that are not given back within this time count as used until the end of their window. */
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * Takes permits in blocks, so that a busy client's request waits for no round trip: one question at a time is on its way
- * for all clients together, and it takes some ahead for those who are busy. Who has none ahead waits for the question.
+ * Prefetches permits for busy subjects, so that their uses do not wait for a round trip. One query at a time is sent, with
+ * the requests of all subjects. A use without a prefetched permit waits for its query.
  */
 export function createPermits(options: PermitsOptions): Permits {
   const { take, aheadMs, clockMs = () => performance.now() } = options;
   const windows = new Map<string, Window>();
   const due = new Set<Window>();
-  let asking: Promise<void> | undefined;
+  let sending: Promise<void> | undefined;
   const sweeping = setInterval(sweep, aheadMs).unref();
 
-  function want(window: Window): void {
+  function sendLater(window: Window): void {
     if (window.underWay) return;
     due.add(window);
-    asking ??= askAll();
+    sending ??= sendAll();
   }
 
-  async function askAll(): Promise<void> {
-    // What the same turn of the event loop brings is one question.
+  async function sendAll(): Promise<void> {
+    // Uses of the same turn of the event loop share one query.
     await new Promise((resolve) => setImmediate(resolve));
-    while (due.size > 0) await ask([...due].slice(0, ASKS_AT_A_TIME));
-    asking = undefined;
+    while (due.size > 0) await sendBatch([...due].slice(0, REQUESTS_AT_A_TIME));
+    sending = undefined;
   }
 
-  async function ask(batch: readonly Window[]): Promise<void> {
+  async function sendBatch(batch: readonly Window[]): Promise<void> {
     const askedAtMs = clockMs();
-    const questions = batch.map((window) => {
+    const sent = batch.map((window) => {
       due.delete(window);
       window.underWay = true;
       const waiting = window.waiting.splice(0);
-      return { window, waiting, ask: askOf(window, waiting.length, askedAtMs, aheadMs) };
+      return { window, waiting, request: requestOf(window, waiting.length, askedAtMs, aheadMs) };
     });
     try {
-      const grants = await take(questions.map(({ ask }) => ask));
+      const grants = await take(sent.map(({ request }) => request));
       const clock = { askedAtMs, answeredAtMs: clockMs(), aheadMs };
-      for (const [place, { window, waiting }] of questions.entries()) settle(window, waiting, grants[place]!, clock);
+      for (const [place, { window, waiting }] of sent.entries()) settle(window, waiting, grants[place]!, clock);
     } catch (error) {
-      // What was to be given back may have been: giving it twice would give too much, so it lapses.
-      for (const { waiting } of questions) for (const one of waiting) one.reject(error);
+      // The database may have taken unused permits back before the query failed. Giving them back twice would exceed the
+      // quota, so they count as used.
+      for (const { waiting } of sent) for (const use of waiting) use.reject(error);
     }
     for (const window of batch) {
       window.underWay = false;
@@ -82,8 +83,8 @@ export function createPermits(options: PermitsOptions): Permits {
   function sweep(): void {
     const nowMs = clockMs();
     for (const [name, window] of windows) {
-      endHeld(window, nowMs);
-      if (window.unused.length > 0) want(window);
+      endPrefetched(window, nowMs);
+      if (window.unused.length > 0) sendLater(window);
       else if (!due.has(window) && isIdle(window, nowMs, aheadMs)) windows.delete(name);
     }
   }
@@ -95,24 +96,24 @@ export function createPermits(options: PermitsOptions): Permits {
       windows.set(name, window);
       window.quota = quota;
       const nowMs = clockMs();
-      const leave = leaveNow(window, nowMs);
-      if (leave) {
-        if (isRunningLow(window, nowMs, aheadMs)) want(window);
-        return leave;
+      const result = resultWithoutRequest(window, nowMs);
+      if (result) {
+        if (isRunningLow(window, nowMs, aheadMs)) sendLater(window);
+        return result;
       }
-      return new Promise<Leave>((resolve, reject) => {
+      return new Promise<PermitResult>((resolve, reject) => {
         window.waiting.push({ resolve, reject } satisfies Waiting);
-        want(window);
+        sendLater(window);
       });
     },
     async close() {
       clearInterval(sweeping);
       for (const window of windows.values()) {
-        endHeld(window, Infinity);
+        endPrefetched(window, Infinity);
         window.recent = 0;
-        if (window.unused.length > 0) want(window);
+        if (window.unused.length > 0) sendLater(window);
       }
-      await Promise.race([asking, delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([sending, delay(CLOSE_WITHIN_MS, undefined, { ref: false })]);
     },
   };
 }

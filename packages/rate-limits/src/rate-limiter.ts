@@ -1,13 +1,13 @@
 import type { EntityManager } from "@collections/database";
-import { forgetPermits, type PermitAsk, takePermits } from "./permit.ts";
+import { forgetPermits, type PermitRequest, takePermits } from "./permit.ts";
 import { createPermits, type Permits } from "./permits.ts";
-import type { Leave } from "./window.ts";
+import type { PermitResult } from "./window.ts";
 
-/** How often something may be done, over all processes together. */
+/** Limits how often something may be done, counted over all processes. */
 export interface RateLimiter {
-  /** Takes one use from a subject's limit. Throws what the database throws while it is away. */
+  /** Takes one use from a subject's limit. Throws the error of the database while it is unavailable. */
   admit(use: Use): Promise<Admission>;
-  /** Gives back what this process holds. */
+  /** Gives back the prefetched permits of this process. */
   close(): Promise<void>;
 }
 
@@ -16,15 +16,15 @@ export interface Use {
   /** Who is limited: an API key, an address, a person. */
   readonly subject: string;
   readonly limit: string;
-  /** Uses of this limit that the subject may have in any window. */
+  /** The most uses of this limit by the subject in any window. */
   readonly quota: number;
-  /** Uses of one lane wait for one query together. A flood in one lane does not slow down another. */
+  /** Each lane sends its own queries, so that many uses in one lane do not slow down another lane. */
   readonly lane: string;
 }
 
-/** Whether one use is in its limit, and how that limit stands. */
-export interface Admission extends Leave {
-  /** Uses in a window. */
+/** Whether one use is within its limit, and the state of the limit. */
+export interface Admission extends PermitResult {
+  /** The most uses in a window. */
   readonly quota: number;
   /** Whole seconds, at least 1, until the oldest use stops counting. */
   readonly waitS: number;
@@ -32,20 +32,20 @@ export interface Admission extends Leave {
 
 /** How a rate limiter counts. */
 export interface RateLimiterOptions {
-  /** A fresh EntityManager for each query. */
+  /** Makes a new EntityManager for each query. */
   readonly em: () => EntityManager;
-  /** Uses are counted in any span of this length. */
+  /** The length of the window in which uses are counted. */
   readonly windowMs: number;
   /** Called when old uses could not be deleted. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Permits ahead of need count until a window after this: 2 s keeps that near to when they are used. */
+/** Prefetched permits count until one window after this time. 2 s keeps that close to the time of their use. */
 const AHEAD_MS = 2_000;
 const TIMEOUT_MS = 2_000;
 
 /**
- * A rate limiter whose limits hold for all processes on one database. Make one per process.
+ * Makes a rate limiter whose limits apply to all processes on one database. Make one in each process.
  *
  * @example
  * const limiter = createRateLimiter({ em: () => database.em(), windowMs: 60_000, onError: console.warn });
@@ -54,7 +54,7 @@ const TIMEOUT_MS = 2_000;
  */
 export function createRateLimiter({ em, windowMs, onError }: RateLimiterOptions): RateLimiter {
   const rules = { windowMs, aheadMs: AHEAD_MS, timeoutMs: TIMEOUT_MS };
-  const take = (asks: PermitAsk[]) => takePermits(em(), asks, rules);
+  const take = (requests: PermitRequest[]) => takePermits(em(), requests, rules);
   const lanes = new Map<string, Permits>();
   const forgetting = setInterval(() => void forgetPermits(em(), windowMs).catch(onError), windowMs).unref();
 
@@ -66,8 +66,8 @@ export function createRateLimiter({ em, windowMs, onError }: RateLimiterOptions)
 
   return {
     async admit({ subject, limit, quota, lane }) {
-      const leave = await permitsOf(lane).take(subject, limit, quota);
-      return { ...leave, quota, waitS: Math.max(1, Math.ceil(leave.freesInMs / 1_000)) };
+      const result = await permitsOf(lane).take(subject, limit, quota);
+      return { ...result, quota, waitS: Math.max(1, Math.ceil(result.freesInMs / 1_000)) };
     },
     async close() {
       clearInterval(forgetting);

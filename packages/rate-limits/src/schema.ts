@@ -1,7 +1,7 @@
 import type { PackageSchema } from "@collections/database";
 import { defineEntity, p } from "@mikro-orm/core";
 
-/** One subject's uses of one limit: `counts[n]` at `atMs[n]`. Only `rate_limits.take_permits` writes it. */
+/** The uses of one limit by one subject: `counts[n]` uses at `atMs[n]`. Only `rate_limits.take_permits` writes the table. */
 export const PermitWindowEntity = defineEntity({
   name: "PermitWindow",
   schema: "rate_limits",
@@ -16,7 +16,7 @@ export const PermitWindowEntity = defineEntity({
 });
 
 /**
- * Schema `rate_limits`: how much of each limit was used lately.
+ * The schema `rate_limits`: how often each limit was used lately.
  *
  * @example
  * await migrate({ url: process.env["DATABASE_URL"]!, schemas: [rateLimitsSchema] });
@@ -30,8 +30,8 @@ export const rateLimitsSchema: PackageSchema = {
       statements: [
         `create schema rate_limits`,
 
-        // How much of each limit was used in the last minute, one row for each subject and limit. Unlogged: it is not
-        // written ahead and no standby has it. What a crash of PostgreSQL forgets is one minute of counting.
+        // One row for each subject and limit, with its uses in the last minute. The table is unlogged, so it has no
+        // write-ahead log and no standby has it. A crash of PostgreSQL loses one minute of counts.
         `create unlogged table rate_limits.permit_window (
      subject text not null,
      limit_name text not null,
@@ -41,9 +41,9 @@ export const rateLimitsSchema: PackageSchema = {
      primary key (subject, limit_name)
    ) with (fillfactor = 40)`,
 
-        // Rows are locked in one order, so that two processes wait for each other and never in a circle. Uses are kept by
-        // slots of 1/120 of the window, at the time of the latest in the slot: never counted for less than they should be.
-        // What is taken ahead of need counts as used at the end of its time, and is one hundredth of what is left at most.
+        // Rows are locked in a fixed order, so that two processes cannot deadlock. Uses are stored in slots of 1/120 of the
+        // window with the time of the latest use in the slot, so that no use stops counting too early. Prefetched permits
+        // count as used at the end of their time. At most one hundredth of the remaining permits is prefetched.
         `create function rate_limits.take_permits(
      subjects text[], limit_names text[], quotas integer[], needs integer[], wishes integer[],
      unused_ats bigint[], unused_counts integer[], window_ms integer, ahead_ms integer

@@ -1,47 +1,48 @@
-import type { PermitAsk, PermitGrant } from "./permit.ts";
+import type { PermitRequest, PermitGrant } from "./permit.ts";
 
-/** What became of one request: a permit, or not; what is left, and when the oldest use stops counting. */
-export interface Leave {
+/** Whether a request has got a permit, how many permits are left, and when the oldest use stops counting. */
+export interface PermitResult {
   readonly granted: boolean;
   readonly remaining: number;
   readonly freesInMs: number;
 }
 
-/** Permits taken ahead of need. */
-interface Held {
+/** Permits that were taken before they were needed. */
+interface Prefetched {
   left: number;
   readonly size: number;
   readonly aheadAt: bigint;
   readonly usableUntilMs: number;
 }
 
-/** A request that waits for an answer of the database. */
+/** A use that waits for the answer of the database. */
 export interface Waiting {
-  resolve(leave: Leave): void;
+  resolve(result: PermitResult): void;
   reject(error: unknown): void;
 }
 
-/** What this process knows and holds of one subject's limit. Times are of its own clock. */
+/** The state of one subject's limit in this process. Times are those of the process's clock. */
 export interface Window {
   readonly subject: string;
   readonly limit: string;
   quota: number;
   readonly waiting: Waiting[];
-  readonly held: Held[];
-  /** Not used in time: to be given back. */
+  readonly prefetched: Prefetched[];
+  /** Prefetched permits that were not used in time and have to be given back. */
   readonly unused: { count: number; aheadAt: bigint }[];
-  /** Permits used since the last question. */
+  /** The number of permits used since the last request to the database. */
   recent: number;
   askedAtMs: number;
   underWay: boolean;
   remaining: number;
   freesAtMs: number;
-  /** The database said no, at this quota: until then nobody asks again. */
+  /** Set when the database has denied a permit at this quota. Until `untilMs` no further request is sent. */
   full: { untilMs: number; quota: number } | undefined;
 }
 
-/** Others may give permits back before the oldest use stops counting: a refusal is not believed for longer. */
+/** How long a denial is cached. Other processes may give permits back before the oldest use stops counting. */
 const RECHECK_MS = 250;
+/** The most permits to prefetch, as a multiple of the permits used since the last request. */
 const GROWTH = 4;
 
 export function newWindow(subject: string, limit: string): Window {
@@ -50,7 +51,7 @@ export function newWindow(subject: string, limit: string): Window {
     limit,
     quota: 0,
     waiting: [],
-    held: [],
+    prefetched: [],
     unused: [],
     recent: 0,
     askedAtMs: -Infinity,
@@ -61,13 +62,13 @@ export function newWindow(subject: string, limit: string): Window {
   };
 }
 
-/** Uses a permit that is held, or passes on a refusal that still stands; undefined when the database has to be asked. */
-export function leaveNow(window: Window, nowMs: number): Leave | undefined {
-  endHeld(window, nowMs);
-  const [held] = window.held;
+/** Uses a prefetched permit, or returns a cached denial. Returns undefined if the database has to be asked. */
+export function resultWithoutRequest(window: Window, nowMs: number): PermitResult | undefined {
+  endPrefetched(window, nowMs);
+  const [first] = window.prefetched;
   const freesInMs = Math.max(window.freesAtMs - nowMs, 0);
-  if (held) {
-    held.left -= 1;
+  if (first) {
+    first.left -= 1;
     window.recent += 1;
     return { granted: true, remaining: window.remaining + leftOf(window), freesInMs };
   }
@@ -76,19 +77,20 @@ export function leaveNow(window: Window, nowMs: number): Leave | undefined {
   return undefined;
 }
 
-/** Whether it is time to fetch more in the background: a quarter is left, of the permits or of their time. */
+/** Whether to prefetch more in the background: at most a quarter of the newest permits, or of their time, is left. */
 export function isRunningLow(window: Window, nowMs: number, aheadMs: number): boolean {
-  const newest = window.held.at(-1);
+  const newest = window.prefetched.at(-1);
   if (!newest) return false;
   return leftOf(window) * 4 <= newest.size || newest.usableUntilMs - nowMs <= aheadMs / 4;
 }
 
 /**
- * The question for everybody who waits. Ahead of need goes what the pace since the last question would use up in time,
- * growing fourfold a question at most: a subject that comes rarely takes nothing ahead and has nothing to give back.
+ * Makes the request to the database for all waiting uses. It prefetches as many permits as the subject would use in
+ * `aheadMs` at its rate since the last request, at most four times those used since then. So a subject with few uses
+ * prefetches nothing and has nothing to give back.
  */
-export function askOf(window: Window, need: number, nowMs: number, aheadMs: number): PermitAsk {
-  endHeld(window, nowMs);
+export function requestOf(window: Window, need: number, nowMs: number, aheadMs: number): PermitRequest {
+  endPrefetched(window, nowMs);
   const recent = window.recent + need;
   const pace = recent / Math.max(nowMs - window.askedAtMs, 1);
   window.recent = 0;
@@ -98,10 +100,13 @@ export function askOf(window: Window, need: number, nowMs: number, aheadMs: numb
   return { subject, limit, quota, need, ahead, unused: window.unused.shift() };
 }
 
-/** Hands an answer to those who waited for it, in their order. Permits ahead end by the earliest reading of the clocks. */
+/**
+ * Answers the waiting uses, in their order, from the grant of the database. The time of prefetched permits is counted from
+ * the moment of the request, so that they end before the database stops counting them.
+ */
 export function settle(
   window: Window,
-  asking: readonly Waiting[],
+  waiting: readonly Waiting[],
   grant: PermitGrant,
   clock: { askedAtMs: number; answeredAtMs: number; aheadMs: number },
 ): void {
@@ -109,32 +114,36 @@ export function settle(
   window.remaining = remaining;
   window.freesAtMs = clock.answeredAtMs + freesInMs;
   if (ahead > 0) {
-    window.held.push({ left: ahead, size: ahead, aheadAt, usableUntilMs: clock.askedAtMs + clock.aheadMs });
+    window.prefetched.push({ left: ahead, size: ahead, aheadAt, usableUntilMs: clock.askedAtMs + clock.aheadMs });
   }
   const untilMs = clock.answeredAtMs + Math.min(freesInMs, RECHECK_MS);
-  window.full = granted < asking.length ? { untilMs, quota: window.quota } : undefined;
+  window.full = granted < waiting.length ? { untilMs, quota: window.quota } : undefined;
   const left = remaining + leftOf(window);
-  for (const [place, one] of asking.entries()) {
-    const isIn = place < granted;
-    one.resolve({ granted: isIn, remaining: isIn ? left + granted - 1 - place : 0, freesInMs });
+  for (const [place, use] of waiting.entries()) {
+    const isGranted = place < granted;
+    use.resolve({ granted: isGranted, remaining: isGranted ? left + granted - 1 - place : 0, freesInMs });
   }
 }
 
-/** Takes out what is used up or may not be used any more. */
-export function endHeld(window: Window, nowMs: number): void {
-  const { held, unused } = window;
-  for (let first = held[0]; first && (first.left === 0 || nowMs >= first.usableUntilMs); first = held[0]) {
+/** Removes prefetched permits that are used up or have expired. Expired permits become `unused`. */
+export function endPrefetched(window: Window, nowMs: number): void {
+  const { prefetched, unused } = window;
+  for (let first = prefetched[0]; first && isOver(first, nowMs); first = prefetched[0]) {
     if (first.left > 0) unused.push({ count: first.left, aheadAt: first.aheadAt });
-    held.shift();
+    prefetched.shift();
   }
 }
 
-/** Whether forgetting the window loses nothing. */
-export function isIdle(window: Window, nowMs: number, aheadMs: number): boolean {
-  const { waiting, held, unused, underWay, askedAtMs } = window;
-  return waiting.length + held.length + unused.length === 0 && !underWay && nowMs - askedAtMs > aheadMs;
+function isOver({ left, usableUntilMs }: Prefetched, nowMs: number): boolean {
+  return left === 0 || nowMs >= usableUntilMs;
 }
 
-function leftOf({ held }: Window): number {
-  return held.reduce((sum, { left }) => sum + left, 0);
+/** Whether the window can be removed without losing anything. */
+export function isIdle(window: Window, nowMs: number, aheadMs: number): boolean {
+  const { waiting, prefetched, unused, underWay, askedAtMs } = window;
+  return waiting.length + prefetched.length + unused.length === 0 && !underWay && nowMs - askedAtMs > aheadMs;
+}
+
+function leftOf({ prefetched }: Window): number {
+  return prefetched.reduce((sum, { left }) => sum + left, 0);
 }

@@ -1,2 +1,2 @@
-/** SHA-256 signs; the others are known in order to recognise somebody's mistake. */
+/** Signatures use SHA-256. The other algorithms are needed to recognise mistakes of clients. */
 export type DigestAlgorithm = "sha1" | "sha256" | "sha512";

@@ -1,5 +1,5 @@
 /**
- * Names of the service's own HTTP headers. contract: Authentication, Delivery
+ * The names of the service's own HTTP headers. contract: Authentication, Delivery
  *
  * @example
  * const signature = headers.get(HEADERS.signature);

@@ -2,14 +2,14 @@ const SIGNATURE = /^[0-9a-fA-F]{64}$/;
 const SIGNATURE_BYTES = 32;
 const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** Bytes as lower-case hex. */
+/** Writes bytes as lower-case hex. */
 export function toHex(bytes: Uint8Array): string {
   let hex = "";
   for (const byte of bytes) hex += HEX_OF_BYTE[byte];
   return hex;
 }
 
-/** The 32 bytes of a signature in hex of either case; undefined for anything but exactly 64 hex digits. */
+/** Reads the 32 bytes of a signature in hex of either case. Returns undefined unless the text is exactly 64 hex digits. */
 export function signatureBytes(hex: string): Uint8Array | undefined {
   if (!SIGNATURE.test(hex)) return undefined;
   const bytes = new Uint8Array(SIGNATURE_BYTES);
@@ -19,7 +19,7 @@ export function signatureBytes(hex: string): Uint8Array | undefined {
   return bytes;
 }
 
-// Letters of either case have bit 6 set and count from 1 in their low four bits; digits count from 0.
+// In ASCII, letters of either case have bit 6 set, and their low four bits count from 1. Those of digits count from 0.
 function hexDigit(charCode: number): number {
   return (charCode & 15) + (charCode >> 6) * 9;
 }

@@ -7,44 +7,45 @@ import type { SigningKey } from "./signing-key.ts";
 
 const HASHES = { sha1, sha256: sha2Of256, sha512 };
 
-/** Prepares an HMAC key, used as it is. Both padded keys are hashed once, here. */
+/** Prepares the HMAC key of a secret. Both padded keys are hashed only once, here. */
 export function prepareKey(secret: Uint8Array): SigningKey {
   return new PortableKey(secret) as unknown as SigningKey;
 }
 
-/** HMAC-SHA256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
+/** Computes the HMAC-SHA256 (32 bytes) of the parts in their order, without joining them. Strings are encoded as UTF-8. */
 export function hmacSha256(key: SigningKey, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   const running = beginHmacSha256(key);
   for (const part of parts) running.update(part);
   return running.digest();
 }
 
-/** An HMAC-SHA256 whose message arrives in parts. Strings count as UTF-8; after `digest` it is used up. */
+/** Begins an HMAC-SHA256 of a message that arrives in parts. It cannot be used after `digest`. */
 export function beginHmacSha256(key: SigningKey): RunningHmac {
   return (key as unknown as PortableKey).begin();
 }
 
-/** SHA-256 over the parts one after the other, without joining them: 32 bytes. Strings count as UTF-8. */
+/** Computes the SHA-256 (32 bytes) of the parts in their order, without joining them. Strings are encoded as UTF-8. */
 export function sha256(parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   return digestOf("sha256", parts);
 }
 
-/** The digest of the parts one after the other, without joining them. Strings count as UTF-8. */
+/** Computes the digest of the parts in their order, without joining them. Strings are encoded as UTF-8. */
 export function digestOf(algorithm: DigestAlgorithm, parts: ReadonlyArray<string | Uint8Array>): Uint8Array {
   const hash = HASHES[algorithm].create();
   for (const part of parts) hash.update(part);
   return hash.digest();
 }
 
-/** Whether two digests of one length are equal, in a time that does not depend on where they differ. */
+/** Whether two digests of the same length are equal. Compares in constant time. */
 export function equalDigests(one: Uint8Array, other: Uint8Array): boolean {
-  if (one.length !== other.length) throw new RangeError("Digests that are compared have the same length.");
+  if (one.length !== other.length)
+    throw new RangeError(`Cannot compare a digest of ${one.length} bytes with one of ${other.length} bytes.`);
   let difference = 0;
   for (const [index, byte] of one.entries()) difference |= byte ^ (other[index] as number);
   return difference === 0;
 }
 
-/** An HMAC that has hashed its key. It is private, so that printing the key does not show its state. */
+/** An HMAC that has hashed its key. Its state is a private field, so that printing the key does not show it. */
 class PortableKey {
   readonly #keyed: ReturnType<typeof hmac.create>;
 

@@ -52,7 +52,7 @@ const RFC_4231: ReadonlyArray<readonly [testCase: number, key: Buffer, data: Buf
   ],
 ];
 
-// Any UTF-16, halves of surrogate pairs included.
+// Any UTF-16, including lone surrogates.
 const anyText = fc.uint16Array({ maxLength: 100 }).map((units) => String.fromCharCode(...units));
 
 describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, hmacSha256, prepareKey, sha256 }) => {
@@ -73,7 +73,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(toHex(sha256([Buffer.from(text)]))).toBe(digest);
   });
 
-  test("makes one message of all parts, at every length around the block edges", () => {
+  test("hashes all parts as one message, at every length around the block size", () => {
     const bytes = randomBytes(200);
     for (let length = 0; length <= bytes.length; length += 1) {
       const cut = (length * 7) % (length + 1);
@@ -82,7 +82,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     }
   });
 
-  test.each(["sha1", "sha256", "sha512"] as const)("digests %s as node:crypto does, at every length", (algorithm) => {
+  test.each(["sha1", "sha256", "sha512"] as const)("computes %s as node:crypto does, at every length", (algorithm) => {
     const bytes = randomBytes(300);
     for (let length = 0; length <= bytes.length; length += 1) {
       const [start, rest] = [bytes.subarray(0, length >> 1), bytes.subarray(length >> 1, length)];
@@ -92,7 +92,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(toHex(digestOf(algorithm, ["आशा", "a"]))).toBe(createHash(algorithm).update("आशाa").digest("hex"));
   });
 
-  test("agrees with node:crypto on any key and any parts, text or bytes, as often as the key is used", () => {
+  test("agrees with node:crypto on any key and any parts, text or bytes, also when a key is used again", () => {
     const part = fc.oneof(fc.uint8Array({ maxLength: 300 }), anyText);
     const keyBytes = fc.uint8Array({ minLength: 1, maxLength: 200 });
     fc.assert(
@@ -106,11 +106,11 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     );
   });
 
-  test("replaces half a surrogate pair as UTF-8 encoders do", () => {
+  test("replaces a lone surrogate as UTF-8 encoders do", () => {
     expect(toHex(sha256(["\ud800"]))).toBe(toHex(sha256([new TextEncoder().encode("\ud800")])));
   });
 
-  test("leaves its inputs alone and reads a view at its own offset", () => {
+  test("does not change its inputs, and reads a view at its offset", () => {
     const bytes = randomBytes(300);
     const before = Buffer.from(bytes);
     const view = new Uint8Array(bytes.buffer, bytes.byteOffset + 3, 200);
@@ -118,7 +118,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(bytes.equals(before)).toBe(true);
   });
 
-  test("tells digests apart at every byte", () => {
+  test("equalDigests compares every byte", () => {
     const digest = sha256(["abc"]);
     expect(equalDigests(digest, Uint8Array.from(digest))).toBe(true);
     for (let index = 0; index < digest.length; index += 1) {
@@ -132,7 +132,7 @@ describe.each(IMPLEMENTATIONS)("HMAC-SHA256 %s", (_, { digestOf, equalDigests, h
     expect(() => equalDigests(digest, digest.subarray(1))).toThrow(RangeError);
   });
 
-  test("shows nothing of a prepared key when it is printed", () => {
+  test("shows nothing of a prepared key when the key is printed", () => {
     const key = prepareKey(Buffer.from("sk_live_secret"));
     const printed = `${inspect(key, { depth: 9, showHidden: true })} ${JSON.stringify(key)}`;
     expect(printed).not.toMatch(/sk_live|115, 107|736b|Uint8Array|Uint32Array/);

@@ -1,7 +1,7 @@
-/** An HMAC whose message arrives in parts. */
+/** An HMAC over a message that arrives in parts. */
 export interface RunningHmac {
-  /** Adds a part; strings count as UTF-8. */
+  /** Adds a part. Strings are encoded as UTF-8. */
   update(part: string | Uint8Array): unknown;
-  /** Ends the message. */
+  /** Ends the message and returns its HMAC. */
   digest(): Uint8Array;
 }

@@ -21,7 +21,7 @@ describe("a signature", () => {
     );
   });
 
-  test("is accepted in either case and in a mixture", () => {
+  test("verifies in upper, lower and mixed case", () => {
     const mixed = signature.replaceAll("a", "A").replaceAll("d", "D");
     expect(verify({ ...request, secret, signature: signature.toUpperCase() })).toBe(true);
     expect(verify({ ...request, secret, signature: mixed })).toBe(true);
@@ -36,7 +36,7 @@ describe("a signature", () => {
     ["with a line end", `${signature}\n`],
     ["with a space", ` ${signature}`],
     ["sent twice", `${signature}, ${signature}`],
-    ["with a letter that is no digit", `g${signature.slice(1)}`],
+    ["with a letter that is not a hex digit", `g${signature.slice(1)}`],
     ["in full-width digits", signature.replaceAll(/[0-9]/g, (digit) => String.fromCharCode(0xff10 + Number(digit)))],
     ["in base64", Buffer.from(signature, "hex").toString("base64")],
     ["missing at runtime", undefined as unknown as string],
@@ -44,7 +44,7 @@ describe("a signature", () => {
     expect(verify({ ...request, secret, signature: received })).toBe(false);
   });
 
-  test("does not verify after any one of its digits has changed", () => {
+  test("does not verify if any one of its digits is changed", () => {
     for (let index = 0; index < signature.length; index += 1) {
       const digit = (Number.parseInt(signature.charAt(index), 16) ^ 1).toString(16);
       const changed = signature.slice(0, index) + digit + signature.slice(index + 1);
@@ -52,7 +52,7 @@ describe("a signature", () => {
     }
   });
 
-  test("does not verify after any bit of the body has changed", () => {
+  test("does not verify if any bit of the body is changed", () => {
     const body = Buffer.from(request.body);
     for (let bit = 0; bit < body.length * 8; bit += 1) {
       const changed = Uint8Array.from(body, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
@@ -78,7 +78,7 @@ describe("a signature", () => {
     expect(verify({ ...request, secret, signature, ...change })).toBe(false);
   });
 
-  test("verifies whatever the query string, which nobody signs", () => {
+  test("verifies with any query string, because it is not signed", () => {
     expect(verify({ ...request, path: "/hooks/collections?dryRun=true&next=/a?b", secret, signature })).toBe(true);
     expect(verify({ ...request, path: "/hooks/collections?", secret, signature })).toBe(true);
   });
@@ -87,7 +87,7 @@ describe("a signature", () => {
 describe("a body that arrives in parts", () => {
   const { body, ...head } = request;
 
-  test("is verified as the whole body is, wherever it is cut", () => {
+  test("is verified as the whole body, for any division into parts", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(fc.nat(300), { maxLength: 5 }), (bytes, cuts) => {
         const verification = beginVerification({ ...head, secret, signature: sign({ ...head, secret, body: bytes }) });
@@ -98,7 +98,7 @@ describe("a body that arrives in parts", () => {
     );
   });
 
-  test("does not verify with a part missing, doubled or moved, or with another path, time or key", () => {
+  test("does not verify with a missing, repeated or moved part, or with another path, time or key", () => {
     const bytes = Buffer.from(body);
     const [first, second] = [bytes.subarray(0, 5), bytes.subarray(5)];
     const holds = (parts: readonly Uint8Array[], change: object = {}) => {
@@ -122,7 +122,7 @@ describe("a body that arrives in parts", () => {
 });
 
 describe("an empty secret", () => {
-  test("is refused, as everybody could sign with it", () => {
+  test("is rejected, because anybody could sign with it", () => {
     expect(() => signingKey("")).toThrow(EmptySecretError);
     expect(() => sign({ ...request, secret: "" })).toThrow(expect.objectContaining({ code: "EMPTY_SECRET" }));
     expect(() => verify({ ...request, secret: "", signature })).toThrow(EmptySecretError);

@@ -4,19 +4,19 @@ import { EmptySecretError, type SigningKey } from "./signing-key.ts";
 
 const encoder = new TextEncoder();
 
-/** The four things that a signature covers. contract: Signature */
+/** The four parts of a request that are signed. contract: Signature */
 export interface SignedRequest {
-  /** HTTP method in any case; upper case is signed. */
+  /** The HTTP method in any case. It is signed in upper case. */
   readonly method: string;
-  /** Path as on the request line, percent-encoding untouched. From `?` on it is left out. */
+  /** The path as on the request line, with its percent-encoding. The query string, from `?` on, is not signed. */
   readonly path: string;
   /** The exact value of the X-Service-Timestamp header: Unix milliseconds in decimal. */
   readonly timestamp: string;
-  /** The exact bytes sent, or text that is sent as UTF-8; empty for a request without a body. */
+  /** The exact bytes that are sent, or text that is sent as UTF-8. Empty for a request without a body. */
   readonly body: Uint8Array | string;
 }
 
-/** A secret as it was issued, prefix included, or prepared by `signingKey`. */
+/** A secret as it was issued, including its prefix, or a key prepared by `signingKey`. */
 export type Secret = string | SigningKey;
 
 /**
@@ -37,7 +37,7 @@ export interface RequestToSign extends SignedRequest {
   readonly secret: Secret;
 }
 
-/** A request, the secret that should have signed it, and the signature that came with it. */
+/** A received request, its signature, and the secret of the expected sender. */
 export interface RequestToVerify extends RequestToSign {
   readonly signature: string;
 }
@@ -55,8 +55,8 @@ export function sign(request: RequestToSign): string {
 }
 
 /**
- * Whether `signature` is this request's, in hex of either case; anything but 64 hex digits is not.
- * The 32 bytes are compared in constant time. Says nothing about the timestamp's age: see `checkTimestamp`.
+ * Whether `signature` is the signature of this request, in hex of either case. False for text other than 64 hex digits. The
+ * 32 bytes are compared in constant time. The age of the timestamp is not checked: use `checkTimestamp`.
  *
  * @example
  * const timestamp = headers.get(HEADERS.timestamp) ?? "";
@@ -68,16 +68,16 @@ export function verify(request: RequestToVerify): boolean {
   return isSignature(request.signature, hmacOf(request));
 }
 
-/** The check of a signature over a body that arrives in parts. */
+/** Verifies the signature of a body that arrives in parts. */
 export interface Verification {
-  /** Adds the next bytes of the body; the part is not kept. */
+  /** Adds the next bytes of the body, which are not stored. */
   update(part: Uint8Array): void;
-  /** Whether the signature is that of all parts together. Called once, at the end. */
+  /** Whether the signature is that of all parts together. Call it once, at the end. */
   holds(): boolean;
 }
 
 /**
- * As `verify`, for a body that arrives in parts: nothing has to be kept until the signature is known to hold.
+ * Begins to verify the signature of a body that arrives in parts, so that the body need not be in memory.
  * Throws EmptySecretError.
  *
  * @example
@@ -97,7 +97,7 @@ export function beginVerification(request: Omit<RequestToVerify, "body">): Verif
 }
 
 /**
- * The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY with a newline between. contract: Signature
+ * The bytes that are signed: METHOD, PATH, TIMESTAMP and RAW_BODY, separated by newlines. contract: Signature
  *
  * @example
  * const bytes = canonicalString({ method: "get", path: "/health?full=1", timestamp: "1795167667000", body: "" });
@@ -113,7 +113,7 @@ export function canonicalString(request: SignedRequest): Uint8Array {
 }
 
 /**
- * SHA-256 of the canonical string in lower-case hex: two sides compare it without showing a body or a secret.
+ * The SHA-256 of the canonical string in lower-case hex. Two sides can compare it without revealing a body or a secret.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body };
@@ -124,7 +124,7 @@ export function canonicalSha256(request: SignedRequest): string {
 }
 
 /**
- * SHA-256 in lower-case hex, of bytes or of text as UTF-8.
+ * Computes the SHA-256 of bytes, or of text as UTF-8, in lower-case hex.
  *
  * @example
  * sha256Hex("abc").slice(0, 16); // "ba7816bf8f01cfea"
@@ -141,7 +141,7 @@ function keyOf(secret: Secret): SigningKey {
   return typeof secret === "string" ? signingKey(secret) : secret;
 }
 
-/** Compares in constant time; text that is not 64 hex digits is no signature. */
+/** Compares in constant time. Text that is not 64 hex digits is not a signature. */
 function isSignature(text: string, expected: Uint8Array): boolean {
   const received = signatureBytes(text);
   return received !== undefined && equalDigests(expected, received);

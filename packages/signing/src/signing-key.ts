@@ -6,7 +6,7 @@ export interface SigningKey {
 }
 
 /**
- * An empty secret would make signatures that everybody can make.
+ * The secret is empty. Anybody could make signatures with an empty secret.
  *
  * @example
  * try {

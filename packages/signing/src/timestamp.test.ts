@@ -6,7 +6,7 @@ const FIVE_MINUTES_MS = 300_000;
 
 describe("a timestamp", () => {
   test.each([0, 1, -1, 213, FIVE_MINUTES_MS, -FIVE_MINUTES_MS])(
-    "that the clock is %i ms past is accepted",
+    "that is %i ms before the clock is accepted",
     (skewMs) => {
       const timestampMs = NOW_MS - skewMs;
       expect(checkTimestamp(String(timestampMs), NOW_MS)).toEqual({ ok: true, timestampMs, skewMs });
@@ -14,7 +14,7 @@ describe("a timestamp", () => {
   );
 
   test.each([FIVE_MINUTES_MS + 1, -FIVE_MINUTES_MS - 1, 86_400_000])(
-    "that the clock is %i ms past is refused",
+    "that is %i ms before the clock is rejected",
     (skewMs) => {
       const verdict = checkTimestamp(String(NOW_MS - skewMs), NOW_MS);
       expect(verdict).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", skewMs });
@@ -24,12 +24,12 @@ describe("a timestamp", () => {
   test.each([
     ["1795167667", "looks like seconds"],
     ["1795167667000000", "looks like microseconds"],
-  ])("%s is refused with the hint that it %s", (header, hint) => {
+  ])("%s is rejected with the hint that it %s", (header, hint) => {
     const skewMs = NOW_MS - Number(header);
     expect(checkTimestamp(header, NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", skewMs, hint });
   });
 
-  test("too large to subtract exactly is refused without a skew", () => {
+  test("too large to subtract exactly is rejected without a skew", () => {
     const hint = "looks like nanoseconds";
     expect(checkTimestamp("1795167667000000000", NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE", hint });
     expect(checkTimestamp("9".repeat(10_000), NOW_MS)).toEqual({ ok: false, code: "TIMESTAMP_OUT_OF_RANGE" });
@@ -61,7 +61,7 @@ describe("a timestamp", () => {
   });
 });
 
-test("the contract's names and tolerance do not change", () => {
+test("the names of headers and the tolerance are those of the contract", () => {
   expect(TIMESTAMP_TOLERANCE_MS).toBe(FIVE_MINUTES_MS);
   expect(Object.values(HEADERS)).toEqual([
     "X-Service-Timestamp",

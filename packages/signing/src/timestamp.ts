@@ -1,5 +1,5 @@
 /**
- * How far a request's timestamp may lie from the receiver's clock, either way. contract: Signature, rule 1
+ * The largest difference between a request's timestamp and the receiver's clock. contract: Signature, rule 1
  *
  * @example
  * const signedAtMs = Date.now();
@@ -7,19 +7,19 @@
  */
 export const TIMESTAMP_TOLERANCE_MS = 5 * 60 * 1000;
 
-// The present in milliseconds has 13 digits; these lengths are the usual other units.
+// The present time in milliseconds has 13 digits. In these other units it has these numbers of digits.
 const UNIT_BY_LENGTH: ReadonlyMap<number, string> = new Map([
   [10, "seconds"],
   [16, "microseconds"],
   [19, "nanoseconds"],
 ]);
 
-/** The unit that a text of digits looks to be in, where that is not milliseconds. */
+/** The likely unit of a timestamp by its number of digits; undefined for milliseconds and for other lengths. */
 export function timestampUnit(digits: string): string | undefined {
   return /^[0-9]+$/.test(digits) ? UNIT_BY_LENGTH.get(digits.length) : undefined;
 }
 
-/** A timestamp inside the window, or why it is refused. `skewMs` is the receiver's clock minus the timestamp. */
+/** Whether a timestamp is accepted; if not, the reason. `skewMs` is the receiver's clock minus the timestamp. */
 export type TimestampVerdict =
   | { readonly ok: true; readonly timestampMs: number; readonly skewMs: number }
   | {
@@ -30,8 +30,8 @@ export type TimestampVerdict =
     };
 
 /**
- * Judges the X-Service-Timestamp header: Unix milliseconds in decimal digits, within five minutes of `nowMs`, inclusive.
- * `skewMs` is left out where the number is too large to subtract exactly. contract: Signature, rule 1
+ * Checks the X-Service-Timestamp header: Unix milliseconds in decimal digits, at most five minutes from `nowMs`. `skewMs`
+ * is undefined if the number is too large to subtract exactly. contract: Signature, rule 1
  *
  * @example
  * const clock = checkTimestamp(headers.get(HEADERS.timestamp) ?? undefined, Date.now());

@@ -27,7 +27,7 @@ const PUBLISHED = [
   "e4c5e25aa8dc86784a4d95fa8ec9fc121fe0ed46862902a365afc0ed4db9e937",
 ];
 
-test("the vectors hold the published signatures and many more", () => {
+test("vectors.json contains the published signatures", () => {
   expect(vectors.slice(0, 4).map(({ signature }) => signature)).toEqual(PUBLISHED);
   expect(vectors).toHaveLength(20);
   expect(new Set(vectors.map(({ name }) => name)).size).toBe(20);
@@ -42,25 +42,25 @@ describe.each(vectors)("vector: $name", (vector) => {
     body,
   ]);
 
-  test("is what node:crypto makes of the contract's words", () => {
+  test("equals the HMAC of node:crypto over the text that the contract describes", () => {
     expect(createHmac("sha256", Buffer.from(secret, "utf8")).update(canonical).digest("hex")).toBe(
       signature.toLowerCase(),
     );
     expect(createHash("sha256").update(canonical).digest("hex")).toBe(vector.canonicalSha256);
   });
 
-  test("is what sign makes, from a secret and from a prepared key", () => {
+  test("equals the result of sign, with a secret and with a prepared key", () => {
     expect(sign({ ...request, secret })).toBe(signature.toLowerCase());
     expect(sign({ ...request, secret: signingKey(secret) })).toBe(signature.toLowerCase());
   });
 
-  test("verifies, and does not with another timestamp", () => {
+  test("verifies, but not with another timestamp", () => {
     expect(verify({ ...request, secret, signature })).toBe(true);
     expect(verify({ ...request, secret: signingKey(secret), signature })).toBe(true);
     expect(verify({ ...request, secret, signature, timestamp: `${timestamp}0` })).toBe(false);
   });
 
-  test("has the canonical string that its SHA-256 names", () => {
+  test("has a canonical string with the given SHA-256", () => {
     expect(Buffer.from(canonicalString(request)).equals(canonical)).toBe(true);
     expect(sha256Hex(canonicalString(request))).toBe(vector.canonicalSha256);
     expect(canonicalSha256(request)).toBe(vector.canonicalSha256);

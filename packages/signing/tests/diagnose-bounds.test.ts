@@ -15,7 +15,7 @@ import { MISTAKES } from "./mistakes.ts";
 
 const newSecret = () => `sk_sandbox_${randomBytes(32).toString("hex")}`;
 
-// What anybody may ask: any text in any place, and signatures of every form.
+// Arbitrary requests: any text in any field, and signatures in every notation.
 const anySignature = fc.oneof(
   fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString("hex")),
   fc.constantFrom(20, 32, 64).map((length) => randomBytes(length).toString("base64")),
@@ -32,7 +32,7 @@ const anyRequest = fc.record({
   signedTimestamp: fc.string(),
 }) satisfies fc.Arbitrary<RequestToDiagnose>;
 
-test("nobody's signature is explained: not one certain answer to what no secret of the lender has signed", () => {
+test("no finding is certain for a signature that was made with none of the lender's secrets", () => {
   fc.assert(
     fc.property(anyRequest, (request) => {
       const { signatureMatches, diagnosis } = diagnose(request, SECRETS, NOW_MS);
@@ -43,7 +43,7 @@ test("nobody's signature is explained: not one certain answer to what no secret 
   );
 });
 
-test("whatever the body is, what a client does to it is found, and nothing else is said", () => {
+test("finds exactly the mistake that a client makes with any body", () => {
   const anyBody = fc
     .tuple(
       fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 }),
@@ -75,8 +75,8 @@ test("whatever the body is, what a client does to it is found, and nothing else 
   );
 });
 
-describe("an answer is no oracle:", () => {
-  test("who has signed with nothing of the secret gets the same answer whatever the secret is", () => {
+describe("the result reveals nothing about the secret:", () => {
+  test("a caller that signs without the secret gets the same result for every secret", () => {
     const others = () => [{ keyId: OLDER_KEY_ID, secret: newSecret() }];
     const answer = (request: RequestToDiagnose) =>
       diagnose(request, { secret: newSecret(), keyId: KEY_ID, others: others() }, NOW_MS);
@@ -98,7 +98,7 @@ describe("an answer is no oracle:", () => {
     }
   });
 
-  test("it contains no digest but the two of what the caller sent, and none of a signature", () => {
+  test("it contains only the two digests of the caller's own data, and no signature", () => {
     for (const { client, sends } of MISTAKES) {
       const request = sentBy(client, sends);
       const { canonicalString, canonicalSha256, bodySha256, ...rest } = diagnose(request, SECRETS, NOW_MS);
@@ -110,7 +110,7 @@ describe("an answer is no oracle:", () => {
     }
   });
 
-  test("each mistake about the secret takes all of it or nothing: there is no part to guess", () => {
+  test("each mistake in the secret uses the whole secret or nothing of it, so that no part can be guessed", () => {
     const digits = SECRET.slice("sk_sandbox_".length);
     for (const { change, cause } of secretMistakes({ secret: SECRET, keyId: KEY_ID })) {
       const key = (secret: string) => Buffer.from((change(secret) ?? "") as string).toString("hex");
@@ -119,12 +119,12 @@ describe("an answer is no oracle:", () => {
         const changed = `sk_sandbox_${digits.slice(0, index)}${other}${digits.slice(index + 1)}`;
         return key(changed) === key(SECRET);
       });
-      // Base64 leaves over two bits of the last digit.
+      // Base64 drops two bits of the last digit.
       expect(same.slice(0, -1).filter(Boolean).length, cause).toBeOneOf([0, digits.length - 1]);
     }
   });
 
-  test("a right guess of less than the whole secret is answered like a wrong one", () => {
+  test("a correct guess of a part of the secret gets the same result as a wrong guess", () => {
     for (const length of [11, 12, 20, 43, 74]) {
       const request = sentBy({ key: (secret) => secret.slice(0, length) });
       const wrong = sentBy({ key: () => randomBytes(length).toString("hex") });
@@ -133,7 +133,7 @@ describe("an answer is no oracle:", () => {
   });
 });
 
-describe("work is bounded", () => {
+describe("the search stays within its limits", () => {
   const others = Array.from({ length: 9 }, () => ({ keyId: OLDER_KEY_ID, secret: newSecret() }));
   const row = { sourceLoanNumber: "LN/1", borrowerName: "आशा", outstandingAmount: 5000.5, tags: ["<a>", "b"] };
   const rows = (count: number) => JSON.stringify({ rows: Array.from({ length: count }, () => row) }, null, 1);
@@ -159,14 +159,14 @@ describe("work is bounded", () => {
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES_READ);
   });
 
-  test("and leaves room for every pair up to 1 KiB, and for every single mistake and some pairs at 64 KiB", () => {
+  test("and tries every pair for a body of 1 KiB, and every single mistake and some pairs for 64 KiB", () => {
     expect(search(rows(5))).toMatchObject({ complete: true });
     const { signatures, complete } = search(rows(430));
     expect(complete).toBe(false);
     expect(signatures).toBeGreaterThan(150);
   });
 
-  test("also where everything but the body is long", () => {
+  test("even if all other parts are long", () => {
     const [long, signature] = ["/%2F?".repeat(10_000), randomBytes(32).toString("hex")];
     const parts = { method: long, path: long, host: long, timestamp: "1".repeat(50_000), signedTimestamp: long };
     const { bytes, signatures } = diagnose({ ...parts, body: "", signature }, SECRETS, NOW_MS).search;
@@ -174,13 +174,13 @@ describe("work is bounded", () => {
     expect(signatures).toBeLessThan(200);
   });
 
-  test("and a body nested beyond reason is not taken apart", () => {
+  test("and does not parse a body that is nested too deeply", () => {
     const body = "[".repeat(30_000) + "]".repeat(30_000);
     expect(search(body).signatures).toBeGreaterThan(2);
   });
 });
 
-test("a certain answer says what is so: made on purpose, the mistake gives the caller's signature", () => {
+test("a certain mistake reproduces the caller's signature", () => {
   const request = sentBy({ key: (secret) => `${secret}\n` });
   const [finding] = diagnose(request, SECRETS, NOW_MS).diagnosis;
   expect(finding).toMatchObject({ cause: "SECRET_WITH_NEWLINE", certain: true });

@@ -11,14 +11,14 @@ function namedFor(request: RequestToDiagnose): SignatureCause[] {
   return diagnosis.map(({ cause }) => cause);
 }
 
-test("more than forty mistakes are made here, and each cause that can be certain is among them or below", () => {
+test("the tests make more than forty mistakes, and cover each cause that can be certain", () => {
   expect(MISTAKES.length).toBeGreaterThan(40);
   const made = new Set(MISTAKES.map(({ cause }) => cause));
   const notMade = SIGNATURE_CAUSES.filter((cause) => !made.has(cause));
   expect(notMade).toEqual(["TIMESTAMP_IN_NANOSECONDS", "SECRET_EMPTY", "SIGNATURE_NOT_RECOGNISED"]);
 });
 
-test.each(MISTAKES)("$name: $cause, for certain", ({ client, sends, cause }) => {
+test.each(MISTAKES)("$name is certainly $cause", ({ client, sends, cause }) => {
   const request = sentBy(client, sends);
   expect(verify({ ...request, secret: SECRET })).toBe(false);
   expect(namedFor(request)).toEqual([cause]);
@@ -118,7 +118,7 @@ describe("two mistakes at once are both named:", () => {
     expect(namedFor(sentBy(client, { body }))).toEqual(causes);
   });
 
-  test("whatever the two are: one in thirty-one of all pairs", () => {
+  test("in one of 31 of all pairs", () => {
     const pairs = MISTAKES.flatMap((first, index) => MISTAKES.slice(index + 1).map((second) => ({ first, second })));
     const tried = pairs.filter(canMeet).filter((_, index) => index % 31 === 0);
     expect(tried.length).toBeGreaterThan(60);
@@ -132,12 +132,12 @@ describe("two mistakes at once are both named:", () => {
   });
 });
 
-describe("a timestamp in another unit, sent as it was signed,", () => {
+describe("a timestamp in another unit, signed and sent alike,", () => {
   test.each<[SignatureCause, string]>([
     ["TIMESTAMP_IN_SECONDS", "1795167667"],
     ["TIMESTAMP_IN_MICROSECONDS", "1795167667123000"],
     ["TIMESTAMP_IN_NANOSECONDS", "1795167667123000000"],
-  ])("is %s for certain, although the signature matches", (cause, timestamp) => {
+  ])("is certainly %s, although the signature matches", (cause, timestamp) => {
     const request = { ...sentBy({}, { timestamp }), timestamp };
     const { signatureMatches, diagnosis, clock } = diagnose(request, SECRETS, NOW_MS);
     expect(signatureMatches).toBe(true);
@@ -146,13 +146,13 @@ describe("a timestamp in another unit, sent as it was signed,", () => {
     expect(diagnosis).toEqual([{ cause, certain: true, fix: `Sign and send milliseconds: ${ms}.` }]);
   });
 
-  test("is named beside another mistake", () => {
+  test("is named in addition to another mistake", () => {
     const request = sentBy(mistake("the method in small letters").client, { timestamp: "1795167667" });
     expect(namedFor(request)).toEqual(["TIMESTAMP_IN_SECONDS", "METHOD_IN_LOWER_CASE"]);
   });
 });
 
-test("a right signature is right, with nothing to mend", () => {
+test("a correct signature matches and has no findings", () => {
   const request = { ...sentBy({}), timestamp: TIMESTAMP };
   const { search: _, ...answer } = diagnose(request, SECRETS, NOW_MS);
   expect(answer).toEqual({
@@ -188,26 +188,26 @@ test("every vector matches", () => {
   }
 });
 
-describe("what only the caller can know", () => {
-  test("is used when it is told: a timestamp that was signed and not sent", () => {
+describe("data of the caller", () => {
+  test("is used: the timestamp that the client says it has signed", () => {
     const claimed = String(Number(TIMESTAMP) - 86_400_000);
     const request = { ...sentBy({ timestamp: () => claimed, method: () => "post" }), signedTimestamp: claimed };
     expect(namedFor(request)).toEqual(["TIMESTAMP_DIFFERS_FROM_HEADER", "METHOD_IN_LOWER_CASE"]);
   });
 
-  test("is guessed from the host only where there is one", () => {
+  test("is needed: without a host, no certain mistake contains one", () => {
     const { host: _, ...request } = sentBy(mistake("the whole URL").client);
     expect(diagnose(request, SECRETS, NOW_MS).diagnosis.filter(({ certain }) => certain)).toEqual([]);
   });
 
-  test("an empty secret is told apart where hexadecimal does not explain it", () => {
+  test("an empty secret is SECRET_EMPTY if decoding from hexadecimal does not explain it", () => {
     const secret = "ab".repeat(32);
     const { diagnosis } = diagnose(sentBy({ key: () => "" }), { secret }, NOW_MS);
     expect(diagnosis).toMatchObject([{ cause: "SECRET_EMPTY", certain: true }]);
   });
 });
 
-describe("when nothing reproduces the signature, what was sent leads to guesses:", () => {
+describe("if no mistake reproduces the signature, the request has possible mistakes:", () => {
   const unknown = sign({ ...sentBy({}), secret: "sk_sandbox_of_somebody_else" });
   test.each<[string, Partial<RequestToDiagnose>, SignatureCause[]]>([
     ["nothing odd", { method: "GET", path: "/api/v1/partner/health", body: "" }, []],
@@ -241,13 +241,13 @@ function mistake(name: string): Mistaken {
   return found;
 }
 
-/** Pairs that a client can make at once and that no single mistake explains as well. */
+/** Pairs of mistakes that a client can make together, and that no single mistake explains. */
 function canMeet({ first, second }: { first: Mistaken; second: Mistaken }): boolean {
   if (Object.keys(first.client).some((step) => step in second.client)) return false;
   const sends = [first.sends ?? {}, second.sends ?? {}] as const;
   if (Object.keys(sends[0]).some((part) => part in sends[1])) return false;
   if ([first, second].some(isFarInTime)) return false;
-  // A mistake with a body, or a path, of its own cannot be made with another's.
+  // Two mistakes that each need their own body, or their own path, cannot be made together.
   if (changes("body", first, second) || changes("body", second, first)) return false;
   if (changes("path", first, second) || changes("path", second, first)) return false;
   const causes = [first.cause, second.cause];
@@ -258,7 +258,7 @@ function changes(part: "body" | "path", one: Mistaken, other: Mistaken): boolean
   return one.client[part] !== undefined && other.sends?.[part === "body" ? "body" : "target"] !== undefined;
 }
 
-/** Beyond a few milliseconds and a second, timestamps are tried on their own only. */
+/** Timestamps that differ by more than a few milliseconds are tried only without a second mistake. */
 function isFarInTime({ name }: Mistaken): boolean {
   return [
     "the header cut to whole seconds",

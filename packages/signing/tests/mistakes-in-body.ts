@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { COMPACT_BODY, type Mistaken, NO_BODY } from "./wrong-client.ts";
 
-/** The compact body as `JSON.stringify(value, null, 2)` writes it. */
+/** The body in the layout of `JSON.stringify(value, null, 2)`. */
 const PRETTY_BODY = `{
   "reference": "pay/Nx81",
   "amount": 2500.50,
@@ -18,7 +18,7 @@ const PRETTY_BODY = `{
 
 const rewritten = (from: string, to: string) => (body: string) => body.replaceAll(from, to);
 
-/** What is signed in place of the body that is sent. */
+/** Mistakes in the body: each client signs another text than the body that it sends. */
 export const BODY_MISTAKES: Mistaken[] = [
   { name: "{} for no body", cause: "EMPTY_BODY_AS_OBJECT", sends: NO_BODY, client: { body: () => JSON.stringify({}) } },
   {

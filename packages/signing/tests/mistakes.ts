@@ -4,7 +4,7 @@ import { hmac, HOST, joinedBy, KEY_ID, type Mistaken, NO_BODY, OLDER_SECRET, TIM
 
 const sha256 = (...parts: Buffer[]) => createHash("sha256").update(Buffer.concat(parts)).digest();
 
-/** Each mistake as somebody makes it, most of them by one library call too many. */
+/** Clients that make one mistake each, most of them by one superfluous library call. */
 export const MISTAKES: Mistaken[] = [
   {
     name: "seconds signed, milliseconds sent",

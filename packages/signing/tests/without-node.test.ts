@@ -25,7 +25,7 @@ const { requests, secrets, nowMs } = JSON.parse(given);
 const result = requests.map((request) => signing.diagnose(request, secrets, nowMs));
 `;
 
-test("the package signs and verifies every vector where there is no Node", () => {
+test("the package signs and verifies every vector without Node", () => {
   const given = readFileSync(new URL("../vectors.json", import.meta.url), "utf8");
   const { vectors } = JSON.parse(given) as { readonly vectors: readonly unknown[] };
   const { result, loaded } = runWithoutNode(SIGN_VECTORS, given);
@@ -34,7 +34,7 @@ test("the package signs and verifies every vector where there is no Node", () =>
   expect(loaded).not.toContain("hmac-node.ts");
 });
 
-test("the debugger answers there as it does here, to mistakes and to what is none", () => {
+test("diagnose returns the same results without Node, for mistakes and for correct requests", () => {
   const unknown = sentBy({ key: () => "sk_sandbox_of_somebody_else" });
   const requests = [
     ...MISTAKES.filter((_, index) => index % 4 === 0).map(({ client, sends }) => sentBy(client, sends)),

@@ -23,8 +23,8 @@ const signing = await import(indexUrl);
 `;
 
 /**
- * Runs a script that has the package as `signing` and the text `given`, where there is no Node, and answers what its
- * expression `result` was, and the files that were loaded.
+ * Runs a script without Node's modules and globals. The script can use the package as `signing` and the text as `given`.
+ * Returns the value of its expression `result`, and the loaded files.
  */
 export function runWithoutNode(script: string, given: string): { result: unknown; loaded: string[] } {
   const program = `${START}${script}\nprint(JSON.stringify({ result, loaded }));`;

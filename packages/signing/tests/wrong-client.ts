@@ -10,17 +10,17 @@ export const TIMESTAMP = "1795167667123";
 export const NOW_MS = Number(TIMESTAMP) + 213;
 export const SECRETS = { secret: SECRET, keyId: KEY_ID, others: [{ keyId: OLDER_KEY_ID, secret: OLDER_SECRET }] };
 
-/** What a client has in hand when it signs. */
+/** The values that a client signs. */
 export interface InHand {
   method: string;
-  /** As on the request line, with its query string. */
+  /** The path as on the request line, with its query string. */
   target: string;
   timestamp: string;
   body: string;
   secret: string;
 }
 
-/** A client that signs as the contract says, but for what is written differently here. */
+/** A client that signs as the contract says, except for the functions and values given here. */
 export interface WrongClient {
   key?: (secret: string) => string | Buffer;
   method?: (method: string) => string;
@@ -36,14 +36,14 @@ export interface Mistaken {
   name: string;
   client: WrongClient;
   cause: SignatureCause;
-  /** What the client sends, where the mistake needs it. */
+  /** The request that the client sends, if the mistake needs a special one. */
   sends?: Partial<InHand>;
 }
 
 export const COMPACT_BODY =
   '{"reference":"pay/Nx81","amount":2500.50,"note":"आशा & Söhne","items":[{"z":1,"b":2.0},[]],"a":{}}';
 
-/** What every client sends here, unless its mistake needs something else. */
+/** The request that clients send, unless their mistake needs another one. */
 export const SENT: InHand = {
   method: "POST",
   target: "/api/v1/partner/cases/MUM%2F2023%2F00123/payments/confirm?dryRun=true",
@@ -53,7 +53,7 @@ export const SENT: InHand = {
 };
 export const NO_BODY = { method: "GET", target: "/api/v1/partner/health?verbose=1", body: "" };
 
-/** The request that a client sends, with the signature that it believes to be right. Parts are signed in client order. */
+/** Makes the request of a client, with the signature that the client computes. */
 export function sentBy(client: WrongClient, sends: Partial<InHand> = {}): RequestToDiagnose {
   const { method, target, timestamp, body, secret } = { ...SENT, ...sends };
   const join = client.join ?? joinedBy("\n");
@@ -69,7 +69,7 @@ export function sentBy(client: WrongClient, sends: Partial<InHand> = {}): Reques
   return { method, path: target, timestamp, body, signature, host: HOST };
 }
 
-/** Joins the parts by something else than a newline. */
+/** Joins the parts with another separator than a newline. */
 export function joinedBy(separator: string): NonNullable<WrongClient["join"]> {
   return (parts) => Buffer.concat([Buffer.from([...parts.slice(0, 3), ""].join(separator)), parts[3]]);
 }

@@ -11,15 +11,15 @@ export interface ClusterUse {
 }
 
 /**
- * Names what a cluster of Citus lacks before tables can be distributed, a sentence each: workers, nodes that answer,
- * two-phase commit, the role of the service. Empty where Citus is not installed. Changes nothing. `read` runs every
- * text in the same session.
+ * Lists what a cluster of Citus lacks before tables can be distributed, one sentence for each fault: workers, nodes that
+ * answer, two-phase commit, the role of the service. The list is empty if Citus is not installed. Changes nothing. `read`
+ * has to run every text in the same session.
  */
 export async function clusterFaults(read: ReadRows, { runtimeUrl }: ClusterUse = {}): Promise<string[]> {
   const version = await citusVersion(read);
   if (version === undefined) return [];
   if (Number.parseInt(version, 10) < OLDEST_CITUS) {
-    return [`Citus ${version} is installed, and ${OLDEST_CITUS} or newer is needed: update it on every node`];
+    return [`Citus ${version} is installed, but ${OLDEST_CITUS} or newer is needed: update it on every node`];
   }
   const nodes = await read<Node>(NODES);
   const missing = faultsOfNodes(nodes);
@@ -34,7 +34,7 @@ export async function clusterFaults(read: ReadRows, { runtimeUrl }: ClusterUse =
 }
 
 /**
- * The version of Citus in this database; undefined where the extension is not installed.
+ * The version of Citus in this database, or undefined if the extension is not installed.
  *
  * @internal
  */
@@ -54,18 +54,18 @@ interface Node {
   readonly hasShards: boolean;
 }
 
-/** A node's answer to a command; the error's text where it failed or could not be sent. */
+/** A node's answer to a command. `result` is the text of the error if the command failed or could not be sent. */
 interface Answer {
   readonly id: number;
   readonly success: boolean;
   readonly result: string;
 }
 
-/** What is asked of each node. */
+/** The facts that each node reports about itself. */
 interface NodeFacts {
   readonly preparedTransactions: number;
   readonly citus: string | null;
-  /** Whether the role of the service may log in; null where it does not exist. */
+  /** Whether the role of the service may log in; null if the role does not exist. */
   readonly roleMayLogIn: boolean | null;
 }
 
@@ -86,7 +86,7 @@ function faultsOfNodes(nodes: readonly Node[]): string[] {
   return faults;
 }
 
-/** Asks unreachable nodes too: their answer is then the connection's error. */
+/** Sends a command to all nodes. The answer of an unreachable node is the error of its connection. */
 function onAllNodes(command: string): string {
   return `select nodeid as id, success, result
     from run_command_on_all_nodes(${escapeLiteral(command)}, give_warning_for_connection_errors := true)`;
@@ -107,12 +107,12 @@ function faultsOfAnswer(nodes: readonly Node[], answer: Answer, citus: string, r
   const faults: string[] = [];
   if (facts.preparedTransactions === 0) {
     faults.push(
-      `The node ${node} has max_prepared_transactions = 0, and so cannot commit in two phases: set it to at least max_connections, and restart the node`,
+      `The node ${node} has max_prepared_transactions = 0, so it cannot commit in two phases: set it to at least max_connections, and restart the node`,
     );
   }
   if (facts.citus !== citus) {
     const found = facts.citus === null ? "no Citus" : `Citus ${facts.citus}`;
-    faults.push(`The node ${node} has ${found}, and the coordinator has Citus ${citus}: update it there`);
+    faults.push(`The node ${node} has ${found}, but the coordinator has Citus ${citus}: update Citus on the node`);
   }
   if (role !== "" && facts.roleMayLogIn !== true) {
     const lacks = facts.roleMayLogIn === null ? "does not exist" : "may not log in";
@@ -124,8 +124,9 @@ function faultsOfAnswer(nodes: readonly Node[], answer: Answer, citus: string, r
 }
 
 /**
- * The coordinator connects to a worker as the role that sent the statement, so the worker has to let that role in. Only
- * a member of the role can try that: others find out when the service starts.
+ * Checks that the workers accept connections of the role, because the coordinator connects to a worker as the role that
+ * sent the statement. Only a member of the role can check it. For any other role a missing permission shows when the
+ * service starts.
  */
 async function refusedRole(read: ReadRows, nodes: readonly Node[], role: string): Promise<string[]> {
   if (role === "") return [];

@@ -3,7 +3,7 @@ import { isDistributed } from "../transaction/is-distributed.ts";
 import { statement } from "../sql/statement.ts";
 import { query } from "../transaction/transaction.ts";
 
-/** A transaction over several nodes that has been prepared on a node and not ended. */
+/** A transaction over several nodes that is prepared on a node, but neither committed nor rolled back. */
 export interface PreparedTransaction {
   /** "host:port". */
   readonly node: string;
@@ -11,17 +11,17 @@ export interface PreparedTransaction {
   readonly preparedAt: Date;
 }
 
-/** How the nodes of a cluster are. */
+/** The state of the nodes of a cluster. */
 export interface ClusterHealth {
   /** "host:port" of each node that does not answer the coordinator. */
   readonly away: readonly string[];
-  /** Prepared for more than a minute: each holds its locks, and others cannot read what it wrote. */
+  /** Transactions prepared more than a minute ago. Each keeps its locks, and others cannot read the rows that it wrote. */
   readonly prepared: readonly PreparedTransaction[];
 }
 
 /**
- * How the nodes are, if tables are distributed; undefined on one PostgreSQL. Nodes that are away are named and not asked
- * for anything else. A node that is silent takes `citus.node_connection_timeout`.
+ * Reads the state of the nodes of a cluster; undefined on one PostgreSQL. Nodes that do not answer are listed in `away`.
+ * The call waits for a silent node until `citus.node_connection_timeout`.
  *
  * @example
  * const health = await clusterHealth(em);
@@ -45,7 +45,7 @@ const nodesOfCluster = statement(
    from pg_dist_node where isactive and noderole = 'primary' order by nodeid`,
 );
 
-/** Sent to each node as it is. */
+/** Citus sends this text to each node. */
 const PREPARED_LONG_AGO = `select coalesce(json_agg(json_build_object('gid', gid, 'preparedAt', prepared) order by prepared), '[]')
   from pg_prepared_xacts where database = current_database() and prepared < now() - interval '1 minute'`;
 

@@ -47,18 +47,18 @@ beforeAll(async () => {
 
 afterAll(() => client.end());
 
-test("a rehearsal tells what would be sent: each table behind those that it refers to, all lenders' tables together", async () => {
+test("a dry run returns the statements, with each table after those that it refers to", async () => {
   expect(await distribute({ url, schemas, dryRun: true })).toEqual({
     citus: undefined,
     statements: [...SETTINGS, FUNCTION, ...CALLS],
   });
 });
 
-test("nothing is sent where Citus is not installed", async () => {
+test("sends nothing if Citus is not installed", async () => {
   expect(await distribute({ url, schemas })).toEqual({ citus: undefined, statements: [] });
 });
 
-test("what cannot be distributed is not begun with", async () => {
+test("rejects with NotDistributableError a schema with a table that is neither a lender's nor named", async () => {
   const other = { ...schema, undistributed: [] };
   await expect(distribute({ url, schemas: [other], dryRun: true })).rejects.toMatchObject({
     code: "NOT_DISTRIBUTABLE",
@@ -68,8 +68,8 @@ test("what cannot be distributed is not begun with", async () => {
   });
 });
 
-test("it goes on where an earlier call broke off or left a table out, and then has nothing to do", async () => {
-  await standInForCitus();
+test("sends only the missing statements after an interrupted call, and none when all is done", async () => {
+  await installFakeCitus();
   await client.query("create table shop.held (id int); insert into refused values ('shop.a_line')");
   const stillOurs = {
     ...schema,
@@ -91,7 +91,7 @@ test("it goes on where an earlier call broke off or left a table out, and then h
   });
 });
 
-test("reference tables are completed at each call, and not in a rehearsal", async () => {
+test("runs beforeDistribution at each call, but not in a dry run", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const beforeDistribution = ["insert into shop.country values ('IN') on conflict do nothing"];
   const completed = [{ ...schema, undistributed: [...schema.undistributed!, held], beforeDistribution }];
@@ -103,7 +103,7 @@ test("reference tables are completed at each call, and not in a rehearsal", asyn
 });
 
 test.each([
-  ["update pg_extension set extversion = '12.1-1' where extname = 'citus'", /^Citus 12\.1-1 is installed, and 13/],
+  ["update pg_extension set extversion = '12.1-1' where extname = 'citus'", /^Citus 12\.1-1 is installed, but 13/],
   [
     "delete from pg_dist_node where groupid = 0",
     /^The coordinator is not in pg_dist_node: call citus_set_coordinator_host/,
@@ -124,7 +124,7 @@ test.each([
   ],
   [
     `update answers set result = jsonb_set(result::jsonb, '{citus}', '"12.1-1"') where nodeid = 2`,
-    /^The node worker:5433 has Citus 12\.1-1, and the coordinator has Citus 13\.0: update it there/,
+    /^The node worker:5433 has Citus 12\.1-1, but the coordinator has Citus 13\.0: update Citus on the node/,
   ],
   [
     `update answers set result = jsonb_set(result::jsonb, '{roleMayLogIn}', 'null') where nodeid = 2`,
@@ -134,7 +134,7 @@ test.each([
     `update answers set result = jsonb_set(result::jsonb, '{roleMayLogIn}', 'false') where nodeid = 2`,
     /^The role shop_app may not log in on the node worker:5433/,
   ],
-])("refuses a cluster that is not ready, and changes nothing: %s", async (fault, sentence) => {
+])("rejects a cluster that is not ready, and changes nothing, after: %s", async (fault, sentence) => {
   await client.query("begin");
   const read = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   await client.query(fault);
@@ -143,7 +143,7 @@ test.each([
   await client.query("rollback");
 });
 
-test("refuses to distribute while Citus knows tables of pg-boss", async () => {
+test("refuses to distribute while tables of pg-boss are in Citus's metadata", async () => {
   await client.query(`create schema pgboss; create table pgboss.job (id int);
     insert into pg_dist_partition values ('pgboss.job', 'n', 's')`);
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
@@ -156,7 +156,7 @@ test("refuses to distribute while Citus knows tables of pg-boss", async () => {
   await client.query("delete from pg_dist_partition where logicalrelid = 'pgboss.job'::regclass");
 });
 
-test("two releases at once send each statement once", async () => {
+test("two calls at the same time send each statement once", async () => {
   await client.query("create table shop.newest (lender_id uuid, id uuid, primary key (lender_id, id))");
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
@@ -164,7 +164,7 @@ test("two releases at once send each statement once", async () => {
   expect(both.flatMap(({ statements }) => statements)).toHaveLength(SETTINGS.length + 1);
 });
 
-test("what Citus only knows of is left to do, and what it has elsewhere than declared is named", async () => {
+test("distributes a table that is only in Citus's metadata, and names tables that Citus has placed otherwise", async () => {
   const held = { ...schema.undistributed![1]!, table: "shop.held" };
   const now = [{ ...schema, undistributed: [...schema.undistributed!, held] }];
   await placeAs("shop.a_line", "n", "s");
@@ -176,9 +176,9 @@ test("what Citus only knows of is left to do, and what it has elsewhere than dec
   await client.query("insert into pg_dist_partition values ('shop.visitor', 'n', 't')");
   await expect(distribute({ url, schemas: now })).rejects.toMatchObject({
     faults: [
-      "shop.country is declared as reference, and Citus has it as lender: take that back with undistribute_table",
-      "shop.a_line is declared as lender, and Citus has it as reference: take that back with undistribute_table",
-      "shop.visitor is declared as local, and Citus has it as reference: take that back with undistribute_table",
+      "shop.country is declared as reference, but Citus has it as lender: undo that with undistribute_table",
+      "shop.a_line is declared as lender, but Citus has it as reference: undo that with undistribute_table",
+      "shop.visitor is declared as local, but Citus has it as reference: undo that with undistribute_table",
     ],
   });
 });
@@ -192,10 +192,10 @@ async function placeAs(table: string, method: string, model: string): Promise<vo
 }
 
 /**
- * Not Citus: functions that write down what they were called with, in the tables that Citus has for it. They show that
- * the calls can be parsed and repeated, and nothing of what Citus would do.
+ * Replaces Citus by functions that record their arguments in tables named as those of Citus. The tests show that the
+ * calls can be parsed and repeated. They do not show what Citus would do.
  */
-async function standInForCitus(): Promise<void> {
+async function installFakeCitus(): Promise<void> {
   await client.query(`
     insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
       values (999999, 'citus', 10, 11, false, '13.0');

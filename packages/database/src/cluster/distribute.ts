@@ -6,23 +6,23 @@ import { JOB_COMMIT_TABLE } from "../jobs/jobs.ts";
 import type { PackageSchema, ReadRows } from "../migration/migrate.ts";
 import { type MigrationLockOptions, withMigrationLock } from "../migration/migration-lock.ts";
 
-/** As for `migrate`, and never at the same time as one. */
+/** Options of `distribute`. It takes the same lock as `migrate`, so the two never run at the same time. */
 export interface DistributeOptions extends MigrationLockOptions, ClusterUse {
   schemas: readonly PackageSchema[];
-  /** Tells what would be sent, also where Citus is not installed, and sends nothing. */
+  /** Returns the statements without sending them. It also works if Citus is not installed. */
   dryRun?: boolean;
 }
 
-/** What Citus was told, or would be. */
+/** The statements that `distribute` sent, or with `dryRun` would send. */
 export interface Distribution {
-  /** The version of Citus in this database; undefined where it is not installed. */
+  /** The version of Citus in this database, or undefined if Citus is not installed. */
   readonly citus: string | undefined;
-  /** What was sent, or would be, in this order; none when every table is where it belongs. */
+  /** The statements in the order of sending. Empty if every table is already where it belongs. */
   readonly statements: readonly string[];
 }
 
 /**
- * The tables are not made for it; `faults` has a sentence for each reason.
+ * The tables or the cluster do not allow distribution by lender. `faults` has one sentence for each reason.
  *
  * @example
  * await distribute({ url, schemas: [billingSchema] }).catch((error: unknown) => {
@@ -41,7 +41,7 @@ export class NotDistributableError extends Error {
   }
 }
 
-/** `metadata`: on the coordinator like `local`, and known to Citus. */
+/** `metadata` means on the coordinator like `local`, but listed in Citus's metadata. */
 type Placement = "lender" | "reference" | "local" | "metadata";
 
 interface Table {
@@ -50,11 +50,13 @@ interface Table {
 }
 
 /**
- * Declares to Citus where the rows of each table live: lenders' rows on the node of their lender, all tables together;
- * small tables that are read everywhere on each node; the rest on the coordinator. Local tables that are written together
- * with lenders' rows get into Citus's metadata, so that one transaction over both commits in two phases. Functions are
- * made on every node. It may be repeated at any time, as after a release with new tables, and does what is left to do.
- * Without Citus it does nothing.
+ * Distributes the tables over the nodes of a Citus cluster. The rows of a lender in all tables are placed on one node. A
+ * reference table has a copy on each node. Local tables stay on the coordinator. A local table that is written together
+ * with lenders' rows is added to Citus's metadata, so that a transaction over both commits in two phases. Functions are
+ * created on every node.
+ *
+ * Run it again after each release with new tables: it sends only the statements that are still missing. Without Citus it
+ * does nothing.
  * @throws NotDistributableError, SessionNeededError, before anything is changed
  *
  * @example
@@ -69,10 +71,10 @@ export async function distribute(options: DistributeOptions): Promise<Distributi
     const citus = await citusVersion(read);
     if (citus === undefined && !dryRun) return { citus, statements: [] };
     await checkCluster(read, options);
-    refuseFaults(await distributionFaults(client, schemas));
+    throwFaults(await distributionFaults(client, schemas));
     const tables = await tablesInOrder(client, schemas);
     const placed = citus === undefined ? [] : await placedTables(client);
-    refuseFaults([...misplaced(tables, placed), ...placedJobs(placed)]);
+    throwFaults([...misplaced(tables, placed), ...placedJobs(placed)]);
     const functions = await functionsToSend(client, schemas, citus !== undefined);
     const statements = withSettings([...functions, ...statementsFor(tables, placed)]);
     if (!dryRun) {
@@ -84,8 +86,8 @@ export async function distribute(options: DistributeOptions): Promise<Distributi
 }
 
 /**
- * Refuses a cluster of Citus that is not ready for `distribute`. Use it as the `check` of `migrate`, so that nothing is
- * migrated either. Passes where Citus is not installed.
+ * Checks that a cluster of Citus is ready for `distribute`. Use it as the `check` of `migrate`, so that a cluster that is
+ * not ready is not migrated either. Does nothing if Citus is not installed.
  * @throws NotDistributableError
  *
  * @example
@@ -93,14 +95,14 @@ export async function distribute(options: DistributeOptions): Promise<Distributi
  * await distribute({ url, schemas: [billingSchema] });
  */
 export async function checkCluster(read: ReadRows, use: ClusterUse): Promise<void> {
-  refuseFaults(await clusterFaults(read, use));
+  throwFaults(await clusterFaults(read, use));
 }
 
-function refuseFaults(faults: readonly string[]): void {
+function throwFaults(faults: readonly string[]): void {
   if (faults.length > 0) throw new NotDistributableError(faults);
 }
 
-/** What Citus knows already. A table that Citus added for the sake of a foreign key counts as unknown. */
+/** The tables in Citus's metadata. A table that Citus added itself because of a foreign key counts as `local`. */
 async function placedTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<Table>(
     `select format('%s.%s', n.nspname, c.relname) as name,
@@ -112,8 +114,8 @@ async function placedTables(client: Client): Promise<Table[]> {
 }
 
 /**
- * Reference tables first, then each table behind those that its foreign keys lead to: Citus takes them in no other order.
- * It would not end where keys lead in a circle, which `distributionFaults` finds before.
+ * Orders the tables as Citus requires: reference tables first, and each table after the tables that its foreign keys
+ * refer to. The query would not end for a cycle of foreign keys, so `distributionFaults` has to run first.
  */
 async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]): Promise<Table[]> {
   const declared = schemas.flatMap(({ undistributed }) => undistributed ?? []);
@@ -145,7 +147,7 @@ async function tablesInOrder(client: Client, schemas: readonly PackageSchema[]):
   return rows;
 }
 
-/** Functions of the schemas that are not known to be on every node, in the order in which they were made. */
+/** Statements that create the functions that Citus has not distributed yet, in the order of their creation. */
 async function functionsToSend(
   client: Client,
   schemas: readonly PackageSchema[],
@@ -161,17 +163,17 @@ async function functionsToSend(
   return rows.map(({ name }) => `select create_distributed_function(${escapeLiteral(name)})`);
 }
 
-/** Pure. A table that Citus has on the coordinator alone can still be distributed. */
+/** Pure. Lists tables that Citus has placed otherwise than declared. A table on the coordinator can still be distributed. */
 function misplaced(tables: readonly Table[], placed: readonly Table[]): string[] {
   return tables.flatMap(({ name, placement }) => {
     const known = placed.find((table) => table.name === name)?.placement ?? "local";
     if (known === "local" || known === "metadata" || known === placement) return [];
     const declared = placement === "metadata" ? "local" : placement;
-    return [`${name} is declared as ${declared}, and Citus has it as ${known}: take that back with undistribute_table`];
+    return [`${name} is declared as ${declared}, but Citus has it as ${known}: undo that with undistribute_table`];
   });
 }
 
-/** Pure. pg-boss locks rows and makes partitions in ways that Citus refuses for tables it knows. */
+/** Pure. Lists tables of pg-boss in Citus's metadata: Citus rejects the locks and partitions of pg-boss on such tables. */
 function placedJobs(placed: readonly Table[]): string[] {
   return placed
     .filter(({ name }) => name.startsWith("pgboss."))
@@ -181,7 +183,7 @@ function placedJobs(placed: readonly Table[]): string[] {
     );
 }
 
-/** Pure. The first of the lenders' tables makes the group of shards that all others join. */
+/** Pure. The first distributed table creates the colocation group, and all later ones join it. */
 function statementsFor(tables: readonly Table[], placed: readonly Table[]): string[] {
   const anchor =
     placed.find((table) => isLenders(table) && tables.some(({ name }) => name === table.name)) ??

@@ -2,9 +2,9 @@ import type { ClientBase } from "pg";
 import type { PackageSchema } from "../migration/migrate.ts";
 
 /**
- * What keeps a database from being distributed by `lender_id`, a sentence each. Every table with a `lender_id` is the
- * lender's and will be distributed; every other one has to be named in its schema's `undistributed`. A key holds over
- * all nodes only where it has the lender in it, so the lender comes first in each. Reads the catalog alone.
+ * Lists what prevents a distribution of the tables by `lender_id`, one sentence for each fault. Every table with a
+ * `lender_id` is distributed, and every other table has to be named in its schema's `undistributed`. Citus enforces a
+ * unique key only if it contains the lender, so `lender_id` has to come first in each key. Reads only the catalog.
  *
  * @example
  * const client = await database.pool.connect();
@@ -21,7 +21,7 @@ export async function distributionFaults(client: ClientBase, schemas: readonly P
   return rows.map(({ fault }) => fault);
 }
 
-/** Partitions are as their table is, and have the same constraints once more. */
+/** Partitions are left out: each has the columns and constraints of its table. */
 const TABLES = `
   declared as (select * from unnest($2::text[], $3::text[]) as declared (name, placement)),
   relation as (
@@ -43,7 +43,7 @@ const TABLES = `
 
 const NAMING = [
   `select name || ' has no lender_id: name it in undistributed, with the reason' from owned where placement is null`,
-  `select d.name || ' is named in undistributed, and is no table' from declared d left join owned o using (name)
+  `select d.name || ' is named in undistributed, but there is no such table' from declared d left join owned o using (name)
    where o.oid is null`,
 ];
 
@@ -53,31 +53,34 @@ const KEYS = [
   `select format('%s: the unique index %s does not begin with lender_id', o.name, i.indexrelid::regclass)
    from pg_index i join owned o on o.oid = i.indrelid
    where o.placement = 'lender' and i.indisunique and i.indkey[0] <> o.lender`,
-  `select format('%s: %s excludes rows, which no engine does over several nodes', o.name, k.conname)
+  `select format('%s: %s is an exclusion constraint, which cannot be enforced over several nodes', o.name, k.conname)
    from pg_constraint k join owned o on o.oid = k.conrelid where k.contype = 'x'`,
 ];
 
 const FOREIGN_KEYS = [
-  `select format('%s: %s does not lead from lender to lender', child, conname) from foreign_key
+  `select format('%s: the foreign key %s does not begin with lender_id in both tables', child, conname) from foreign_key
    where child_placement = 'lender' and parent_placement = 'lender'
      and (conkey[1] <> child_lender or confkey[1] <> parent_lender)`,
-  `select format('%s: %s leads to %s, which stays elsewhere', child, conname, coalesce(parent, confrelid::regclass::text))
+  `select format('%s: the foreign key %s refers to %s, whose rows are placed elsewhere', child, conname,
+     coalesce(parent, confrelid::regclass::text))
    from foreign_key
    where (child_placement, coalesce(parent_placement, '')) not in
      (('lender', 'lender'), ('lender', 'reference'), ('reference', 'reference'), ('local', 'local'))`,
-  `select first || ' is in a circle of foreign keys, of which no table can be distributed first' from reached
+  `select first || ' is in a cycle of foreign keys, so no table of the cycle can be distributed first' from reached
    where first = last`,
-  `select format('%s: %s sets columns that it cannot when the row it leads to goes', child, conname) from foreign_key
+  `select format('%s: the foreign key %s has SET NULL or SET DEFAULT, which is not possible on a cluster', child, conname)
+   from foreign_key
    where confdeltype in ('n', 'd') or confupdtype in ('n', 'd')`,
 ];
 
 const THE_REST = [
-  `select format('%s: %s waits for the commit', o.name, k.conname) from pg_constraint k join owned o on o.oid = k.conrelid
+  `select format('%s: the constraint %s is deferrable, which is not possible on a cluster', o.name, k.conname)
+   from pg_constraint k join owned o on o.oid = k.conrelid
    where k.condeferrable`,
-  `select format('%s.%s is counted by a sequence', o.name, a.attname) from pg_attribute a join owned o on o.oid = a.attrelid
+  `select format('%s.%s takes its values from a sequence, which counts on one node only', o.name, a.attname) from pg_attribute a join owned o on o.oid = a.attrelid
    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
    where a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like '%nextval(%'`,
-  `select distinct format('%s.%s: its default %s() differs from call to call', o.name, a.attname, f.name)
+  `select distinct format('%s.%s: its default %s() is volatile', o.name, a.attname, f.name)
    from pg_attrdef d join owned o on o.oid = d.adrelid
    join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
    cross join regexp_matches(pg_get_expr(d.adbin, d.adrelid), '([a-z_0-9]+)\\(', 'g') as called (names)

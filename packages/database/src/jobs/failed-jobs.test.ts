@@ -4,12 +4,12 @@ import { createDatabase, enqueue, failedJobs, migrate, queue, transaction } from
 
 const options = { expireInSeconds: 60 };
 const mails = queue<{ to: string }>("test.mails", { ...options, retryLimit: 1 });
-/** Far more often than it can fail while the test looks. */
+/** Retried more often than it can fail during the test. */
 const letters = queue<{ to: string }>("test.letters", { ...options, retryLimit: 100_000 });
 const calls = queue<{ to: string }>("test.calls", { ...options, retryLimit: 5 });
 const schemas = [{ name: "test", entities: [], migrations: [], queues: [mails, letters, calls] }];
 
-test("a job that was given up is told of with its error, and one that fails again and again too", async () => {
+test("lists a job that has failed for good and a job that is retried often, with their errors", async () => {
   const { url } = await emptyDatabase();
   await migrate({ url: directUrl(url), schemas, jobs: true });
   await using opened = new AsyncDisposableStack();

@@ -2,26 +2,26 @@ import type { EntityManager } from "@mikro-orm/postgresql";
 import { statement } from "../sql/statement.ts";
 import { query } from "../transaction/transaction.ts";
 
-/** Jobs of one queue that go wrong: given up for good, or tried again and again. */
+/** Jobs of one queue that have failed for good, or that have failed several times and are retried. */
 export interface FailedJobs {
   readonly queue: string;
   readonly state: "failed" | "retrying";
   readonly count: number;
-  /** Attempts of the job that was tried most often. */
+  /** The number of attempts of the job with the most attempts. */
   readonly attempts: number;
-  /** What the latest of them said. */
+  /** The error of the job that was created last. */
   readonly lastError: string | null;
 }
 
-/** One failure may be a hiccup, a second one too. */
+/** Jobs with fewer retries are left out, because one or two failures often go away by themselves. */
 const SUSPICIOUS_RETRIES = 3;
 
 /**
- * Jobs that failed for good, as long as their queue keeps them, and those that have failed several times so far.
+ * Counts the jobs that failed for good, as long as their queue keeps them, and the jobs that have failed several times.
  *
  * @example
  * for (const { queue, state, count, lastError } of await failedJobs(em)) {
- *   console.error(`${count} jobs of ${queue} are ${state}: ${lastError ?? "no reason was told"}`);
+ *   console.error(`${count} jobs of ${queue} are ${state}: ${lastError ?? "unknown error"}`);
  * }
  */
 export async function failedJobs(em: EntityManager): Promise<FailedJobs[]> {

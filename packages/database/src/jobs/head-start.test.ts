@@ -37,8 +37,11 @@ function order(wanted: Queue<Order>, item: string): Promise<void> {
   return transaction(server.em(), (tx) => enqueue(tx, wanted, { item }, { headStart: true }));
 }
 
-/** Works a queue in the other process. What it was given, by the hint (no row yet) or as a job. */
-async function atWork(wanted: Queue<Order>, work: (seen: readonly string[]) => Promise<void>, concurrency = 2) {
+/**
+ * Works a queue in the other process. Returns the handled jobs with their state: "created" for a call caused by the
+ * signal, "active" for the job itself.
+ */
+async function workQueue(wanted: Queue<Order>, work: (seen: readonly string[]) => Promise<void>, concurrency = 2) {
   const seen: string[] = [];
   await worker.jobs.work(wanted, { concurrency }, async ({ id, data, attempt }) => {
     const { rows } = await worker.pool.query("select state from pgboss.job where id = $1", [id]);
@@ -48,9 +51,9 @@ async function atWork(wanted: Queue<Order>, work: (seen: readonly string[]) => P
   return seen;
 }
 
-test("a job with a head start is begun by another process before its time, and comes once more as itself", async () => {
-  const seen = await atWork(orders, async () => {});
-  // Listening takes a moment to begin: until then jobs come in their own time.
+test("another process runs a job with a head start at once, and the job itself runs a second later", async () => {
+  const seen = await workQueue(orders, async () => {});
+  // The worker does not hear signals until its LISTEN has succeeded, so orders are repeated until one arrives early.
   await expect
     .poll(async () => {
       await order(orders, "bread");
@@ -62,21 +65,21 @@ test("a job with a head start is begun by another process before its time, and c
   await expect.poll(() => seen.filter((what) => what.startsWith("milk"))).toEqual(["milk 1 created", "milk 1 active"]);
 });
 
-test("a head start that fails is told of, and the job makes it good", async () => {
-  const seen = await atWork(parcels, async ({ length }) => {
+test("after a head start that fails, the job itself still runs", async () => {
+  const seen = await workQueue(parcels, async ({ length }) => {
     if (length === 1) throw new Error("The van has broken down.");
   });
   await order(parcels, "chair");
   await expect.poll(() => seen).toEqual(["chair 1 created", "chair 1 active"]);
 });
 
-test("without room there is no head start, and the job comes when there is", async () => {
+test("a job has no head start while the worker is full, and runs when a slot is free", async () => {
   const busy = Promise.withResolvers<void>();
-  const seen = await atWork(letters, async ({ length }) => (length === 1 ? busy.promise : undefined), 1);
+  const seen = await workQueue(letters, async ({ length }) => (length === 1 ? busy.promise : undefined), 1);
   await order(letters, "first");
   await expect.poll(() => seen).toEqual(["first 1 created"]);
-  // Hints arrive in their order: when the third is there, the second has found no room.
-  const called = await atWork(calls, async () => {});
+  // Signals arrive in order: when the third has arrived, the worker has ignored the second because it was full.
+  const called = await workQueue(calls, async () => {});
   await order(letters, "second");
   await order(calls, "third");
   await expect.poll(() => called).toContain("third 1 created");
@@ -84,7 +87,7 @@ test("without room there is no head start, and the job comes when there is", asy
   await expect.poll(() => seen.toSorted()).toEqual(["first 1 active", "first 1 created", "second 1 active"]);
 });
 
-test("a head start waits for what is just being fetched, and has the place that this leaves", async () => {
+test("a head start waits for a fetch under way, and runs only if the fetched jobs leave a slot free", async () => {
   await transaction(server.em(), (tx) => enqueue(tx, tools, { item: "fetched" }));
   const holder = await server.pool.connect();
   await holder.query("begin; lock table pgboss.job in access exclusive mode");
@@ -112,8 +115,8 @@ test("a head start waits for what is just being fetched, and has the place that 
   busy.resolve();
 });
 
-test("what is rolled back has no head start", async () => {
-  const seen = await atWork(gifts, async () => {});
+test("a rolled-back job has no head start", async () => {
+  const seen = await workQueue(gifts, async () => {});
   const regretted = transaction(server.em(), async (tx) => {
     await enqueue(tx, gifts, { item: "regretted" }, { headStart: true });
     throw new Error("change of mind");

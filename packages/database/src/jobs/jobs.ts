@@ -11,9 +11,9 @@ import { type Statement, statement } from "../sql/statement.ts";
 import { query, send, signal, type Tx } from "../transaction/transaction.ts";
 
 /**
- * An empty table on the coordinator of a cluster. A transaction that deletes from it commits in two phases, so that a
- * job and the lender's row that it follows from are both committed or neither. pg-boss's own tables are unknown to Citus,
- * which would commit the lender's row by itself, before the job.
+ * An empty table on the coordinator of a cluster. A transaction that deletes from it commits in two phases. So a job and
+ * the lender's row that caused it are both committed, or neither is. Citus does not know the tables of pg-boss. Without
+ * this table it would commit the lender's row separately, before the job.
  */
 export const JOB_COMMIT_TABLE = "collections_job_commit";
 
@@ -21,12 +21,12 @@ const commitWithJob = statement("jobs.commit-with-job", `delete from ${JOB_COMMI
 
 const SIGNAL_CHANNEL = "jobs";
 const HEAD_START_CHANNEL = "jobs-at-once";
-/** By PostgreSQL's clock: the process's own may be wrong. */
+/** The delay of the job itself, measured by PostgreSQL's clock, because the clock of the process may be wrong. */
 const HEAD_START_SECONDS = 1;
 
 /**
- * Writes a job in the transaction of the change that it follows from: invisible before the commit, gone after a
- * rollback. A worker picks it up milliseconds after the commit.
+ * Writes a job in the transaction of the change that causes it. The job is invisible before the commit and removed by a
+ * rollback. A worker fetches it milliseconds after the commit.
  *
  * @example
  * await transaction(em, async (tx) => {
@@ -50,8 +50,8 @@ export async function enqueue<Data extends object>(
 }
 
 /**
- * Writes many jobs in the transaction of the change, in one statement. It is for jobs that start later: it wakes
- * no worker. On a cluster a crash during the commit may lose them, so a sweep has to find their work.
+ * Writes many jobs in the transaction of the change, in one statement. Use it for jobs that start later, because it does
+ * not signal the workers. On a cluster, a crash during the commit may lose the jobs, so a sweep has to find their work.
  *
  * @example
  * const jobs = invoiceIds.map((invoiceId) => ({ data: { invoiceId }, startAfter: dueAt }));
@@ -67,7 +67,7 @@ export async function enqueueAll<Data extends object>(
   await boss.insert(queue.name, [...jobs], { db: executorIn(tx) });
 }
 
-/** Installs or updates pg-boss's own tables, the queues, and the table by which a cluster commits jobs. The caller holds the migration lock. */
+/** Creates or updates the tables of pg-boss, the queues and JOB_COMMIT_TABLE. The caller has to hold the migration lock. */
 export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise<void> {
   await makeJobCommitTable(pool);
   const db = { executeSql: (text: string, values?: unknown[]) => pool.query(text, values) };
@@ -85,7 +85,7 @@ export async function installJobs(pool: Pool, queues: readonly Queue[]): Promise
   }
 }
 
-/** `create table if not exists` would need the right to create tables each time, also where the table exists. */
+/** Checks first, because `create table if not exists` needs the right to create tables even if the table exists. */
 async function makeJobCommitTable(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
     JOB_COMMIT_TABLE,
@@ -93,7 +93,7 @@ async function makeJobCommitTable(pool: Pool): Promise<void> {
   if (!rows[0]!.exists) await pool.query(`create table ${JOB_COMMIT_TABLE} (id smallint, check (false))`);
 }
 
-/** Names the missing or outdated parts: pg-boss's tables, the queues, and the table by which a cluster commits jobs. */
+/** Lists what is missing or outdated among the tables of pg-boss, the queues and JOB_COMMIT_TABLE. */
 export async function missingJobs(client: Client, queues: readonly Queue[]): Promise<string[]> {
   const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
     JOB_COMMIT_TABLE,
@@ -105,7 +105,7 @@ export async function missingJobs(client: Client, queues: readonly Queue[]): Pro
   try {
     await boss.start();
   } catch (error) {
-    // It says so in words alone: "pg-boss is not installed", "pg-boss database requires migrations".
+    // pg-boss has no error codes. Its messages are "pg-boss is not installed" and "pg-boss database requires migrations".
     if (error instanceof Error && error.message.startsWith("pg-boss ")) return ["pg-boss"];
     throw error;
   }
@@ -117,10 +117,10 @@ export async function missingJobs(client: Client, queues: readonly Queue[]): Pro
   }
 }
 
-/** A pg-boss that sends and, with `work`, works. Maintenance runs in processes that work. */
+/** Makes the pg-boss of a process. With `works` it also maintains the tables of pg-boss. */
 export function createBoss(pool: Pool, works: boolean, onError: (error: unknown) => void): PgBoss {
   const boss = new PgBoss({
-    // The pool may be a host's.
+    // forHost() makes the query safe for the pool of a host.
     db: { executeSql: (text: string, values?: unknown[]) => pool.query(forHost(text, values)) },
     migrate: false,
     createSchema: false,
@@ -138,7 +138,7 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onErro
   signals.on(SIGNAL_CHANNEL, (name) => workers.get(name)?.wake());
   signals.on(HEAD_START_CHANNEL, (payload) => {
     const { name, ...job } = JSON.parse(payload) as { name: string; id: string; data: never };
-    workers.get(name)?.begin(job);
+    workers.get(name)?.runEarly(job);
   });
 
   return {
@@ -157,7 +157,7 @@ export function createJobs(boss: () => Promise<PgBoss>, signals: Signals, onErro
   };
 }
 
-/** Prepared: pg-boss writes every job by the same long text, and somebody may be waiting at a door. */
+/** Sends pg-boss's SQL in the transaction, as prepared statements: the text of its INSERT is long and always the same. */
 function executorIn(tx: Tx) {
   return {
     async executeSql(text: string, values: readonly unknown[] = []) {
@@ -168,7 +168,7 @@ function executorIn(tx: Tx) {
 
 const statements = new Map<string, Statement>();
 
-/** pg-boss's texts differ from queue to queue, and from nothing else. */
+/** The texts of pg-boss differ only between queues, so their number is small. */
 function statementOf(text: string): Statement {
   const known = statements.get(text) ?? statement(`jobs.${hash("sha1", text)}`, text);
   statements.set(text, known);

@@ -5,18 +5,18 @@ import type { Job, Queue } from "../queue.ts";
 export interface QueueWorkerOptions {
   readonly boss: PgBoss;
   readonly queue: Queue;
-  /** Jobs under way at a time. */
+  /** The most jobs that run at a time. */
   readonly concurrency: number;
   readonly handler: (job: Job<never>) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
-/** Retries and jobs for later are not signalled: how soon after their time they are found. */
+/** Retries and delayed jobs send no signal, so the worker also polls for them. */
 const POLL_INTERVAL_MS = 500;
 
 /**
- * Works the jobs of one queue: fetches as many as there is room for, runs each by itself and settles it when it ends.
- * (pg-boss's own workers take one job per poll, or wait for the slowest of a batch; and each of them polls.)
+ * Runs the jobs of one queue. It fetches as many jobs as may run, runs each separately, and completes each when it ends.
+ * (A worker of pg-boss takes one job per poll, or waits for the slowest job of a batch. Each of its workers polls.)
  */
 export class QueueWorker {
   readonly #options: QueueWorkerOptions;
@@ -35,27 +35,27 @@ export class QueueWorker {
     this.wake();
   }
 
-  /** There may be jobs: looks now, or as soon as there is room. */
+  /** Fetches jobs now, or as soon as fewer than `concurrency` jobs run. */
   wake(): void {
     this.#isHinted = true;
     this.#refill();
   }
 
   /**
-   * Works a job that was only heard of, if there is room once it is known what a fetch under way brings; whatever becomes
-   * of that, the job itself is still to come.
+   * Runs the handler for a job that a signal announced, if fewer than `concurrency` jobs run. If a fetch is under way, it
+   * waits for its jobs first. The job itself stays in the queue and is fetched later, whatever the handler did here.
    */
-  begin(job: Pick<Job<never>, "id" | "data">): void {
+  runEarly(job: Pick<Job<never>, "id" | "data">): void {
     const { concurrency, handler, onError } = this.#options;
     if (this.#fetching) {
-      void this.#fetching.then(() => this.begin(job));
+      void this.#fetching.then(() => this.runEarly(job));
       return;
     }
     if (this.#isStopped || this.#running.size >= concurrency) return;
     this.#track(handler({ ...job, attempt: 1 }).catch(onError));
   }
 
-  /** Takes nothing new and resolves when what runs has ended, after `graceMs` at the latest. */
+  /** Fetches no more jobs. Resolves when the running jobs have ended, or after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -95,7 +95,7 @@ export class QueueWorker {
     this.#running.add(running);
   }
 
-  /** A job whose end cannot be written comes back when its time is over: handlers are idempotent. */
+  /** If the end of a job cannot be written, the job expires and runs again. Handlers are idempotent. */
   async #settle(job: JobWithMetadata<never>): Promise<void> {
     const { boss, queue, handler, onError } = this.#options;
     const attempt = { id: job.id, retryCount: job.retryCount };

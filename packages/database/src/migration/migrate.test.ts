@@ -3,7 +3,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { distribute, migrate } from "../index.ts";
 
-/** As every released version knows it. */
+/** The key that every released version uses. */
 const MIGRATION_LOCK = 0x70636f6c6c;
 const schemas = [{ name: "shop", entities: [], migrations: [] }];
 
@@ -18,28 +18,28 @@ beforeAll(async () => {
 
 afterAll(() => holder.end());
 
-test("who has to wait for another migration is told so, and which process of PostgreSQL to look at", async () => {
+test("onWait receives a message with the PostgreSQL process that holds the lock", async () => {
   const { rows } = await holder.query<{ pid: number }>("select pg_backend_pid() as pid, pg_advisory_lock($1)", [
     MIGRATION_LOCK,
   ]);
-  const told: string[] = [];
+  const messages: string[] = [];
   const onWait = (message: string): void => {
-    told.push(message);
-    if (told.length === 2) void holder.query("select pg_advisory_unlock_all()");
+    messages.push(message);
+    if (messages.length === 2) void holder.query("select pg_advisory_unlock_all()");
   };
   await Promise.all([migrate({ url, schemas, onWait }), distribute({ url, schemas, dryRun: true, onWait })]);
-  expect(told).toEqual(
+  expect(messages).toEqual(
     Array.from({ length: 2 }, () => expect.stringContaining(`pg_terminate_backend(${rows[0]!.pid})`) as string),
   );
 });
 
-test("who has not to wait is told nothing", async () => {
-  const told: string[] = [];
-  await migrate({ url, schemas, onWait: (message) => told.push(message) });
-  expect(told).toEqual([]);
+test("onWait is not called without a wait", async () => {
+  const messages: string[] = [];
+  await migrate({ url, schemas, onWait: (message) => messages.push(message) });
+  expect(messages).toEqual([]);
 });
 
-test("a migration analyzes large tables that have no statistics, and no empty or small ones", async () => {
+test("a migration analyzes large tables without statistics, but not empty and small ones", async () => {
   await holder.query(`
     create schema shop;
     create table shop.large with (autovacuum_enabled = false) as select repeat('x', 500) from generate_series(1, 5000);

@@ -9,15 +9,15 @@ import type { Queue } from "../queue.ts";
 import { type MigrationLockOptions, withMigrationLock } from "./migration-lock.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
-/** One step of a package's schema: its statements run in one transaction. */
+/** One migration of a package's schema. Its statements run in one transaction. */
 export interface PackageMigration {
-  /** Sorts after the earlier ones: "0001", "0002-…". A released migration never changes. */
+  /** The name sorts after those of earlier migrations: "0001", "0002-…". A released migration never changes. */
   name: string;
   statements: readonly string[];
 }
 
 /**
- * What a package keeps in PostgreSQL.
+ * The schema of a package in PostgreSQL: its entities, migrations and queues.
  *
  * @example
  * const schema: PackageSchema = {
@@ -34,9 +34,9 @@ export interface PackageSchema {
   migrations: readonly PackageMigration[];
   /** Tables ("schema.table") of which the run-time role may never update or delete a row. */
   appendOnly?: readonly string[];
-  /** Tables of which it may change nothing itself: functions of the schema's owner write them. */
+  /** Tables that the run-time role may only read. Functions of the schema's owner write them. */
   readOnly?: readonly string[];
-  /** The tables without a lender. All others have a `lender_id`, by which a cluster would distribute them. */
+  /** The tables that a cluster does not distribute by lender. All other tables have a `lender_id`. */
   undistributed?: readonly UndistributedTable[];
   /**
    * Statements that add rows which processes of older versions did not write to a reference table. `distribute` runs
@@ -46,42 +46,43 @@ export interface PackageSchema {
   queues?: readonly Queue[];
 }
 
-/** A table that is not any one lender's, and where its rows would live in a cluster. */
+/** A table that is not distributed by lender, and where a cluster keeps its rows. */
 export interface UndistributedTable {
   /** "schema.table". */
   table: string;
-  /** A copy on every node, for what is small and read with every lender's rows; or on the coordinator alone. */
+  /** `reference`: a copy on every node, for small tables that are read with lenders' rows. `local`: on the coordinator only. */
   as: "reference" | "local";
   /**
-   * A local table whose rows are written in one transaction with lenders' rows. A cluster then commits both or neither:
-   * `distribute` tells Citus of the table.
+   * Whether the rows of this local table are written in one transaction with lenders' rows. `distribute` then adds the
+   * table to Citus's metadata, so that a cluster commits both or neither.
    */
   commitsWithLenders?: boolean;
+  /** Why the table is not distributed by lender. */
   because: string;
 }
 
-/** Which schemas to bring up, and for whom. `url` is that of the role that owns them, or of one that only uses them. */
+/** Which schemas to migrate. The role of `url` either owns the schemas, or only uses them and then changes nothing. */
 export interface MigrateOptions extends MigrationLockOptions {
   schemas: readonly PackageSchema[];
-  /** The role of this URL, when it is another one, gets the rights that the service needs and no more. */
+  /** The URL of the role that the service runs as. If it is another role, it is granted the rights that the service needs. */
   runtimeUrl?: string;
-  /** Also install pg-boss and the queues of the schemas. */
+  /** Whether to install pg-boss and the queues of the schemas too. */
   jobs?: boolean;
   /** Called under the migration lock before anything is changed. If it throws, the database stays as it is. */
   check?: (read: ReadRows) => Promise<void>;
 }
 
-/** Runs a query in the database that is about to be migrated, whose tables may be older than this version's. */
+/** Runs a query in the database before the migration. Its tables may be those of an older version. */
 export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
 const TABLE = "collections_migration";
 const INSUFFICIENT_PRIVILEGE = "42501";
 const MAX_NAMED = 5;
-/** 100 pages: autovacuum sees to smaller tables soon enough. */
+/** 100 pages. Autovacuum analyzes smaller tables soon enough. */
 const ANALYZED_FROM_BYTES = 100 * 8_192;
 
 /**
- * The schema is older than this version, and the role may not change it: the role that owns the schema has to migrate.
+ * The schema is older than this version, and the role may not change it. The role that owns the schema has to migrate.
  *
  * @example
  * try {
@@ -94,7 +95,7 @@ export class MigrationNeededError extends Error {
   override readonly name = "MigrationNeededError";
   readonly code = "MIGRATION_NEEDED";
   readonly role: string;
-  /** The migrations that are not applied; empty when the role may not even read which ones are. */
+  /** The migrations that are not applied. Empty if the role may not read the list of applied migrations. */
   readonly missing: readonly string[];
 
   constructor(role: string, missing: readonly string[], options?: ErrorOptions) {
@@ -110,13 +111,14 @@ export class MigrationNeededError extends Error {
 }
 
 /**
- * Brings the database to the schema of the given packages. Any number of processes may call it at once: one works
- * under an advisory lock, the others wait and find nothing to do. Returns the names of what this call applied.
+ * Migrates the database to the schemas of the given packages. Any number of processes may call it at the same time: one
+ * migrates under an advisory lock, the others wait and find nothing to do. `applied` names the migrations that this call
+ * applied. Large tables without statistics are analyzed.
  *
- * A database that a later version has migrated is left as it is, rights and queues included: they are that version's.
- * `unknown` names what it has and this version does not know. Large tables without statistics are analyzed.
+ * A database that a later version has migrated is not changed, nor are its rights and queues. `unknown` names the
+ * migrations in the database that this version does not know.
  *
- * A role that does not own the schema changes nothing: the call checks that all is there.
+ * If the role does not own the schema, the call changes nothing and only checks that no migration is missing.
  * @throws SessionNeededError, MigrationNeededError
  *
  * @example
@@ -145,7 +147,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   });
 }
 
-/** Who is connected. A role owns the schema when it owns the list of migrations, or may make it in an empty database. */
+/** The connected role. It owns the schema if it owns the table of migrations, or may create that table in an empty database. */
 async function roleOf(client: Client): Promise<{ role: string; ownsSchema: boolean }> {
   const { rows } = await client.query<{ role: string; ownsSchema: boolean }>(
     `select current_user as role, coalesce(
@@ -160,7 +162,7 @@ function queuesOf({ schemas }: MigrateOptions): Queue[] {
   return schemas.flatMap(({ queues }) => [...(queues ?? [])]);
 }
 
-/** What the database has of these schemas and this version does not know, and the other way round. */
+/** Compares the migrations of the database with those of this version: `unknown` to this version, and still `pending`. */
 async function comparedWith(client: Client, schemas: readonly PackageSchema[]) {
   const known = new Set(schemas.flatMap(({ name, migrations }) => migrations.map((step) => `${name}/${step.name}`)));
   const { rows: tables } = await client.query<{ made: boolean }>("select to_regclass($1) is not null as made", [TABLE]);
@@ -208,9 +210,8 @@ async function setForCluster(connection: unknown): Promise<void> {
 }
 
 /**
- * Gives the planner statistics for large tables that were never analyzed: after a restore or a major upgrade. Empty and
- * small tables are left out. With their statistics PostgreSQL plans to read them from end to end, and a session keeps
- * such a plan while the table grows.
+ * Analyzes large tables that were never analyzed, as after a restore or a major upgrade. Small tables are left out: with
+ * their statistics PostgreSQL would plan to scan them, and a session would keep that plan while the table grows.
  */
 async function analyzeUnanalyzed(client: Client, schemas: readonly PackageSchema[]): Promise<void> {
   const { rows } = await client.query<{ table: string }>(
@@ -232,17 +233,17 @@ function asMigration(schema: string, { name, statements }: PackageMigration) {
 }
 
 /**
- * Least rights for the role that the service runs as: rows, never tables; of append-only tables no row may be changed,
- * whatever the code says; and partitions are reached through their table alone, whose rights hold then.
+ * Grants the role of the service only the rights that it needs. It may change rows, but no tables, and no rows of
+ * append-only tables. It has no rights on partitions, so it accesses them through their table, whose rights then apply.
  */
 async function grantRuntimeRights(client: Client, runtimeUrl: string, schemas: readonly PackageSchema[]) {
   const role = decodeURIComponent(new URL(runtimeUrl).username);
   const { rows } = await client.query<{ same: boolean }>("select current_user = $1 as same", [role]);
   if (role === "" || rows[0]?.same) return;
   const grantee = escapeIdentifier(role);
-  // In one transaction: not for a moment may the role have what is taken back at the end.
+  // In one transaction, so that the role never has the rights that are revoked at the end.
   await client.query("begin");
-  // A start of the service with this role alone reads whether the schema is up to date.
+  // The service reads this table at its start to check that the schema is up to date.
   await client.query(`grant select on ${TABLE} to ${grantee}`);
   const { rowCount: hasJobs } = await client.query("select from pg_class where oid = to_regclass($1)", [
     JOB_COMMIT_TABLE,
@@ -273,7 +274,7 @@ function quotedTable(table: string): string {
   return table.split(".").map(escapeIdentifier).join(".");
 }
 
-/** Those of pg-boss are not among them: it reaches its partitions by their names. */
+/** The partitions of the schemas. Those of pg-boss are left out, because pg-boss accesses its partitions by name. */
 async function partitionsIn(client: Client, schemas: readonly PackageSchema[]): Promise<string[]> {
   const { rows } = await client.query<{ partition: string }>(
     `select c.oid::regclass::text as partition from pg_class c join pg_namespace n on n.oid = c.relnamespace

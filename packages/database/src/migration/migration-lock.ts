@@ -2,23 +2,23 @@ import { Client } from "pg";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "../transaction/pooler.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
-/** The same for every version of every package that shares a database: "pcoll" as a number. */
+/** The key of the lock: "pcoll" as a number. It is the same in all versions of all packages that share a database. */
 const MIGRATION_LOCK = 0x70636f6c6c;
-/** Others that start at the same moment are done by then. */
+/** Processes that started at the same time have usually finished by then. */
 const QUIET_WAIT_MS = 2_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 
-/** Which database, and who is told when it is somebody else's turn. */
+/** Which database to lock, and a callback for a long wait. */
 export interface MigrationLockOptions {
-  /** A session of its own: not through a transaction pooler. */
+  /** The address of the database. It must not be that of a transaction pooler. */
   url: string;
-  /** Told once, in a sentence for operators, when another session has had the lock for a while. */
+  /** Called once with a message for operators if another session has held the lock for two seconds. */
   onWait?: (message: string) => void;
 }
 
 /**
- * Does the work while no other process migrates or distributes this database. The lock belongs to the session that the
- * work is given, and goes with it.
+ * Runs `work` while no other process migrates or distributes this database. The session that `work` receives holds the
+ * lock, and releases it when it ends.
  * @throws SessionNeededError, before anything is locked
  */
 export async function withMigrationLock<T>(
@@ -31,7 +31,7 @@ export async function withMigrationLock<T>(
   try {
     await connectSession(client, what);
     if (!(await lockWithin(client, QUIET_WAIT_MS))) {
-      onWait?.(await whoIsAwaited(client));
+      onWait?.(await waitMessage(client));
       await lockWithin(client, 0);
     }
     return await work(client);
@@ -40,7 +40,7 @@ export async function withMigrationLock<T>(
   }
 }
 
-/** In one message, which leaves the session's own limit as it was. 0 waits for as long as it takes. */
+/** Takes the lock, or returns false after `timeoutMs`. 0 waits without a limit. The session's own `lock_timeout` stays. */
 async function lockWithin(client: Client, timeoutMs: number): Promise<boolean> {
   try {
     await client.query(
@@ -53,7 +53,7 @@ async function lockWithin(client: Client, timeoutMs: number): Promise<boolean> {
   }
 }
 
-async function whoIsAwaited(client: Client): Promise<string> {
+async function waitMessage(client: Client): Promise<string> {
   const { rows } = await client.query<{ pid: number }>(
     `select pid from pg_locks where locktype = 'advisory' and granted and objsubid = 1
        and database = (select oid from pg_database where datname = current_database())
@@ -62,5 +62,5 @@ async function whoIsAwaited(client: Client): Promise<string> {
   );
   const holder = rows[0] && ` by process ${rows[0].pid} of PostgreSQL`;
   const end = rows[0] && `, end it: select pg_terminate_backend(${rows[0].pid})`;
-  return `Waiting for the lock of migrations, held${holder ?? ""}. If no other process of ours migrates${end ?? ", look into pg_locks"}.`;
+  return `Waiting for the migration lock, which is held${holder ?? " by another session"}. If no other process is migrating${end ?? ", look into pg_locks"}.`;
 }

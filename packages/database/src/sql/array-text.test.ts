@@ -31,14 +31,14 @@ const CHARACTERS = [
   "NULL",
 ];
 
-test("PostgreSQL reads back every text of an array", async () => {
+test("PostgreSQL returns every text of an array unchanged", async () => {
   const pairs = CHARACTERS.flatMap((one) => CHARACTERS.map((other) => one + other + one));
   const texts = ["", "null", ...CHARACTERS, ...pairs, null];
   const { rows } = await client.query<{ texts: string[] }>("select $1::text[] as texts", [arrayText(texts)]);
   expect(rows[0]!.texts).toEqual(texts);
 });
 
-test("numbers, booleans and an array's text within an array arrive as they were", async () => {
+test("PostgreSQL returns numbers, booleans and nested array literals unchanged", async () => {
   const { rows } = await client.query(
     "select $1::bigint[]::text[] as n, $2::boolean[] as b, ($3::text[])[1]::text[] as t",
     [
@@ -50,7 +50,7 @@ test("numbers, booleans and an array's text within an array arrive as they were"
   expect(rows).toEqual([{ n: ["12", "3", null], b: [true, false, null], t: ['a "quoted" \\ text', null] }]);
 });
 
-test("a parameter that is no array, or an array of objects, is left to pg", () => {
+test("does not change a parameter that is no array, or an array of objects", () => {
   const date = new Date(0);
   const bytes = [Buffer.from("a")];
   for (const value of [null, undefined, "a", 1, date, [date], bytes, [["a"]]]) expect(parameterOf(value)).toBe(value);

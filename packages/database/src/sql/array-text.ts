@@ -1,9 +1,9 @@
-/** An element of an array that is a parameter. Numbers and booleans travel as their text. */
+/** An element of an array parameter. Numbers and booleans are sent as text. */
 export type ArrayElement = string | number | bigint | boolean | null | undefined;
 
 /**
- * Writes an array as PostgreSQL reads it: `["a", null]` as `{"a",NULL}`. Statements take arrays as they are; an array
- * within an array travels as such a text.
+ * Writes an array as PostgreSQL's array literal: `["a", null]` as `{"a",NULL}`. Parameters of statements may be arrays, but
+ * an array within an array has to be such a text.
  *
  * @example
  * const tagsOfInvoices = [["paid", "export"], [null]];
@@ -14,8 +14,8 @@ export function arrayText(elements: readonly ArrayElement[]): string {
 }
 
 /**
- * The value to give to `pg`. `pg` escapes the elements of an array by regular expressions: for an import whose texts are
- * full of quotation marks that stopped the event loop for more than a second.
+ * Converts an array of simple elements to text before it is given to `pg`. `pg` escapes array elements with regular
+ * expressions. For an import of texts full of quotation marks, that blocked the event loop for more than a second.
  */
 export function parameterOf(value: unknown): unknown {
   return Array.isArray(value) && value.every(isElement) ? arrayText(value) : value;
@@ -31,8 +31,8 @@ function elementText(element: ArrayElement): string {
 
 function quoted(text: string): string {
   if (!text.includes('"') && !text.includes("\\")) return `"${text}"`;
-  // JSON escapes these two characters in the same way, and fast. It also escapes control characters and lone surrogates,
-  // as an array must not.
+  // JSON escapes these two characters in the same way, and fast. It would also escape control characters and lone
+  // surrogates, which an array literal must not do.
   if (text.isWellFormed() && !CONTROL_CHARACTER.test(text)) return JSON.stringify(text);
   return `"${text.replaceAll("\\", String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
 }

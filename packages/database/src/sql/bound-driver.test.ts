@@ -60,7 +60,7 @@ const sent: string[] = [];
 const database = await createDatabase({ url, schemas: [schema], onStatement: ({ text }) => void sent.push(text) });
 afterAll(() => database.close());
 
-/** What SQL text could be mistaken about. */
+/** Texts that look like SQL syntax. */
 const ODD_TEXTS = [
   "O'Brien's $1 and $2? Or ?? and \\? \"quoted\"",
   "E'\\x41' -- no comment /* none */ ; select 1",
@@ -96,7 +96,7 @@ async function stored(id: string): Promise<Sample> {
   return { ...row, bytes: Buffer.from(bytes) };
 }
 
-test("values of every type come back as they were written, whatever SQL they resemble", async () => {
+test("values of every type are read back unchanged, even if they look like SQL", async () => {
   const samples = [
     ...ODD_TEXTS.map((text) => aSample({ text, note: text })),
     aSample({ data: [], tags: [] }),
@@ -108,7 +108,7 @@ test("values of every type come back as they were written, whatever SQL they res
   for (const sample of samples) expect(await stored(sample.id)).toEqual(sample);
 });
 
-test("many rows are inserted and changed by one statement each", async () => {
+test("inserts many rows in one statement, and updates them in another", async () => {
   const samples = Array.from({ length: 50 }, (_, index) => aSample({ text: `row ${index}` }));
   sent.length = 0;
   await create(samples);
@@ -135,7 +135,7 @@ test("many rows are inserted and changed by one statement each", async () => {
   });
 });
 
-test("conditions find rows by values of every type, inside a transaction and outside", async () => {
+test("conditions accept values of every type, inside and outside a transaction", async () => {
   const text = `sought ${newId()}`;
   const sample = aSample({ text });
   await create([sample, aSample()]);
@@ -158,7 +158,7 @@ test("conditions find rows by values of every type, inside a transaction and out
   expect(await database.em().nativeDelete(SampleEntity, { text, note: "?" })).toBe(1);
 });
 
-test("no text that MikroORM sends has a value in it", async () => {
+test("no SQL text of MikroORM contains a value", async () => {
   sent.length = 0;
   const sample = aSample({ text: "needle", note: "needle" });
   await create([sample]);
@@ -169,7 +169,7 @@ test("no text that MikroORM sends has a value in it", async () => {
   for (const text of texts) expect(text).not.toMatch(/'|needle|77|2026|true|\blimit \d/);
 });
 
-test("SQL that a caller brings along keeps its own parameters, its identifiers and its operators", async () => {
+test("raw SQL keeps its parameters, identifiers and operators", async () => {
   const connection = database.em().getConnection();
   const named = await connection.execute("select :text::text as text, :count::int as count", { text: "a'?", count: 3 });
   expect(named).toEqual([{ text: "a'?", count: 3 }]);
@@ -178,11 +178,11 @@ test("SQL that a caller brings along keeps its own parameters, its identifiers a
   expect(await connection.execute(`select '{"a":1}'::jsonb ? 'a' as has`)).toEqual([{ has: true }]);
 });
 
-test("what PostgreSQL could not be told is refused before anything is sent", async () => {
+test("rejects undefined values, too many values and stream() before anything is sent", async () => {
   sent.length = 0;
   const many = Array.from({ length: 65_536 }, () => "x");
   await expect(database.em().find(SampleEntity, { text: { $in: many } })).rejects.toThrow(
-    "A query has more than 65535 values: send it in parts, or one array by query().",
+    "A query has more than 65535 values: split the query, or send one array with query().",
   );
   await expect(database.em().getConnection().execute("select ?", [undefined])).rejects.toThrow(
     "A value of this query is undefined: select ?",

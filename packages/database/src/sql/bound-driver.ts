@@ -19,8 +19,8 @@ import { CompiledQuery } from "kysely";
 const MAX_PARAMETERS = 65_535;
 
 /**
- * MikroORM's driver for PostgreSQL, whose queries have parameters. MikroORM itself writes each value into the SQL text,
- * and PostgreSQL writes the text of a failed query to its log: names and phones would stand there.
+ * MikroORM's driver for PostgreSQL, changed to send values as parameters. MikroORM itself writes each value into the SQL
+ * text. PostgreSQL writes the text of a failed query to its log, so names and phone numbers would be in the log.
  */
 export class BoundDriver extends PostgreSqlDriver {
   protected override readonly connection: PostgreSqlConnection = new BoundConnection(this.config);
@@ -29,7 +29,7 @@ export class BoundDriver extends PostgreSqlDriver {
 type Query = string | NativeQueryBuilder | RawQueryFragment;
 
 export class BoundConnection extends PostgreSqlConnection {
-  /** Called with the values of each query before it is sent: may throw. */
+  /** Called with the values of each query before it is sent. If it throws, the query is not sent. */
   refuse: (values: readonly unknown[]) => void = () => {};
 
   /** Passes the final SQL text to MikroORM, which formats no value into it, and sends the values beside the text. */
@@ -51,7 +51,7 @@ export class BoundConnection extends PostgreSqlConnection {
   }
 
   override stream(): never {
-    throw new Error("Streaming would write values into the SQL text: read pages with find() instead.");
+    throw new Error("stream() would write values into the SQL text: read pages with find() instead.");
   }
 }
 
@@ -76,7 +76,9 @@ function bind(
     if (Array.isArray(value)) return value.map(bound).join(", ");
     if (value === undefined) throw new Error(`A value of this query is undefined: ${fragment.sql.slice(0, 200)}`);
     if (values.length === MAX_PARAMETERS) {
-      throw new Error(`A query has more than ${MAX_PARAMETERS} values: send it in parts, or one array by query().`);
+      throw new Error(
+        `A query has more than ${MAX_PARAMETERS} values: split the query, or send one array with query().`,
+      );
     }
     values.push(wireValue(platform, value));
     return `$${values.length}`;

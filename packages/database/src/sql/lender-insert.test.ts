@@ -63,7 +63,7 @@ async function stored() {
   return rows;
 }
 
-test("inserts a row for each element of the arrays, with every column as it was given", async () => {
+test("inserts a row for each element of the arrays, with the given values", async () => {
   const [text, values] = insertFor(addInvoices, [[mine, mine, mine], ...columnsOf(["A", "B", "C"])]);
   expect(await query(database.em(), text, values)).toEqual([{ number: "A" }, { number: "B" }, { number: "C" }]);
   const made = { lender_id: mine, currency: "INR", total: "250", made_at: "2026-11-20 10:00:00+00" };
@@ -80,7 +80,7 @@ test("inserts a row for each element of the arrays, with every column as it was 
   ]);
 });
 
-test("rows of one lender go by a text with the lender as a value, rows of several by one with an array", async () => {
+test("sends one lender as a value, and several lenders as an array", async () => {
   await query(database.em(), ...insertFor(addInvoices, [[mine], ...columnsOf(["A"])]));
   await query(database.em(), ...insertFor(addInvoices, [[mine, yours], ...columnsOf(["A", "B"], 900n)]));
   expect(sent.map(({ name }) => name)).toEqual(["test.add-invoices", "test.add-invoices-of-many"]);
@@ -91,7 +91,7 @@ test("rows of one lender go by a text with the lender as a value, rows of severa
   ]);
 });
 
-test("nothing surrounds a set: Citus would evaluate a cast or a function before it sends the command", () => {
+test("the SQL has no cast or function around a set, because Citus would evaluate it before it sends the command", () => {
   const values = addInvoices.ofOne.text.slice(addInvoices.ofOne.text.indexOf("values"));
   const sets = [
     String.raw`unnest\(\$\d::\w+\[\]\)`,
@@ -102,7 +102,7 @@ test("nothing surrounds a set: Citus would evaluate a cast or a function before 
   expect(values).toMatch(new RegExp(`^values \\((?:(?:${sets})(?:, |(?=\\))))+\\)`));
 });
 
-test("a unique violation is known as one", async () => {
+test("isUniqueViolation recognizes the unique violation of an insert", async () => {
   const insert = oneLenderInsert("test.add-invoice-numbers", {
     table: "invoice",
     columns: { number: "text" },

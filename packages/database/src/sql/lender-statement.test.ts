@@ -15,7 +15,7 @@ const find = lenderStatement(
     on ${isTheLenders} and t.name = k.name order by t.name`,
 );
 
-test("keys of one lender are looked for by a text with its id as a value, those of several by one without", async () => {
+test("sends the text with the lender as a value for keys of one lender, and the other text for several", async () => {
   const [mine, yours] = [newId(), newId()];
   await database.pool.query("insert into toy values ($1, 'ball'), ($1, 'kite'), ($2, 'ball')", [mine, yours]);
   sent.length = 0;

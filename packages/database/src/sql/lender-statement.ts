@@ -1,8 +1,8 @@
 import { type Statement, statement } from "./statement.ts";
 
 /**
- * What asks for rows by their keys, in two texts. That for the keys of one lender says `lender_id = $n`, by which a
- * cluster finds the one node that has them; that for keys of several is as quick on one PostgreSQL, and no other.
+ * A query for rows by their keys, in two SQL texts. `ofOne` is for keys of one lender: its condition `lender_id = $n` lets a
+ * cluster send it to the node of that lender. `ofMany` is for keys of several lenders, and is used on one PostgreSQL only.
  */
 export interface LenderStatement {
   readonly ofOne: Statement;
@@ -10,8 +10,8 @@ export interface LenderStatement {
 }
 
 /**
- * Makes both texts of one: `text` is handed the condition that says whose rows are meant. Of one lender it is a value, one
- * parameter more, the last; of several it is that of each key.
+ * Makes both SQL texts. `text` receives the condition on the lender. For one lender, the condition compares with one more
+ * parameter, the last. For several, it compares with the lender of each key.
  *
  * @example
  * const settleInvoices = lenderStatement(
@@ -34,7 +34,7 @@ export function lenderStatement(
 }
 
 /**
- * The text that fits the keys, with its values: the lenders of the keys first, one each.
+ * Returns the statement for the number of lenders among the keys, and its values. `lenderIds` has one element for each key.
  *
  * @example
  * send(tx, ...forLenders(settleInvoices, [invoices.map(({ lenderId }) => lenderId), invoices.map(({ id }) => id)]));

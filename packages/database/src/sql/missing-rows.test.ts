@@ -30,7 +30,7 @@ const Note = new EntitySchema<NoteRow>({
   properties: { id: { type: "uuid", primary: true } },
 });
 
-/** The view and the function answer as Citus does: with fewer rows, and a warning of this SQLSTATE. */
+/** The view and the function answer as Citus does when rows are missing: with fewer rows and a warning with this SQLSTATE. */
 const STATEMENTS = [
   "create schema shards",
   "create table shards.note (id uuid primary key)",
@@ -76,7 +76,7 @@ function isStored(id: string): Promise<boolean> {
 }
 
 describe("a warning of Citus that rows are missing", () => {
-  test("fails the query that it belongs to, and no other query of the pipeline", async () => {
+  test("fails its own query, and no other query of the pipeline", async () => {
     const client = await database.pool.connect();
     try {
       const answers = await Promise.allSettled([
@@ -91,7 +91,7 @@ describe("a warning of Citus that rows are missing", () => {
     }
   });
 
-  test("fails a query outside a transaction with an error that says what happened", async () => {
+  test("fails a query outside a transaction with MissingRowsError", async () => {
     const failed = query(database.em(), short, []);
     await expect(failed).rejects.toThrow(
       "Citus answered without some of the rows, so the answer was discarded. Its warning: Query could not find the intermediate result file",
@@ -102,13 +102,13 @@ describe("a warning of Citus that rows are missing", () => {
     expect(await query(database.em(), one, [])).toEqual([{ one: 1 }]);
   });
 
-  test("fails MikroORM's own queries, inside and outside a transaction", async () => {
+  test("fails queries of MikroORM, inside and outside a transaction", async () => {
     await expect(database.em().find(ShortNote, {})).rejects.toThrow("Citus answered without some of the rows");
     const inside = transaction(database.em(), (tx) => tx.find(ShortNote, {}));
     await expect(inside).rejects.toThrow("Citus answered without some of the rows");
   });
 
-  test("leaves the error of a query that fails by itself as the cause", async () => {
+  test("does not replace the error of a query that fails anyway", async () => {
     const error = await query(database.em(), shortAndFailed, []).catch((reason: unknown) => reason);
     expect(sqlState(error)).toBe("22012");
   });
@@ -120,7 +120,7 @@ describe("a warning of Citus that rows are missing", () => {
 });
 
 describe("a transaction in which rows were missing", () => {
-  test("commits nothing when a query met the warning", async () => {
+  test("commits nothing after a query with the warning", async () => {
     const id = newId();
     const outcome = transaction(database.em(), async (tx) => {
       send(tx, insertNote, [id]);
@@ -130,7 +130,7 @@ describe("a transaction in which rows were missing", () => {
     expect(await isStored(id)).toBe(false);
   });
 
-  test("commits nothing either when the work catches the error and goes on", async () => {
+  test("commits nothing even if the work catches the error", async () => {
     const id = newId();
     const outcome = transaction(database.em(), async (tx) => {
       await query(tx, short, []).catch(() => []);
@@ -140,7 +140,7 @@ describe("a transaction in which rows were missing", () => {
     expect(await isStored(id)).toBe(false);
   });
 
-  test("commits nothing when the warning comes for the last send() of a transaction on distributed tables", async () => {
+  test("commits nothing when the last send() of a transaction on distributed tables gets the warning", async () => {
     const url = directUrl((await emptyDatabase()).url);
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -165,7 +165,7 @@ describe("a transaction in which rows were missing", () => {
   });
 });
 
-describe("in a host's hands", () => {
+describe("on a host's connections", () => {
   test("a statement of a host's pool fails, and its transaction commits nothing", async () => {
     const pool = new Pool({ connectionString: url });
     const hosted = await createDatabase({ url, schemas: [schema], pool });
@@ -181,12 +181,12 @@ describe("in a host's hands", () => {
     } finally {
       await hosted.close();
     }
-    // The host's own statements are the host's again.
+    // After our transaction, the host's own statements are not checked.
     expect((await pool.query(short.text)).rows).toHaveLength(1);
     await pool.end();
   });
 
-  test("work that joined a host's transaction throws, so that the host rolls back", async () => {
+  test("work in a host's transaction throws, so that the host rolls back", async () => {
     const client = new Client({ connectionString: url });
     await client.connect();
     const work = async (tx: Tx): Promise<void> => {
@@ -201,7 +201,7 @@ describe("in a host's hands", () => {
   });
 });
 
-/** Not Citus: the one table of its catalog by which a database counts as distributed. */
+/** Makes the database count as distributed, by the one table of Citus's catalog that isDistributed() reads. */
 const STAND_IN_FOR_CATALOG_OF_CITUS = [
   `create table public.pg_dist_partition (logicalrelid regclass primary key, partmethod "char", repmodel "char")`,
   "insert into public.pg_dist_partition values ('shards.note', 'h', 's')",

@@ -22,7 +22,7 @@ export class MissingRowsError extends Error {
 
 const INTERMEDIATE_RESULT_NOT_FOUND = "CIINF";
 
-/** What `pg` keeps of the statement whose answer is arriving. */
+/** The statement in `pg` whose answer is arriving. */
 interface ActiveQuery {
   callback?: (error: Error | null, result?: unknown) => void;
 }
@@ -32,7 +32,7 @@ interface ClientInternals {
   readonly connection: { readonly stream: { destroy(error: Error): void } };
 }
 
-/** Calls `act` for each warning of Citus on this client that rows are missing. Returns what removes the listener. */
+/** Calls `act` for each warning of Citus on this client that rows are missing. Returns a function that stops it. */
 export function onMissingRows(client: ClientBase, act: (error: MissingRowsError) => void): () => void {
   const onNotice = ({ code, message }: { code?: string | undefined; message?: string | undefined }): void => {
     if (code === INTERMEDIATE_RESULT_NOT_FOUND) act(new MissingRowsError(message ?? code));
@@ -43,20 +43,20 @@ export function onMissingRows(client: ClientBase, act: (error: MissingRowsError)
 
 /**
  * Makes statements of this client fail when Citus warns that rows are missing from their answer. Without such a warning
- * it does nothing, so it costs statements nothing. Returns what removes the listener.
+ * it does nothing, so it costs statements nothing. Returns a function that stops it.
  */
 export function failOnMissingRows(client: ClientBase): () => void {
   return onMissingRows(client, (error) => failActiveQuery(client as unknown as ClientInternals, error));
 }
 
 /**
- * PostgreSQL answers pipelined statements in the order in which they were sent, so a notice belongs to the statement
- * whose answer is arriving. When that statement also fails by itself, its own error is the cause and is kept.
+ * PostgreSQL answers pipelined statements in the order of sending, so a notice belongs to the statement whose answer is
+ * arriving. If PostgreSQL also reports an error for that statement, the statement fails with that error.
  */
 function failActiveQuery(client: ClientInternals, missing: MissingRowsError): void {
   const active = client._getActiveQuery?.();
   const callback = active?.callback;
-  // Fails every statement of the connection where `pg` does not say which one it is.
+  // If `pg` does not say which statement is being answered, every statement of the connection fails.
   if (!active || !callback) return client.connection.stream.destroy(missing);
   active.callback = (error, result) => (error ? callback(error) : callback(missing, result));
 }

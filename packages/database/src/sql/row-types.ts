@@ -4,7 +4,7 @@ import { type CustomTypesConfig, TypeOverrides, types } from "pg";
 const TEXT_ARRAY = 1009;
 const parserOf = types.getTypeParser as (oid: number) => (text: string) => string[];
 
-/** How MikroORM has rows read that it maps to entities itself; on connections of its own making it sees to that. */
+/** The parsers that MikroORM needs for the columns of rows. It sets them only on connections that it makes itself. */
 export const ormTypes: CustomTypesConfig = typesOfMikroOrm();
 
 function typesOfMikroOrm(): CustomTypesConfig {

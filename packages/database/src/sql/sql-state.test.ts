@@ -5,25 +5,25 @@ function coded(code: string): Error {
   return Object.assign(new Error("It failed."), { code });
 }
 
-describe("the database is away for a moment", () => {
+describe("isUnavailable is true for", () => {
   test.each([
     ["08000", "a connection exception"],
     ["08003", "a connection that does not exist"],
     ["08006", "a connection that failed"],
-    ["25006", "a server that only reads, as a standby does"],
-    ["25P03", "a transaction that idled too long"],
+    ["25006", "a read-only server such as a standby"],
+    ["25P03", "a transaction that was idle too long"],
     ["40001", "a serialization failure"],
     ["40P01", "a deadlock"],
     ["53100", "a full disk"],
     ["53300", "too many connections"],
-    ["55P03", "a lock that was not to be had"],
+    ["55P03", "a lock that was not available in time"],
     ["57014", "a statement that took too long"],
     ["57P01", "an administrator's shutdown"],
     ["57P03", "a server that is starting up"],
-    ["ECONNREFUSED", "nobody who listens"],
-    ["ECONNRESET", "a connection that was cut"],
+    ["ECONNREFUSED", "a refused connection"],
+    ["ECONNRESET", "a reset connection"],
     ["EPIPE", "a connection that was closed"],
-  ])("by %s, %s", (code) => {
+  ])("%s, %s", (code) => {
     expect(isUnavailable(coded(code))).toBe(true);
     expect(isUnavailable(new Error("It failed.", { cause: coded(code) }))).toBe(true);
   });
@@ -37,40 +37,40 @@ describe("the database is away for a moment", () => {
     "Client has encountered a connection error and is not queryable",
     "Client was closed and is not queryable",
     "Cannot use a pool after calling end on the pool",
-  ])("by what the driver says without a code: %s", (message) => {
+  ])("the message of a driver error without a code: %s", (message) => {
     expect(isUnavailable(new Error(message))).toBe(true);
   });
 
-  test("by a commit that nobody answered, and by addresses of which none answers", () => {
+  test("a commit with an unknown outcome, and several addresses of which none answers", () => {
     expect(isUnavailable(new CommitOutcomeUnknownError("The connection was lost."))).toBe(true);
     expect(isUnavailable(new AggregateError([coded("ECONNREFUSED"), coded("ECONNREFUSED")]))).toBe(true);
   });
 });
 
-describe("the same work would fail again", () => {
+describe("isUnavailable is false for", () => {
   test.each([
-    ["08P01", "what the protocol does not allow"],
-    ["22009", "a time that cannot be"],
-    ["22021", "bytes that are no text"],
-    ["22P05", "a character that cannot be kept"],
-    ["23505", "a key that is taken"],
-    ["25P02", "a transaction that has failed before"],
+    ["08P01", "a violation of the protocol"],
+    ["22009", "an invalid time zone displacement"],
+    ["22021", "bytes that are not valid text"],
+    ["22P05", "a character that cannot be stored"],
+    ["23505", "a violated unique key"],
+    ["25P02", "a transaction that has already failed"],
     ["28P01", "a wrong password"],
     ["42P01", "a table that does not exist"],
-    ["42501", "a privilege that is missing"],
-  ])("for %s, %s", (code) => {
+    ["42501", "a missing privilege"],
+  ])("%s, %s", (code) => {
     expect(isUnavailable(coded(code))).toBe(false);
   });
 
   test.each([new Error("It failed."), new TypeError("x is undefined"), "08006", undefined, null, { code: "08006" }])(
-    "for %j, which is no error of a database",
+    "%j, which is not an error of a database",
     (error) => {
       expect(isUnavailable(error)).toBe(false);
     },
   );
 });
 
-test("a SQLSTATE is found through causes, and an errno is none", () => {
+test("sqlState reads the causes of an error, and returns no error code of the operating system", () => {
   expect(sqlState(new Error("It failed.", { cause: coded("23505") }))).toBe("23505");
   expect(isUniqueViolation(new Error("It failed.", { cause: coded("23505") }))).toBe(true);
   for (const errno of ["EPIPE", "ECONNRESET"]) expect(sqlState(coded(errno))).toBeUndefined();

@@ -1,12 +1,12 @@
 /**
- * The connection was lost while a COMMIT was on its way: the transaction may have happened or not.
- * The caller reads its rows again, or lets its client repeat an idempotent request.
+ * The connection was lost after a COMMIT was sent and before its answer arrived. The transaction may be committed or not.
+ * The caller has to read its rows again, or let its client repeat an idempotent request.
  *
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n])).catch(async (error: unknown) => {
  *   if (!(error instanceof CommitOutcomeUnknownError)) throw error;
  *   const [invoice] = await query(em, invoiceById, [invoiceId]);
- *   if (invoice === undefined) throw error; // it did not happen: the client repeats its request
+ *   if (invoice === undefined) throw error; // not committed: the client repeats its request
  * });
  */
 export class CommitOutcomeUnknownError extends Error {
@@ -15,8 +15,8 @@ export class CommitOutcomeUnknownError extends Error {
 }
 
 /**
- * The node of a cluster that has the lender's rows does not answer. Nothing was sent, or its answer is given up. The same
- * work succeeds once the node is back.
+ * The cluster node with the lender's rows does not answer. The statement was not sent, or its connection was closed. The
+ * same work succeeds once the node is back.
  *
  * @example
  * const invoices = await query(em, invoiceById, [invoiceId]).catch((error: unknown) => {
@@ -29,22 +29,22 @@ export class NodeAwayError extends Error {
   readonly code = "NODE_AWAY";
 
   constructor() {
-    super("A node of the cluster that has rows of this request does not answer: try again in a moment.");
+    super("The cluster node with the rows of this request does not answer: try again in a moment.");
   }
 }
 
-/** Each has a digit: EPIPE, which looks like one, is an errno. */
+/** Five characters with a digit. EPIPE has five letters, but it is an error of the operating system. */
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 const UNIQUE_VIOLATION = "23505";
 
 /**
- * Classes of SQLSTATE that say "not now": connection, resources, operator intervention, lock and statement time-outs.
- * 08P01 is of the first class and yet a bug: we have sent what the protocol does not allow, and would send it again.
+ * SQLSTATEs of temporary errors: connection, resources, operator intervention, time limits of locks and statements. 08P01
+ * (protocol violation) is a connection error too, but it is a bug of ours, which a retry would repeat.
  */
 const UNAVAILABLE_STATES = /^((?!08P01)08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25P0[34]|25006|XX000)$/;
 
-/** Of the operating system, and of NodeAwayError, which MikroORM wraps in an error that keeps the code. */
+/** Error codes of the operating system and of NodeAwayError. MikroORM wraps that error in another one with the same code. */
 const UNAVAILABLE_CODES = new Set([
   "NODE_AWAY",
   "ECONNREFUSED",
@@ -59,17 +59,17 @@ const UNAVAILABLE_CODES = new Set([
 ]);
 
 /**
- * Connection, operator intervention and cancellation. On a cluster such an error of a COMMIT says that the node with the
- * rows has not answered: it may have committed. XX000 has "could not commit transaction for shard …".
+ * Errors of connection, operator intervention and cancellation. On a cluster, such an error of a COMMIT means that the node
+ * with the rows did not answer, so it may have committed. XX000 is the code of "could not commit transaction for shard …".
  */
 const COMMIT_MAY_HAVE_HAPPENED = /^(08...|57P0[1-5]|57014|XX000)$/;
 
-/** Messages of `pg` for faults that carry no code. */
+/** Messages of `pg` errors without a code. */
 const UNAVAILABLE_MESSAGES =
   /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection error and is not queryable|Client was closed|Cannot use a pool after calling end/;
 
 /**
- * The SQLSTATE of an error of PostgreSQL, looked for through its causes too.
+ * The SQLSTATE of an error or of one of its causes; undefined if none of them is an error of PostgreSQL.
  *
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, -1n])).catch((error: unknown) => {
@@ -85,11 +85,11 @@ export function sqlState(error: unknown): string | undefined {
 }
 
 /**
- * True for a violated unique key: somebody wrote the row first, so read it again.
+ * True for a violated unique key. Another transaction wrote the row first, so read it again.
  *
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n])).catch((error: unknown) => {
- *   if (!isUniqueViolation(error)) throw error; // else it is there already
+ *   if (!isUniqueViolation(error)) throw error; // otherwise the invoice exists already
  * });
  */
 export function isUniqueViolation(error: unknown): boolean {
@@ -97,7 +97,7 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * True when the database could not answer now: the same work may succeed a moment later.
+ * True if the database was temporarily unavailable. The same work may succeed a moment later.
  *
  * @example
  * const invoices = await query(em, invoiceById, [invoiceId]).catch((error: unknown) => {
@@ -116,7 +116,7 @@ export function isUnavailable(error: unknown): boolean {
   return false;
 }
 
-/** Whether a COMMIT that failed with this may have happened. */
+/** Whether a transaction may be committed although its COMMIT failed with this error. */
 export function isCommitOutcomeUnknown(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined || COMMIT_MAY_HAVE_HAPPENED.test(state);

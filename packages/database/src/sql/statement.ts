@@ -1,6 +1,6 @@
 import { type CustomTypesConfig, types } from "pg";
 
-/** SQL of constant text that each connection prepares once, under its name. */
+/** A constant SQL text with a name. Each connection prepares it once under this name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -9,16 +9,18 @@ export interface Statement {
 const texts = new Map<string, string>();
 
 /**
- * Names a constant SQL text, for example `statement("ledger.book-payments", "insert …")`. The name is what PostgreSQL
- * calls the prepared statement (at most 63 bytes), so two texts may not share one.
+ * Names a constant SQL text, for example `statement("ledger.book-payments", "insert …")`. It becomes the name of the
+ * prepared statement in PostgreSQL, so it has at most 63 bytes, and two texts may not have the same name.
  *
  * @example
  * const byId = statement("billing.invoice-by-id", "select id, paid from billing.invoice where id = $1");
  * const [invoice] = await query<{ id: string; paid: boolean }>(em, byId, [invoiceId]);
  */
 export function statement(name: string, text: string): Statement {
-  if (name.length > 63) throw new Error(`The statement name ${name} is longer than PostgreSQL's 63 bytes.`);
-  if (texts.has(name) && texts.get(name) !== text) throw new Error(`Two statements are named ${name}.`);
+  if (name.length > 63) throw new Error(`The statement name ${name} is longer than PostgreSQL's limit of 63 bytes.`);
+  if (texts.has(name) && texts.get(name) !== text) {
+    throw new Error(`Two statements with different texts are named ${name}: give one of them another name.`);
+  }
   texts.set(name, text);
   return { name, text };
 }
@@ -44,7 +46,7 @@ const parsers = new Map<number, (text: string) => unknown>([
   [INT8_ARRAY, (text) => (text === "{}" ? [] : text.slice(1, -1).split(",").map(BigInt))],
 ]);
 
-/** int8 is bigint, a date stays "YYYY-MM-DD", numeric stays text; the rest is as `pg` reads it. */
+/** Parsers of statement rows: int8 becomes bigint, date and numeric stay text. All other types are parsed as by `pg`. */
 export const statementTypes: CustomTypesConfig = {
   getTypeParser: (oid: number, format?: "text" | "binary") => parsers.get(oid) ?? fallbackParser(oid, format),
 };

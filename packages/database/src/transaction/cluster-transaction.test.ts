@@ -13,7 +13,8 @@ import {
   transaction,
 } from "../index.ts";
 
-// What a process sends on a cluster. A table stands in for the catalog of Citus; a server without Citus takes the rest.
+// Tests which statements a process sends on a cluster. A table replaces the catalog of Citus, and a PostgreSQL without Citus
+// accepts all other statements.
 const reminders = queue<{ invoiceId: string }>("orders.reminders", { retryLimit: 0, expireInSeconds: 60 });
 const schema = {
   name: "orders",
@@ -61,14 +62,14 @@ async function open(isCluster: boolean): Promise<Database> {
   return database;
 }
 
-test("a transaction on one server brings no time limits, and the look at the catalog is not counted", async () => {
+test("a transaction on one server sets no time limits, and onStatement leaves out the queries of isDistributed", async () => {
   const { em } = await open(false);
   await transaction(em(), (tx) => query(tx, count, []));
   await query(em(), lock, []);
   expect(sent).toEqual(["begin", "orders.count", "commit", "orders.lock"]);
 });
 
-test("a transaction on a cluster limits lock waits on the workers, in a message behind its begin", async () => {
+test("a transaction on a cluster limits lock waits on the workers, in a message after BEGIN", async () => {
   const { em } = await open(true);
   await transaction(em(), (tx) => query(tx, count, []));
   expect(sent).toEqual([...LIMITED, "orders.count", "commit"]);
@@ -87,7 +88,7 @@ test("a single statement that may wait for a lock runs in a transaction on a clu
   expect(sent).toEqual([...LIMITED, "orders.lock", "commit", ...LIMITED, "orders.add", "commit"]);
 });
 
-test("enqueue makes the commit two-phase on a cluster only, and enqueueAll leaves it as it is", async () => {
+test("enqueue makes the commit two-phase on a cluster only, and enqueueAll never does", async () => {
   const data = { invoiceId: "1" };
   const isCommitted = () => sent.filter((text) => text === "jobs.commit-with-job").length;
   const one = await open(false);

@@ -3,14 +3,15 @@ import type { TxClient } from "./open-transaction.ts";
 import { CLIENT_TIMEOUT_MS } from "./pooler.ts";
 import { ormTypes } from "../sql/row-types.ts";
 
-/** A client that a host has made, with settings that we do not know. */
+/** Wraps a client that a host has made, and whose settings are unknown. */
 export function hostClient(client: ClientBase): TxClient {
   return { query: (textOrConfig, values) => client.query(forHost(textOrConfig, values)) };
 }
 
 /**
- * A statement as it may go to a host's client: read as on a connection of our own, with an end to the wait for its answer,
- * and without a name, which the host's session would keep and, where its pool leads through a pooler, the next not know.
+ * Makes a statement safe for a host's client. It gets the type parsers of our own connections and a time limit for its
+ * answer. It loses its name, because the host's session may be a pooler's: the next session would not know the prepared
+ * statement.
  */
 export function forHost(textOrConfig: string | QueryConfig, values: unknown[] = []): QueryConfig {
   if (typeof textOrConfig !== "string") return { ...textOrConfig, name: undefined };

@@ -4,17 +4,17 @@ import { openClient, stateIn, type TxClient } from "./open-transaction.ts";
 import { ANSWER_TIMEOUT_MS } from "./pooler.ts";
 
 /** PostgreSQL can parse the second query only if the first one returned true. */
-export const LOOKS: readonly string[] = [
+export const DISTRIBUTION_QUERIES: readonly string[] = [
   "select to_regclass('pg_dist_partition') is not null as exists",
   "select exists (select from pg_dist_partition where partmethod = 'h') as exists",
 ];
 
 /**
- * Whether this database keeps tables on several nodes, as `distribute` has declared them to Citus: then one statement
- * may lock or change rows of one lender only.
+ * Whether `distribute` has distributed tables of this database over several nodes. A statement may then lock or change
+ * rows of only one lender.
  *
- * The catalog is asked once for each `Database`, at the latest by its first transaction, and the answer is kept until that
- * is closed. Distributing therefore needs a restart of the processes.
+ * The answer is read from the catalog once for each `Database`, at the latest by its first transaction, and cached until
+ * the `Database` is closed. So the processes have to be restarted after `distribute`.
  *
  * @example
  * const isOnCluster = await isDistributed(database.em());
@@ -28,8 +28,8 @@ export async function isDistributed(em: EntityManager): Promise<boolean> {
 }
 
 /**
- * The kept answer of `isDistributed`, without a query. It is known inside every transaction; before the first one it is
- * false. Use it to choose between two texts of one query.
+ * The cached answer of `isDistributed`, without a query. Before the first transaction it is false. Inside a transaction it
+ * is always known. Use it to choose between two texts of one query.
  *
  * @example
  * console.log(isOnCluster(tx) ? "The rows of each lender are on one of several nodes." : "All rows are in one PostgreSQL.");
@@ -39,9 +39,9 @@ export function isOnCluster(em: EntityManager): boolean {
 }
 
 async function hasDistributedTables(target: Pick<TxClient, "query">): Promise<boolean> {
-  for (const text of LOOKS) {
-    const look = { text, query_timeout: ANSWER_TIMEOUT_MS };
-    const { rows } = await target.query(look);
+  for (const text of DISTRIBUTION_QUERIES) {
+    const config = { text, query_timeout: ANSWER_TIMEOUT_MS };
+    const { rows } = await target.query(config);
     if (!(rows[0] as { exists: boolean }).exists) return false;
   }
   return true;

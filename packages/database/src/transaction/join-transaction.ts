@@ -6,36 +6,37 @@ import { isDistributed } from "./is-distributed.ts";
 import { failOnMissingRows, onMissingRows } from "../sql/missing-rows.ts";
 import type { Database } from "./open-database.ts";
 import { causeOf, openTx, stateIn, type Tx, type TxClient, type TxState } from "./open-transaction.ts";
-import { oneByOne, type PatientClient } from "./one-by-one.ts";
+import { oneByOne, type SequentialClient } from "./one-by-one.ts";
 import { runAfterCommit } from "./transaction.ts";
 
-/** What was done in a host's transaction. */
+/** The result of work in a host's transaction. */
 export interface Joined<T> {
   readonly result: T;
   /**
-   * To be called once the host's COMMIT is known, and never after a rollback: wakes the workers of what was enqueued and
-   * runs what `afterCommit` and `signal` have put off. Without it nothing is lost; workers find their jobs a little later.
+   * Call it after the host's COMMIT has succeeded, and never after a rollback. It signals the workers of enqueued jobs, and
+   * runs the callbacks of `afterCommit` and `signal`. Without the call no job is lost, but workers find the jobs later.
    */
   committed(): void;
 }
 
 /**
- * Runs `work` inside a transaction that somebody else has begun and will end: on a `pg` client after its BEGIN, or in the
- * EntityManager that MikroORM's `transactional` hands out. All verbs that take a `Tx` join it, so that the host's rows and
- * ours are committed together or not at all. It sends no BEGIN, COMMIT or ROLLBACK.
+ * Runs `work` inside a transaction that a host begins and ends: on a `pg` client after its BEGIN, or in the EntityManager
+ * that MikroORM's `transactional` passes to its callback. All functions that take a `Tx` join it, so that the host's rows
+ * and ours are committed together or not at all. `joinTransaction` sends no BEGIN, COMMIT or ROLLBACK.
  *
- * When it returns, every statement of `work` has succeeded and the `Tx` is closed. When it throws, the host rolls back:
- * its transaction, or to a savepoint that it set before. The isolation level is the host's; READ COMMITTED is what the
- * verbs are written for. Unflushed entities of the host's own EntityManager stay its own business.
+ * When it returns, every statement of `work` has succeeded, and the `Tx` is closed. When it throws, the host has to roll
+ * back the transaction, or roll back to a savepoint that it set before. The host chooses the isolation level; our
+ * functions are written for READ COMMITTED. Entities of the host's own EntityManager are not flushed.
  *
- * Statements go unnamed, since the session may be a pooler's. What the server gives up by itself (`lock_timeout` and
- * such) is the host's to set: it would hold for the host's statements as well. Ours wait 12 s for an answer, MikroORM's 35 s,
- * and behind one that has not come nothing is sent. `isUnavailable` is true of that error, and the client still waits: end it
- * (`client.release(true)`), a ROLLBACK would wait too. MikroORM sends its own: give the host's a `query_timeout`.
+ * Statements are sent without names, because the session may be a pooler's. `joinTransaction` sets no time limits of the
+ * server such as `lock_timeout`, because they would apply to the host's statements too. Our statements wait 12 s for an
+ * answer, those of MikroORM 35 s. After a statement without an answer nothing more is sent, and `isUnavailable` is true for
+ * its error. The client is still waiting then, and a ROLLBACK would wait too, so end it with `client.release(true)`. A
+ * host's MikroORM sends its ROLLBACK itself, so give its connection a `query_timeout`.
  *
- * A client is one of `pg` 8.21 or newer, the host's copy or ours; a host's MikroORM has exactly the version of ours.
- * On Citus, join by a client: a warning that rows are missing is not seen through a host's MikroORM.
- * @throws NoTransactionError when there is none to join
+ * The client has to be of `pg` 8.21 or newer, the host's copy or ours. A host's MikroORM must have exactly the version of
+ * ours. On Citus, pass a `pg` client: warnings that rows are missing cannot be seen through a host's MikroORM.
+ * @throws NoTransactionError if the client or EntityManager is in no transaction
  *
  * @example
  * await client.query("begin");
@@ -54,7 +55,7 @@ export async function joinTransaction<T>(
   const tx = database.em() as Tx;
   const client = oneByOne(clientOf(host));
   const state = await openTx(tx, client);
-  const forget = heedMissingRows(host, state);
+  const stopListening = listenForMissingRows(host, state);
   try {
     await isDistributed(tx);
     const result = await work(tx);
@@ -65,12 +66,12 @@ export async function joinTransaction<T>(
     await settle(state, client).catch(() => {});
     throw causeOf(error, state);
   } finally {
-    forget();
+    stopListening();
   }
 }
 
-/** A host's MikroORM does not give its client away, so there a warning of missing rows is not seen. */
-function heedMissingRows(host: ClientBase | EntityManager, state: TxState): () => void {
+/** Does nothing for a host's MikroORM, because it does not expose its client. */
+function listenForMissingRows(host: ClientBase | EntityManager, state: TxState): () => void {
   if ("getTransactionContext" in host) return () => {};
   const listeners = [
     failOnMissingRows(host),
@@ -79,12 +80,12 @@ function heedMissingRows(host: ClientBase | EntityManager, state: TxState): () =
     }),
   ];
   return () => {
-    for (const forget of listeners) forget();
+    for (const stop of listeners) stop();
   };
 }
 
-/** Nothing of ours may still be on its way when the host goes on: it might land behind the host's ROLLBACK. */
-async function settle(state: TxState, client: PatientClient): Promise<void> {
+/** Waits for all our statements, so that none of them is executed after the host's ROLLBACK. */
+async function settle(state: TxState, client: SequentialClient): Promise<void> {
   state.open = false;
   await Promise.all([...state.sent, client.drained()]);
   if (state.failure !== undefined) throw state.failure;
@@ -92,7 +93,7 @@ async function settle(state: TxState, client: PatientClient): Promise<void> {
 
 function clientOf(host: ClientBase | EntityManager): TxClient {
   if (!("getTransactionContext" in host)) return clientOfPg(host);
-  if (stateIn(host)) throw new Error("A transaction is open already: hand its Tx on instead of joining it.");
+  if (stateIn(host)) throw new Error("A transaction is already open: pass its Tx instead of joining it again.");
   return clientOfMikroOrm(host);
 }
 
@@ -102,17 +103,17 @@ function clientOfPg(client: ClientBase): TxClient {
       "This client of pg cannot say whether it is in a transaction: update the host's pg to 8.21 or newer.",
     );
   }
-  if (client.getTransactionStatus() === "I") throw new NoTransactionError("await its BEGIN first");
+  if (client.getTransactionStatus() === "I") throw new NoTransactionError("await BEGIN on the client first");
   return hostClient(client);
 }
 
 /**
- * By way of Kysely, whose driver hands the text of a query on to `pg` as it is: so a whole configuration gets there too,
- * with how to read its rows and how long to wait for them.
+ * Sends queries through the Kysely of the host's MikroORM. Its driver passes the text of a query to `pg` unchanged, so a
+ * whole query configuration, with type parsers and a time limit, can be passed in place of the text.
  */
 function clientOfMikroOrm(em: EntityManager): TxClient {
   const kysely = em.getTransactionContext();
-  if (!kysely) throw new NoTransactionError("give it the EntityManager that em.transactional() hands to its callback");
+  if (!kysely) throw new NoTransactionError("pass the EntityManager that em.transactional() passes to its callback");
   return {
     async query(textOrConfig, values) {
       const config = forHost(textOrConfig, values);
@@ -124,7 +125,7 @@ function clientOfMikroOrm(em: EntityManager): TxClient {
 }
 
 /**
- * The host's client or EntityManager is in no transaction: each statement would have committed by itself.
+ * The host's client or EntityManager is not in a transaction. Each statement would have been committed separately.
  *
  * @example
  * await joinTransaction(database, client, async (tx) => send(tx, markPaid, [invoiceId])).catch((error: unknown) => {

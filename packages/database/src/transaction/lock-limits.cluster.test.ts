@@ -13,7 +13,7 @@ import {
   transaction,
 } from "../index.ts";
 
-// A waiter gives up after ten seconds.
+// A statement stops waiting for a lock after ten seconds.
 vi.setConfig({ testTimeout: 60_000 });
 
 const schema = {
@@ -32,7 +32,7 @@ const schema = {
 const insert = statement("held.insert", "insert into held.invoice values ($1, $2, false)");
 const lock = statement("held.lock", "select id from held.invoice where lender_id = $1 and id = $2 for update");
 const pay = statement("held.pay", "update held.invoice set paid = true where lender_id = $1 and id = $2");
-/** One row for each waiter: of two waiters for the same row, the second starts its wait again when the first gives up. */
+/** Each waiting statement has its own row. Of two that wait for one row, the second restarts its wait after the first fails. */
 const keys = Array.from({ length: 3 }, () => [newId(), newId()]);
 
 let database: Database;

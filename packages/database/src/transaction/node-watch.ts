@@ -5,19 +5,22 @@ import { type Statement, statement } from "../sql/statement.ts";
 
 export interface NodeWatchOptions {
   readonly url: string;
-  /** Selects `id` of every lender from a table that each node has. */
+  /** Selects the `id` of every lender from a table that each node has. */
   readonly lenderIds: Statement;
-  /** The pool whose connections are watched. Undefined: a host's pool, where a connection may be in use for hours. */
+  /** The pool whose connections are watched. Undefined for a host's pool, where a connection may be in use for hours. */
   readonly pool: Pool | undefined;
 }
 
-/** What is known while a node is away. */
+/** The state of a cluster with a node that does not answer. */
 export interface NodesAway {
   /** Lenders whose nodes answer. */
   readonly reachable: readonly string[];
   /** Lenders whose nodes do not answer. */
   readonly unreachable: ReadonlySet<string>;
-  /** Connections that came into use before may wait for a silent node. 0 if each node refused at once. */
+  /**
+   * Connections acquired before this time may be waiting for a silent node. 0 if each node that is down refused its
+   * connection at once.
+   */
   readonly hangingBeforeMs: number;
 }
 
@@ -25,27 +28,27 @@ export interface NodesAway {
 interface Use {
   readonly client: ClientBase;
   readonly sinceMs: number;
-  /** The values of the first statement of its transaction, which name the lender. */
+  /** The values of the first statement of the transaction. They contain the id of its lender. */
   values: readonly unknown[] | undefined;
 }
 
-const LOOK_EVERY_MS = 500;
+const CHECK_EVERY_MS = 500;
 /** Most transactions take milliseconds. A connection in use for longer may be waiting for a node that does not answer. */
 const HANGING_MS = 1_000;
 const ASK_EVERY_MS = 2_000;
-/** Time for a node to take a connection, with the looks before it below the 5 seconds that others wait for the pool. */
+/** How long a node may take to accept a connection. With HANGING_MS and CHECK_EVERY_MS it stays below CONNECT_TIMEOUT_MS. */
 const NODE_ANSWERS_WITHIN_MS = 2_000;
 
 /**
- * Finds out which nodes of a cluster do not answer, so that statements for their lenders fail at once. Otherwise each would
- * hold a connection until its time limit, and no connection would be left for the lenders on other nodes.
+ * Finds out which nodes of a cluster do not answer, so that statements for their lenders fail at once. Otherwise each such
+ * statement would hold a connection until its time limit, and no connection would be left for the lenders on other nodes.
  *
- * The nodes are asked once a connection is in use for a second or a transaction has failed because something is away, and
- * every two seconds while a node is away, by a connection outside the pool.
+ * It checks the nodes through a connection outside the pool: when a connection has been in use for a second, when a
+ * transaction has failed because something was unavailable, and every two seconds while a node is down.
  */
 export class NodeWatch {
   readonly #options: NodeWatchOptions;
-  /** The connections in use, the one in use for longest first. */
+  /** The connections in use, in the order in which they were acquired. */
   readonly #inUse = new Map<object, Use>();
   #away: NodesAway | undefined;
   #asking: Promise<NodesAway | undefined> | undefined;
@@ -56,16 +59,16 @@ export class NodeWatch {
     this.#options = options;
   }
 
-  /** What is known; undefined while no node is known to be away. */
+  /** The result of the last check; undefined if all nodes answered. */
   get away(): NodesAway | undefined {
     return this.#away;
   }
 
-  /** Begins to watch, on a cluster. May be called again. */
+  /** Starts to watch the pool. Call it on a cluster only. Further calls do nothing. */
   start(): void {
     if (this.#timer) return;
     this.#options.pool?.on("acquire", this.#onAcquire).on("release", this.#onRelease);
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.#checkConnections(), CHECK_EVERY_MS).unref();
   }
 
   async close(): Promise<void> {
@@ -75,17 +78,17 @@ export class NodeWatch {
   }
 
   /**
-   * To be called before a statement is sent, with the client of its transaction.
-   * @throws NodeAwayError if a value, or an element of one, is a lender whose node is away
+   * Call it with the values of each statement before it is sent, and with the client of its transaction.
+   * @throws NodeAwayError if a value, or an element of a value, is the id of a lender whose node does not answer
    */
   check(values: readonly unknown[], client?: object): void {
     const unreachable = this.#away?.unreachable;
-    if (unreachable && names(values, unreachable)) throw new NodeAwayError();
+    if (unreachable && hasAny(values, unreachable)) throw new NodeAwayError();
     const use = client && this.#inUse.get(client);
     if (use) use.values ??= values;
   }
 
-  /** Asks the nodes now. Callers share one question. Throws if the coordinator does not answer; then nothing is known. */
+  /** Checks the nodes now. Concurrent callers share one check. Throws if the coordinator does not answer. */
   async ask(): Promise<NodesAway | undefined> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
@@ -93,10 +96,10 @@ export class NodeWatch {
     return this.#asking;
   }
 
-  /** Asks the nodes, at most every two seconds. To be called when a transaction has failed because something is away. */
+  /** Checks the nodes, at most every two seconds. Call it when a transaction has failed because something was unavailable. */
   suspect(): void {
     if (this.#asking || performance.now() - this.#askedAtMs < ASK_EVERY_MS) return;
-    // Whoever needs the coordinator learns by itself that it is away.
+    // If the coordinator does not answer, all statements fail by themselves.
     this.ask().catch(() => {});
   }
 
@@ -105,9 +108,9 @@ export class NodeWatch {
 
   readonly #onRelease = (_error: unknown, client: ClientBase): void => void this.#inUse.delete(client);
 
-  #look(): void {
+  #checkConnections(): void {
     const nowMs = performance.now();
-    this.#giveUpHanging(nowMs);
+    this.#endHanging(nowMs);
     const [oldest] = this.#inUse.values();
     if (this.#away || (oldest && nowMs - oldest.sinceMs >= HANGING_MS)) this.suspect();
   }
@@ -119,11 +122,11 @@ export class NodeWatch {
       const found = await askNodes(this.#options);
       const nowMs = performance.now();
       const isSilent = nowMs - this.#askedAtMs >= NODE_ANSWERS_WITHIN_MS;
-      const isFurther = [...(found?.unreachable ?? [])].some((lenderId) => !before?.unreachable.has(lenderId));
-      // Statements that were let through are waiting for a connection of the pool, for as long as it takes to give up.
-      const hangingBeforeMs = isFurther && isSilent ? nowMs + CONNECT_TIMEOUT_MS : (before?.hangingBeforeMs ?? 0);
+      const hasNew = [...(found?.unreachable ?? [])].some((lenderId) => !before?.unreachable.has(lenderId));
+      // Statements that passed `check` before may still wait for a connection of the pool, at most CONNECT_TIMEOUT_MS.
+      const hangingBeforeMs = hasNew && isSilent ? nowMs + CONNECT_TIMEOUT_MS : (before?.hangingBeforeMs ?? 0);
       this.#away = found && { ...found, hangingBeforeMs };
-      this.#giveUpHanging(nowMs);
+      this.#endHanging(nowMs);
     } catch (error) {
       this.#away = undefined;
       throw error;
@@ -132,21 +135,21 @@ export class NodeWatch {
   }
 
   /**
-   * Ends connections that may wait for a silent node since before it was found silent. Spared are transactions that began
-   * with a statement for a lender whose node answers.
+   * Ends connections that may be waiting for a silent node, because they were acquired before the check found the node
+   * silent. Connections are kept if the first statement of their transaction was for a lender whose node answers.
    */
-  #giveUpHanging(nowMs: number): void {
+  #endHanging(nowMs: number): void {
     const { hangingBeforeMs = 0, reachable = [] } = this.#away ?? {};
     for (const { client, sinceMs, values = [] } of this.#inUse.values()) {
       if (sinceMs > hangingBeforeMs || nowMs - sinceMs < HANGING_MS) continue;
-      if (names(values, new Set(reachable))) continue;
+      if (hasAny(values, new Set(reachable))) continue;
       this.#inUse.delete(client);
       streamOf(client).destroy(new NodeAwayError());
     }
   }
 }
 
-function names(values: readonly unknown[], lenderIds: ReadonlySet<unknown>): boolean {
+function hasAny(values: readonly unknown[], lenderIds: ReadonlySet<unknown>): boolean {
   return values.flat().some((value) => lenderIds.has(value));
 }
 
@@ -189,7 +192,7 @@ const nodesThatAnswer = statement(
    from pg_dist_node where isactive and noderole = 'primary'`,
 );
 
-/** The tables of all lenders are distributed alike, so any of them says where a lender's rows are. */
+/** All distributed tables are colocated, so any of them tells on which node a lender's rows are. */
 const lendersOnNodes = statement(
   "database.lenders-on-nodes",
   `with placed as materialized (

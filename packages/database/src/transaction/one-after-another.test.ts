@@ -26,20 +26,20 @@ async function seenWhenOddItemsFail(failure: Error): Promise<{ seen: number[]; o
   return { seen, outcome };
 }
 
-test("works on every item in order, and throws what failed at the end", async () => {
+test("processes every item in order, and throws all failures at the end", async () => {
   const { seen, outcome } = await seenWhenOddItemsFail(refused);
   expect(seen).toEqual([1, 2, 3, 4]);
   expect(outcome).toMatchObject({ message: "2 of 4 items failed.", errors: [refused, refused] });
 });
 
-test("stops when the one PostgreSQL cannot be reached", async () => {
+test("stops when the database is unavailable and not distributed", async () => {
   const { seen, outcome } = await seenWhenOddItemsFail(lost);
   expect(seen).toEqual([1]);
   expect(isUnavailable(outcome)).toBe(true);
 });
 
-test("goes on for the other nodes where tables are distributed", async () => {
-  // Not Citus: a stand-in for its catalog makes `isDistributed` true.
+test("continues when a node is unavailable and tables are distributed", async () => {
+  // A table named as Citus's catalog makes `isDistributed` true without Citus.
   const { url } = await testDatabase("one-after-another", async () => {});
   const cluster = await createDatabase({ url, schemas: [] });
   await cluster.pool.query(

@@ -2,20 +2,20 @@ import type { QueryResult } from "pg";
 import type { TxClient } from "./open-transaction.ts";
 import { sqlState } from "../sql/sql-state.ts";
 
-/** A client that is asked one thing at a time. */
-export interface PatientClient extends TxClient {
-  /** When everything is answered. */
+/** A client that sends one statement at a time. */
+export interface SequentialClient extends TxClient {
+  /** Resolves when every statement is answered. */
   drained(): Promise<unknown>;
-  /** Why it can be asked no more, once a statement has failed and PostgreSQL has not said so. */
+  /** The error that made this client unusable: a timeout or a lost connection, without an SQLSTATE. */
   lost(): Error | undefined;
 }
 
 /**
- * Sends a statement when the one before is answered. A client of `pg` that was not told to pipeline keeps such a queue
- * itself, but says that it will not for ever; and it goes on waiting for an answer that we have given up. So behind such
- * a statement nothing is sent: the rest fails as it did, at once.
+ * Sends each statement after the answer to the one before. A client of `pg` without `pipeline` has such a queue itself, but
+ * `pg` has deprecated it. Such a client also keeps waiting for an answer after our time limit. So after a statement that
+ * failed without an SQLSTATE nothing more is sent, and all later statements fail with the same error at once.
  */
-export function oneByOne(client: TxClient): PatientClient {
+export function oneByOne(client: TxClient): SequentialClient {
   let last: Promise<unknown> = Promise.resolve();
   let lost: Error | undefined;
   return {

@@ -5,9 +5,9 @@ import type { NodeWatch } from "./node-watch.ts";
 import type { Jobs } from "../queue.ts";
 import type { Signals } from "./signals.ts";
 
-/** One process's way to PostgreSQL. */
+/** The connection of one process to PostgreSQL. */
 export interface Database {
-  /** A fresh EntityManager: one per request or job, never shared. */
+  /** Makes a new EntityManager. Use one for each request or job, and never share it. */
   em(): EntityManager;
   readonly pool: Pool;
   readonly jobs: Jobs;
@@ -15,15 +15,15 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** A database as this package sees it. */
+/** A `Database` with the parts that only this package uses. */
 export interface OpenDatabase extends Database {
-  /** Whether its sessions are others' too, by a transaction pooler or a host's pool: nothing may be kept in them. */
+  /** Whether sessions are shared, through a transaction pooler or a host's pool. No state may be kept in such a session. */
   readonly sharesSessions: boolean;
-  /** Whether the pool is a host's, whose clients need not pipeline. */
+  /** Whether the pool is a host's, so that its clients may not be able to pipeline. */
   readonly isBorrowed: boolean;
-  /** Whether tables are kept on several nodes; undefined until `isDistributed` has asked. */
+  /** Whether tables are distributed over several nodes; undefined before the first `isDistributed`. */
   distributed: boolean | undefined;
-  /** Knows which nodes of a cluster answer; undefined where the process has not said how to read the ids of lenders. */
+  /** Finds out which nodes of a cluster answer; undefined without the option `lenderIds`. */
   readonly nodes: NodeWatch | undefined;
   boss(): Promise<PgBoss>;
   onError(error: unknown): void;
@@ -31,7 +31,7 @@ export interface OpenDatabase extends Database {
 
 const databases = new WeakMap<object, OpenDatabase>();
 
-/** Remembers which database made an EntityManager: a verb is handed nothing but that. */
+/** Records which database made an EntityManager, because functions receive only the EntityManager. */
 export function rememberDatabase(em: EntityManager, database: OpenDatabase): void {
   databases.set(em.getDriver(), database);
 }

@@ -7,12 +7,12 @@ import { sqlState } from "../sql/sql-state.ts";
 declare const joined: unique symbol;
 
 /**
- * An EntityManager inside a transaction. Only `transaction` and `joinTransaction` make one: a verb that takes a `Tx`
- * joins its caller's transaction, a verb that takes an `EntityManager` opens one of its own or only reads.
+ * An EntityManager inside a transaction. Only `transaction` and `joinTransaction` make one. A function that takes a `Tx`
+ * joins its caller's transaction. A function that takes an `EntityManager` opens its own transaction or only reads.
  */
 export type Tx = EntityManager & { readonly [joined]: true };
 
-/** Where the statements of a transaction go: a client of a pool, or what a host has lent. */
+/** The connection of a transaction: a client of a pool, or a host's client or Kysely. */
 export interface TxClient {
   query(textOrConfig: string | QueryConfig, values?: unknown[]): Promise<QueryResult>;
 }
@@ -29,7 +29,10 @@ const states = new WeakMap<EntityManager, TxState>();
 
 const IN_FAILED_TRANSACTION = "25P02";
 
-/** Makes a `Tx` of a fresh EntityManager: from here on all that it sends goes to this client. No BEGIN: it has begun. */
+/**
+ * Makes a `Tx` of a new EntityManager, whose statements are sent to this client from now on. `begin` has the statements that
+ * begin the transaction; it is empty in a host's transaction, which has begun already.
+ */
 export async function openTx(tx: Tx, client: TxClient, begin: readonly QueryConfig[] = []): Promise<TxState> {
   const state: TxState = { client, sent: [], afterCommit: [], failure: undefined, open: true };
   const kysely = await oneClientKysely(state, begin).startTransaction().execute();
@@ -45,7 +48,7 @@ export function stateIn(em: EntityManager): TxState | undefined {
 
 export function stateOf(tx: Tx): TxState {
   const state = states.get(tx);
-  if (!state) throw new Error("Not a Tx: only transaction() and joinTransaction() make one.");
+  if (!state) throw new Error("This is not a Tx: only transaction() and joinTransaction() make one.");
   return state;
 }
 
@@ -55,7 +58,7 @@ export function openClient(state: TxState): TxClient {
   return state.client;
 }
 
-/** Keeps the first failure of what nobody waits for: the transaction fails with it. */
+/** Records the first failure among statements whose answer the caller does not await. The transaction fails with it. */
 export function remember(state: TxState, sent: Promise<unknown>): void {
   state.sent.push(
     sent.catch((error: Error) => {
@@ -64,14 +67,14 @@ export function remember(state: TxState, sent: Promise<unknown>): void {
   );
 }
 
-/** What the transaction failed with: a statement after a failed one says only that there was one. */
+/** The error that failed the transaction. A statement after a failed one fails with an error that names no cause. */
 export function causeOf(error: unknown, state: TxState | undefined): unknown {
   return state?.failure !== undefined && sqlState(error) === IN_FAILED_TRANSACTION ? state.failure : error;
 }
 
 /**
- * Kysely over just this client. Its BEGIN is sent but not waited for, so that it shares a round trip with the first
- * statement; should it fail, that statement fails too. In a host's transaction it is not sent at all.
+ * Makes a Kysely that uses only this client. BEGIN is sent without waiting for its answer, so that it shares a round trip
+ * with the first statement. If BEGIN fails, that statement fails too. In a host's transaction no BEGIN is sent.
  */
 function oneClientKysely(state: TxState, begin: readonly QueryConfig[]): Kysely<unknown> {
   const client = {
@@ -87,8 +90,8 @@ function oneClientKysely(state: TxState, begin: readonly QueryConfig[]): Kysely<
 }
 
 /**
- * What one turn of the event loop sends in a transaction leaves in one write: `pg` writes each statement by itself, and
- * the system calls were a seventh of what a confirmation took.
+ * Sends all statements of one turn of the event loop in one write. `pg` writes each statement separately, and the system
+ * calls took a seventh of the time of a confirmation.
  */
 function gatherWrites(client: PoolClient): void {
   const { stream } = (client as PoolClient & { readonly connection: { readonly stream: Writable } }).connection;

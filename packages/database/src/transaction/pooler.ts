@@ -1,9 +1,9 @@
 import { Client } from "pg";
 
 /**
- * True where a transaction pooler is in between: `postgres://…?pgbouncer=true`. It hands each transaction to whichever
- * session is free, so statements go unnamed (the next session would not know the name), and transactions are told what
- * else a session is told once.
+ * Whether an address is marked as that of a transaction pooler: `postgres://…?pgbouncer=true`. The pooler gives each
+ * transaction any free session. So statements are sent without names, because the next session would not know the prepared
+ * statement, and each transaction sets its own time limits.
  *
  * @example
  * isPooled("postgres://billing@localhost:6432/billing?pgbouncer=true"); // true
@@ -12,33 +12,34 @@ export function isPooled(url: string): boolean {
   return new URL(url).searchParams.get("pgbouncer") === "true";
 }
 
-/** What the server gives up by itself, by PostgreSQL's names. */
+/** The time limits of the server, by PostgreSQL's names. */
 export const SERVER_TIMEOUTS_MS = {
   statement_timeout: 30_000,
   lock_timeout: 10_000,
   idle_in_transaction_session_timeout: 60_000,
 } as const;
 
-/** The client's own limit, for when the server no longer says anything: a little more than the server's. */
+/** The client's time limit for a server that no longer answers. It is a little longer than the server's own limit. */
 export const CLIENT_TIMEOUT_MS = 35_000;
 
 /**
- * More than a statement of a request takes, its wait for a lock included. A connection that has gone silent (a failover,
- * a cut wire) is found out by this and by nothing else.
+ * The time limit for the answer to a statement. It is longer than a statement of a request takes, including the wait for a
+ * lock. It is the only way to detect a connection that no longer answers, as after a failover or a broken network.
  */
 export const ANSWER_TIMEOUT_MS = 12_000;
 
 /** How long a statement waits for a connection of the pool, and a connection for its server. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 
-/** The server's for one transaction. */
+/** Statements that set the server's time limits for one transaction. */
 export const LOCAL_TIMEOUTS = Object.entries(SERVER_TIMEOUTS_MS).map(
   ([name, timeoutMs]) => `set local ${name} = ${timeoutMs}`,
 );
 
 /**
- * On a cluster a row is locked on its worker node, which does not know the coordinator's `lock_timeout`. Citus passes on no
- * setting of a session, and of a transaction only those that follow `citus.propagate_set_commands`.
+ * Statements that set `lock_timeout` on worker nodes for one transaction. On a cluster a row is locked on its worker node,
+ * which does not know the coordinator's `lock_timeout`. Citus passes on no settings of a session, and only those settings of
+ * a transaction that follow `citus.propagate_set_commands`.
  */
 export const LOCK_TIMEOUT_ON_WORKERS = [
   "set local citus.propagate_set_commands = 'local'",
@@ -47,12 +48,12 @@ export const LOCK_TIMEOUT_ON_WORKERS = [
 
 const REFUSED_BY_POOLER = "idle_in_transaction_session_timeout";
 
-/** How a client connects that needs a session: by a setting at its start, which pgbouncer refuses. */
+/** Options for a client that needs its own session. They contain a setting that pgbouncer rejects when the client connects. */
 export const AS_SESSION = { [REFUSED_BY_POOLER]: SERVER_TIMEOUTS_MS[REFUSED_BY_POOLER] };
 
 /**
- * Connects a client that was made with `AS_SESSION`, and makes sure that it has a session before it is used: what it
- * took or set in a pooler's session would stay there. A pooler told to ignore the setting is found out as well.
+ * Connects a client that was made with `AS_SESSION`, and checks that it has its own session. In a pooler's session, its
+ * locks and settings would stay behind. The check also detects a pooler that is configured to ignore the setting.
  * @throws SessionNeededError
  */
 export async function connectSession(client: Client, what: string): Promise<void> {
@@ -71,7 +72,7 @@ export async function connectSession(client: Client, what: string): Promise<void
 }
 
 /**
- * Whether an address leads to a transaction pooler and does not say so. It is tried with a connection.
+ * Whether an address without `pgbouncer=true` is that of a transaction pooler. It opens a connection to find out.
  *
  * @example
  * if (await isUnmarkedPooler(url)) throw new Error("DATABASE_URL leads to a pooler: add pgbouncer=true to it.");
@@ -81,7 +82,7 @@ export async function isUnmarkedPooler(url: string): Promise<boolean> {
   const client = new Client({ connectionString: url, ...AS_SESSION });
   client.on("error", () => {});
   try {
-    await connectSession(client, "A trial");
+    await connectSession(client, "This check");
     return false;
   } catch (error) {
     if (error instanceof SessionNeededError) return true;
@@ -92,7 +93,7 @@ export async function isUnmarkedPooler(url: string): Promise<boolean> {
 }
 
 /**
- * Something that needs a session of its own was given an address that leads to a transaction pooler.
+ * Something that needs its own session, such as a migration, was given the address of a transaction pooler.
  *
  * @example
  * await migrate({ url, schemas: [billingSchema] }).catch((error: unknown) => {
@@ -105,6 +106,6 @@ export class SessionNeededError extends Error {
   readonly code = "SESSION_NEEDED";
 
   constructor(what: string, options?: ErrorOptions) {
-    super(`${what} needs a session of its own: give it an address that leads past the pooler.`, options);
+    super(`${what} needs its own session: use the address of PostgreSQL instead of the pooler's.`, options);
   }
 }

@@ -30,8 +30,8 @@ let without: Database;
 let sent: (string | undefined)[] = [];
 
 /**
- * Not Citus: a catalog and functions with its names. `reach.answer` fails for the rows of a node that is away, as a
- * statement over several nodes does. They show what is asked, and nothing of what Citus would do.
+ * Replaces Citus by a catalog and functions with its names. `reach.answer` fails for the rows of a node that is down, as a
+ * statement over several nodes does. The tests show which statements are sent, but not what Citus would do.
  */
 beforeAll(async () => {
   const url = directUrl((await emptyDatabase()).url);
@@ -95,7 +95,7 @@ test("while all nodes answer, one statement reads the rows of all lenders", asyn
   expect(sent).toEqual(["reach.invoices"]);
 });
 
-test("without the ids of the lenders a node away fails the read", async () => {
+test("a read fails while a node is down if the option lenderIds is not set", async () => {
   await setAway(2);
   await expect(read(without)).rejects.toMatchObject({ code: "08006" });
 });
@@ -114,16 +114,16 @@ const ofLender = statement(
 const sleep = statement("reach.sleep", "select pg_sleep(4) is not null as slept");
 const invoicesOf = (lenderId: string) => query<{ amount: number }>(database.em(), ofLender, [lenderId]);
 
-test("while a node is away, the rows of the other lenders are read, and the nodes are asked once for several reads", async () => {
+test("reads the other lenders' rows while a node is down, and checks the nodes once for several reads", async () => {
   await setAway(2);
   expect(await Promise.all([read(), read(), read()])).toEqual([[NEAR], [NEAR], [NEAR]]);
-  // One, and a second if two seconds have passed.
+  // One check, and a second one if two seconds have passed.
   expect(await questions()).toBeLessThan(3);
   expect(await read()).toEqual([NEAR]);
   expect(sent.at(-1)).toBe("reach.invoices-of-some");
 });
 
-test("while a node is away, statements for its lenders fail without being sent, and those for others are sent", async () => {
+test("while a node is down, statements for its lenders are not sent and fail, and others are sent", async () => {
   sent = [];
   await expect(invoicesOf(FAR)).rejects.toBeInstanceOf(NodeAwayError);
   await expect(database.em().execute("select ?::uuid", [FAR])).rejects.toSatisfy(isUnavailable);
@@ -134,13 +134,13 @@ test("while a node is away, statements for its lenders fail without being sent, 
   expect(await invoicesOf(NEAR)).toHaveLength(2);
 });
 
-test("when the last node is away too, no rows are read", async () => {
+test("reads no rows when all nodes are down", async () => {
   await setAway(1, 2);
-  // The nodes are asked again at once, although the last answer is younger than two seconds.
+  // The nodes are checked again at once, although the last check was less than two seconds ago.
   expect(await read()).toEqual([]);
 });
 
-test("once the nodes answer again, all rows are read by one statement again", async () => {
+test("reads all rows by one statement again once the nodes answer", async () => {
   await setAway();
   await expect.poll(() => read(), { timeout: 10_000 }).toEqual([NEAR, FAR]);
   sent = [];
@@ -150,7 +150,7 @@ test("once the nodes answer again, all rows are read by one statement again", as
   expect(await invoicesOf(FAR)).toHaveLength(1);
 });
 
-test("when a transaction has failed because a node is away, statements for its lenders fail without being sent", async () => {
+test("after a transaction failed because a node is down, statements for its lenders are not sent and fail", async () => {
   await setAway(2);
   const failure = () =>
     transaction(database.em(), (tx) => query(tx, ofLender, [FAR])).then(
@@ -163,13 +163,13 @@ test("when a transaction has failed because a node is away, statements for its l
   await expect.poll(failure, { timeout: 10_000 }).toBeUndefined();
 });
 
-test("connections that wait for a silent node are given up, so that others are served", async () => {
+test("closes connections that wait for a silent node, so that statements for other lenders succeed", async () => {
   await without.pool.query("update pg_dist_node set silent = groupid = 2");
   const longOfOther = transaction(database.em(), async (tx) => {
     await query(tx, ofLender, [NEAR]);
     return query<{ slept: boolean }>(tx, sleep, []);
   });
-  // The pool has ten connections, so some wait for one, which may take too long on a busy machine.
+  // The pool has ten connections, so some statements wait for one, which may take too long on a busy machine.
   const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => invoicesOf(FAR)));
   expect(outcomes).toContainEqual(expect.objectContaining({ reason: expect.any(NodeAwayError) }));
   expect(outcomes.every((outcome) => outcome.status === "rejected" && isUnavailable(outcome.reason))).toBe(true);
@@ -180,7 +180,7 @@ test("connections that wait for a silent node are given up, so that others are s
   await expect.poll(() => invoicesOf(FAR).catch(() => []), { timeout: 10_000 }).toHaveLength(1);
 });
 
-test("a statement that fails while all nodes answer fails as it did", async () => {
+test("a read that fails while all nodes answer throws its own error", async () => {
   const failing = allLendersStatement("reach.failing", { ofSome: "$2::uuid[] is null" }, (areTheLenders) => {
     return `select reach.fail() where ${areTheLenders} and $1::int > 0`;
   });

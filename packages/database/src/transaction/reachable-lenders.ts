@@ -4,7 +4,7 @@ import { isUnavailable, NodeAwayError } from "../sql/sql-state.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import { query } from "./transaction.ts";
 
-/** A read of the rows of all lenders, in two texts. */
+/** A query for rows of all lenders, in two SQL texts. */
 export interface AllLendersStatement {
   readonly ofAll: Statement;
   /** Reads the rows of some lenders. Its last parameter is the array of their ids. */
@@ -12,8 +12,8 @@ export interface AllLendersStatement {
 }
 
 /**
- * Makes both queries. `text` gets the condition on the lenders: `true` for all, `ofSome` for some. `ofSome` compares
- * `lender_id` with the array of ids, so a cluster asks only the nodes of these lenders.
+ * Makes both queries. `text` receives the condition on the lenders: `true` for all, `ofSome` for some. `ofSome` compares
+ * `lender_id` with the array of ids, so that a cluster sends the query only to the nodes of these lenders.
  *
  * @example
  * const dueInvoices = allLendersStatement(
@@ -35,9 +35,9 @@ export function allLendersStatement(
 }
 
 /**
- * Reads rows of all lenders, for work that is done lender by lender. While a node of a cluster is away, the rows of its
- * lenders are left out, and the answer has those of the others. So never use it where missing rows would be taken for
- * rows that do not exist. It needs `lenderIds` of the database's options; without it a node away fails the read.
+ * Reads rows of all lenders, for work that is done separately for each lender. While a node of a cluster is down, the
+ * answer has only the rows of the lenders on other nodes. So do not use it where the caller would conclude that missing
+ * rows do not exist. It needs the option `lenderIds` of `createDatabase`; without it the read fails while a node is down.
  *
  * @example
  * for (const { lenderId, id } of await queryReachable<{ lenderId: string; id: string }>(em, dueInvoices, [100])) {
@@ -55,7 +55,7 @@ export async function queryReachable<Row>(
     return known ? await rowsOf<Row>(em, ofSome, values, known.reachable) : await query<Row>(em, ofAll, values);
   } catch (error) {
     if (distributed !== true || !nodes || !isUnavailable(error)) throw error;
-    // What was known is older than the loss of this node.
+    // The last check was before this node went down.
     const away = await nodes.ask();
     if (!away) throw error;
     return rowsOf<Row>(em, ofSome, values, away.reachable);
@@ -63,8 +63,8 @@ export async function queryReachable<Row>(
 }
 
 /**
- * Fails while a node of a cluster is known to be away. Call it before reads of the rows of all lenders whose answer must
- * be complete: a silent node would let them wait for their time limit. On one PostgreSQL it does nothing.
+ * Throws while a node of a cluster is known to be down. Call it before a read of rows of all lenders whose answer must be
+ * complete, because such a read would wait for a silent node until its time limit. On one PostgreSQL it does nothing.
  * @throws NodeAwayError
  *
  * @example
@@ -75,7 +75,7 @@ export function failWhileNodeAway(em: EntityManager): void {
   if (databaseOf(em).nodes?.away) throw new NodeAwayError();
 }
 
-/** Without any lender a cluster would ask every node. */
+/** Sends no query without lenders, because a cluster would send it to every node. */
 async function rowsOf<Row>(
   em: EntityManager,
   ofSome: Statement,

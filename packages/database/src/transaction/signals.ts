@@ -4,35 +4,35 @@ import { forHost } from "./host-client.ts";
 import { AS_SESSION, connectSession, isPooled, SessionNeededError } from "./pooler.ts";
 
 /**
- * Hints between processes: "look at your rows". Nothing may depend on one arriving.
+ * Hints between processes to read their rows again. A signal may be lost, so nothing may depend on its arrival.
  *
  * @example
  * database.signals.listen();
  * const stop = database.signals.on("invoices", (invoiceId) => cache.delete(invoiceId));
  */
 export interface Signals {
-  /** Calls `listener` for each hint on `channel`, from this process or another; the returned function ends that. */
+  /** Calls `listener` for each signal on `channel`, from this process or another. The returned function stops that. */
   on(channel: string, listener: (payload: string) => void): () => void;
-  /** Tells the listeners of this process now, and other processes with the next NOTIFY. */
+  /** Calls the listeners of this process at once, and those of other processes with the next NOTIFY. */
   emit(channel: string, payload: string): void;
-  /** Begins to hear other processes, over a connection of its own that is renewed when it breaks. */
+  /** Starts to receive signals of other processes, over a separate connection that is reopened when it breaks. */
   listen(): void;
   close(): Promise<void>;
 }
 
 const PG_CHANNEL = "collections";
 const RECONNECT_DELAY_MS = 1_000;
-/** A connection that only listens cannot tell silence from a cut wire: it asks now and then. */
+/** A connection that only listens would not notice a broken network, so it sends a query at this interval. */
 const HEARTBEAT_INTERVAL_MS = 10_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 const MAX_PAYLOAD_CHARACTERS = 1_000;
-/** A hint need not survive a crash: its commit does not wait for the disk. */
+/** A signal need not survive a crash, so its commit does not wait for the disk. */
 const NOTIFY = `select pg_notify('${PG_CHANNEL}', payload), set_config('synchronous_commit', 'off', true)
   from unnest($1::text[]) payload`;
 
 /**
- * Signals over LISTEN/NOTIFY. One NOTIFY is under way at a time and carries all that gathered meanwhile, so that a busy
- * process does not queue on PostgreSQL's notification lock.
+ * Makes signals over LISTEN/NOTIFY. A process sends one NOTIFY at a time, with all signals that have gathered since the
+ * last one, so that a busy process does not wait for PostgreSQL's notification lock.
  */
 export function createSignals(options: { pool: Pool; directUrl: string; onError?: (error: unknown) => void }): Signals {
   const { pool, directUrl, onError } = options;
@@ -41,10 +41,10 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
   const waiting = new Set<string>();
   let notifying: Promise<void> | undefined;
   let closed = false;
-  let hearing: Client | undefined;
+  let listening: Client | undefined;
   let reconnect: NodeJS.Timeout | undefined;
 
-  function tell(channel: string, payload: string): void {
+  function callListeners(channel: string, payload: string): void {
     for (const listener of listeners.get(channel) ?? []) listener(payload);
   }
 
@@ -61,9 +61,9 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
     }
   }
 
-  function hear(message: string): void {
+  function receive(message: string): void {
     const [from, channel, ...payload] = message.split("|");
-    if (from !== origin && channel !== undefined) tell(channel, payload.join("|"));
+    if (from !== origin && channel !== undefined) callListeners(channel, payload.join("|"));
   }
 
   async function connect(): Promise<void> {
@@ -74,13 +74,13 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       query_timeout: ANSWER_TIMEOUT_MS,
       ...AS_SESSION,
     });
-    hearing = client;
-    client.on("notification", (message) => hear(message.payload ?? ""));
+    listening = client;
+    client.on("notification", (message) => receive(message.payload ?? ""));
     client.on("error", () => {});
     const heartbeat = setInterval(() => void client.query("select").catch(onError), HEARTBEAT_INTERVAL_MS).unref();
     client.once("end", () => {
       clearInterval(heartbeat);
-      hearing = undefined;
+      listening = undefined;
       if (!closed) reconnect = setTimeout(() => void connect(), RECONNECT_DELAY_MS).unref();
     });
     try {
@@ -99,8 +99,12 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
       return () => set.delete(listener);
     },
     emit(channel, payload) {
-      if (payload.length > MAX_PAYLOAD_CHARACTERS) throw new Error("A signal carries an id, not a document.");
-      tell(channel, payload);
+      if (payload.length > MAX_PAYLOAD_CHARACTERS) {
+        throw new Error(
+          `The payload of a signal has at most ${MAX_PAYLOAD_CHARACTERS} characters: send an id instead.`,
+        );
+      }
+      callListeners(channel, payload);
       if (closed) return;
       waiting.add(`${origin}|${channel}|${payload}`);
       notifying ??= notify().finally(() => {
@@ -109,13 +113,13 @@ export function createSignals(options: { pool: Pool; directUrl: string; onError?
     },
     listen() {
       if (isPooled(directUrl)) throw new SessionNeededError("LISTEN");
-      if (!hearing && !closed) void connect();
+      if (!listening && !closed) void connect();
     },
     async close() {
       closed = true;
       clearTimeout(reconnect);
       await notifying;
-      await hearing?.end().catch(() => {});
+      await listening?.end().catch(() => {});
     },
   };
 }

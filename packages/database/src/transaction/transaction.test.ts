@@ -68,7 +68,7 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-/** Ends the connection that sleeps, as soon as it does. */
+/** Terminates the connection that runs pg_sleep, as soon as there is one. */
 async function killSleeper(): Promise<void> {
   const kill = `select pg_terminate_backend(pid) from pg_stat_activity
     where query = '${sleep.text}' and state = 'active' and datname = current_database()`;
@@ -91,7 +91,7 @@ describe("a transaction", () => {
     expect(await noteIn(second)).toEqual([{ id: second, number: 2n }]);
   });
 
-  test("leaves nothing of any of them when the work throws", async () => {
+  test("rolls back all of them when the work throws", async () => {
     const [first, second] = [newId(), newId()];
     const work = transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [[first], ["1"]]);
@@ -106,7 +106,7 @@ describe("a transaction", () => {
     expect(rows).toHaveLength(0);
   });
 
-  test("fails with the cause when a statement that nobody waited for failed, and commits nothing", async () => {
+  test("fails with the error of a failed send(), and commits nothing", async () => {
     const [twice, other] = [newId(), newId()];
     const outcome = await transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [[other], ["1"]]);
@@ -126,7 +126,7 @@ describe("a transaction", () => {
     ["57014", true],
     ["23514", false],
     ["40001", false],
-  ])("says of a COMMIT that failed with %s whether it may have happened", async (state, isUnknown) => {
+  ])("after a COMMIT that failed with %s, the outcome is unknown: %s", async (state, isUnknown) => {
     await database.pool.query(`
       drop table if exists trial.at_commit;
       create table trial.at_commit (id int);
@@ -141,7 +141,7 @@ describe("a transaction", () => {
     expect(sqlState(outcome)).toBe(state);
   });
 
-  test("names the first cause when a later read fails only because the transaction had failed", async () => {
+  test("throws the error of the first failed statement, not that of a later read in the failed transaction", async () => {
     const twice = newId();
     const outcome = await transaction(database.em(), async (tx) => {
       send(tx, insertNotes, [
@@ -153,7 +153,7 @@ describe("a transaction", () => {
     expect(isUniqueViolation(outcome)).toBe(true);
   });
 
-  test("travels in three round trips: begin with the first read, then reads, then writes with the commit", async () => {
+  test("takes three round trips: BEGIN with the first read, then reads, then writes with COMMIT", async () => {
     const sent: { name: string | undefined; text: string; roundTrip: boolean }[] = [];
     const quiet = await createDatabase({ url, schemas: [trialSchema], onStatement: (one) => sent.push(one) });
     await transaction(quiet.em(), async (tx) => {
@@ -175,12 +175,12 @@ describe("a transaction", () => {
     expect(sent.filter(({ roundTrip }) => roundTrip)).toHaveLength(3);
   });
 
-  test("refuses to nest", async () => {
+  test("throws if it is nested", async () => {
     const nested = transaction(database.em(), (tx) => transaction(tx, () => Promise.resolve()));
-    await expect(nested).rejects.toThrow("hand its Tx on");
+    await expect(nested).rejects.toThrow("pass its Tx");
   });
 
-  test("refuses its Tx after its end", async () => {
+  test("rejects the use of its Tx after its end", async () => {
     let kept: Parameters<Parameters<typeof transaction>[1]>[0] | undefined;
     await transaction(database.em(), (tx) => {
       kept = tx;
@@ -189,7 +189,7 @@ describe("a transaction", () => {
     await expect(query(kept!, noteById, [newId()])).rejects.toThrow("has ended");
   });
 
-  test("runs its hooks after the commit and never after a rollback", async () => {
+  test("runs afterCommit callbacks after the commit, and never after a rollback", async () => {
     const seen: string[] = [];
     const id = newId();
     await transaction(database.em(), (tx) => {
@@ -204,7 +204,7 @@ describe("a transaction", () => {
     expect(seen).toEqual(["committed"]);
   });
 
-  test("has happened even if a hook after it throws", async () => {
+  test("succeeds even if an afterCommit callback throws", async () => {
     const id = newId();
     await transaction(database.em(), (tx) => {
       send(tx, insertNotes, [[id], ["1"]]);
@@ -216,7 +216,7 @@ describe("a transaction", () => {
     expect(await noteIn(id)).toHaveLength(1);
   });
 
-  test("returns a usable pool when its connection is killed in the middle", async () => {
+  test("leaves a usable pool behind when its connection is terminated", async () => {
     const killed = transaction(database.em(), async (tx) => {
       await Promise.all([query(tx, sleep, []), killSleeper()]);
     });
@@ -225,8 +225,8 @@ describe("a transaction", () => {
   });
 });
 
-describe("a connection that has gone silent", () => {
-  test("is given up after the time that the query allows, and the next one works", async () => {
+describe("a connection that no longer answers", () => {
+  test("is closed after the time limit of the query, and the next connection works", async () => {
     const wire = await silentWire(url);
     const behind = await createDatabase({ url: wire.url, schemas: [trialSchema], poolMax: 1 });
     try {
@@ -243,8 +243,8 @@ describe("a connection that has gone silent", () => {
   });
 });
 
-describe("a snapshot", () => {
-  test("does not see what is committed after its first read, and cannot write", async () => {
+describe("readSnapshot", () => {
+  test("does not see changes committed after its first read, and cannot write", async () => {
     const id = newId();
     await readSnapshot(database.em(), async (tx) => {
       expect(await query(tx, noteById, [id])).toEqual([]);
@@ -258,7 +258,7 @@ describe("a snapshot", () => {
 });
 
 describe("between processes", () => {
-  test("a signal reaches this process at once and another one over NOTIFY, only after the commit", async () => {
+  test("a signal reaches this process and, over NOTIFY, another one, but only after the commit", async () => {
     const other = await createDatabase({ url, directUrl: directUrl(url), schemas: [] });
     try {
       const heard: string[] = [];
@@ -287,7 +287,7 @@ describe("between processes", () => {
     }
   });
 
-  test("jobs are worked once each, also when two processes work the queue", async () => {
+  test("each job runs once, even if two processes work the queue", async () => {
     const other = await createDatabase({ url, schemas: [trialSchema], works: true });
     const done: string[] = [];
     const jobs = queue<{ note: string }>(noteJobs.name, noteJobs.options);
@@ -310,7 +310,7 @@ describe("between processes", () => {
     }
   });
 
-  test("migrations that are started at once by many are applied once", async () => {
+  test("migrations that many processes start at the same time are applied once", async () => {
     const empty = await emptyDatabase();
     const outcomes = await Promise.all(
       Array.from({ length: 6 }, () => migrate({ url: directUrl(empty.url), schemas: [trialSchema], jobs: true })),

@@ -13,18 +13,18 @@ import { type Statement, statementTypes } from "../sql/statement.ts";
 
 export type { Tx } from "./open-transaction.ts";
 
-/** How to wait for an answer. */
+/** Options of a query. */
 export interface QueryOptions {
-  /** How long to wait for the answer; then the connection is given up. For work that takes longer than a request may. */
+  /** How long to wait for the answer before the connection is closed. Default: 12 s. Raise it for long background work. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. MikroORM's finds and flushes, pg-boss
- * jobs and prepared statements of `work` all share it. Rolls back and rethrows when anything fails.
+ * Runs `work` in one transaction (READ COMMITTED) on one connection and commits. Finds and flushes of MikroORM, pg-boss
+ * jobs and prepared statements of `work` all belong to it. If anything fails, it rolls back and rethrows the error.
  *
- * @throws CommitOutcomeUnknownError when the connection was lost while the COMMIT was on its way, or, on a cluster, the
- * connection between its nodes
+ * @throws CommitOutcomeUnknownError if the connection, or on a cluster a connection between nodes, was lost after the
+ * COMMIT was sent and before it was answered
  *
  * @example
  * await transaction(database.em(), async (tx) => {
@@ -37,8 +37,8 @@ export async function transaction<T>(em: EntityManager, work: (tx: Tx) => Promis
 }
 
 /**
- * Runs reads in one read-only transaction that sees every table as of one moment (REPEATABLE READ): what they tell
- * agrees with each other.
+ * Runs reads in one read-only transaction that sees all tables as of the same moment (REPEATABLE READ), so that their
+ * results are consistent with each other.
  *
  * @example
  * const [invoices, [total]] = await readSnapshot(em, async (tx) => [
@@ -51,7 +51,7 @@ export async function readSnapshot<T>(em: EntityManager, work: (tx: Tx) => Promi
 }
 
 async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText: string): Promise<T> {
-  if (stateIn(em)) throw new Error("A transaction is open already: hand its Tx on instead of opening another.");
+  if (stateIn(em)) throw new Error("A transaction is already open: pass its Tx instead of opening another one.");
   const database = databaseOf(em);
   const { pool, isBorrowed } = database;
   if (database.distributed === undefined) await isDistributed(em);
@@ -60,7 +60,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
   const tx = em.fork() as Tx;
   let state: TxState | undefined;
   let broken = false;
-  const forget = onMissingRows(client, (error) => {
+  const stopListening = onMissingRows(client, (error) => {
     if (state) state.failure ??= error;
   });
   try {
@@ -68,7 +68,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
     const result = await work(tx);
     await tx.flush();
     if (database.distributed) await Promise.all(state.sent);
-    // PostgreSQL would commit although rows were missing from an answer: to the server that statement has succeeded.
+    // PostgreSQL would commit, because a statement with missing rows counts as successful for the server.
     if (state.failure !== undefined) throw state.failure;
     await commit(state);
     return result;
@@ -77,7 +77,7 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
     if (database.distributed && isUnavailable(error)) database.nodes?.suspect();
     throw causeOf(error, state);
   } finally {
-    forget();
+    stopListening();
     if (state) state.open = false;
     client.release(broken);
     if (state && !broken) runAfterCommit(tx, state);
@@ -85,8 +85,8 @@ async function run<T>(em: EntityManager, work: (tx: Tx) => Promise<T>, beginText
 }
 
 /**
- * BEGIN and what a transaction sets for itself, each text a message of its own. On a cluster BEGIN goes alone: Citus
- * passes the whole text of a SET on to the workers, which log a warning for a BEGIN in it.
+ * The texts that begin a transaction: BEGIN and the settings of the transaction, each text one message. On a cluster, BEGIN
+ * is a separate message. Citus passes the whole text of a SET to the workers, which log a warning for a BEGIN in it.
  */
 function beginOf(beginText: string, { sharesSessions, distributed }: OpenDatabase): string[] {
   const timeouts = sharesSessions ? LOCAL_TIMEOUTS : [];
@@ -95,8 +95,8 @@ function beginOf(beginText: string, { sharesSessions, distributed }: OpenDatabas
 }
 
 /**
- * Sends a prepared statement and waits for its rows, in the transaction or, given a plain EntityManager, outside one.
- * int8 arrives as bigint, timestamptz as Date, date and numeric as text.
+ * Sends a prepared statement and returns its rows. With a `Tx` it runs in that transaction, with a plain EntityManager
+ * outside a transaction. int8 is returned as bigint, timestamptz as Date, date and numeric as text.
  *
  * @example
  * const [invoice] = await query<{ paid: boolean }>(em, invoiceById, [invoiceId]);
@@ -121,14 +121,14 @@ export async function query<Row>(
 const LOCKS = /\b(insert into|update|delete from|for (no key )?update|for (key )?share)\b/i;
 const NEVER_WAITS = /\b(skip locked|nowait)\b/i;
 
-/** On a cluster only a transaction can limit how long a worker waits for a lock. */
+/** Such a statement runs in a transaction on a cluster, because only a transaction can limit a worker's wait for a lock. */
 function mayWaitForLock({ text }: Statement): boolean {
   return LOCKS.test(text) && !NEVER_WAITS.test(text);
 }
 
 /**
- * Sends a prepared statement without waiting for it: it travels together with what follows, and when it fails the
- * transaction fails. For writes whose result nobody reads.
+ * Sends a prepared statement without waiting for its answer, so that it shares a round trip with the next one. If it fails,
+ * the transaction fails. Use it for writes whose result is not read.
  *
  * @example
  * await transaction(em, async (tx) => send(tx, insertInvoice, [invoiceId, 250000n]));
@@ -141,7 +141,7 @@ export function send(tx: Tx, statement: Statement, values: readonly unknown[]): 
 }
 
 /**
- * Runs `act` once the commit is known. It is lost when the process dies in between, so it may only carry hints.
+ * Calls `act` after the commit has succeeded. The call is lost if the process dies in between, so use it only for hints.
  *
  * @example
  * afterCommit(tx, () => cache.delete(invoiceId));
@@ -151,8 +151,8 @@ export function afterCommit(tx: Tx, act: () => void): void {
 }
 
 /**
- * Tells every process that listens on `channel`, this one included, that something changed; after the commit, and at
- * most a hint: the rows are the truth. (A NOTIFY inside the transaction would serialise the commits of the database.)
+ * Sends a signal after the commit to every process that listens on `channel`, including this one. A signal may be lost, so
+ * it only says that rows may have changed. (A NOTIFY inside the transaction would serialise the commits of the database.)
  *
  * @example
  * signal(tx, "invoices", invoiceId);
@@ -163,8 +163,8 @@ export function signal(tx: Tx, channel: string, payload: string): void {
 }
 
 /**
- * Sends COMMIT right behind what is still on its way. A COMMIT after a failed statement resolves, with the command
- * ROLLBACK: that is a failure, and the first failed statement is its cause.
+ * Sends COMMIT without waiting for unanswered statements. PostgreSQL answers a COMMIT after a failed statement with the
+ * command ROLLBACK and no error. That is a failure too, caused by the first failed statement.
  */
 async function commit(state: TxState): Promise<void> {
   let command: string | undefined;
@@ -180,9 +180,9 @@ async function commit(state: TxState): Promise<void> {
   if (command !== "COMMIT") throw new Error(`The transaction ended with ${command} instead of COMMIT.`);
 }
 
-/** True when the connection is clean again; false when it has to be thrown away. */
+/** Rolls back. Returns whether the connection can be used again; if not, it has to be closed. */
 async function rollBack(client: PoolClient, state: TxState | undefined): Promise<boolean> {
-  // Work that goes on beside what has failed must not send anything behind the ROLLBACK: it would commit by itself.
+  // Work that still runs must not send statements after the ROLLBACK, because each would be committed separately.
   if (state) state.open = false;
   try {
     await Promise.all(state?.sent ?? []);
@@ -194,7 +194,7 @@ async function rollBack(client: PoolClient, state: TxState | undefined): Promise
   }
 }
 
-/** The transaction has happened: a hint that cannot be given must not look like its failure. */
+/** Runs the callbacks of a committed transaction. Their errors are reported, but do not fail the transaction. */
 export function runAfterCommit(tx: Tx, state: TxState): void {
   for (const act of state.afterCommit.splice(0)) {
     try {
@@ -205,7 +205,10 @@ export function runAfterCommit(tx: Tx, state: TxState): void {
   }
 }
 
-/** In a session that is others' too it goes unnamed, and so for this once: only who watches is told its name. */
+/**
+ * The configuration of a statement for `pg`. In a shared session the statement is sent without a name. `statementName` then
+ * only labels it for `onStatement`.
+ */
 function prepared(
   { name, text }: Statement,
   values: readonly unknown[],
@@ -213,5 +216,5 @@ function prepared(
   timeoutMs = ANSWER_TIMEOUT_MS,
 ): QueryConfig {
   const config = { text, values: values.map(parameterOf), types: statementTypes, query_timeout: timeoutMs };
-  return { ...config, [sharesSessions ? "goesBy" : "name"]: name };
+  return { ...config, [sharesSessions ? "statementName" : "name"]: name };
 }

@@ -18,12 +18,12 @@ export interface ConfirmerOptions {
  * In measurements, more concurrent batches or larger ones gained nothing. Letting a few payments wait for others to
  * fill a batch gained a third.
  */
-const NON_BLOCKING = { maxItems: 64, maxUnderWay: 2, fewest: 16 };
+const NON_BLOCKING = { maxItems: 64, maxUnderWay: 2, minItems: 16 };
 /**
  * On a cluster each batch waits for the node of its lender, so more batches run concurrently than on a single
  * PostgreSQL. A node that does not answer can occupy six of the ten connections of the process.
  */
-const NON_BLOCKING_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxBesidesLate: 2 };
+const NON_BLOCKING_ON_CLUSTER = { maxUnderWay: 4, maxUnderWayOfKind: 2, maxLateUncounted: 2 };
 const BLOCKING = { maxItems: 64, maxUnderWay: 4 };
 const BLOCKING_ON_CLUSTER = { maxUnderWayOfKind: 2 };
 /**

@@ -1,23 +1,23 @@
 import type { RequestToDiagnose } from "./diagnose.ts";
 import { HEADERS } from "../headers.ts";
 
-/** A request as somebody describes it who does not know why it was refused. */
+/** A rejected request as its sender describes it to the signature debugger. */
 export interface DescribedRequest {
   readonly method: string;
-  /** The path that was called, with its query; or the whole URL. */
+  /** The path that was called, with its query string, or the whole URL. */
   readonly path: string;
-  /** What was signed as the timestamp. */
+  /** The timestamp that was signed. */
   readonly timestamp: string;
   readonly body: string | Uint8Array;
   readonly signature: string;
-  /** The headers that were sent, as far as they are known. */
+  /** The known headers of the request. */
   readonly headers: Iterable<readonly [name: string, value: string]>;
-  /** The host that was called, where neither the path nor a header says it. */
+  /** The host that was called, for a request with neither a whole URL nor a Host header. */
   readonly host?: string;
 }
 
 /**
- * The request that was sent, by its headers where they are given. contract: Signature debugger
+ * Makes the request to diagnose of a description. Headers take precedence over the description. contract: Signature debugger
  *
  * @example
  * const path = "https://collections.example/api/v1/partner/cases?dryRun=true";

@@ -34,7 +34,7 @@ const BOM = "\uFEFF";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Mistakes about a body; another list where there is none. */
+/** Lists mistakes in the body. The list for an empty body is a different one. */
 export function bodyMistakes(isEmpty: boolean): BodyMistake[] {
   return isEmpty ? [...emptyBodyMistakes(), ...frameMistakes()] : [...sentBodyMistakes(), ...frameMistakes()];
 }
@@ -81,7 +81,7 @@ function sentBodyMistakes(): BodyMistake[] {
   ];
 }
 
-/** What may be around any body, also around an empty one. */
+/** Lists mistakes that are possible with any body, including an empty one. */
 function frameMistakes(): BodyMistake[] {
   return [
     ...ways(FRAME, "BODY_TRAILING_NEWLINE", [ofText((text) => `${text}\n`)]),
@@ -115,15 +115,15 @@ function ofJson(change: (text: string, tokens: JsonTokens) => string): BodyChang
 }
 
 interface Reading {
-  /** Undefined for what is no UTF-8. A byte order mark stays. */
+  /** The text, including a byte order mark; undefined if the body is not UTF-8. */
   readonly text: string | undefined;
   readonly tokens: () => JsonTokens | undefined;
 }
 
-/** A body is read once, and changed in many ways. */
+/** Cached readings, because each body is read once but changed in many ways. */
 const readings = new WeakMap<Uint8Array, Reading>();
 
-/** The body as text and, where it is that, as JSON. */
+/** Reads a body as text and, if it is JSON, as tokens. */
 export function readingOf(body: Uint8Array): Reading {
   const known = readings.get(body);
   if (known) return known;
@@ -146,7 +146,7 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-/** Serialised anew, keeping the spelling of numbers and strings, or in JavaScript's. */
+/** Serialises the JSON again in each layout, with the original spelling of numbers and strings, and with JavaScript's. */
 function laidOut(layouts: readonly JsonLayout[]): BodyChange[] {
   return layouts.flatMap((layout) => [
     ofJson((_, tokens) => jsonText(tokens, layout)),
@@ -154,7 +154,7 @@ function laidOut(layouts: readonly JsonLayout[]): BodyChange[] {
   ]);
 }
 
-/** Sorted, and laid out as it was where that is one of the usual ways. */
+/** Serialises the JSON with sorted keys, in its original layout if that is a usual one. */
 function sorted(text: string, tokens: JsonTokens, deep: boolean): string {
   const layout = LAYOUTS.find((each) => jsonText(tokens, each) === text) ?? COMPACT;
   return jsonText(withSortedKeys(tokens, deep), layout);
@@ -192,7 +192,7 @@ function inAscii(text: string): string {
   return text.replaceAll(NON_ASCII, "?");
 }
 
-/** UTF-8 that was taken for Latin-1 and encoded again: each byte above ASCII becomes two. */
+/** Decodes UTF-8 as Latin-1 and encodes it again, so that each byte above ASCII becomes two bytes. */
 function inUtf8Twice(body: Uint8Array): Uint8Array {
   const twice = new Uint8Array(body.length * 2);
   let length = 0;

@@ -1,6 +1,6 @@
 /**
- * Every mistake that `diagnose` can name, and what to do about it. Where two would explain the same signature, the
- * earlier is named: what is special comes before what is general, what is frequent before what is rare.
+ * All mistakes that `diagnose` can name, and how to correct them. If two mistakes explain the same signature, `diagnose`
+ * names the earlier one. So special mistakes are listed before general ones, and frequent ones before rare ones.
  */
 const REMEDIES = {
   TIMESTAMP_IN_SECONDS: "Sign and send the time in milliseconds.",
@@ -79,7 +79,7 @@ const REMEDIES = {
   SIGNATURE_NOT_RECOGNISED: "Send a signature of 64 hexadecimal digits; what was sent is no signature.",
 } as const satisfies Record<string, string>;
 
-/** What can be wrong with a signature, in a word. Published: words may be added, and do not change. */
+/** The cause of a wrong signature. The list is published: causes may be added, but do not change. */
 export type SignatureCause = keyof typeof REMEDIES;
 
 /**
@@ -91,7 +91,7 @@ export type SignatureCause = keyof typeof REMEDIES;
 export const SIGNATURE_CAUSES = Object.keys(REMEDIES) as readonly SignatureCause[];
 
 /**
- * What to do about a cause, in a sentence.
+ * How to correct a cause, in one sentence.
  *
  * @example
  * remedyFor("PATH_WITH_HOST"); // "Sign the path alone, without scheme and host."

@@ -5,12 +5,12 @@ import { unitCause } from "./diagnose-timestamp.ts";
 import { COMPACT, jsonText } from "./json-tokens.ts";
 import type { RequestToVerify } from "../signature.ts";
 
-/** Bodies beyond this are not looked into. */
+/** Larger bodies are not examined. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /**
- * What may be wrong when no mistake reproduces the signature, the likeliest first. It comes from what the caller sent
- * alone, never from a secret.
+ * Lists likely mistakes if no mistake reproduces the signature, the likeliest first. They depend only on the caller's
+ * request, never on a secret.
  */
 export function suspicions(request: Omit<RequestToVerify, "secret" | "body"> & { body: Uint8Array }): SignatureCause[] {
   return [

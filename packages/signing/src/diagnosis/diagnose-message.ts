@@ -1,6 +1,6 @@
 import { type Mistake, ways } from "./diagnose-recipe.ts";
 
-/** Mistakes about how the parts are put together and digested. */
+/** Lists mistakes in joining and digesting the parts. */
 export function messageMistakes(hasBody: boolean): Mistake[] {
   return [
     ...ways({ part: "method" }, "METHOD_IN_LOWER_CASE", [(method) => method.toLowerCase()]),

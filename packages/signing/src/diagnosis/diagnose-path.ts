@@ -5,14 +5,14 @@ const START = { part: "path", step: 1 } as const;
 const FIRST_SLASH = { part: "path", step: 2 } as const;
 const LAST_SLASH = { part: "path", step: 3 } as const;
 
-/** As many as proxies and frameworks usually take off: `/api`, `/api/v1`, `/api/v1/partner` and one more. */
+/** The most leading segments that proxies and frameworks usually remove: `/api`, `/api/v1`, `/api/v1/partner`, one more. */
 const MAX_SEGMENTS_DROPPED = 4;
 
-/** Mistakes about the path and its query string. `host` is what the Host header says, where it is known. */
+/** Lists mistakes in the path and its query string. `host` is the Host header, if it is known. */
 export function pathMistakes(query: string, host: string | undefined): (MistakeIn<"path"> | MistakeIn<"query">)[] {
   return [
     ...ways({ part: "query" }, "QUERY_STRING_SIGNED", [() => query]),
-    ...ways(CODING, "PATH_DECODED", [orNothing(decodeURIComponent), orNothing(decodeURI)]),
+    ...ways(CODING, "PATH_DECODED", [orUndefined(decodeURIComponent), orUndefined(decodeURI)]),
     ...ways(CODING, "PATH_ENCODED_DIFFERENTLY", [
       (path) => path.replaceAll(/%[0-9a-f]{2}/gi, (code) => code.toLowerCase()),
       (path) => path.replaceAll(/%[0-9a-f]{2}/gi, (code) => code.toUpperCase()),
@@ -37,7 +37,7 @@ export function pathMistakes(query: string, host: string | undefined): (MistakeI
   ];
 }
 
-function orNothing(decode: (path: string) => string): (path: string) => string | undefined {
+function orUndefined(decode: (path: string) => string): (path: string) => string | undefined {
   return (path) => {
     try {
       return decode(path);
@@ -52,7 +52,7 @@ function withoutSegments(path: string, count: number): string | undefined {
   return rest.length === 0 ? undefined : `/${rest.join("/")}`;
 }
 
-/** The host with its port and without. */
+/** The host with and without its port. */
 function hostsOf(host: string | undefined): string[] {
   if (host === undefined || host === "") return [];
   return [...new Set([host, host.replace(/:\d+$/, "")])];

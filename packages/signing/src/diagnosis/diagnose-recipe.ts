@@ -2,12 +2,12 @@ import { digestOf } from "#hmac";
 import type { SignatureCause } from "./diagnose-cause.ts";
 import type { DigestAlgorithm } from "../digest-algorithm.ts";
 
-/** How key and message are made into a digest. Only `hmac` is right. */
+/** How a digest is computed of key and message. Only `hmac` is correct. */
 export type Scheme = "hmac" | "swapped" | "hash" | "hash-secret-first" | "hash-secret-last";
 
-/** What a client signs, part by part: the right way, or with parts changed by mistakes. */
+/** The parts of what a client signs, either correct or changed by mistakes. */
 export interface Recipe {
-  /** Text counts as UTF-8. */
+  /** Text is encoded as UTF-8. */
   readonly secret: string | Uint8Array;
   readonly method: string;
   readonly path: string;
@@ -15,28 +15,28 @@ export interface Recipe {
   readonly timestamp: string;
   readonly body: Uint8Array;
   readonly separator: string;
-  /** Whether a separator follows the timestamp; only a client without a body leaves it out. */
+  /** Whether a separator follows the timestamp. Some clients leave it out if there is no body. */
   readonly ending: "separator" | "none";
   readonly scheme: Scheme;
 }
 
 export type RecipePart = keyof Recipe;
 
-/** One way to make a mistake: it changes one part of a recipe. */
+/** One way to make a mistake. It changes one part of a recipe. */
 export type Mistake = { [Part in RecipePart]: MistakeIn<Part> }[RecipePart];
 
 export interface MistakeIn<Part extends RecipePart> {
   readonly cause: SignatureCause;
   readonly part: Part;
-  /** Two mistakes in one part combine where their steps differ: the lower step comes first. */
+  /** Two mistakes in one part can occur together if their steps differ. The mistake with the lower step comes first. */
   readonly step: number;
-  /** The part as the mistake leaves it; undefined where it cannot be made. */
+  /** Returns the part after the mistake, or undefined if the mistake is not possible with this value. */
   readonly change: (value: Recipe[Part]) => Recipe[Part] | undefined;
-  /** What to do about it, where there is more to say than of the cause in general. */
+  /** How to correct the mistake, if there is more to say than the general remedy of the cause. */
   readonly fix?: string;
 }
 
-/** Every way to make a mistake that `changes` has, as mistakes of one cause. */
+/** Makes a mistake of the same cause for each of the changes. */
 export function ways<Part extends RecipePart>(
   at: { part: Part; step?: number },
   cause: SignatureCause,
@@ -54,7 +54,7 @@ export function ways<Part extends RecipePart>(
 
 const encoder = new TextEncoder();
 
-/** A function that makes what a client sends as its signature when it follows a recipe. It remembers prepared keys. */
+/** Returns a function that computes the signature of a client by its recipe. It caches prepared keys. */
 export function recipeDigester(algorithm: DigestAlgorithm): (recipe: Recipe) => Uint8Array {
   const known = new Map<string | Uint8Array, Pads>();
 
@@ -91,7 +91,7 @@ interface Pads {
   readonly outer: Uint8Array;
 }
 
-/** RFC 2104, over any of the algorithms. */
+/** HMAC (RFC 2104) with any of the algorithms. */
 function hmac(algorithm: DigestAlgorithm, { inner, outer }: Pads, parts: readonly (string | Uint8Array)[]): Uint8Array {
   return digestOf(algorithm, [outer, digestOf(algorithm, [inner, ...parts])]);
 }

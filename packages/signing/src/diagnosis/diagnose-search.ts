@@ -10,36 +10,37 @@ import type { ReceivedDigest } from "./diagnose-signature.ts";
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
  * const { search } = diagnose(request, { secret }, Date.now());
- * console.log(`${search.signatures} signatures were tried; the most are ${MAX_SIGNATURES_TRIED}.`);
+ * console.log(`${search.signatures} of at most ${MAX_SIGNATURES_TRIED} signatures were tried.`);
  */
 export const MAX_SIGNATURES_TRIED = 8_000;
 
 /**
- * The most bytes that one call of `diagnose` reads for its signatures, roughly. A large body reaches it first.
+ * The most bytes, roughly, that one call of `diagnose` reads for its signatures. For large bodies this limit comes first.
  *
  * @example
  * const request = { method: "POST", path: "/hooks/collections", timestamp, body, signature };
  * const { search } = diagnose(request, { secret }, Date.now());
- * if (!search.complete) console.log(`Not all was tried: the most is ${MAX_BYTES_READ} bytes.`);
+ * if (!search.complete) console.log(`The search stopped after about ${MAX_BYTES_READ} bytes.`);
  */
 export const MAX_BYTES_READ = 20 * 1024 * 1024;
 
-/** What a signature costs beyond its text, and how much more it costs to write a body anew than to digest it. */
+/** The cost of a signature beyond that of its text. */
 const OVERHEAD_BYTES = 256;
+/** The cost of serialising a body again, relative to digesting it. */
 const WRITING_FACTOR = 4;
-/** Larger bodies are not written anew. */
+/** Larger bodies are not serialised again. */
 const MAX_WRITTEN_BYTES = 128 * 1024;
-/** Of a large body's bound, mistakes that are tried on their own may take this much: pairs shall have their turn. */
+/** The most bytes for `far` mistakes, so that a search with a large body still tries pairs of mistakes. */
 const MAX_FAR_BYTES = MAX_BYTES_READ / 8;
 
-/** Counts work, and stops it at the bound. */
+/** Counts the work of a search, and limits it. */
 export class Work {
   signatures = 0;
   bytes = 0;
-  /** False once something was left out because it would have passed the bound. */
+  /** False if part of the search was left out because of the limit. */
   complete = true;
 
-  /** Whether there is still room for this; if so it is counted. */
+  /** Counts this work and returns true, or returns false if it would exceed the limit. */
   take(bytes: number, signatures: 0 | 1): boolean {
     if (this.signatures + signatures > MAX_SIGNATURES_TRIED || this.bytes + bytes > MAX_BYTES_READ) {
       this.complete = false;
@@ -51,15 +52,15 @@ export class Work {
   }
 }
 
-/** A mistake, with the part as it leaves it; undefined where it changes nothing unless another is made before. */
+/** A mistake, and the part after it. `value` is undefined if the mistake only has an effect after another mistake. */
 interface Candidate {
   readonly mistake: Mistake;
   readonly value: Recipe[RecipePart] | undefined;
 }
 
 /**
- * The mistakes that make the digest that was received: none, one or two; undefined when no explanation was found. The
- * simplest is tried first, and of equally simple ones the most usual. `far` are mistakes that are tried on their own only.
+ * Finds no, one or two mistakes that reproduce the received digest. Returns undefined if there are none. Fewer mistakes are
+ * tried first, and among these the more frequent ones. Mistakes in `far` are tried only without a second mistake.
  */
 export function findMistakes(
   { digest, algorithm }: ReceivedDigest,
@@ -94,7 +95,7 @@ export function findMistakes(
   return undefined;
 }
 
-/** The mistakes, the most usual first; those of one cause that leave a part alike count once. */
+/** Orders the mistakes by frequency. Of mistakes with the same cause and the same effect only one is kept. */
 function candidatesFor(right: Recipe, mistakes: readonly Mistake[], work: Work): Candidate[] {
   const candidates: Candidate[] = [];
   for (const mistake of mistakes) {
@@ -106,7 +107,7 @@ function candidatesFor(right: Recipe, mistakes: readonly Mistake[], work: Work):
   return candidates.toSorted((one, other) => rankOf(one.mistake.cause) - rankOf(other.mistake.cause));
 }
 
-/** Every two of the candidates that can be made together, those first that are usual both. */
+/** Yields all pairs of candidates that can occur together, pairs of frequent mistakes first. */
 function* pairsOf(candidates: readonly Candidate[]): Generator<readonly [Candidate, Candidate]> {
   for (let sum = 1; sum < 2 * candidates.length - 2; sum += 1) {
     for (let index = Math.max(0, sum - candidates.length + 1); index < sum - index; index += 1) {
@@ -127,13 +128,13 @@ function withBoth(right: Recipe, one: Candidate, other: Candidate, work: Work): 
   return value === undefined ? undefined : { ...right, [later.mistake.part]: value };
 }
 
-/** The part as the mistake leaves it; undefined where it leaves it alone. */
+/** The part after the mistake, or undefined if the mistake does not change it. */
 function changeBy({ change }: Mistake, value: Recipe[RecipePart]): Recipe[RecipePart] | undefined {
   const changed = (change as (value: Recipe[RecipePart]) => Recipe[RecipePart] | undefined)(value);
   return isSame(changed, value) ? undefined : changed;
 }
 
-/** Bodies are the only part that may be long. */
+/** The cost of changing a part. Only bodies may be long, so other parts cost nothing. */
 function costOfChange(value: Recipe[RecipePart]): number {
   if (typeof value === "string") return 0;
   return value.length > MAX_WRITTEN_BYTES ? Infinity : value.length * WRITING_FACTOR;

@@ -1,12 +1,12 @@
 import { decodeBase64 } from "../base64.ts";
 import { type MistakeIn, ways } from "./diagnose-recipe.ts";
 
-/** The secret that should have signed, and others that may have. */
+/** The correct secret, and other secrets that the client may have used by mistake. */
 export interface SecretsToTry {
   readonly secret: string;
-  /** The id of the key, which some sign with. */
+  /** The id of the key. Some clients use it as the secret by mistake. */
   readonly keyId?: string;
-  /** Other secrets of the same lender: of older and of revoked keys, for instance. */
+  /** Other secrets of the same lender, such as those of older and revoked keys. */
   readonly others?: readonly { readonly keyId: string; readonly secret: string }[];
 }
 
@@ -17,8 +17,8 @@ const TEXT = { part: "secret", step: 1 } as const;
 const PREFIX = /^sk_[a-z][a-z0-9-]{0,31}_(?=.)/;
 
 /**
- * Mistakes about the secret. Each uses all of it or nothing of it: a mistake that used a part, its first half say, would
- * let a stranger guess it part by part.
+ * Lists mistakes in the secret. Each uses either the whole secret or nothing of it. With a mistake that uses only a part,
+ * such as its first half, a stranger could guess the secret part by part.
  */
 export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMistake[] {
   return [
@@ -33,7 +33,7 @@ export function secretMistakes({ keyId, others = [] }: SecretsToTry): SecretMist
       text(hexDecoded),
       text((secret) => andThen(withoutPrefix(secret), hexDecoded)),
     ]),
-    ...ways(TEXT, "SECRET_HEX_DECODED", [text(leftOfHexDecoding)], EMPTY_BY_DECODING),
+    ...ways(TEXT, "SECRET_HEX_DECODED", [text(emptyByHexDecoding)], EMPTY_BY_DECODING),
     ...ways(TEXT, "SECRET_BASE64_DECODED", [
       text(decodeBase64),
       text((secret) => decodeBase64(secret.replaceAll(/[-_]/g, ""))),
@@ -52,7 +52,7 @@ function text(change: (secret: string) => string | Uint8Array | undefined): Secr
   return (secret) => (typeof secret === "string" ? change(secret) : undefined);
 }
 
-/** What follows `sk_sandbox_`: only what everybody knows is taken off. */
+/** The secret without a prefix such as `sk_sandbox_`. Only the prefix, which is public, is removed. */
 function withoutPrefix(secret: string): string | undefined {
   const prefix = PREFIX.exec(secret);
   return prefix ? secret.slice(prefix[0].length) : undefined;
@@ -70,8 +70,8 @@ function hexDecoded(secret: string): Uint8Array | undefined {
   return Uint8Array.from(secret.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
 }
 
-/** Lenient decoders end at the first thing that is no digit: of `sk_…` they leave nothing. */
-function leftOfHexDecoding(secret: string): string | undefined {
+/** The result of lenient hex decoders, which stop at the first character that is not a digit: nothing is left of `sk_…`. */
+function emptyByHexDecoding(secret: string): string | undefined {
   return isHex(secret) ? undefined : "";
 }
 

@@ -2,7 +2,7 @@ import { decodeBase64 } from "../base64.ts";
 import type { SignatureCause } from "./diagnose-cause.ts";
 import type { DigestAlgorithm } from "../digest-algorithm.ts";
 
-/** What a client sent as its signature, read: the digest to look for, and what is odd about how it was written. */
+/** The signature that a client sent: its digest, and the mistakes in its notation. */
 export interface ReceivedDigest {
   readonly digest: Uint8Array;
   readonly algorithm: DigestAlgorithm;
@@ -15,16 +15,19 @@ const ALGORITHMS: ReadonlyMap<number, { algorithm: DigestAlgorithm; causes: read
   [64, { algorithm: "sha512", causes: ["ALGORITHM_SHA512"] }],
 ]);
 
-/** Beyond SHA-512 in hexadecimal with separators there is nothing to read. */
+/** Longer than SHA-512 in hexadecimal with separators, the longest notation that is recognised. */
 const LONGEST_SIGNATURE = 256;
 
-/** A word and `=` or `:` before the signature, or `0x`. Base64 has its `=` at the end, where too little follows. */
+/**
+ * A word with `=` or `:`, or `0x`, before the signature. Base64 has `=` only at its end, which does not match because at
+ * least 27 characters must follow.
+ */
 const PREFIX = /^(?:0x|[a-z][\w.-]{0,31}[=:]\s*)(?=\S{27})/i;
 const HEX = /^(?:[0-9a-f]{2})+$/i;
 const SEPARATED_HEX = /^[0-9a-f]{2}(?:[-: ][0-9a-f]{2})+$/i;
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
-/** The digest that the text stands for; undefined for what is no signature at all. */
+/** Reads the digest of a signature. Returns undefined if the text is not a signature in any known notation. */
 export function readSignature(signature: string): ReceivedDigest | undefined {
   const text = signature.trim();
   if (text.length > LONGEST_SIGNATURE) return undefined;
@@ -37,7 +40,7 @@ export function readSignature(signature: string): ReceivedDigest | undefined {
   if (!BASE64.test(bare)) return undefined;
   const bytes = decodeBase64(bare);
   const digits = String.fromCharCode(...bytes);
-  // Bytes of a digest that are hexadecimal digits by chance, all of them: nobody will ever see that.
+  // The bytes of a real digest are practically never all hexadecimal digits, so this must be hex in base64.
   if (HEX.test(digits)) return received(hexBytes(digits), [...prefix, "SIGNATURE_HEX_IN_BASE64"]);
   return received(bytes, [...prefix, "SIGNATURE_IN_BASE64"]);
 }

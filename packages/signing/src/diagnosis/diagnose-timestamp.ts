@@ -6,7 +6,7 @@ type TimestampMistake = MistakeIn<"timestamp">;
 
 const PART = { part: "timestamp" } as const;
 const MS_PER_S = 1_000;
-/** Two readings of one clock lie this near each other; what lies further apart is tried on its own only. */
+/** Two readings of one clock differ by at most this. Larger differences are tried only without a second mistake. */
 const NEAR_MS = 5;
 const FAR_MS = 500;
 const FAR_S = 300;
@@ -23,22 +23,22 @@ export function unitCause(timestamp: string): SignatureCause | undefined {
   return unit === undefined ? undefined : CAUSE_BY_UNIT[unit];
 }
 
-/** The milliseconds that should have been signed and sent, in digits. */
+/** The timestamp in milliseconds that the client should have signed and sent. */
 export function inMilliseconds(timestamp: string): string {
   return unitCause(timestamp) === "TIMESTAMP_IN_SECONDS" ? `${timestamp}000` : timestamp.slice(0, 13);
 }
 
-/** What to do about a timestamp in another unit. */
+/** How to correct a timestamp in another unit. */
 export function unitFix(timestamp: string): string {
   return `Sign and send milliseconds: ${inMilliseconds(timestamp)}.`;
 }
 
-/** Mistakes about the timestamp that was sent; `claimed` is one that the client says to have signed. */
+/** Lists mistakes in the timestamp that was sent. `claimed` is the timestamp that the client says it has signed. */
 export function timestampMistakes(sent: string, claimed: string | undefined): TimestampMistake[] {
-  const told = claimed === undefined ? [] : [differing(sent, claimed)];
+  const ofClaim = claimed === undefined ? [] : [differing(sent, claimed)];
   const unit = unitCause(sent);
-  if (unit !== undefined) return [...told, signedInMilliseconds(unit, inMilliseconds(sent))];
-  if (!/^\d{13}$/.test(sent)) return told;
+  if (unit !== undefined) return [...ofClaim, signedInMilliseconds(unit, inMilliseconds(sent))];
+  if (!/^\d{13}$/.test(sent)) return ofClaim;
   const ms = Number(sent);
   const near = [...around(ms, NEAR_MS, 1), ms - (ms % MS_PER_S), ...around(ms, 1, MS_PER_S)];
   const seconds = [Math.floor(ms / MS_PER_S), Math.round(ms / MS_PER_S), ms / MS_PER_S, (ms / MS_PER_S).toFixed(3)];
@@ -49,7 +49,7 @@ export function timestampMistakes(sent: string, claimed: string | undefined): Ti
       seconds.map((value) => () => String(value)),
       unitFix(sent),
     ),
-    ...told,
+    ...ofClaim,
     ...near.map((value) => differing(sent, String(value))),
     ...ways(PART, "TIMESTAMP_IN_MICROSECONDS", [() => `${sent}000`]),
     ...ways(PART, "TIMESTAMP_IN_NANOSECONDS", [() => `${sent}000000`]),
@@ -57,7 +57,7 @@ export function timestampMistakes(sent: string, claimed: string | undefined): Ti
   ];
 }
 
-/** Timestamps further away: every millisecond of half a second, and every second of five minutes. Nearest first. */
+/** Yields timestamps further away, the nearest first: each millisecond in half a second, each second in five minutes. */
 export function* farTimestampMistakes(sent: string): Generator<TimestampMistake> {
   if (!/^(\d{10}|\d{13})$/.test(sent)) return;
   const unit = unitCause(sent);
@@ -82,7 +82,7 @@ function differing(sent: string, signed: string): TimestampMistake {
   return { ...PART, step: 0, cause: "TIMESTAMP_DIFFERS_FROM_HEADER", change: () => signed, fix };
 }
 
-/** The header has another unit, and the milliseconds of the same moment were signed. */
+/** The mistake of a client that signed the time in milliseconds, but sent it in another unit. */
 function signedInMilliseconds(cause: SignatureCause, signed: string): TimestampMistake {
   const fix = `Send milliseconds as well as you sign them: ${signed} was signed.`;
   return { ...PART, step: 0, cause, change: () => signed, fix };

@@ -11,40 +11,40 @@ import { farTimestampMistakes, timestampMistakes, unitCause, unitFix } from "./d
 import { canonicalSha256, canonicalString, sha256Hex, type SignedRequest, verify } from "../signature.ts";
 import { checkTimestamp } from "../timestamp.ts";
 
-/** A request as it was sent, with the signature that came with it. */
+/** A request as it was sent, with its signature. */
 export interface RequestToDiagnose extends SignedRequest {
   readonly signature: string;
-  /** The Host header: some sign it. */
+  /** The Host header, because some clients sign it by mistake. */
   readonly host?: string;
-  /** A timestamp that the client says to have signed, where that is not the one it sent. */
+  /** The timestamp that the client says it has signed, if it differs from the one that was sent. */
   readonly signedTimestamp?: string;
 }
 
-/** One thing that is wrong. `certain` means: made on purpose, it gives the caller's own signature. */
+/** One mistake. `certain` means that the mistake reproduces the caller's signature. */
 export interface Finding {
   readonly cause: SignatureCause;
   readonly certain: boolean;
-  /** What to do, in a sentence or two. */
+  /** How to correct the mistake, in one or two sentences. */
   readonly fix: string;
 }
 
-/** What is to be said about a signature. No signature but the caller's own can be learned from it. */
+/** The result of `diagnose`. It reveals no signature other than the caller's own. */
 export interface Diagnosis {
   readonly signatureMatches: boolean;
-  /** The text that has to be signed. Bytes that are no UTF-8 show as U+FFFD. */
+  /** The text that has to be signed. Bytes that are not UTF-8 are shown as U+FFFD. */
   readonly canonicalString: string;
   readonly canonicalSha256: string;
   readonly bodyBytes: number;
   readonly bodySha256: string;
   readonly clock: {
     readonly serverTime: string;
-    /** `now` minus the timestamp; null where that is no number. */
+    /** The present time minus the timestamp; null if the timestamp is not a number. */
     readonly skewMs: number | null;
     readonly withinTolerance: boolean;
   };
-  /** What is certain, alone; or else what may be, the likeliest first. A pair of mistakes is two entries. */
+  /** The certain mistakes; if there are none, the possible ones, the likeliest first. Two mistakes are two entries. */
   readonly diagnosis: readonly Finding[];
-  /** How much was tried; not `complete` when a large body left no room for everything. */
+  /** The size of the search. `complete` is false if the body was too large to try everything. */
   readonly search: { readonly signatures: number; readonly bytes: number; readonly complete: boolean };
 }
 
@@ -52,8 +52,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
- * Finds out which mistake, or which two, made a wrong signature: it makes every known mistake on purpose, until one
- * gives the very signature that was sent. A pure search, of at most `MAX_SIGNATURES_TRIED` signatures.
+ * Finds the one or two mistakes that caused a wrong signature. It signs the request with each known mistake until a
+ * signature equals the one that was sent, and computes at most `MAX_SIGNATURES_TRIED` signatures.
  * Throws EmptySecretError. contract: Signature debugger
  *
  * @example
@@ -81,7 +81,7 @@ export function diagnose(request: RequestToDiagnose, secrets: SecretsToTry, nowM
 
 type SentRequest = RequestToDiagnose & { readonly body: Uint8Array };
 
-/** What is certain, or undefined when no mistake reproduces the signature. */
+/** Returns the certain findings, or undefined if no mistake reproduces the signature. */
 function explanation(request: SentRequest, secrets: SecretsToTry, work: Work): Finding[] | undefined {
   const received = readSignature(request.signature);
   if (!received) return undefined;
@@ -124,7 +124,7 @@ function findingsOf({ causes }: ReceivedDigest, mistakes: readonly Mistake[]): F
   ];
 }
 
-/** Seconds that are both signed and sent spoil no signature, and yet no request with them is accepted. */
+/** Adds a timestamp in a wrong unit. If it is signed and sent alike, the signature matches, but the request is rejected. */
 function withUnit(timestamp: string, findings: readonly Finding[]): readonly Finding[] {
   const cause = unitCause(timestamp);
   if (cause === undefined || findings.some((finding) => finding.cause === cause)) return findings;

@@ -1,20 +1,20 @@
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][\d.eE+-]*|[a-z]+|[{}[\],:]/g;
 const MAX_DEPTH = 100;
 
-/** How a serialiser lays JSON out: what it writes as comma and colon, and by what it indents lines, if it does. */
+/** The layout of a JSON serialiser: its comma, its colon, and its indentation if it has any. */
 export interface JsonLayout {
   readonly comma: string;
   readonly colon: string;
   readonly indent?: string;
 }
 
-/** Without any white space, as JavaScript, PHP and Go write it. */
+/** The layout without white space, as JavaScript, PHP and Go write it. */
 export const COMPACT: JsonLayout = { comma: ",", colon: ":" };
 
-/** A JSON text as it was written, without its white space: every number and string keeps its own spelling. */
+/** The tokens of a JSON text without white space. Numbers and strings keep their original spelling. */
 export type JsonTokens = readonly string[];
 
-/** The tokens of a JSON text; undefined for what is no JSON, or is nested too deep to be anybody's request. */
+/** Parses the tokens of a JSON text. Returns undefined if it is not JSON, or is nested too deeply for a real request. */
 export function jsonTokens(text: string): JsonTokens | undefined {
   try {
     JSON.parse(text);
@@ -25,7 +25,7 @@ export function jsonTokens(text: string): JsonTokens | undefined {
   return deepest(tokens) <= MAX_DEPTH ? tokens : undefined;
 }
 
-/** The text that a serialiser with this layout makes of the tokens. */
+/** Serialises the tokens in a layout. */
 export function jsonText(tokens: JsonTokens, { comma, colon, indent }: JsonLayout): string {
   let [text, depth] = ["", 0];
   for (const [index, token] of tokens.entries()) {
@@ -45,17 +45,17 @@ export function jsonText(tokens: JsonTokens, { comma, colon, indent }: JsonLayou
   }
 }
 
-/** The tokens with every object's keys in order; with `deep` false, those of the outermost object only. */
+/** Sorts the keys of all objects, or with `deep` false only those of the outermost object. */
 export function withSortedKeys(tokens: JsonTokens, deep: boolean): JsonTokens {
   return readValue(tokens, 0, deep ? Infinity : 1).tokens;
 }
 
-/** The tokens with numbers and strings as JavaScript writes them: `2500` for `2500.0`, `/` for `\/`. */
+/** Writes the numbers and strings as JavaScript does: `2500` for `2500.0`, `/` for `\/`. */
 export function asJavaScriptWrites(tokens: JsonTokens): JsonTokens {
   return tokens.map((token) => (/^["\d-]/.test(token) ? JSON.stringify(JSON.parse(token)) : token));
 }
 
-/** The JSON text with its numbers as JavaScript writes them, and all else untouched. */
+/** Writes the numbers of a JSON text as JavaScript does, and changes nothing else. */
 export function withNumbersRewritten(text: string): string {
   return text.replaceAll(TOKEN, (token) => (/^[\d-]/.test(token) ? JSON.stringify(Number(token)) : token));
 }

@@ -11,7 +11,7 @@ export interface QuietLanes {
 }
 
 /** So many lanes that a statement costs each of them little, and so few that it stays short. */
-const COMPANY = { maxItems: 32, maxUnderWay: 8, fewest: 8 };
+const COMPANY = { maxItems: 32, maxUnderWay: 8, minItems: 8 };
 
 /**
  * Lets lanes share statements: a thousand lenders that are told of one event each would else have two thousand, and a

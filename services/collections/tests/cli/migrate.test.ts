@@ -73,7 +73,7 @@ describe("collections migrate", () => {
     const { code, stdout, stderr } = await waits;
     expect({ code, answer: JSON.parse(stdout) as unknown }).toEqual({ code: 0, answer: { applied: [], unknown: [] } });
     expect(stderr).toBe(
-      `Waiting for the lock of migrations, held by process ${rows[0]!.pid} of PostgreSQL. If no other process of ours migrates, end it: select pg_terminate_backend(${rows[0]!.pid}).\n`,
+      `Waiting for the migration lock, which is held by process ${rows[0]!.pid} of PostgreSQL. If no other process is migrating, end it: select pg_terminate_backend(${rows[0]!.pid}).\n`,
     );
   });
 

@@ -89,7 +89,7 @@ describe("behind a pgbouncer that hands out sessions by transaction", () => {
 
   test("who hears other processes has to be told the way past it, and so has who migrates", async () => {
     const database = await createDatabase({ url: pooled, schemas });
-    expect(() => database.signals.listen()).toThrow("LISTEN needs a session of its own");
+    expect(() => database.signals.listen()).toThrow("LISTEN needs its own session");
     await database.close();
     await expect(migrate({ url: pooled, schemas })).rejects.toMatchObject({ code: "SESSION_NEEDED" });
   });
@@ -128,7 +128,7 @@ describe("behind a pgbouncer that nobody told of", () => {
     expect(await commandsHere({ DATABASE_URL: url() })("migrate")).toMatchObject({
       code: 2,
       stderr:
-        "A migration needs a session of its own: give it an address that leads past the pooler. It is the first that is set of DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL.\n",
+        "A migration needs its own session: use the address of PostgreSQL instead of the pooler's. It is the first that is set of DATABASE_MIGRATION_URL, DATABASE_DIRECT_URL, DATABASE_URL.\n",
     });
     expect(await sessionLocks()).toBe(0);
     const heard = await new Promise((resolve) => {
