@@ -23,7 +23,7 @@ beforeAll(async () => {
   await lender.waitForEvents((events) => events.length === 3);
 });
 
-test("a field partner is registered, and signs in with a token that is shown once and kept as a hash only", async () => {
+test("`field-partner create` and `token` register a field partner and issue a working access token", async () => {
   const { fieldPartnerId } = await cli.json(
     ..."field-partner create --phone +919820000001 --time-zone Asia/Kolkata --name".split(" "),
     "Asha Rao",
@@ -38,7 +38,7 @@ test("a field partner is registered, and signs in with a token that is shown onc
   expect((await app.ask("{ viewer { displayName } }")).data).toEqual({ viewer: { displayName: "Asha Rao" } });
 });
 
-test("a field partner who is suspended is signed out everywhere at once, and may come back", async () => {
+test("`field-partner suspend` ends all sessions, and `resume` allows new ones", async () => {
   const { id, accessToken } = await aFieldPartner(service);
   const fieldPartnerId = `fp_${id.replaceAll("-", "")}`;
   const order = (name: string, reason: string) => cli.json("field-partner", name, fieldPartnerId, "--reason", reason);
@@ -58,7 +58,7 @@ test("a field partner who is suspended is signed out everywhere at once, and may
   ]);
 });
 
-test("suspending a field partner says what they still hold, and they are assigned no other case", async () => {
+test("`field-partner suspend` reports open cases and promises, and prevents further assignments", async () => {
   const [other, holder] = [await aLender(service), await aCaseHolder(service)];
   await other.importCases([aRow("OTHER-1")]);
   const fieldPartnerId = `fp_${holder.id.replaceAll("-", "")}`;
@@ -94,7 +94,7 @@ test("suspending a field partner says what they still hold, and they are assigne
   expect(await cli.json("case", "assign", other.code, "OTHER-1", fieldPartnerId)).toMatchObject({ fieldPartnerId });
 });
 
-test("registering a number that somebody signs in with names that person", async () => {
+test("`field-partner create` with the phone of an active field partner names that field partner", async () => {
   const first = await aRegisteredFieldPartner(cli, "+919820000078");
   const again = ["field-partner", "create", "--name", "Farah Khan", "--phone", "+919820000078", "--json"];
   const { code, stdout } = await cli(...again);
@@ -109,7 +109,7 @@ test("registering a number that somebody signs in with names that person", async
   });
 });
 
-test("a phone that has had its codes gets new ones once an operator lets its limits begin anew, and it is known why", async () => {
+test("`field-partner clear-code-limit` allows a phone new one-time passwords, and records the reason", async () => {
   const [fieldPartnerId, phone] = [await aRegisteredFieldPartner(cli, "+919820000077"), "+919820000077"];
   const app = new AppClient(service.url);
   const ask = async () => (await app.mutate("requestOtp", { phone }, "otpId")).__typename as string;
@@ -133,7 +133,7 @@ test("a phone that has had its codes gets new ones once an operator lets its lim
   ]);
 });
 
-test("a case is assigned, taken back, held, released and closed, and the lender hears of each", async () => {
+test("`case` assigns, unassigns, holds, releases and closes a case, and the lender gets an event for each", async () => {
   const { id } = await aFieldPartner(service);
   const holder = `fp_${id.replaceAll("-", "")}`;
   const order = (name: string, ...more: string[]) => cli.json("case", name, lender.code.toLowerCase(), "LN-1", ...more);
@@ -164,7 +164,7 @@ test("a case is assigned, taken back, held, released and closed, and the lender 
   expect(lender.events.find(({ kind }) => kind === "case.held")?.data).toEqual({ reason: "dispute" });
 });
 
-test("an order that a case does not allow ends with 1, one for what is not there with 3", async () => {
+test("`case` exits with 1 when the case's state does not allow the order, and with 3 for an unknown loan", async () => {
   const answers = await Promise.all([
     cli("case", "release", lender.code, "LN/2", "--json"),
     cli("case", "hold", lender.code, "LN-404", "--reason", "x", "--json"),
@@ -179,7 +179,7 @@ test("an order that a case does not allow ends with 1, one for what is not there
   expect((await lender.getCase("LN/2")).body).toMatchObject({ sequence: 2 });
 });
 
-test("a callback and its deliveries can be looked at, page by page and down to each attempt", async () => {
+test("`endpoint show`, `delivery list` and `delivery show` show a callback, pages of deliveries and each attempt", async () => {
   const list = ["delivery", "list", "--lender", lender.code, "--loan", "LN/2", "--state", "delivered", "--limit", "1"];
   const paid = lender.events.find(({ kind }) => kind === "payment.collected")!;
   const [endpoint, page, shown] = await Promise.all([
@@ -204,7 +204,7 @@ test("a callback and its deliveries can be looked at, page by page and down to e
   });
 });
 
-test("a statement has every line of the loan, and its totals are their sum", async () => {
+test("`ledger statement` prints every line of the loan's account, and their sums", async () => {
   const statement = await cli.json("ledger", "statement", lender.code, "LN/2");
   expect(statement).toMatchObject({
     lenderCode: lender.code,
@@ -223,7 +223,7 @@ test("a statement has every line of the loan, and its totals are their sum", asy
   });
 });
 
-test("verify says that the books hold, and ends with 1 and the row once a superuser has changed a byte", async () => {
+test("`ledger verify` exits with 0, and with 1 and the row's id after a superuser has changed a byte", async () => {
   expect(await cli.json("ledger", "verify", "--lender", lender.code)).toMatchObject({
     ok: true,
     counts: { bookings: 1, cases: 2 },
@@ -237,7 +237,7 @@ test("verify says that the books hold, and ends with 1 and the row once a superu
   expect(problems).toContainEqual(expect.objectContaining({ table: "payment_booking", id: bookingId }));
 });
 
-/** As nobody may: past the triggers, one byte of what was booked. */
+/** Changes one byte of a booking with the triggers off, which only a superuser can do. */
 async function flipAByte(databaseUrl: string): Promise<string> {
   const superuser = new Client({ connectionString: databaseUrl });
   await superuser.connect();

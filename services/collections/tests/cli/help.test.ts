@@ -6,11 +6,11 @@ import { operatorsCli } from "../fixtures/processes.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Nobody listens there: what a command line says wrong is told before the database is asked. */
+/** No database listens at this URL. A wrong command line is reported before the database is used. */
 const cli = operatorsCli({ DATABASE_URL: "postgres://127.0.0.1:1/nowhere" });
 
 test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command] as const))(
-  "the help of %s describes it and has an example of it",
+  "the help of %s has a description and an example",
   (path, command) => {
     const help = helpOf(command);
     expect(help).toContain(`Usage: ${path}`);
@@ -21,7 +21,7 @@ test.each(commandsOf(createProgram()).map((command) => [pathOf(command), command
   },
 );
 
-test("there is a command for each thing that operators do", () => {
+test("the program has every documented command", () => {
   const groups: Record<string, string> = {
     lender: "create update list show suspend resume",
     key: "create list retire revoke use-for-signing debug",
@@ -42,7 +42,7 @@ test("there is a command for each thing that operators do", () => {
   );
 });
 
-test("--help goes to stdout and ends with 0", async () => {
+test("--help prints to stdout and exits with 0", async () => {
   const { code, stdout, stderr } = await cli("lender", "create", "--help");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("--mint-auth-header");
@@ -79,7 +79,7 @@ test.each<[string, RegExp]>([
   ["payout record fp_1 --currency JPY --reference U1 --paid-on 2026-11-21 --amount 1.5", /JPY takes no decimals/],
   ["payout preview fp_1 --until today", /"today" is no day such as 2026-11-20. Expected a local time/],
   ["endpoint resume ACME", /required option '--reason <text>' not specified/],
-])("the command line %j is not understood, and told why", async (line, reason) => {
+])("the command line %j exits with 2 and says why", async (line, reason) => {
   const program = createProgram();
   for (const command of [program, ...program.commands.flatMap((group) => [group, ...group.commands])]) {
     command.configureOutput({ writeErr: () => {} });
@@ -91,7 +91,7 @@ test.each<[string, RegExp]>([
   expect(detail).toMatch(reason);
 });
 
-test("what went wrong is a sentence on stderr, the one document on stdout, and the exit code", async () => {
+test("an error is a sentence on stderr, one JSON document on stdout, and an exit code", async () => {
   const [misspelt, wrongSetting, away] = await Promise.all([
     cli("lender", "lsit", "--json"),
     operatorsCli({ DATABASE_URL: "mysql://host/db" })("lender", "list", "--json"),
@@ -109,7 +109,7 @@ test("what went wrong is a sentence on stderr, the one document on stdout, and t
   expect(away.stderr).toBe("The database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
 });
 
-/** The commands that do something. */
+/** All commands that are not groups of commands. */
 function commandsOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
 }

@@ -11,26 +11,26 @@ let migrated: Client;
 let migratedUrl: string;
 
 beforeAll(async () => {
-  // Also in the mode "citus" a database in which nothing is distributed yet.
+  // Nothing is distributed yet in this database, also in the mode "citus".
   migratedUrl = directUrl((await emptyDatabase()).url);
   await migrate({ url: migratedUrl, schemas, jobs: true });
   migrated = await connected(migratedUrl);
 });
 
-test("every entity has the columns of its table, and every table an entity", async () => {
+test("every table has an entity with the same columns", async () => {
   const tables = await columnsIn(migrated);
   const entities = await columnsIn(await asEntitiesSay());
   expect(Object.keys(tables).length).toBeGreaterThan(20);
   expect(entities).toEqual(tables);
 });
 
-test("every table can be distributed by lender, or is named as one that stays elsewhere, with the reason", async () => {
+test("every table can be distributed by lender, or is listed with the reason why not", async () => {
   expect(await distributionFaults(migrated, schemas)).toEqual([]);
   const { statements } = await distribute({ url: migratedUrl, schemas, dryRun: true });
   expect(statements.filter((text) => text.includes("create_distributed_table")).length).toBeGreaterThan(20);
 });
 
-/** A database whose tables MikroORM has made from the entities alone. */
+/** A database whose tables MikroORM has created from the entities. */
 async function asEntitiesSay(): Promise<Client> {
   const url = directUrl((await emptyDatabase()).url);
   const orm = await MikroORM.init({
@@ -46,8 +46,8 @@ async function asEntitiesSay(): Promise<Client> {
 }
 
 /**
- * Of each of our tables the columns by name: type, whether null is allowed, place in the primary key. Partitions are no
- * tables of their own.
+ * The columns of each of our tables by name, with type, nullability and position in the primary key. Partitions do not
+ * count as tables.
  */
 async function columnsIn(client: Client): Promise<Record<string, Record<string, string>>> {
   const { rows } = await client.query<{ relation: string; column: string; kind: string }>(

@@ -2,13 +2,13 @@ import { migrate, namedStatements, type Statement } from "@collections/database"
 import { afterFile, directUrl, testDatabase } from "@collections/testing";
 import { Client } from "pg";
 import { beforeAll, expect, test } from "vitest";
-// Loads every package, and with it every statement.
+// Loads every package and so registers every named query.
 import "../../src/app.ts";
 import { schemas } from "../../src/schemas.ts";
 
 /**
- * An update of stored rows by `insert … on conflict (lender_id, id) do update`. PostgreSQL checks NOT NULL and CHECK on
- * the row to insert before it looks for the conflict. So the row needs every column that these constraints name.
+ * An update of stored rows by `insert … on conflict (lender_id, id) do update`. PostgreSQL checks NOT NULL and CHECK
+ * constraints of the row to insert before it looks for the conflict. So the row needs every column that they name.
  */
 const CONFLICT_UPDATE =
   /insert into (\w+\.\w+) \(([^)]*)\)(?:(?!insert into)[^])*?\son conflict \(lender_id, id\) do update/gi;
@@ -30,7 +30,7 @@ test("every update by ON CONFLICT inserts all columns that a NOT NULL or CHECK c
   expect(missingColumns(namedStatements())).toEqual([]);
 });
 
-test("the updates by ON CONFLICT that are checked are those of the packages", () => {
+test("the check finds all updates by ON CONFLICT of the packages", () => {
   expect(
     namedStatements()
       .filter(({ text }) => text.match(CONFLICT_UPDATE))
@@ -50,7 +50,7 @@ test("the updates by ON CONFLICT that are checked are those of the packages", ()
   ]);
 });
 
-test("a column that a later CHECK names is reported with the statement that leaves it out", async () => {
+test("a column that a new CHECK names is reported with each SQL query that leaves it out", async () => {
   await client.query("begin; alter table webhooks.delivery add check (state <> 'parked' or last_error is not null)");
   constrained = await constrainedColumns();
   await client.query("rollback");

@@ -21,14 +21,14 @@ async function run(url: string, ...texts: string[]): Promise<void> {
   }
 }
 
-test("pnpm demo takes an empty database, and one that is only migrated", async () => {
+test("pnpm demo accepts an empty database, and one that is migrated but empty", async () => {
   const url = await aDatabase();
   expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
   await migrate({ url, schemas });
   expect(await demoDatabase(url)).toMatchObject({ url, hasCitus: false });
 });
 
-test("pnpm demo refuses a database with lenders", async () => {
+test("pnpm demo rejects a database with lenders", async () => {
   const url = await aDatabase();
   await migrate({ url, schemas });
   await run(
@@ -42,14 +42,14 @@ test("pnpm demo refuses a database with lenders", async () => {
   );
 });
 
-test("pnpm demo refuses a database with somebody else's tables, and names them", async () => {
+test("pnpm demo rejects a database with foreign tables, and names them", async () => {
   const url = await aDatabase("create schema shop", "create table shop.product (id int)");
   await expect(demoDatabase(url)).rejects.toThrow(
     /has tables that are not the demo's \(shop\.product\)\. Give an empty/,
   );
 });
 
-test("pnpm demo says that it cannot connect to DATABASE_URL, and why", async () => {
+test("pnpm demo reports why it cannot connect to DATABASE_URL", async () => {
   await expect(demoDatabase("postgres://postgres@127.0.0.1:1/nothing")).rejects.toThrow(
     /^The demo cannot connect to DATABASE_URL: .*ECONNREFUSED/,
   );

@@ -5,7 +5,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schemas } from "../../src/schemas.ts";
 
-// A cluster that the last release has distributed, with rows, is migrated to today's schema and distributed again.
+// Migrates a cluster with rows that the last release has distributed, and distributes it again.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const released = Object.keys(
@@ -13,7 +13,7 @@ const released = Object.keys(
 );
 const LENDER = "0193bf7c-52a0-7000-8000-000000000001";
 const ROW = "0193bf7c-52a0-7000-8000-000000000002";
-/** A row in each table that a migration since the last release changes, and in one of each kind. */
+/** A row in each table that a migration since the last release changes, and in a table of each kind. */
 const ROWS = [
   `insert into lenders.lender (id, code, name, country, currency, language, time_zone, technical_contacts, commission,
      rate_limits, state, created_at, updated_at)
@@ -41,7 +41,7 @@ beforeAll(async () => {
 
 afterAll(() => client.end());
 
-test("a distributed schema of the last release is migrated to today's and distributed again, rows included", async () => {
+test("migrate and distribute keep the rows of a cluster that was distributed by the last release", async () => {
   const before = schemas.map(asReleased);
   await migrate({ url, schemas: before, jobs: true });
   const { rows: tables } = await client.query<{ name: string }>(

@@ -10,11 +10,11 @@ import { SIGNING_CASES, type SigningCase } from "./fixtures/signing-cases.ts";
 
 const SAMPLES = fileURLToPath(new URL("../../../../docs/lenders/samples/", import.meta.url));
 
-/** How a sample's check program is made and run, and what that needs: commands, and their Debian packages. */
+/** How to build and run the check program of a sample, and the commands it needs with their Debian packages. */
 interface Language {
   readonly name: string;
   readonly needs: Readonly<Record<string, string>>;
-  /** Puts what has to be compiled into the folder `to`. */
+  /** The command that compiles the program into the folder `to`. */
   readonly build?: (from: string, to: string) => string[];
   readonly run: (from: string, to: string) => string[];
 }
@@ -57,11 +57,11 @@ afterAll(async () => {
 });
 
 test.for(LANGUAGES)(
-  "the sample in $name signs and verifies as the contract says",
+  "the lender sample in $name signs and verifies as the contract says",
   { timeout: 60_000 },
   async ({ needs, ...language }, { skip }) => {
     const missing = await missingPackages(needs);
-    // CI has them all, see .ci/run. Elsewhere nobody has to install eight languages to run the tests.
+    // CI has all languages, see .ci/run. Developers need not install eight languages to run the tests.
     if (missing.length > 0 && !process.env["CI"]) {
       process.stderr.write(`The sample in ${language.name} is not run: install ${missing.join(" ")}.\n`);
       skip();
@@ -73,7 +73,7 @@ test.for(LANGUAGES)(
   },
 );
 
-/** What the check program prints, a line for each case. */
+/** The lines that the check program prints, one for each case. */
 async function answersOf({ name, build, run: command }: Omit<Language, "needs">): Promise<string[]> {
   const from = join(SAMPLES, name);
   if (build) await run(...withArguments(build(from, folder)));
@@ -87,7 +87,7 @@ async function answersOf({ name, build, run: command }: Omit<Language, "needs">)
   return lines.map((line, index) => `${SIGNING_CASES[index]?.name}: ${line}`);
 }
 
-/** As the check programs read a case. */
+/** A case in the format that the check programs read. */
 function inputOf({ secret, method, path, timestamp, body, received, nowMs }: SigningCase): string {
   const fields = [secret, method, path, timestamp, body.toString("base64"), received, String(nowMs)];
   return fields.map((field) => `${field}\0`).join("");

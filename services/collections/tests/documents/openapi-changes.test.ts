@@ -20,7 +20,7 @@ const request = ({ components }: Json): Json => components.schemas.PaymentConfir
 const booking = ({ components }: Json): Json => components.schemas.Booking;
 const event = ({ components }: Json): Json => components.schemas.PaymentCollectedEvent;
 
-describe("a change that breaks clients is found:", () => {
+describe("a breaking change of the OpenAPI document is reported:", () => {
   test.each<[string, (document: Json) => void, string]>([
     ["a path is removed", ({ paths }) => delete paths[CONFIRM], `POST ${CONFIRM} was removed`],
     [
@@ -35,44 +35,44 @@ describe("a change that breaks clients is found:", () => {
       "the parameter atomic was removed",
     ],
     [
-      "a parameter is required",
+      "a parameter becomes required",
       (it) => (it.paths["/api/v1/partner/cases"].post.parameters[0].required = true),
       "the parameter dryRun is required now",
     ],
     [
-      "there is a new required parameter",
+      "a required parameter is added",
       (it) => confirm(it).parameters.push({ name: "mood", in: "query", required: true, schema: {} }),
       "the parameter mood is required now",
     ],
     [
-      "a parameter takes less",
+      "a parameter gets a lower maximum",
       (it) => (it.paths["/api/v1/partner/webhooks/deliveries"].get.parameters.at(-1).schema.maximum = 100),
       "the parameter limit has maximum 100 only now",
     ],
     [
-      "a body is required",
+      "a body becomes required",
       (it) => (it.paths["/api/v1/partner/webhooks/test"].post.requestBody.required = true),
       "the body is required now",
     ],
     [
-      "there is a body that is required",
+      "a required body is added",
       (it) => (it.paths["/api/v1/partner/health"].get.requestBody = { required: true, content: {} }),
       "the body is required now",
     ],
-    ["a body is taken no more", (it) => delete confirm(it).requestBody, "the body was removed"],
+    ["a body is removed", (it) => delete confirm(it).requestBody, "the body was removed"],
     [
-      "a media type is taken no more",
+      "a media type is removed",
       (it) => delete confirm(it).requestBody.content["application/json"],
       "the body: application/json was removed",
     ],
     ["a field of a request is removed", (it) => delete request(it).properties.linkId, "the body.linkId was removed"],
     [
-      "a field of a request is required",
+      "a field of a request becomes required",
       (it) => request(it).required.push("linkId"),
       "the body.linkId is required now",
     ],
     [
-      "there is a new required field",
+      "a required field is added",
       (it) => {
         request(it).properties.mood = { type: "string" };
         request(it).required.push("mood");
@@ -80,52 +80,52 @@ describe("a change that breaks clients is found:", () => {
       "the body.mood is required now",
     ],
     [
-      "a field takes another type",
+      "a field changes its type",
       (it) => (request(it).properties.amount.type = "string"),
       "the body.amount takes no number any more",
     ],
     [
-      "a field takes no null any more",
+      "a field no longer accepts null",
       (it) => (request(it).properties.linkId.type = "string"),
       "the body.linkId takes no null any more",
     ],
     [
-      "a number is an integer now",
+      "a number becomes an integer",
       (it) => (request(it).properties.amount.type = "integer"),
       "the body.amount takes no number any more",
     ],
     [
-      "a text may not be as long",
+      "a text gets a lower maximum length",
       (it) => (request(it).properties.reference.maxLength = 64),
       "the body.reference has maxLength 64 only now",
     ],
     [
-      "a text has to be longer",
+      "a text gets a higher minimum length",
       (it) => (request(it).properties.reference.minLength = 2),
       "the body.reference has minLength 2 only now",
     ],
     [
-      "a text needs a form",
+      "a text gets a pattern",
       (it) => (request(it).properties.mode.pattern = "^[a-z]$"),
       'the body.mode has pattern "^[a-z]$" only now',
     ],
     [
-      "a text is of a list now",
+      "a text gets a list of values",
       (it) => (request(it).properties.mode.enum = ["upi"]),
       "the body.mode takes listed values only",
     ],
     [
-      "a value of a list is taken no more",
+      "a value of a list is removed",
       (it) => it.components.schemas.ControlRow.properties.action.enum.pop(),
       '.action takes no "release" any more',
     ],
     [
-      "a kind of row is taken no more",
+      "a kind of row is removed",
       (it) => it.components.schemas.ImportRequest.properties.rows.items.anyOf.pop(),
       "takes no ControlRow any more",
     ],
     [
-      "further fields are refused",
+      "additional fields become forbidden",
       (it) => (request(it).additionalProperties = false),
       "the body takes no further fields any more",
     ],
@@ -136,60 +136,60 @@ describe("a change that breaks clients is found:", () => {
       "the header Retry-After was removed",
     ],
     [
-      "a header may be absent",
+      "a header becomes optional",
       (it) => (it.components.headers.ETag.required = false),
       "200: the header ETag may be absent now",
     ],
     ["a field of an answer is removed", (it) => delete booking(it).properties.sequence, "200.sequence was removed"],
-    ["a field of an answer may be absent", (it) => booking(it).required.shift(), "200.success may be absent now"],
+    ["a field of an answer becomes optional", (it) => booking(it).required.shift(), "200.success may be absent now"],
     [
-      "a field of an answer may be null",
+      "a field of an answer becomes nullable",
       (it) => (booking(it).properties.sequence.type = ["integer", "null"]),
       "200.sequence may be null now",
     ],
     [
-      "a field of an answer has another type",
+      "a field of an answer changes its type",
       (it) => (booking(it).properties.sequence.type = "string"),
       "200.sequence may be string now",
     ],
     [
-      "an integer may have decimals",
+      "an integer of an answer becomes a number",
       (it) => (booking(it).properties.sequence.type = "number"),
       "200.sequence may be number now",
     ],
     [
-      "an answer has another form",
+      "a field of an answer changes its format",
       (it) => (booking(it).properties.recordedAt.format = "date"),
       '200.recordedAt has format "date-time" only before',
     ],
     [
-      "an answer may be longer",
+      "a list of an answer gets a higher maximum length",
       (it) => (it.components.schemas.CaseState.properties.payments.maxItems = 60),
       "200.payments has maxItems 50 only before",
     ],
     [
-      "a value of an answer is never said again",
+      "a value of an answer is removed",
       (it) => booking(it).properties.attribution.enum.pop(),
       '200.attribution is never "none" any more',
     ],
     [
-      "a list of an answer is open now",
+      "a field of an answer loses its list of values",
       (it) => delete booking(it).properties.attribution.enum,
       "200.attribution may be any value now",
     ],
     [
-      "a code is never said again",
+      "a problem code is removed",
       (it) =>
         confirm(it).responses["404"].content["application/problem+json"].schema.properties.code.enum.splice(0, 1, "X"),
       '404.code is never "LOAN_NOT_FOUND" any more',
     ],
     [
-      "a kind of row result is never said again",
+      "a kind of row result is removed",
       (it) => it.components.schemas.ImportResult.properties.results.items.anyOf.pop(),
       "200.results[] is never RejectedRow any more",
     ],
     [
-      "a field deep in an answer is removed",
+      "a nested field of an answer is removed",
       (it) => delete it.components.schemas.FieldPartner.properties.id,
       "200.assignedFieldPartner.id was removed",
     ],
@@ -199,7 +199,7 @@ describe("a change that breaks clients is found:", () => {
       "webhook POST payment.collected.data.linkId was removed",
     ],
     [
-      "a header of an event may be absent",
+      "a header of an event becomes optional",
       (it) => (it.webhooks.ping.post.parameters[0].required = false),
       "webhook POST ping: X-Service-Event may be absent now",
     ],
@@ -209,7 +209,7 @@ describe("a change that breaks clients is found:", () => {
       "webhook POST ping: X-Service-Event was removed",
     ],
     [
-      "a mint endpoint has to answer more",
+      "the answer of a mint endpoint gets a required field",
       (it) => {
         it.components.schemas.MintAnswer.properties.mood = { type: "string" };
         it.components.schemas.MintAnswer.required.push("mood");
@@ -217,12 +217,12 @@ describe("a change that breaks clients is found:", () => {
       "webhook POST mint-link: 2XX.mood is required now",
     ],
     [
-      "an endpoint has to be signed",
+      "an endpoint becomes signed",
       (it) => (it.paths["/api/v1/partner/debug/signature"].post.security = [{ KeyId: [], Signature: [] }]),
       "KeyId is not enough any more",
     ],
     [
-      "signing is another",
+      "the header of the signature changes",
       (it) => (it.components.securitySchemes.Signature.name = "X-Signature"),
       "the security scheme Signature is another one now",
     ],
@@ -232,42 +232,45 @@ describe("a change that breaks clients is found:", () => {
   });
 });
 
-describe("a change that only adds is fine:", () => {
+describe("a compatible change of the OpenAPI document is allowed:", () => {
   test.each<[string, (document: Json) => void]>([
-    ["nothing at all", () => {}],
-    ["a path", (it) => (it.paths["/api/v1/partner/mood"] = it.paths["/api/v1/partner/health"])],
-    ["a webhook", ({ webhooks }) => (webhooks["case.lost"] = webhooks["case.held"])],
-    ["a parameter", (it) => confirm(it).parameters.push({ name: "mood", in: "query", schema: { type: "string" } })],
-    ["a field of a request", (it) => (request(it).properties.mood = { type: "string" })],
-    ["a field that need not be sent any more", (it) => request(it).required.pop()],
-    ["a wider text", (it) => (request(it).properties.reference.maxLength = 256)],
-    ["null in a request", (it) => (request(it).properties.mode.type = ["string", "null"])],
+    ["no change", () => {}],
+    ["a new path", (it) => (it.paths["/api/v1/partner/mood"] = it.paths["/api/v1/partner/health"])],
+    ["a new webhook", ({ webhooks }) => (webhooks["case.lost"] = webhooks["case.held"])],
     [
-      "a value of a list in a request",
+      "a new optional parameter",
+      (it) => confirm(it).parameters.push({ name: "mood", in: "query", schema: { type: "string" } }),
+    ],
+    ["a new optional field of a request", (it) => (request(it).properties.mood = { type: "string" })],
+    ["a field of a request that becomes optional", (it) => request(it).required.pop()],
+    ["a higher maximum length of a request's text", (it) => (request(it).properties.reference.maxLength = 256)],
+    ["a field of a request that becomes nullable", (it) => (request(it).properties.mode.type = ["string", "null"])],
+    [
+      "a new value of a list in a request",
       (it) => it.components.schemas.ReplayRequest.properties.state.enum.push("waiting"),
     ],
-    ["a field of an answer", (it) => (booking(it).properties.mood = { type: "string" })],
+    ["a new field of an answer", (it) => (booking(it).properties.mood = { type: "string" })],
     [
-      "a required field of an answer",
+      "a new required field of an answer",
       (it) => {
         booking(it).properties.mood = { type: "string" };
         booking(it).required.push("mood");
       },
     ],
-    ["a value of a list in an answer", (it) => booking(it).properties.attribution.enum.push("guessed")],
+    ["a new value of a list in an answer", (it) => booking(it).properties.attribution.enum.push("guessed")],
     [
-      "an answer that is never null any more",
+      "a field of an answer that is no longer nullable",
       (it) => (it.components.schemas.CaseState.properties.bucket.type = "string"),
     ],
     [
-      "a code",
+      "a new problem code",
       (it) =>
         confirm(it).responses["404"].content["application/problem+json"].schema.properties.code.enum.push(
           "MOOD_NOT_FOUND",
         ),
     ],
     [
-      "a kind of problem",
+      "a new kind of problem",
       (it) => {
         it.components.schemas.MoodProblem = it.components.schemas.SizeProblem;
         confirm(it).responses["401"].content["application/problem+json"].schema.oneOf.push({
@@ -275,13 +278,13 @@ describe("a change that only adds is fine:", () => {
         });
       },
     ],
-    ["a status of a problem", (it) => (confirm(it).responses["402"] = confirm(it).responses["404"])],
+    ["a new status of a problem", (it) => (confirm(it).responses["402"] = confirm(it).responses["404"])],
     [
-      "a header of an answer",
+      "a new header of an answer",
       (it) => (confirm(it).responses["200"].headers.ETag = { $ref: "#/components/headers/ETag" }),
     ],
-    ["other words", (it) => (booking(it).properties.sequence.description = "Another sentence.")],
-    ["an endpoint that need not be signed", (it) => (confirm(it).security = [{ KeyId: [] }])],
+    ["another description", (it) => (booking(it).properties.sequence.description = "Another sentence.")],
+    ["an endpoint that no longer needs a signature", (it) => (confirm(it).security = [{ KeyId: [] }])],
     [
       "a schema under another name",
       (it) => {

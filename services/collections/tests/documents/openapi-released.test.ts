@@ -9,11 +9,11 @@ const RELEASED = new URL("../../../../docs/openapi.released.json", import.meta.u
 
 const current = JSON.parse(JSON.stringify(openApiDocument())) as Document;
 
-test("docs/openapi.json is the document; `vitest run openapi-released -u` writes it anew", async () => {
+test("docs/openapi.json equals the OpenAPI document; `vitest run openapi-released -u` rewrites the file", async () => {
   await expect(`${JSON.stringify(current, null, 2)}\n`).toMatchFileSnapshot(fileURLToPath(RECORDED));
 });
 
-test("nothing breaks the clients of the last release, docs/openapi.released.json", async () => {
+test("the OpenAPI document breaks no client of docs/openapi.released.json", async () => {
   const released = JSON.parse(await readFile(RELEASED, "utf8")) as Document;
   expect(breakingChanges(released, current)).toEqual([]);
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
   });
 });
 
-/** Signs somebody in; their refresh token. */
+/** Signs a new field partner in and returns their refresh token. */
 async function aRefreshToken(): Promise<string> {
   people += 1;
   const phone = `+9197${String(20_000_000 + people)}`;
@@ -54,14 +54,14 @@ function codesOf(renewals: readonly Renewal[]): Record<string, number> {
   return Object.fromEntries([...Map.groupBy(codes, (code) => code)].map(([code, all]) => [code, all.length]));
 }
 
-/** As long a text as a token, and nobody's. */
+/** A refresh token with the right format that does not exist. */
 function aGuess(): string {
   return `fpr_${Buffer.from(randomUUID() + randomUUID())
     .toString("base64url")
     .slice(0, 43)}`;
 }
 
-test("tokens that nobody has are tried so often from one address, and whoever has one there goes on", async () => {
+test("unknown refresh tokens are limited by address, without affecting valid ones from that address", async () => {
   const refreshToken = await aRefreshToken();
   const guesses = await Promise.all(Array.from({ length: 30 }, () => renew("203.0.113.7", aGuess())));
   expect(codesOf(guesses)).toEqual({ SessionEnded: 20, RATE_LIMITED: 10 });
@@ -72,11 +72,11 @@ test("tokens that nobody has are tried so often from one address, and whoever ha
 
   expect(codesOf([await renew("203.0.113.7", refreshToken)])).toEqual({ RefreshSessionPayload: 1 });
   expect(codesOf([await renew("203.0.113.8", aGuess())])).toEqual({ SessionEnded: 1 });
-  // Nor does it take from those who sign in there.
+  // The limit does not affect sign-ins from that address either.
   expect(await aRefreshToken()).toMatch(/^fpr_/);
 });
 
-test("one session is renewed and repeated so often a minute, over all addresses, and no other session with it", async () => {
+test("renewals of one session are limited over all addresses, without affecting other sessions", async () => {
   const [refreshToken, neighbours, key] = [await aRefreshToken(), await aRefreshToken(), randomUUID()];
   const repeats = await Promise.all(Array.from({ length: 9 }, (_, at) => renew(`198.51.100.${at}`, refreshToken, key)));
   expect(codesOf(repeats)).toEqual({ RefreshSessionPayload: 4, RATE_LIMITED: 5 });
@@ -84,7 +84,7 @@ test("one session is renewed and repeated so often a minute, over all addresses,
   expect(new Set(tokens.map((pair) => pair.refreshToken)).size).toBe(1);
   expect(codesOf([await renew("198.51.100.1", neighbours)])).toEqual({ RefreshSessionPayload: 1 });
 
-  // Refused before anything is done: the session lives on, and its newest token counts when the minute is over.
+  // The renewal is rejected before it has an effect: the session stays, and its newest token is valid a minute later.
   expect(codesOf([await renew("198.51.100.1", tokens[0]!.refreshToken)])).toEqual({ RATE_LIMITED: 1 });
   await service.app.database.pool.query(
     "update rate_limits.permit_window set at_ms = array(select at - 60000 from unnest(at_ms) at)",

@@ -7,7 +7,7 @@ import { InvalidConfigError, parseDuration, readConfig } from "../../src/setting
 import { developmentMasterKey } from "../../src/settings/local-data.ts";
 import { runService } from "../fixtures/processes.ts";
 
-/** What is said about one setting, or about several. */
+/** The problems that `readConfig` reports for these settings. */
 function problemsOf(env: Record<string, string>): string[] {
   try {
     readConfig(env);
@@ -94,7 +94,7 @@ const mistakes: [string, string, string][] = [
   ["LOG_LEVEL", "loud", "LOG_LEVEL is one of fatal, error, warn, info, debug, trace, silent"],
 ];
 
-test.each(mistakes)("%s=%j gets one sentence that says what it takes", (name, value, sentence) => {
+test.each(mistakes)("%s=%j is rejected with one sentence on valid values", (name, value, sentence) => {
   expect(problemsOf({ [name]: value })).toEqual([sentence]);
 });
 
@@ -115,11 +115,11 @@ test.each([
   ["file:/var/lib/100%.jsonl", ANCHOR_FILE],
   ["file:/var/lib/a%00b.jsonl", ANCHOR_FILE],
   ["https://store.example/anchors#1", "LEDGER_ANCHOR cannot be used: the URL must not have a fragment (#…)"],
-])("LEDGER_ANCHOR=%s is refused", (place, sentence) => {
+])("LEDGER_ANCHOR=%s is rejected", (place, sentence) => {
   expect(problemsOf({ LEDGER_ANCHOR: place })).toEqual([sentence]);
 });
 
-test("LEDGER_ANCHOR is a file, or an address that may be private and plain http, with its header", () => {
+test("LEDGER_ANCHOR accepts a file, or a URL that may be private and plain http, with a header", () => {
   expect(readConfig({}).ledgerAnchor).toBeUndefined();
   const path = { kind: "file", path: "/var/lib/anchors.jsonl" };
   expect(readConfig({ LEDGER_ANCHOR: "file:/var/lib/anchors.jsonl" }).ledgerAnchor).toEqual(path);
@@ -136,13 +136,13 @@ test("LEDGER_ANCHOR is a file, or an address that may be private and plain http,
   expect(readConfig({ LEDGER_ANCHOR_INTERVAL: "576h" }).ledgerAnchorIntervalMs).toBeLessThan(2 ** 31);
 });
 
-test("a misspelt endpoint among the rate limits is told which there are", () => {
+test("RATE_LIMITS with an unknown endpoint is rejected with the list of endpoints", () => {
   expect(problemsOf({ RATE_LIMITS: "confrm=5" })).toEqual([
     expect.stringMatching(/^RATE_LIMITS names no endpoint "confrm"; there are confirm, get-case, /),
   ]);
 });
 
-test("a way past the pooler that is marked as one is told to be another address, not to lose its mark", () => {
+test("a direct URL with pgbouncer=true is rejected with the advice to give another address", () => {
   const [url, direct] = ["postgres://app@pooler/collections?pgbouncer=true", "postgres://app@db/collections"];
   const problem = "leads to a pooler (pgbouncer=true): give it an address that leads past it";
   const given = { DATABASE_URL: url, DATABASE_DIRECT_URL: direct };
@@ -150,14 +150,14 @@ test("a way past the pooler that is marked as one is told to be another address,
   expect(problemsOf({ ...given, DATABASE_MIGRATION_URL: url })).toEqual([`DATABASE_MIGRATION_URL ${problem}`]);
 });
 
-test("all mistakes are told at once, one a line", () => {
+test("all wrong settings are reported at once, one a line", () => {
   const env = Object.fromEntries(mistakes);
   const problems = problemsOf(env);
   expect(problems).toHaveLength(Object.keys(env).length);
   expect(() => readConfig(env)).toThrow(["The settings are not usable:", ...problems].join("\n  "));
 });
 
-test("half a WhatsApp account for codes is told what is missing; a whole one, and an SMS gateway, are read", () => {
+test("OTP_WHATSAPP settings require each other, and are read together with those of the SMS gateway", () => {
   const [id, token] = [{ OTP_WHATSAPP_PHONE_NUMBER_ID: "123" }, { OTP_WHATSAPP_TOKEN: "EAAG" }];
   expect(problemsOf(id)).toEqual(["OTP_WHATSAPP_TOKEN is required with OTP_WHATSAPP_PHONE_NUMBER_ID"]);
   expect(problemsOf(token)).toEqual(["OTP_WHATSAPP_PHONE_NUMBER_ID is required with OTP_WHATSAPP_TOKEN"]);
@@ -180,7 +180,7 @@ test("an empty setting counts as absent", () => {
   expect(readConfig(empty)).toEqual(readConfig({}));
 });
 
-test("without settings the service is a sandbox of its own on this machine", () => {
+test("the defaults of all settings make a local sandbox", () => {
   expect(readConfig({})).toMatchObject({
     databaseUrl: undefined,
     masterKey: undefined,
@@ -200,7 +200,7 @@ test("without settings the service is a sandbox of its own on this machine", () 
   });
 });
 
-test("good settings are read as they are meant", () => {
+test("valid settings are read", () => {
   const read = readConfig({
     DATABASE_URL: "postgres://app@pooler/collections",
     DATABASE_DIRECT_URL: "postgresql://app@db/collections",
@@ -241,11 +241,11 @@ test.each([
   ["2S", undefined],
   [" 2s", undefined],
   ["s", undefined],
-])("the duration %j is %s", (text, ms) => {
+])("parseDuration(%j) is %s", (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 
-test("processes that begin together in a new checkout agree on one development key, kept for its owner", async () => {
+test("processes that start together in a new checkout share one development master key, in a file of mode 600", async () => {
   const dataDir = join(mkdtempSync(join(tmpdir(), "collections-data-")), ".data");
   afterFile(() => rmSync(join(dataDir, ".."), { recursive: true }));
   const keys = await Promise.all(Array.from({ length: 20 }, () => developmentMasterKey(dataDir)));
@@ -267,17 +267,17 @@ test.each([
   expect(readConfig(given)).toMatchObject({ environment, isSandbox });
 });
 
-describe("a live service", () => {
+describe("the settings of a production environment", () => {
   const missing = ["DATABASE_URL", "MASTER_KEY"].map((name) => `${name} is required where ENVIRONMENT is no sandbox`);
 
-  test("refuses to invent what it must be given", () => {
+  test("must contain DATABASE_URL and MASTER_KEY", () => {
     expect(problemsOf({ ENVIRONMENT: "live" })).toEqual(missing);
     expect(problemsOf({ ENVIRONMENT: "live", MASTER_KEY: "" })).toEqual(missing);
     expect(problemsOf({ ENVIRONMENT: "live", DATABASE_URL: "postgres://db/x" })).toEqual(missing.slice(1));
     expect(problemsOf({ ENVIRONMENT: "live", DATABASE_URL: "db", PORT: "x" })).toHaveLength(3);
   });
 
-  test("ends with 2 and says on stderr what is missing, before it does anything", async () => {
+  test("make the service exit with 2 and name on stderr what is missing", async () => {
     expect(await runService({ ENVIRONMENT: "live" })).toEqual({
       code: 2,
       stdout: "",

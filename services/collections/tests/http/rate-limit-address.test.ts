@@ -16,7 +16,7 @@ test.each([
   ["somebody", "192.0.2.1"],
   ["", "192.0.2.1"],
   [undefined, "192.0.2.1"],
-])("a client at %j is counted as %s", (ip, counted) => {
+])("rate limits count a client at %j as %s", (ip, counted) => {
   const socket = { remoteAddress: "192.0.2.1" } as Socket;
   expect(addressOf({ ip, socket })).toBe(counted);
 });

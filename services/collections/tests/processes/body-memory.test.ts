@@ -9,14 +9,14 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { aLoan, aRegisteredLender, operatorsCli, type ServiceProcess, startProcess } from "../fixtures/processes.ts";
 import { answersIn } from "../fixtures/raw-socket.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
-/** BODY_MEMORY_CONNECTIONS=500 vitest run processes/body-memory: as many as an attacker may have. */
+/** `BODY_MEMORY_CONNECTIONS=500 vitest run processes/body-memory` opens as many connections as an attacker may. */
 const CONNECTIONS = Number(process.env["BODY_MEMORY_CONNECTIONS"] ?? 150);
 const MIB = 1_024 * 1_024;
 const BODY_BYTES = 5 * MIB;
-/** Bodies of one address take 32 MiB. Connections, buffers on their way and garbage take the rest, more on a busy machine. */
+/** Bodies of one address take 32 MiB. Connections, buffers in transit and garbage take the rest, more on a busy machine. */
 const MAX_GROWTH_BYTES = 200 * MIB;
 const IMPORT = "/api/v1/partner/cases";
 const INVENTED_KEY = "lk_000000000000000000000000";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const settings = { DATABASE_URL: (await emptyDatabase()).url };
   service = await startProcess({ ...settings, TRUST_PROXY: "loopback" });
   lender = await aRegisteredLender(operatorsCli(settings), service.url);
-  // What a process takes once and for all is not what an attack takes.
+  // Warms the process up, so that memory which it takes only once does not count for the attack.
   for (let round = 0; round < 20; round += 1) {
     await importAs("203.0.113.9", "x".repeat(MIB));
     await lender.importCases([aLoan(`LN-${round}`, 5_000)]);
@@ -44,7 +44,7 @@ function importAs(address: string, body: unknown): Promise<Answer> {
   return lender.call("POST", IMPORT, body as never, { headers: { "X-Forwarded-For": address } });
 }
 
-/** A connection that sends an import of 5 MiB but for its last byte. */
+/** A connection that has sent an import of 5 MiB except for its last byte. */
 async function halfSent(keyId: string): Promise<{ socket: Socket; received: Buffer[] }> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
@@ -66,7 +66,7 @@ async function halfSent(keyId: string): Promise<{ socket: Socket; received: Buff
   return { socket, received };
 }
 
-/** Sends as many imports as there are connections, and holds them; the most memory that the process took meanwhile. */
+/** Sends an incomplete import over each connection. Returns the largest growth of the process's memory meanwhile. */
 async function attack(keyId: string) {
   const before = await residentBytes();
   const attackers = await Promise.all(Array.from({ length: CONNECTIONS }, () => halfSent(keyId)));
@@ -84,20 +84,20 @@ function codesOf(attackers: Awaited<ReturnType<typeof attack>>["attackers"]): (s
   return texts.map((bytes) => answersIn(bytes)[0]?.body["code"] as string | undefined);
 }
 
-test(`${CONNECTIONS} imports of a key that nobody has take little memory, and are answered`, async () => {
+test(`${CONNECTIONS} concurrent imports with an unknown key take little memory, and are answered`, async () => {
   const { attackers, growth } = await attack(INVENTED_KEY);
   report(growth);
   expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
   for (const { socket } of attackers) socket.write(" ");
   const areDone = () => attackers.every(({ socket, received }) => socket.destroyed || received.length > 0);
   await expect.poll(areDone, { timeout: 30_000 }).toBe(true);
-  // After 60 failures in a minute the address is told so instead. On a busy machine some bodies come too slowly.
+  // After 60 failures in a minute the address gets RATE_LIMITED instead. On a busy machine some bodies arrive too slowly.
   const codes = codesOf(attackers).filter((code) => code === "UNKNOWN_KEY" || code === "RATE_LIMITED");
   expect(codes.length).toBeGreaterThan(CONNECTIONS / 2);
   for (const { socket } of attackers) socket.destroy();
 });
 
-test(`${CONNECTIONS} imports under a known key take little memory, and keep no lender out`, async () => {
+test(`${CONNECTIONS} concurrent imports with a known key take little memory, and do not block other addresses`, async () => {
   const [[keyId]] = [...lender.secrets] as [[string, string]];
   const { attackers, growth } = await attack(keyId);
   report(growth);
@@ -110,7 +110,7 @@ test(`${CONNECTIONS} imports under a known key take little memory, and keep no l
   for (const { socket } of attackers) socket.destroy();
 });
 
-/** For whoever asked for a run of their own. */
+/** Prints the growth of a run that was started with BODY_MEMORY_CONNECTIONS. */
 function report(growth: number): void {
   if (process.env["BODY_MEMORY_CONNECTIONS"] === undefined) return;
   process.stdout.write(`${CONNECTIONS} connections: ${(growth / MIB).toFixed(0)} MiB more\n`);

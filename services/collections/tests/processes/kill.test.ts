@@ -6,7 +6,7 @@ import { aDurablePostgres } from "./fixtures/durable-postgres.ts";
 import { aLoan, aRegisteredFieldPartner, aRegisteredLender, operatorsCli, startCrew } from "../fixtures/processes.ts";
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 const SEED = seedOfRun();
@@ -16,7 +16,7 @@ const ASSIGNED_LOANS = 2;
 const PLACED = 2_000_000;
 const CONFIRMATIONS = 1_000;
 const KILLS = 5;
-/** A run that lost no answer of a commit has shown nothing, so it goes on. */
+/** A run in which the answer of no commit was lost proves nothing, so it continues up to this number. */
 const MOST_KILLS = 30;
 
 interface Payment {
@@ -61,7 +61,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   async function keepKilling(): Promise<void> {
     while (!hasKilledEnough()) {
       const enough = acknowledged.size + 60 + random() * 100;
-      // The lost answer may be heard of only now: then nobody confirms any more, and `enough` never comes.
+      // A repeat may reveal the lost answer only now. Then the clients stop, and `enough` is never reached.
       while (acknowledged.size < enough && !isDone()) await pause(1);
       if (isDone()) return;
       await pause(random() * 10);
@@ -73,7 +73,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
 
   const clients = Array.from({ length: CLIENTS }, () => aClientOf(lender, serviceUrl));
   await Promise.all([keepKilling(), ...clients.map(keepConfirming)]);
-  expect(lostAnswers, `no commit lost its answer in ${kills} kills: nothing was shown`).toBeGreaterThan(0);
+  expect(lostAnswers, `no commit lost its answer in ${kills} kills, so the test proves nothing`).toBeGreaterThan(0);
 
   await expectBookedOnce(clients, acknowledged);
   await expectTotals(lender, loans, assigned, acknowledged);
@@ -86,7 +86,7 @@ test(`kill -9 loses no confirmation, books none twice, and leaves no gap in the 
   for (const client of clients) client.disconnect();
 });
 
-/** One of the lender's own servers, with connections of its own. */
+/** Another client of the same lender, with its own connections. */
 function aClientOf(lender: LenderTwin, serviceUrl: string): LenderClient {
   const client = new LenderClient();
   const [apiKeyId, hmacSecret] = [...lender.secrets][0]!;
@@ -110,7 +110,7 @@ function aPayment(random: () => number, loans: string[]): Payment {
   return { loan, amountMinor, body, isDoubtful: false };
 }
 
-/** What a lender does whose answer is lost: the same bytes again. */
+/** Sends the same bytes again until there is an answer, as a lender does. */
 async function confirmUntilAnswered(client: LenderClient, payment: Payment): Promise<Answer> {
   for (;;) {
     try {
@@ -126,7 +126,7 @@ async function confirmUntilAnswered(client: LenderClient, payment: Payment): Pro
   }
 }
 
-/** Each reference is known, with the amount and the outcome that it was acknowledged with. */
+/** A repeat of each confirmation returns the original booking as it was acknowledged. */
 async function expectBookedOnce(clients: LenderClient[], acknowledged: Map<Payment, Answer>): Promise<void> {
   const all = [...acknowledged];
   await Promise.all(
@@ -159,13 +159,13 @@ async function expectTotals(
       outstandingAfter: isCleared ? 0 : (PLACED - totalMinor) / 100,
       excessAmount: isCleared ? (totalMinor - PLACED) / 100 : 0,
       status: isCleared ? "collected" : paid.length > 0 ? "in_progress" : assigned.includes(loan) ? "assigned" : "new",
-      // Created, assigned, a number for each payment, and one for the end.
+      // The events are the creation, the assignment, each payment and the end.
       sequence: 1 + Number(assigned.includes(loan)) + paid.length + Number(isCleared),
     });
   }
 }
 
-/** Some were leased by processes that are dead: they come once the leases have run out. */
+/** Every event arrives. Some are leased by killed processes and come once their leases have expired. */
 async function expectEveryEvent(lender: LenderTwin, loans: string[]): Promise<void> {
   for (const loan of loans) {
     const { body } = await lender.getCase(loan);

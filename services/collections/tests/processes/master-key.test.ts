@@ -17,14 +17,14 @@ beforeEach(async () => {
   settings = (masterKey, others = {}) => ({ DATABASE_URL: url, MASTER_KEY: masterKey, PORT: "0", ...others });
 });
 
-/** The end of a process whose master key is wrong. */
+/** The result of a process with a wrong master key. */
 const REFUSED = {
   code: 2,
   stderr: expect.stringMatching(/is not this database's: .* Set MASTER_KEY to that key/) as string,
 };
 
 describe("a wrong MASTER_KEY", () => {
-  test("ends every start and every command with 2 from the first start on, and changes nothing", async () => {
+  test("makes every start and command exit with 2 once the right key was used, and changes nothing", async () => {
     const service = await startProcess(settings(RIGHT));
     for (const ROLE of ["all", "server", "worker"])
       expect(await runService(settings(WRONG, { ROLE }))).toMatchObject(REFUSED);
@@ -46,7 +46,7 @@ describe("a wrong MASTER_KEY", () => {
     expect(await service.ended).toMatchObject({ code: 0 });
   });
 
-  test("is found out by a release step with the right key too", async () => {
+  test("makes a start exit with 2 after a release step with the right key", async () => {
     expect(await runService(settings(RIGHT), "migrate")).toMatchObject({ code: 0 });
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
   });
@@ -67,7 +67,7 @@ describe("a wrong MASTER_KEY", () => {
     expect(await asOwner(applied)).toBe(1);
   });
 
-  test("of two first starts at once is that of the second one", async () => {
+  test("makes one of two concurrent first starts with different keys fail", async () => {
     const started = await Promise.allSettled([startProcess(settings(RIGHT)), startProcess(settings(WRONG))]);
     expect(started.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect(started.find(({ status }) => status === "rejected")).toMatchObject({
@@ -75,7 +75,7 @@ describe("a wrong MASTER_KEY", () => {
     });
   });
 
-  test("does not become the right one on a database of a version without the check", async () => {
+  test("is rejected on a database of a version that had no check", async () => {
     await operatorsCli(settings(RIGHT)).json(...LENDER, "--code", "ACME");
     await asOwner("delete from lenders.master_key_sentinel");
     expect(await runService(settings(WRONG))).toMatchObject(REFUSED);
@@ -86,7 +86,7 @@ describe("a wrong MASTER_KEY", () => {
   });
 });
 
-test("a lost key is replaced with a reason; doctor names what to register again, and then a rotation ends with 0", async () => {
+test("`master-key replace-lost` replaces a lost key, and `doctor` names what to register again before a rotation works", async () => {
   const { apiKeyId } = await operatorsCli(settings(RIGHT)).json(...LENDER, "--code", "ACME");
   const reason = ["--reason", "the old vault was destroyed"];
   expect(await operatorsCli(settings(RIGHT))("master-key", "replace-lost", ...reason)).toMatchObject({ code: 1 });
@@ -105,7 +105,7 @@ test("a lost key is replaced with a reason; doctor names what to register again,
   expect(await cli.json("master-key", "rotate")).toMatchObject({ resealed: 0 });
 });
 
-test("a sandbox's release step without MASTER_KEY checks nothing and accepts no key", async () => {
+test("a sandbox's release step without MASTER_KEY stores no sentinel", async () => {
   expect(await runService({ DATABASE_URL: url }, "migrate")).toMatchObject({ code: 0 });
   expect(await asOwner("select from lenders.master_key_sentinel")).toBe(0);
 });

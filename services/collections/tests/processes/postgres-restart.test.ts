@@ -15,7 +15,7 @@ import {
 import { seededRandom, seedOfRun } from "../fixtures/seeded-random.ts";
 import { type PublishedEvent, webhookRows } from "../fixtures/webhook-rows.ts";
 
-// A process starts in a second, and in ten on a machine that does much else.
+// Starting a process takes a second, and up to ten seconds on a busy machine.
 vi.setConfig({ testTimeout: 300_000 });
 
 const SEED = seedOfRun();
@@ -25,7 +25,7 @@ const CLIENTS = 4;
 const STOP = new AbortController().signal;
 const random = seededRandom(SEED);
 
-test(`PostgreSQL restarts under load, and delivery goes on by itself (SEED=${SEED})`, async () => {
+test(`delivery continues by itself after PostgreSQL restarts under load (SEED=${SEED})`, async () => {
   const postgres = await aDurablePostgres();
   const settings: Settings = {
     DATABASE_URL: postgres.url,
@@ -45,7 +45,7 @@ test(`PostgreSQL restarts under load, and delivery goes on by itself (SEED=${SEE
   const lenders = { HEALTHY: healthy, FLAKY: flaky, BROKEN: broken };
   const rows = webhookRows(postgres.url);
 
-  // One lender is well, one takes each second event only when it is retried, and one is suspended.
+  // One lender is healthy, one accepts each second event only at a retry, and one is suspended.
   flaky.receiverBehaviour = ({ attempt, sequence }) => (attempt === 1 && sequence! % 2 === 0 ? "error500" : "ok");
   broken.receiverBehaviour = "error500";
   for (const lender of Object.values(lenders)) await lender.importCases(LOANS.map((loan) => aLoan(loan, 1_000_000)));
@@ -79,7 +79,7 @@ interface Payment {
 
 let payments = 0;
 
-/** Confirms a payment as a lender does: the same bytes again until they are booked. */
+/** Confirms a payment as a lender does: sends the same bytes again until they are booked. */
 async function pay(lender: LenderTwin): Promise<Payment> {
   payments += 1;
   const payment = { loan: LOANS[Math.floor(random() * LOANS.length)]!, reference: `pay_${payments}` };
@@ -109,7 +109,7 @@ async function keepPaying(lender: LenderTwin, isOver: () => boolean): Promise<Pa
 
 type Lenders = Record<"HEALTHY" | "FLAKY" | "BROKEN", LenderTwin>;
 
-/** Waits until much is going on; returns the events that wait for their retry at that moment. */
+/** Waits until there is enough load, and returns the events that then wait for their retry. */
 async function eventsBetweenAttempts({ HEALTHY, FLAKY }: Lenders): Promise<string[]> {
   const before = HEALTHY.events.length;
   const waiting = () => {
@@ -120,7 +120,7 @@ async function eventsBetweenAttempts({ HEALTHY, FLAKY }: Lenders): Promise<strin
   return waiting();
 }
 
-/** What is paid now arrives, what waited for its retry got it, and the suspended endpoint is probed on. */
+/** A new payment arrives, waiting retries are made, and probes of the suspended endpoint continue. */
 async function expectGoingOn({ HEALTHY, FLAKY, BROKEN }: Lenders, betweenAttempts: string[]): Promise<void> {
   const probes = () => BROKEN.deliveries.filter(({ kind }) => kind === "ping").length;
   const probesBefore = probes();
@@ -138,7 +138,7 @@ function arrivedPayments(lender: LenderTwin): Map<string, string> {
   return new Map(collected.map(({ data, sourceLoanNumber }) => [String(data?.["reference"]), sourceLoanNumber!]));
 }
 
-/** Each payment that was answered is in its case and has arrived, as has every event there is, first ones in order. */
+/** Each booked payment is in its case and has arrived, every event has arrived, and first attempts were in order. */
 async function expectNothingLost(lender: LenderTwin, published: PublishedEvent[], booked: Payment[]): Promise<void> {
   const arrived = arrivedPayments(lender);
   expect(booked.filter(({ reference, loan }) => arrived.get(reference) !== loan)).toEqual([]);
@@ -155,7 +155,7 @@ async function expectNothingLost(lender: LenderTwin, published: PublishedEvent[]
   }
 }
 
-/** None has ended, and each still ends properly when it is asked to. */
+/** No process has ended, and each exits with 0 on SIGTERM. */
 async function expectStillRunning(processes: ServiceProcess[]): Promise<void> {
   const states = processes.map(({ ended }) => Promise.race([ended, pause(1, "runs")]));
   expect(await Promise.all(states)).toEqual(processes.map(() => "runs"));

@@ -25,7 +25,7 @@ function confirm(loan: string, reference: string, amount = 100) {
   return lender.confirm(loan, { amount, reference, paidAt: "2026-11-20T09:40:55Z", mode: "upi" });
 }
 
-/** Makes a booking what an earlier version left: with its reference as the lender had sent it. */
+/** Stores a booking's reference as an earlier version did, exactly as the lender had sent it. */
 async function rewriteReference(loan: string, from: string, to: string): Promise<void> {
   const { rowCount } = await withoutTriggers(service.app.database.pool, (client) =>
     client.query("update ledger.payment_booking set reference = $3 where source_loan_number = $1 and reference = $2", [
@@ -37,8 +37,8 @@ async function rewriteReference(loan: string, from: string, to: string): Promise
   expect(rowCount).toBe(1);
 }
 
-describe("a reference with letters that Unicode can write in two ways", () => {
-  test("is one reference however it is written, and is kept composed", async () => {
+describe("a payment reference that Unicode can encode composed or decomposed", () => {
+  test("is one reference in either form, and is stored composed", async () => {
     const loan = await aLoan();
     const first = await confirm(loan, DECOMPOSED);
     expect(first).toMatchObject({ status: 200, body: { reference: COMPOSED } });
@@ -49,7 +49,7 @@ describe("a reference with letters that Unicode can write in two ways", () => {
     expect((await lender.getCase(loan)).body).toMatchObject({ totalCollected: 100 });
   });
 
-  test("is booked once when both ways race each other", async () => {
+  test("is booked once when concurrent confirmations use both forms", async () => {
     const loan = await aLoan();
     const references = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? COMPOSED : DECOMPOSED));
     const answers = await Promise.all(references.map((reference) => confirm(loan, reference)));
@@ -57,7 +57,7 @@ describe("a reference with letters that Unicode can write in two ways", () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 
-  test("finds the booking that an earlier version kept decomposed", async () => {
+  test("finds a booking that an earlier version stored decomposed", async () => {
     const loan = await aLoan();
     await confirm(loan, COMPOSED);
     await rewriteReference(loan, COMPOSED, DECOMPOSED);
@@ -67,7 +67,7 @@ describe("a reference with letters that Unicode can write in two ways", () => {
     }
   });
 
-  test("finds its own booking where an earlier version booked both ways as two payments", async () => {
+  test("finds the booking in its own form when an earlier version booked both forms as two payments", async () => {
     const loan = await aLoan();
     await confirm(loan, "first", 100);
     await confirm(loan, "second", 200);
@@ -78,7 +78,7 @@ describe("a reference with letters that Unicode can write in two ways", () => {
   });
 });
 
-describe("a reference with an invisible character", () => {
+describe("a payment reference with an invisible character", () => {
   test.each([
     ["a zero-width space", "\u200b"],
     ["a right-to-left override", "\u202e"],
@@ -87,7 +87,7 @@ describe("a reference with an invisible character", () => {
     ["a line separator", "\u2028"],
     ["a variation selector", "\ufe0f"],
     ["a tag character", "\u{e0061}"],
-  ])("such as %s is refused with the field's name, and nothing is booked", async (_name, character) => {
+  ])("such as %s is rejected with the pointer of the field, and nothing is booked", async (_name, character) => {
     const loan = await aLoan();
     const answer = await confirm(loan, `pay${character}_1`);
     expect(answer).toMatchObject({
@@ -97,7 +97,7 @@ describe("a reference with an invisible character", () => {
     expect((await lender.getCase(loan)).body).toMatchObject({ totalCollected: 0, sequence: 1 });
   });
 
-  test("is still answered with its booking when an earlier version booked it", async () => {
+  test("still gets its booking as the answer when an earlier version booked it", async () => {
     const loan = await aLoan();
     await confirm(loan, "pay_1");
     await rewriteReference(loan, "pay_1", "pay\u200b_1");
@@ -107,7 +107,7 @@ describe("a reference with an invisible character", () => {
 });
 
 describe("the loan numbers . and .., which URL parsers remove from a path", () => {
-  test("are refused in an import", async () => {
+  test("are rejected in an import", async () => {
     const { body } = await lender.importCases([aRow("."), aRow(".."), aRow("..."), aRow("LN..1")]);
     expect(body["results"]).toMatchObject([
       { outcome: "rejected", errors: [{ code: "WRONG_TYPE", pointer: "/rows/0/sourceLoanNumber" }] },
@@ -117,7 +117,7 @@ describe("the loan numbers . and .., which URL parsers remove from a path", () =
     ]);
   });
 
-  test("are no loans in a path, encoded or not, also when an earlier version imported one", async () => {
+  test("get LOAN_NOT_FOUND in a path, encoded or not, also when an earlier version imported such a loan", async () => {
     const { pool } = service.app.database;
     const loan = await aLoan();
     await pool.query("update cases.collection_case set source_loan_number = '..' where source_loan_number = $1", [

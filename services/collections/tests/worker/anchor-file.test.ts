@@ -11,14 +11,14 @@ afterFile(() => rm(folder, { recursive: true }));
 
 const linesOf = async (path: string) => (await readFile(path, "utf8")).split("\n").filter((line) => line !== "");
 
-test("lines that are appended at once all stay whole", async () => {
+test("concurrent appends to an anchor file keep every line whole", async () => {
   const path = join(folder, "shared.jsonl");
   const lines = Array.from({ length: 200 }, (_, index) => `${index}:`.padEnd(100_000, "x"));
   await Promise.all(lines.map((line) => appendToAnchorFile(path, line)));
   expect((await linesOf(path)).toSorted()).toEqual(lines.toSorted());
 });
 
-test("a line does not continue one that was left half written", async () => {
+test("a line appended after an incomplete one starts a new line of the anchor file", async () => {
   const path = join(folder, "torn.jsonl");
   await appendToAnchorFile(path, "first");
   await appendFile(path, '\n{"version":1,"envi');
@@ -26,7 +26,7 @@ test("a line does not continue one that was left half written", async () => {
   expect(await linesOf(path)).toEqual(["first", '{"version":1,"envi', "second"]);
 });
 
-test("what is not a file that can be written is refused with what to do", async () => {
+test("an anchor file that cannot be written is rejected with advice", async () => {
   await expect(checkAnchorFile(join(folder, "missing", "anchors.jsonl"))).rejects.toThrow(
     /LEDGER_ANCHOR: cannot append to .* \(ENOENT\): make its folder first/,
   );
@@ -34,7 +34,7 @@ test("what is not a file that can be written is refused with what to do", async 
   await expect(checkAnchorFile("/dev/null")).rejects.toThrow("LEDGER_ANCHOR: /dev/null is not a file");
 });
 
-test("a worker whose anchor file cannot be written ends with code 2 before it starts", async () => {
+test("a worker exits with 2 at its start when its anchor file cannot be written", async () => {
   const place = `file:${join(folder, "missing", "anchors.jsonl")}`;
   const { code, stderr, stdout } = await runService({
     DATABASE_URL: "postgres://127.0.0.1:1/nowhere",

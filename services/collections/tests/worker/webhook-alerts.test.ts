@@ -12,7 +12,7 @@ type Lender = Awaited<ReturnType<typeof aLender>>;
 let mails: MailCatcher;
 let service: TestService;
 
-// Two of them on one database: what one has mailed the other does not mail again.
+// Two services run on one database, and a mail sent by one must not be sent by the other again.
 beforeAll(async () => {
   mails = await startMailCatcher();
   afterFile(() => mails.close());
@@ -30,7 +30,7 @@ afterEach(() => {
   mails.behaviour = "ok";
 });
 
-/** A lender whose callback behaves like this, with so many loans, each with its first event. */
+/** A lender whose callback has this behaviour, with so many loans and one event for each. */
 async function aLenderWith(loans: number, behaviour: LenderTwin["receiverBehaviour"]): Promise<Lender> {
   const lender = await aLender(service, { technicalContacts: CONTACTS, timeZone: "Asia/Calcutta" });
   lender.receiverBehaviour = behaviour;
@@ -43,14 +43,14 @@ async function endpoint({ code }: Lender) {
   return (await endpointOf(em, (await lenderByCode(em, code))!.id))!;
 }
 
-/** All mails of a lender with these words in their subject, once each contact has got one. */
+/** Waits until each contact has a mail with these words in its subject, and returns all such mails of the lender. */
 async function mailsTo({ code }: Lender, words: string): Promise<CaughtMail[]> {
   const isOne = ({ subject }: CaughtMail) => subject.startsWith(`[${code} sandbox] `) && subject.includes(words);
   for (const contact of CONTACTS) await mails.waitForMail((mail) => isOne(mail) && mail.to.includes(contact));
   return mails.mails.filter(isOne);
 }
 
-test("a lender hears once that its webhooks are suspended and why, and once that they go out again", async () => {
+test("each contact of a lender gets one mail about suspended webhooks, with the cause, and one about the recovery", async () => {
   const lender = await aLenderWith(15, "status:503");
   const suspended = await mailsTo(lender, "Webhooks suspended");
   expect(new Set(suspended.flatMap(({ to }) => to))).toEqual(new Set(CONTACTS));
@@ -68,7 +68,7 @@ test("a lender hears once that its webhooks are suspended and why, and once that
   expect(await mailsTo(lender, "Webhooks recovered")).toHaveLength(2);
 });
 
-test("a lender hears of a parked event, and of those that follow it an hour later", async () => {
+test("a lender gets a mail about a parked event, and an hour later one about those that followed", async () => {
   const lender = await aLenderWith(1, "error500");
   await mailsTo(lender, "A webhook is parked");
   await lender.importCases([aRow("LN/8"), aRow("LN/9")]);
@@ -87,7 +87,7 @@ test("a lender hears of a parked event, and of those that follow it an hour late
   await vi.waitUntil(async () => (await mailsTo(lender, "A webhook is parked")).length === 4, { timeout: 10_000 });
 });
 
-test("a lender hears of an answer of 410 while its event is still tried", async () => {
+test("a lender gets a mail about an answer of 410 while its event is still retried", async () => {
   const lender = await aLenderWith(1, "status:410");
   const gone = await mailsTo(lender, "410 Gone");
   await mailsTo(lender, "A webhook is parked");
@@ -96,7 +96,7 @@ test("a lender hears of an answer of 410 while its event is still tried", async 
   expect(await mailsTo(lender, "410 Gone")).toHaveLength(2);
 });
 
-test("a mail server that hangs keeps no webhook waiting", async () => {
+test("a mail server that hangs does not delay webhooks", async () => {
   mails.behaviour = "hang";
   const lender = await aLenderWith(1, "status:410");
   await vi.waitUntil(async () => (await endpoint(lender)).parked === 1, { timeout: 10_000 });
